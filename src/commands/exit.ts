@@ -20,7 +20,7 @@ export async function faultOf(error: unknown): Promise<Fault> {
       import('../config/load.js'),
       import('../credential/seal.js'),
       import('../store/refused.js'),
-      import('../server/supervise.js'),
+      import('../server/workers.js'),
       import('../lib/record.js'),
     ]);
   if (error instanceof WorkersFailed) return error.fault;

@@ -1,6 +1,5 @@
 /** One process of the gateway: store, services, planes, ports; and the way back. */
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { keepApart } from '../config/admin-tokens.js';
 import type { Config, ProxySettings } from '../config/load.js';
 import { type SecretWatch, watchSecrets } from '../config/secret.js';
@@ -13,21 +12,18 @@ import type { Store } from '../store/port.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
 import { createDrain, type Drain } from './drain.js';
-import { hideSecrets, settingSecrets } from './hidden-secrets.js';
-import { holdPort } from './hold.js';
-import { type Listening, listenAll, type Plane } from './listen.js';
-import { type LocalSecrets, localSecrets } from './local-secrets.js';
+import { holdPort, type Listening, listenAll, type Plane } from './listen.js';
 import { openStore } from './open-store.js';
+import { hideSecrets, type LocalSecrets, localSecrets, settingSecrets } from './secrets.js';
 import { declareTeams, readTeamsFile } from './teams-file.js';
+import type { Workers } from './workers.js';
 
 export interface RunOptions {
   readonly config: Config;
   readonly proxy: ProxySettings;
   readonly planes: readonly Plane[];
-  /** The text of /metrics, in the process that supervises workers: theirs and its own. */
-  readonly metricsText?: (own: Registry) => Promise<string>;
-  /** In that process: whether there is a worker to send requests to. */
-  readonly workersReady?: () => boolean;
+  /** In the process that supervises workers. */
+  readonly workers?: Workers;
   readonly log?: Log;
 }
 
@@ -56,7 +52,7 @@ export async function run(options: RunOptions): Promise<Running> {
 }
 
 async function start(options: RunOptions, log: Log): Promise<Running> {
-  const { config, planes } = options;
+  const { config, planes, workers } = options;
   // In one process of several, and before anything else: a faulty file stops the start.
   const declared =
     config.teamsFile !== undefined && planes.includes('admin') ? readTeamsFile(config.teamsFile) : null;
@@ -99,8 +95,8 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
       services,
       adminToken,
       stopping: () => stopping,
-      metricsText: () => options.metricsText?.(registry) ?? registry.metrics(),
-      workersReady: options.workersReady ?? (() => true),
+      metricsText: () => workers?.metricsText(registry) ?? registry.metrics(),
+      workersReady: () => workers?.ready ?? true,
     },
     planes,
   );

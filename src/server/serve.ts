@@ -4,9 +4,7 @@ import type { Config, ProxySettings } from '../config/load.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { type Running, run } from './run.js';
 import { stopSignal } from './stop-signal.js';
-import { type StartFault, superviseWorkers, tellSupervisor } from './supervise.js';
-import { followHealth, shareHealth } from './worker-health.js';
-import { answerSupervisor, followWorkers } from './worker-metrics.js';
+import { joinSupervisor, type StartFault, sendStartFault, Workers } from './workers.js';
 
 /**
  * Runs until a signal stops it; then the process ends by itself with code 0.
@@ -29,11 +27,10 @@ export async function serve(
   return runUntilSignal(log, async () => {
     const running = await run({ config, proxy, log, planes: ['data'] }).catch(async (error: unknown) => {
       const fault = await describe(error);
-      await tellSupervisor(fault);
+      await sendStartFault(fault);
       process.exit(fault.code);
     });
-    answerSupervisor(running.services.metrics.registry);
-    shareHealth(running.services.health);
+    joinSupervisor(running.services.health, running.services.metrics.registry);
     return running;
   });
 }
@@ -59,37 +56,16 @@ async function startUnless(stop: Promise<void>, start: Promise<Running>, log: Lo
 
 /** The admin plane lives in the supervisor, the data plane in the workers. @throws WorkersFailed */
 async function supervise(config: Config, proxy: ProxySettings, log: Log): Promise<void> {
-  const followed = followWorkers();
-  const healths = followHealth();
   const stop = stopSignal();
-  let stopping = false;
-  const running = await startUnless(
-    stop,
-    run({
-      config,
-      proxy,
-      log,
-      planes: ['admin', 'metrics'],
-      metricsText: followed.metricsText,
-      // While they finish what they have, nothing more is to be sent.
-      workersReady: () => !stopping && followed.ready(),
-    }),
-    log,
-  );
+  const workers = new Workers(log.logger);
+  const planes = ['admin', 'metrics'] as const;
+  const running = await startUnless(stop, run({ config, proxy, log, planes, workers }), log);
   crashOnSurprise(log);
-  healths.join(running.services.health);
-  const workers = superviseWorkers({
-    count: config.server.workers,
-    logger: log.logger,
-    follow(worker) {
-      followed.add(worker);
-      healths.add(worker);
-    },
-  });
+  workers.shareHealth(running.services.health);
+  workers.start(config.server.workers);
   try {
     await Promise.race([stop, workers.failed]);
   } finally {
-    stopping = true;
     await workers.stop((config.server.drainSeconds + 5) * 1000);
     await running.stop();
   }

@@ -1,19 +1,19 @@
 /** A supervisor whose workers end at their start without a word: says how that ends. */
 import cluster from 'node:cluster';
-import { superviseWorkers } from '../../dist/modules/server/supervise.js';
+import { Workers } from '../../dist/modules/server/workers.js';
 
 if (cluster.isPrimary) {
-  const logger = { error() {}, warn() {} };
   let started = 0;
-  const follow = () => {
+  cluster.on('fork', () => {
     started += 1;
-  };
-  const supervision = superviseWorkers({ count: 2, logger, follow });
-  supervision.failed.catch(async ({ fault }) => {
-    await supervision.stop(1000);
+  });
+  const workers = new Workers({ error() {}, warn() {} });
+  workers.failed.catch(async ({ fault }) => {
+    await workers.stop(1000);
     process.stdout.write(JSON.stringify({ ...fault, started }));
     process.exit(0);
   });
+  workers.start(2);
 } else {
   process.exit(3);
 }

@@ -1,8 +1,9 @@
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
+import { pino } from 'pino';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { followWorkers } from '../../src/server/worker-metrics.js';
+import { Workers } from '../../src/server/workers.js';
 
 /** A process with numbers of its own that answers its supervisor, unless it is told to stall. */
 function createWorker() {
@@ -15,12 +16,12 @@ function createWorker() {
   let stalled = false;
   const late: (() => void)[] = [];
   const worker = Object.assign(events, {
-    send({ id }: { id: number }, done: (error: Error | null) => void) {
+    send({ ask }: { ask: number }, done: (error: Error | null) => void) {
       done(null);
       const answer = () =>
         void registry.getMetricsAsJSON().then((numbers) =>
           // As the channel between processes does.
-          events.emit('message', structuredClone({ answer: 'metrics', id, numbers })),
+          events.emit('message', structuredClone({ answer: ask, numbers })),
         );
       if (stalled) late.push(answer);
       else answer();
@@ -44,7 +45,7 @@ function createWorker() {
 }
 
 function follow(count: number) {
-  const followed = followWorkers();
+  const followed = new Workers(pino({ level: 'silent' }));
   const workers = Array.from({ length: count }, () => {
     const made = createWorker();
     followed.add(made.worker);
