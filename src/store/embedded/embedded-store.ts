@@ -23,6 +23,7 @@ import { createLmdbCharges, createLmdbCounters, createLmdbDocuments } from './lm
 import { createLmdbHistory, HISTORY_TABLES, PIN_TABLES } from './lmdb-history.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
 import { createMemoryLeases, createMemoryPresence, createMemoryQuotas } from './memory-brief.js';
+import { createTable, type Table } from './table.js';
 
 export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
   /** Made when it is not there. Holds all that is durable, and belongs to one process at a time. */
@@ -66,16 +67,18 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     opened.push(history);
     // Nobody can move it: the wall time of this moment, and from here on time that never jumps.
     const startedAtMs = clock.now() - clock.monotonicMs();
-    const durable = createLapsingRecords(state, () => startedAtMs + clock.monotonicMs());
+    const table = createTable(state);
+    const durable = createLapsingRecords(table, () => startedAtMs + clock.monotonicMs());
     const sweep = startSweep(durable, logger);
+    const days = createTable(history);
     const bus = createLocalBus(logger);
     const leases = createMemoryLeases(clock, bus.publish);
     return {
       kind: 'embedded',
       cache: entries.cache,
-      ...stateParts(state, durable, folder, limitsOf(options)),
-      history: createLmdbHistory(history, HISTORY_TABLES),
-      pins: createLmdbHistory(history, PIN_TABLES),
+      ...stateParts(table, durable, folder, limitsOf(options)),
+      history: createLmdbHistory(days, HISTORY_TABLES),
+      pins: createLmdbHistory(days, PIN_TABLES),
       leases,
       registryLeases: leases,
       quotas: createMemoryQuotas(clock),
@@ -95,11 +98,11 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
   }
 }
 
-function stateParts(state: Environment, durable: LapsingRecords, folder: string, limits: RegistryLimits) {
+function stateParts(table: Table, durable: LapsingRecords, folder: string, limits: RegistryLimits) {
   return {
-    registry: createLmdbRegistry(state, limits),
-    counters: createLmdbCounters(state, durable),
-    charges: createLmdbCharges(state, durable),
+    registry: createLmdbRegistry(table, limits),
+    counters: createLmdbCounters(table, durable),
+    charges: createLmdbCharges(table, durable),
     documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
   };
 }

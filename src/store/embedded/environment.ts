@@ -105,6 +105,11 @@ export interface Environment {
    *   `no-room`, when they were not within the time limit: they may then be made later all the same
    */
   write(condition: Condition | null, writes: readonly RecordWrite[]): Promise<boolean>;
+  /**
+   * Resolves when no write is under way, those that were given up as late among them.
+   * @throws StoreUnavailable when that takes longer than a write may
+   */
+  settled(): Promise<void>;
   /** What came of the latest write; and not ok from the first damaged record on, which only a restore mends. */
   health(): StoreHealth;
   /**
@@ -146,7 +151,8 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const room = createDiskRoom(() => freeBytesOf(folder));
   const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key, durable)));
   let closed = false;
-  const underWay = new Set<Promise<unknown>>();
+  const writing = new Set<Promise<unknown>>();
+  const copying = new Set<Promise<unknown>>();
 
   function admit(): void {
     if (closed) throw new StoreUnavailable('the store is closed');
@@ -169,10 +175,20 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
           );
         admit();
         const queued = room.take(writes, () => queue(db, condition, writes));
-        underWay.add(queued);
-        const done = await within(timeoutMs, queued).finally(() => underWay.delete(queued));
+        writing.add(queued);
+        const over = () => writing.delete(queued);
+        queued.then(over, over);
+        const done = await within(timeoutMs, queued);
         faults.written();
         return done;
+      } catch (error) {
+        throw faults.failed(await unavailable(folder, error));
+      }
+    },
+    async settled() {
+      if (writing.size === 0) return;
+      try {
+        await within(timeoutMs, Promise.allSettled(writing));
       } catch (error) {
         throw faults.failed(await unavailable(folder, error));
       }
@@ -181,19 +197,19 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     async backup(to) {
       admit();
       const copied = db.backup(to, true);
-      underWay.add(copied);
+      copying.add(copied);
       try {
         await copied;
       } catch (error) {
         throw await unavailable(to, error);
       } finally {
-        underWay.delete(copied);
+        copying.delete(copied);
       }
     },
     async close() {
       closed = true;
       // lmdb-js throws, with nobody to catch it, where a write is under way when it is closed.
-      const closing = Promise.allSettled(underWay).then(() => db.close());
+      const closing = Promise.allSettled([...writing, ...copying]).then(() => db.close());
       await within(timeoutMs, closing).catch(() => {
         // Whoever waits for a write that hangs is told by itself; closing must not hang with it.
       });

@@ -6,9 +6,8 @@ import type { Static, TSchema } from 'typebox';
 import type { Clock } from '../../lib/clock.js';
 import { type Repeated, repeat } from '../../lib/repeat.js';
 import type { StoreLog } from '../refused.js';
-import { createTurns } from '../turns.js';
-import type { Environment, RecordWrite, StoredRecord } from './environment.js';
 import { fromBytes, nameKey, numberKey, toBytes } from './records.js';
+import type { Draft, Table } from './table.js';
 
 const ENDS = 'e';
 const TIME_BYTES = 8;
@@ -19,7 +18,7 @@ export interface Lapsing<V = Buffer> {
   readonly endsAtMs: number;
 }
 
-/** What becomes of a record, and what is told of it. `write` absent: nothing changes. Null deletes it. */
+/** What becomes of a record, and the caller's result. `write` absent: nothing changes. Null deletes it. */
 interface Decision<T, V = Buffer> {
   readonly result: T;
   readonly write?: Lapsing<V> | null;
@@ -30,17 +29,14 @@ export interface LapsingRecords {
   now(): number;
   /** @returns what is stored, unless there is none or it has ended */
   alive(stored: Buffer | null | undefined): Lapsing | null;
+  /** Writes a record and its place in the index of ends. */
+  set(draft: Draft, key: Buffer, next: Lapsing | null): void;
   /** @returns the record unless there is none, or it has ended */
   get(key: Buffer): Lapsing | null;
-  /** @returns what is to be written for what is stored to become `next`, in one transaction */
-  writes(key: Buffer, stored: Buffer | null, next: Lapsing | null): RecordWrite[];
-  /**
-   * Changes one record by what it is. `decide` is asked again when a write that was late has changed it meanwhile.
-   * @throws StoreUnavailable
-   */
+  /** Changes one record by what it is. @throws StoreUnavailable */
   change<T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T>;
-  /** Removes some of what has ended. @returns how many; fewer than `most`: there are no more */
-  sweep(most: number): Promise<number>;
+  /** Removes some of what has ended. @returns how many; fewer than `limit`: there are no more */
+  sweep(limit: number): Promise<number>;
 }
 
 /** The records of a table as values of one form, by their names. */
@@ -63,58 +59,44 @@ export function createLapsingTable<F extends TSchema>(records: LapsingRecords, t
 }
 
 /** @param now what the ends are compared with */
-export function createLapsingRecords(
-  environment: Pick<Environment, 'read' | 'write'>,
-  now: () => number,
-): LapsingRecords {
-  const turns = createTurns();
-
+export function createLapsingRecords(table: Table, now: () => number): LapsingRecords {
   const alive: LapsingRecords['alive'] = (stored) => {
     const lapsing = stored == null ? null : decode(stored);
     return lapsing !== null && now() < lapsing.endsAtMs ? lapsing : null;
   };
-
-  async function attempt<T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T> {
-    for (;;) {
-      const stored = environment.read((view) => view.get(key));
-      const { result, write } = decide(alive(stored?.value));
-      if (write === undefined) return result;
-      const condition = { key, stamp: stored?.stamp ?? 0 };
-      if (await environment.write(condition, recordWrites(key, stored?.value ?? null, write))) return result;
-    }
-  }
-
-  /** Not under a condition of the index: the record may have been given another end since. */
-  async function remove(index: StoredRecord): Promise<void> {
-    const key = index.key.subarray(ENDS.length + TIME_BYTES);
-    const stored = environment.read((view) => view.get(key));
-    const stale = stored === null || !endKey(key, decode(stored.value).endsAtMs).equals(index.key);
-    if (stale) await environment.write(null, [{ key: index.key, value: null }]);
-    else await environment.write({ key, stamp: stored.stamp }, recordWrites(key, stored.value, null));
-  }
-
   return {
     now,
     alive,
-    get: (key) => alive(environment.read((view) => view.get(key))?.value),
-    writes: recordWrites,
-    // One at a time: they would only be in each other's way.
-    change: (key, decide) => turns(key.toString('latin1'), () => attempt(key, decide)),
-    async sweep(most) {
-      const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
-      const over = environment.read((view) => view.range({ from: numberKey(ENDS, 0), to, limit: most }));
-      await Promise.all(over.map(remove));
-      return over.length;
-    },
+    set: setLapsing,
+    get: (key) => alive(table.read((view) => view.get(key))?.value),
+    change: (key, decide) =>
+      table.change((draft) => {
+        const { result, write } = decide(alive(draft.get(key)));
+        if (write !== undefined) setLapsing(draft, key, write);
+        return result;
+      }),
+    sweep: (limit) =>
+      table.change((draft) => {
+        const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
+        const over = draft.range({ from: numberKey(ENDS, 0), to }, limit);
+        for (const { key: index } of over) {
+          const key = index.subarray(ENDS.length + TIME_BYTES);
+          const stored = draft.get(key);
+          // The record may have been given another end since.
+          if (stored !== null && endKey(key, decode(stored).endsAtMs).equals(index))
+            setLapsing(draft, key, null);
+          else draft.set(index, null);
+        }
+        return over.length;
+      }),
   };
 }
 
-function recordWrites(key: Buffer, stored: Buffer | null, next: Lapsing | null): RecordWrite[] {
-  const writes: RecordWrite[] = [];
-  if (stored !== null) writes.push({ key: endKey(key, decode(stored).endsAtMs), value: null });
-  if (next !== null) writes.push({ key: endKey(key, next.endsAtMs), value: EMPTY });
-  if (stored !== null || next !== null) writes.push({ key, value: next === null ? null : encode(next) });
-  return writes;
+function setLapsing(draft: Draft, key: Buffer, next: Lapsing | null): void {
+  const stored = draft.get(key);
+  if (stored !== null) draft.set(endKey(key, decode(stored).endsAtMs), null);
+  if (next !== null) draft.set(endKey(key, next.endsAtMs), EMPTY);
+  if (stored !== null || next !== null) draft.set(key, next === null ? null : encode(next));
 }
 
 function endKey(key: Buffer, endsAtMs: number): Buffer {

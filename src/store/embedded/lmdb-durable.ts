@@ -11,10 +11,9 @@ import {
   wholeMs,
 } from '../check-input.js';
 import type { CounterAdd, CounterRaise, Counters, Documents } from '../port.js';
-import type { Environment } from './environment.js';
-import { createGroupCommit, type Draft } from './group-commit.js';
 import { createLapsingTable, type Lapsing, type LapsingRecords } from './lapsing.js';
 import { fromBytes, nameKey, toBytes, wholeTable } from './records.js';
+import type { Draft, Table } from './table.js';
 
 /**
  * Documents as records that end, by the digest of their key.
@@ -45,12 +44,11 @@ export function createLmdbDocuments(lapsing: LapsingRecords, makeRoom: () => Pro
   };
 }
 
-/** Groups as records that end. Every batch writes the head, whose stamp is the condition of all. */
+/** Groups as records that end. */
 
 const GROUPS = 'b';
 /** Batches that were applied, for as long as they are remembered. */
 const BATCHES = 'm';
-const HEAD = Buffer.from('T');
 const NOTHING = toBytes(null);
 
 const Fields = Type.Array(Type.Tuple([Type.String(), Type.Number()]));
@@ -62,21 +60,16 @@ interface Batch {
   readonly ttlMs: number;
 }
 
-export function createLmdbCounters(environment: Environment, lapsing: LapsingRecords): Counters {
-  const commit = createGroupCommit<Batch, void>({
-    environment,
-    head: HEAD,
-    apply: (draft, batch) => applyBatch(draft, batch, lapsing),
-    finish: (draft) => draft.set(HEAD, NOTHING),
-  });
+export function createLmdbCounters(table: Table, lapsing: LapsingRecords): Counters {
   return {
     async add(id, adds, raises, ttlMs) {
       checkBatch(adds, raises);
       const ms = wholeMs(ttlMs, 1);
-      if (adds.length + raises.length > 0) await commit({ id, adds, raises, ttlMs: ms });
+      if (adds.length + raises.length > 0)
+        await table.change((draft) => applyBatch(draft, { id, adds, raises, ttlMs: ms }, lapsing));
     },
     async read(groups) {
-      return environment.read((view) =>
+      return table.read((view) =>
         groups.map((group) => fieldsOf(lapsing.alive(view.get(nameKey(GROUPS, group))?.value))),
       );
     },
@@ -87,9 +80,6 @@ const fieldsOf = (group: Lapsing | null) => new Map(group === null ? [] : fromBy
 
 function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: LapsingRecords): void {
   const now = lapsing.now();
-  const stage = (key: Buffer, next: Lapsing) => {
-    for (const write of lapsing.writes(key, draft.get(key), next)) draft.set(write.key, write.value);
-  };
   const batchKey = nameKey(BATCHES, id);
   const known = lapsing.alive(draft.get(batchKey));
   // One from a future, as the machine's clock was put back since, is forgotten too.
@@ -110,14 +100,12 @@ function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: L
     fields.set(field, Math.max(fields.get(field) ?? to, to) + 0);
   }
   for (const [name, fields] of groups)
-    stage(nameKey(GROUPS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
-  stage(batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
+    lapsing.set(draft, nameKey(GROUPS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
+  lapsing.set(draft, batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
 }
 
 const within = (total: number) =>
   Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, total));
-
-/** Charges in lmdb. Every change writes the head, whose stamp is the condition of all. */
 
 /** Charges that are open, by their ids. */
 const OPEN = 'o';
@@ -125,7 +113,8 @@ const OPEN = 'o';
 const PURSES = 'p';
 /** Ids of charges that have ended, for as long as that is remembered. */
 const ENDED = 'f';
-const PURSE_HEAD = Buffer.from('W');
+/** How many charges are open. */
+const OPEN_COUNT = Buffer.from('W');
 
 const Open = Type.Object({
   id: Type.String(),
@@ -133,40 +122,26 @@ const Open = Type.Object({
   amount: Type.Integer(),
   note: Type.String(),
 });
-/** How many charges are open. */
-const Count = Type.Integer();
-
-type Change =
-  | { readonly does: 'charge'; readonly ask: ChargeAsk }
-  | { readonly does: 'note'; readonly id: string; readonly note: string }
-  | { readonly does: 'end'; readonly id: string; readonly how: 'kept' | 'back' };
-
-type Result = ChargeAnswer | boolean;
-
-export function createLmdbCharges(environment: Environment, lapsing: LapsingRecords): Charges {
-  const commit = createGroupCommit<Change, Result>({
-    environment,
-    head: PURSE_HEAD,
-    apply: (draft, change) => applyChange(draft, change, lapsing),
-    // Set for a change that has not counted one, too: others tell by it that something was changed.
-    finish: (draft) => draft.set(PURSE_HEAD, toBytes(countOpen(draft))),
-  });
-
+export function createLmdbCharges(table: Table, lapsing: LapsingRecords): Charges {
   return {
     async charge(ask) {
       checkCharge(ask);
       const ttlMs = wholeMs(ask.ttlMs, 1);
-      return (await commit({ does: 'charge', ask: { ...ask, ttlMs } })) as ChargeAnswer;
+      return await table.change((draft) => applyCharge(draft, { ...ask, ttlMs }, lapsing));
     },
     async note(id, note) {
       checkNote(note);
-      return (await commit({ does: 'note', id, note })) as boolean;
+      return await table.change((draft) => {
+        const found = openOf(draft, id);
+        if (found !== null) draft.set(nameKey(OPEN, id), toBytes({ ...found, note }));
+        return found !== null;
+      });
     },
-    end: async (id, how) => (await commit({ does: 'end', id, how })) as boolean,
+    end: (id, how) => table.change((draft) => applyEnd(draft, id, how, lapsing)),
     charged: async (purse) =>
-      environment.read((view) => amountOf(lapsing.alive(view.get(nameKey(PURSES, purse))?.value)?.value)),
+      table.read((view) => amountOf(lapsing.alive(view.get(nameKey(PURSES, purse))?.value)?.value)),
     open: async () =>
-      environment
+      table
         .read((view) => view.range(wholeTable(OPEN)))
         .map(({ value }) => {
           const { id, purse, amount, note } = fromBytes(Open, value);
@@ -178,8 +153,8 @@ export function createLmdbCharges(environment: Environment, lapsing: LapsingReco
 const amountOf = (value: Buffer | undefined) => (value === undefined ? 0 : fromBytes(Type.Integer(), value));
 
 function countOpen(draft: Draft): number {
-  const head = draft.get(PURSE_HEAD);
-  return head === null ? 0 : fromBytes(Count, head);
+  const head = draft.get(OPEN_COUNT);
+  return head === null ? 0 : fromBytes(Type.Integer(), head);
 }
 
 function openOf(draft: Draft, id: string) {
@@ -187,29 +162,23 @@ function openOf(draft: Draft, id: string) {
   return bytes === null ? null : fromBytes(Open, bytes);
 }
 
-/** @throws StoreUnavailable, before anything is set */
-function applyChange(draft: Draft, change: Change, lapsing: LapsingRecords): Result {
-  if (change.does === 'charge') return applyCharge(draft, change.ask, lapsing);
-  const found = openOf(draft, change.id);
-  if (change.does === 'note') {
-    if (found !== null) draft.set(nameKey(OPEN, change.id), toBytes({ ...found, note: change.note }));
-    return found !== null;
-  }
-  const { id, how } = change;
+function applyEnd(draft: Draft, id: string, how: 'kept' | 'back', lapsing: LapsingRecords): boolean {
+  const found = openOf(draft, id);
   const ended = { value: toBytes(null), endsAtMs: lapsing.now() + BATCH_MEMORY_MS };
-  setLapsing(draft, lapsing, nameKey(ENDED, id), ended);
+  lapsing.set(draft, nameKey(ENDED, id), ended);
   if (found === null) return false;
   draft.set(nameKey(OPEN, id), null);
-  draft.set(PURSE_HEAD, toBytes(countOpen(draft) - 1));
+  draft.set(OPEN_COUNT, toBytes(countOpen(draft) - 1));
   const purseKey = nameKey(PURSES, found.purse);
   const purse = lapsing.alive(draft.get(purseKey));
   if (how === 'back' && purse !== null) {
     const value = toBytes(Math.max(0, amountOf(purse.value) - found.amount));
-    setLapsing(draft, lapsing, purseKey, { ...purse, value });
+    lapsing.set(draft, purseKey, { ...purse, value });
   }
   return true;
 }
 
+/** @throws StoreUnavailable, before anything is set */
 function applyCharge(draft: Draft, ask: ChargeAsk, lapsing: LapsingRecords): ChargeAnswer {
   const { id, purse, amount, note, max, ttlMs } = ask;
   const now = lapsing.now();
@@ -223,16 +192,7 @@ function applyCharge(draft: Draft, ask: ChargeAsk, lapsing: LapsingRecords): Cha
   const open = countOpen(draft);
   if (open >= OPEN_CHARGES_MAX) throw tooManyOpen();
   draft.set(nameKey(OPEN, id), toBytes({ id, purse, amount, note }));
-  draft.set(PURSE_HEAD, toBytes(open + 1));
-  setLapsing(draft, lapsing, key, { value: toBytes(charged + amount), endsAtMs: now + ttlMs });
+  draft.set(OPEN_COUNT, toBytes(open + 1));
+  lapsing.set(draft, key, { value: toBytes(charged + amount), endsAtMs: now + ttlMs });
   return { kind: 'made', charged: charged + amount };
-}
-
-function setLapsing(
-  draft: Draft,
-  lapsing: LapsingRecords,
-  key: Buffer,
-  next: { readonly value: Buffer; readonly endsAtMs: number },
-): void {
-  for (const write of lapsing.writes(key, draft.get(key), next)) draft.set(write.key, write.value);
 }

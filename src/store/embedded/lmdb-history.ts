@@ -8,8 +8,9 @@
 import { hash } from 'node:crypto';
 import { monthOf, packContent, unpackContent } from '../history-content.js';
 import type { HistoryContent, HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
-import type { Environment, RecordWrite, View } from './environment.js';
+import type { View } from './environment.js';
 import { wholeTable } from './records.js';
+import type { Draft, Table } from './table.js';
 
 /** The letters of the tables, in this order: heads, rows, facts, months. Two histories lie in one environment. */
 export const HISTORY_TABLES = ['h', 'c', 'f', 'm'] as const;
@@ -18,7 +19,7 @@ export const PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
 const REMOVED_AT_ONCE = 500;
 
 export function createLmdbHistory(
-  environment: Pick<Environment, 'read' | 'write'>,
+  table: Table,
   tables: typeof HISTORY_TABLES | typeof PIN_TABLES,
 ): HistoryStore {
   const keys = keysOf(tables);
@@ -29,62 +30,58 @@ export function createLmdbHistory(
     month: key.toString('latin1', MONTH.length, MONTH.length + 7),
   });
 
-  function recordsFor(series: string, { day, heads, added, removed }: HistoryWrite): RecordWrite[] {
-    const writes: RecordWrite[] = [{ key: headsKey(series, day), value: heads }];
-    const month = monthKey(monthOf(day), series);
-    const facts = new Map<string, RecordWrite>();
+  function writeDay(
+    draft: Draft,
+    series: string,
+    { day, stamp, heads, added, removed }: HistoryWrite,
+  ): boolean {
+    if (draft.stampOf(headsKey(series, day)) !== stamp) return false;
+    draft.set(headsKey(series, day), heads);
+    const setShared = (key: Buffer, value: Buffer) => draft.has(key) || draft.set(key, value);
+    setShared(monthKey(monthOf(day), series), Buffer.from(series));
     for (const [name, content] of added) {
       const { bytes, digest } = packContent(content);
-      writes.push({ key: contentKey(series, day, name), value: bytes });
-      facts.set(digest, { key: factsKey(series, monthOf(day), digest), value: content.facts });
+      draft.set(contentKey(series, day, name), bytes);
+      setShared(factsKey(series, monthOf(day), digest), content.facts);
     }
-    for (const name of removed) writes.push({ key: contentKey(series, day, name), value: null });
-    const shared = [...facts.values(), { key: month, value: Buffer.from(series) }];
-    return [...writes, ...environment.read((view) => shared.filter(({ key }) => !view.has(key)))];
+    for (const name of removed) draft.set(contentKey(series, day, name), null);
+    return true;
   }
 
   async function removeRange(from: Buffer, to: Buffer): Promise<void> {
-    for (;;) {
-      const found = environment.read((view) => view.range({ from, to, limit: REMOVED_AT_ONCE }));
-      if (found.length === 0) return;
-      await environment.write(
-        null,
-        found.map(({ key }) => ({ key, value: null })),
-      );
-    }
+    for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; )
+      removed = await table.change((draft) => {
+        const found = draft.range({ from, to }, REMOVED_AT_ONCE);
+        for (const { key } of found) draft.set(key, null);
+        return found.length;
+      });
   }
 
   return {
     roomBytes: () => null,
     heads: async (series, days) =>
-      environment.read((view) =>
+      table.read((view) =>
         days.map((day) => {
           const found = view.get(headsKey(series, day));
           return found && { stamp: found.stamp, heads: found.value };
         }),
       ),
     contents: async (series, wanted) =>
-      environment.read((view) => wanted.map(({ day, name }) => contentOf(keys, view, series, day, name))),
-    write: (series, writes) =>
-      Promise.all(
-        writes.map((one) => {
-          const condition = { key: headsKey(series, one.day), stamp: one.stamp };
-          return environment.write(condition, recordsFor(series, one));
-        }),
-      ),
+      table.read((view) => wanted.map(({ day, name }) => contentOf(keys, view, series, day, name))),
+    write: (series, writes) => table.change((draft) => writes.map((one) => writeDay(draft, series, one))),
     async months(after, limit) {
       const { from, to } = wholeTable(MONTH);
       const start =
         after === null ? from : Buffer.concat([monthKey(after.month, after.series), Buffer.of(0)]);
-      return environment.read((view) => view.range({ from: start, to, limit })).map(toMonth);
+      return table.read((view) => view.range({ from: start, to, limit })).map(toMonth);
     },
     async remove({ series, month }) {
       // Heads first: whoever reads in between finds nothing, and not half of it.
-      for (const table of [HEADS, CONTENT, FACTS]) {
-        const from = seriesKey(table, series, month);
+      for (const letter of [HEADS, CONTENT, FACTS]) {
+        const from = seriesKey(letter, series, month);
         await removeRange(from, Buffer.concat([from, Buffer.of(0xff)]));
       }
-      await environment.write(null, [{ key: monthKey(month, series), value: null }]);
+      await table.change((draft) => draft.set(monthKey(month, series), null));
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The registry in lmdb. Every commit writes the head, whose stamp is the condition of all. */
+/** The registry: records by id, the changes by version, and the audit. */
 import Type, { type Static } from 'typebox';
 import { randomId } from '../../lib/chance.js';
 import {
@@ -13,9 +13,9 @@ import {
   type RegistryStore,
 } from '../port.js';
 import type { RegistryLimits } from '../registry-limits.js';
-import type { Environment, View } from './environment.js';
-import { createGroupCommit, type Draft } from './group-commit.js';
+import type { View } from './environment.js';
 import { fromBytes, nameKey, numberKey, toBytes, wholeTable } from './records.js';
+import type { Draft, Table } from './table.js';
 
 /** Records by id, those deleted among them, for as long as that is remembered. */
 const RECORDS = 'r';
@@ -46,29 +46,21 @@ const Entry = Type.Object({
 /** Old audit lines that one commit removes at most: the bound may have been lowered. */
 const AUDIT_REMOVED_MAX = 1_000;
 
-export function createLmdbRegistry(environment: Environment, limits: RegistryLimits): RegistryStore {
-  const commit = createGroupCommit<RegistryCommit, number>({
-    environment,
-    head: HEAD,
-    apply: applyCommit,
-    finish: (draft) => trim(draft, limits),
-  });
-
+export function createLmdbRegistry(table: Table, limits: RegistryLimits): RegistryStore {
   return {
     async load(absent = 'create') {
-      const found = environment.read(snapshot);
+      const found = table.read(snapshot);
       if (found !== null) return found;
       if (absent === 'leave') return { epoch: '', version: 0, records: new Map() };
-      await environment.write({ key: HEAD, stamp: 0 }, [{ key: HEAD, value: toBytes(newHead()) }]);
-      // Another load may have been quicker, and its registry is the one.
-      return environment.read(snapshot) as RegistrySnapshot;
+      await table.change((draft) => draft.has(HEAD) || draft.set(HEAD, toBytes(newHead())));
+      return table.read(snapshot) as RegistrySnapshot;
     },
     // It is lost only with the folder, and then with the process.
     create: async () => false,
     movedOn: () => false,
-    changes: async (epoch, version) => environment.read((view) => changes(view, epoch, version)),
-    commit: async (change) => ({ version: await commit(change) }),
-    readAudit: async (limit, before) => environment.read((view) => readAudit(view, limits, limit, before)),
+    changes: async (epoch, version) => table.read((view) => changes(view, epoch, version)),
+    commit: (change) => table.change((draft) => ({ version: applyCommit(draft, change, limits) })),
+    readAudit: async (limit, before) => table.read((view) => readAudit(view, limits, limit, before)),
   };
 }
 
@@ -87,7 +79,7 @@ function entryOf(draft: Pick<Draft, 'get'>, id: string) {
 }
 
 /** @throws RegistryConflict, before anything is set */
-function applyCommit(draft: Draft, change: RegistryCommit): number {
+function applyCommit(draft: Draft, change: RegistryCommit, limits: RegistryLimits): number {
   const { writes, expect = new Map<string, number>(), audit = [] } = change;
   const head = headOf(draft);
   if ((change.epoch ?? head.epoch) !== head.epoch) throw new RegistryConflict(ANOTHER_REGISTRY);
@@ -104,7 +96,7 @@ function applyCommit(draft: Draft, change: RegistryCommit): number {
     draft.set(numberKey(AUDIT, auditNext), toBytes(line));
     auditNext += 1;
   }
-  draft.set(HEAD, toBytes({ ...head, version, deletions, auditNext }));
+  trim(draft, { ...head, version, deletions, auditNext }, limits);
   return version;
 }
 
@@ -124,9 +116,8 @@ function applyWrite(draft: Draft, revision: number, id: string, value: string | 
   return old !== null && was === null ? -1 : 0;
 }
 
-/** Forgets the oldest deletions and audit lines where there are too many. */
-function trim(draft: Draft, { auditMax, tombstonesMax }: RegistryLimits): void {
-  const head = headOf(draft);
+/** Writes the head, and forgets the oldest deletions and audit lines where there are too many. */
+function trim(draft: Draft, head: Head, { auditMax, tombstonesMax }: RegistryLimits): void {
   let { deletions, floor, checkFrom } = head;
   for (const { key, value } of draft.range(wholeTable(DELETIONS), deletions - tombstonesMax)) {
     const id = fromBytes(Type.String(), value);

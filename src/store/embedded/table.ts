@@ -1,0 +1,149 @@
+/**
+ * Records that are changed in turn: each change sees all changes before it, and those that wait are committed together.
+ * All durable parts of the embedded store are written over this; in tests it is a map (`test/support/memory`).
+ */
+import type { Environment, RangeOptions, RecordWrite, View } from './environment.js';
+
+interface DraftRecord {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
+
+/** The records with the changes that are not committed yet. */
+export interface Draft {
+  get(key: Buffer): Buffer | null;
+  has(key: Buffer): boolean;
+  /** The stamp of a committed record; 0 where there is none, NaN where it is to be written. */
+  stampOf(key: Buffer): number;
+  set(key: Buffer, value: Buffer | null): void;
+  /** @returns the first `limit` records of a range; none where `limit` is less than 1 */
+  range(bounds: Pick<RangeOptions, 'from' | 'to'>, limit: number): DraftRecord[];
+}
+
+export interface Table {
+  /** Shows the latest committed state, as {@link Environment.read} does. */
+  read<T>(use: (view: View) => T): T;
+  /**
+   * Changes records, in turn with all other changes.
+   * @param apply must not wait. An error that it throws refuses this change alone, with all that it has set
+   * @returns what `apply` returned, once it is committed
+   * @throws StoreUnavailable as {@link Environment.write} does
+   */
+  change<T>(apply: (draft: Draft) => T): Promise<T>;
+}
+
+interface Waiting {
+  /** @returns tells the caller the result, once that is committed */
+  readonly apply: (draft: OpenDraft) => () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What is committed at once: enough to share the disk's time, and no more than others can wait for. */
+const GROUP_MAX = 100;
+
+export function createTable(environment: Pick<Environment, 'read' | 'write' | 'settled'>): Table {
+  const waiting: Waiting[] = [];
+  let running = false;
+
+  async function run(): Promise<void> {
+    running = true;
+    // What is changed in the same turn shares the first group.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const group = waiting.splice(0, GROUP_MAX);
+      try {
+        // A write that was given up as late may still be made, and is not to be overtaken.
+        await environment.settled();
+        for (const tell of await commit(group)) tell();
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    running = false;
+  }
+
+  async function commit(group: readonly Waiting[]): Promise<(() => void)[]> {
+    const { tellers, writes } = environment.read((view) => {
+      const draft = createDraft(view);
+      return { tellers: group.map(({ apply }) => apply(draft)), writes: draft.writes() };
+    });
+    if (writes.length > 0) await environment.write(null, writes);
+    return tellers;
+  }
+
+  return {
+    read: (use) => environment.read(use),
+    change: (apply) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ apply: (draft) => outcome(draft, apply, resolve, reject), reject });
+        if (!running) void run();
+      }),
+  };
+}
+
+function outcome<T>(
+  draft: OpenDraft,
+  apply: (draft: Draft) => T,
+  resolve: (result: T) => void,
+  reject: (error: unknown) => void,
+): () => void {
+  try {
+    const result = draft.attempt(apply);
+    return () => resolve(result);
+  } catch (error) {
+    return () => reject(error);
+  }
+}
+
+export interface OpenDraft extends Draft {
+  /** Makes one change; what it has set when it throws is taken back. */
+  attempt<T>(apply: (draft: Draft) => T): T;
+  writes(): RecordWrite[];
+}
+
+export function createDraft(view: View): OpenDraft {
+  const staged = new Map<string, RecordWrite>();
+  let replaced: [id: string, before: RecordWrite | undefined][] = [];
+  const stagedAt = (key: Buffer) => staged.get(key.toString('latin1'));
+  const draft: Draft = {
+    get(key) {
+      const write = stagedAt(key);
+      return write === undefined ? (view.get(key)?.value ?? null) : write.value;
+    },
+    has(key) {
+      const write = stagedAt(key);
+      return write === undefined ? view.has(key) : write.value !== null;
+    },
+    stampOf: (key) => (stagedAt(key) === undefined ? (view.get(key)?.stamp ?? 0) : Number.NaN),
+    set(key, value) {
+      const id = key.toString('latin1');
+      replaced.push([id, staged.get(id)]);
+      staged.set(id, { key, value });
+    },
+    range({ from, to }, limit) {
+      if (limit < 1) return [];
+      const within = [...staged.values()].filter(
+        ({ key }) => Buffer.compare(from, key) <= 0 && Buffer.compare(key, to) < 0,
+      );
+      // As many of those stored as are left even if all that is staged deletes some of them.
+      const stored = view.range({ from, to, limit: limit + within.length });
+      const unchanged = stored.filter(({ key }) => !staged.has(key.toString('latin1')));
+      const set = within.flatMap(({ key, value }) => (value === null ? [] : [{ key, value }]));
+      return [...unchanged, ...set].sort((one, other) => Buffer.compare(one.key, other.key)).slice(0, limit);
+    },
+  };
+  return {
+    ...draft,
+    attempt(apply) {
+      replaced = [];
+      try {
+        return apply(draft);
+      } catch (error) {
+        for (const [id, before] of replaced.reverse())
+          before === undefined ? staged.delete(id) : staged.set(id, before);
+        throw error;
+      }
+    },
+    writes: () => [...staged.values()],
+  };
+}
