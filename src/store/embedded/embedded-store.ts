@@ -8,6 +8,7 @@ import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { copyStore } from './backup.js';
 import { openCacheFolder } from './cache-folder.js';
 import { isDiskLow, openDataFolder, refuseForeign } from './data-folder.js';
+import { chargesOver, countersOver, documentsOver } from './durable.js';
 import {
   makeState,
   openHistoryFolder,
@@ -18,11 +19,10 @@ import {
 } from './durable-folders.js';
 import type { Environment } from './environment.js';
 import { lockFolder } from './folder-lock.js';
+import { HISTORY_TABLES, historyOver, PIN_TABLES } from './history.js';
 import { createLapsingRecords, type LapsingRecords, startSweep } from './lapsing.js';
-import { createLmdbCharges, createLmdbCounters, createLmdbDocuments } from './lmdb-durable.js';
-import { createLmdbHistory, HISTORY_TABLES, PIN_TABLES } from './lmdb-history.js';
-import { createLmdbRegistry } from './lmdb-registry.js';
 import { createMemoryLeases, createMemoryPresence, createMemoryQuotas } from './memory-brief.js';
+import { registryOver } from './registry.js';
 import { createTable, type Table } from './table.js';
 
 export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
@@ -77,8 +77,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       kind: 'embedded',
       cache: entries.cache,
       ...stateParts(table, durable, folder, limitsOf(options)),
-      history: createLmdbHistory(days, HISTORY_TABLES),
-      pins: createLmdbHistory(days, PIN_TABLES),
+      history: historyOver(days, HISTORY_TABLES),
+      pins: historyOver(days, PIN_TABLES),
       leases,
       registryLeases: leases,
       quotas: createMemoryQuotas(clock),
@@ -100,10 +100,10 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
 
 function stateParts(table: Table, durable: LapsingRecords, folder: string, limits: RegistryLimits) {
   return {
-    registry: createLmdbRegistry(table, limits),
-    counters: createLmdbCounters(table, durable),
-    charges: createLmdbCharges(table, durable),
-    documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
+    registry: registryOver(table, limits),
+    counters: countersOver(table, durable),
+    charges: chargesOver(table, durable),
+    documents: documentsOver(durable, () => refuseLowDisk(folder)),
   };
 }
 

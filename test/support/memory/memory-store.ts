@@ -1,7 +1,9 @@
 /** A server that all replicas share, within this process: it can be emptied, and fail over without the last changes. */
 import type { Clock } from '../../../src/lib/clock.js';
 import { nextTurn } from '../../../src/lib/time.js';
-import { createLapsingMap, type LapsingMap, type Slot } from '../../../src/store/embedded/lapsing.js';
+import { chargesOver, countersOver, documentsOver } from '../../../src/store/embedded/durable.js';
+import { HISTORY_TABLES, historyOver, PIN_TABLES } from '../../../src/store/embedded/history.js';
+import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
 import {
   createMemoryLeases,
   createMemoryPresence,
@@ -12,9 +14,8 @@ import type { Store } from '../../../src/store/port.js';
 import type { StoreLog } from '../../../src/store/refused.js';
 import { limitsOf, type RegistryLimits } from '../../../src/store/registry-limits.js';
 import { createMemoryCache, type MemoryEntry } from './memory-cache.js';
-import { createMemoryCharges, createMemoryCounters, createMemoryDocuments } from './memory-durable.js';
-import { createMemoryHistory, type MemoryDay } from './memory-history.js';
-import { createMemoryRegistry, NO_REGISTRY, type RegistryState } from './memory-registry.js';
+import { createMemoryRegistry, type ServerStart } from './memory-registry.js';
+import { MemoryTable } from './memory-table.js';
 import { SavedMap } from './saved-map.js';
 
 export interface MemoryServer {
@@ -35,58 +36,60 @@ export interface MemoryServerOptions extends Partial<RegistryLimits> {
   readonly logger: StoreLog;
 }
 
+/** What the keys of the registry begin with: records, changes, deletions, audit, head. */
+const REGISTRY_LETTERS = 'rcdaR';
+
 /** @returns a server that keeps everything in memory */
 export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOptions): MemoryServer {
-  const kept: { save(): () => void }[] = [];
-  const keep = <T extends { save(): () => void }>(part: T): T => {
-    kept.push(part);
-    return part;
+  const [state, days] = [new MemoryTable(), new MemoryTable()];
+  const kept: { save(): () => void }[] = [state, days];
+  const map = <V>(): SavedMap<V> => {
+    const made = new SavedMap<V>();
+    kept.push(made);
+    return made;
   };
-  const map = <V>() => keep(new SavedMap<V>());
-  const lapsing = <V>(): LapsingMap<V> => createLapsingMap(clock, keep(new SavedMap<Slot<V>>()));
-  const registry: RegistryState = { server: 'server/0', ...NO_REGISTRY };
-  const owners = lapsing<string>();
+  const server: ServerStart = { id: 'server/0' };
+  const records = createLapsingRecords(state, clock.monotonicMs);
+  const owners = createLapsingMap<string>(clock, map());
   const bus = createListeners({ logger });
   const publish = async (channel: string, message: string) => nextTurn(() => bus.deliver(channel, message));
   const leases = createMemoryLeases(clock, publish, owners);
   const parts = {
     kind: 'redis',
     cache: createMemoryCache(clock, map<MemoryEntry>(), map<Buffer>()),
-    history: createMemoryHistory(map<MemoryDay>()),
-    pins: createMemoryHistory(map<MemoryDay>()),
+    history: historyOver(days, HISTORY_TABLES),
+    pins: historyOver(days, PIN_TABLES),
     leases,
     registryLeases: leases,
-    counters: createMemoryCounters(lapsing(), lapsing()),
-    charges: createMemoryCharges({ open: map(), purses: lapsing(), ended: lapsing() }),
-    documents: createMemoryDocuments(lapsing()),
-    quotas: createMemoryQuotas(clock, lapsing()),
-    presence: createMemoryPresence(clock, lapsing()),
+    counters: countersOver(state, records),
+    charges: chargesOver(state, records),
+    documents: documentsOver(records, async () => {}),
+    quotas: createMemoryQuotas(clock, createLapsingMap(clock, map())),
+    presence: createMemoryPresence(clock, createLapsingMap(clock, map())),
     bus: { publish, subscribe: bus.add },
     health: () => ({ ok: true }),
     close: async () => {},
   } satisfies Omit<Store, 'registry'>;
   let starts = 0;
 
-  function become(putBack: () => void): void {
-    putBack();
+  function become(change: () => void): void {
+    change();
     starts += 1;
-    registry.server = `server/${starts}`;
+    server.id = `server/${starts}`;
   }
   function save(): () => void {
-    const { ...saved } = registry;
-    const parts = kept.map((part) => part.save());
+    const saved = kept.map((part) => part.save());
     return () =>
       become(() => {
-        Object.assign(registry, saved);
-        for (const putBack of parts) putBack();
+        for (const putBack of saved) putBack();
       });
   }
   const toNothing = save();
   return {
-    handle: () => ({ ...parts, registry: createMemoryRegistry(registry, limitsOf(limits)) }),
+    handle: () => ({ ...parts, registry: createMemoryRegistry(state, server, limitsOf(limits)) }),
     save,
     empty: toNothing,
-    loseRegistry: () => become(() => void Object.assign(registry, NO_REGISTRY)),
+    loseRegistry: () => become(() => state.drop(REGISTRY_LETTERS)),
     leases: () => owners.entries(),
   };
 }

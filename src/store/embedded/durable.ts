@@ -19,7 +19,7 @@ import type { Draft, Table } from './table.js';
  * Documents as records that end, by the digest of their key.
  * @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` where it must not be
  */
-export function createLmdbDocuments(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Documents {
+export function documentsOver(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Documents {
   const texts = createLapsingTable(lapsing, 'n', Type.String());
   const nameOf = (key: string) => createHash('sha256').update(key).digest('hex');
   return {
@@ -60,7 +60,7 @@ interface Batch {
   readonly ttlMs: number;
 }
 
-export function createLmdbCounters(table: Table, lapsing: LapsingRecords): Counters {
+export function countersOver(table: Table, lapsing: LapsingRecords): Counters {
   return {
     async add(id, adds, raises, ttlMs) {
       checkBatch(adds, raises);
@@ -122,7 +122,7 @@ const Open = Type.Object({
   amount: Type.Integer(),
   note: Type.String(),
 });
-export function createLmdbCharges(table: Table, lapsing: LapsingRecords): Charges {
+export function chargesOver(table: Table, lapsing: LapsingRecords): Charges {
   return {
     async charge(ask) {
       checkCharge(ask);

@@ -8,6 +8,7 @@ import {
   type RegistryCommit,
   RegistryConflict,
   type RegistryDelta,
+  type RegistryImage,
   type RegistryRecord,
   type RegistrySnapshot,
   type RegistryStore,
@@ -46,7 +47,7 @@ const Entry = Type.Object({
 /** Old audit lines that one commit removes at most: the bound may have been lowered. */
 const AUDIT_REMOVED_MAX = 1_000;
 
-export function createLmdbRegistry(table: Table, limits: RegistryLimits): RegistryStore {
+export function registryOver(table: Table, limits: RegistryLimits): RegistryStore {
   return {
     async load(absent = 'create') {
       const found = table.read(snapshot);
@@ -55,8 +56,7 @@ export function createLmdbRegistry(table: Table, limits: RegistryLimits): Regist
       await table.change((draft) => draft.has(HEAD) || draft.set(HEAD, toBytes(newHead())));
       return table.read(snapshot) as RegistrySnapshot;
     },
-    // It is lost only with the folder, and then with the process.
-    create: async () => false,
+    create: (image) => table.change((draft) => createFrom(draft, image)),
     movedOn: () => false,
     changes: async (epoch, version) => table.read((view) => changes(view, epoch, version)),
     commit: (change) => table.change((draft) => ({ version: applyCommit(draft, change, limits) })),
@@ -92,12 +92,23 @@ function applyCommit(draft: Draft, change: RegistryCommit, limits: RegistryLimit
   const version = head.version + 1;
   let { deletions, auditNext } = head;
   for (const [id, value] of writes) deletions += applyWrite(draft, version, id, value);
-  for (const line of audit) {
-    draft.set(numberKey(AUDIT, auditNext), toBytes(line));
-    auditNext += 1;
-  }
+  auditNext = addAudit(draft, auditNext, audit);
   trim(draft, { ...head, version, deletions, auditNext }, limits);
   return version;
+}
+
+function createFrom(draft: Draft, { epoch, version, records, audit }: RegistryImage): boolean {
+  if (draft.has(HEAD) || draft.range(wholeTable(RECORDS), 1).length > 0) return false;
+  for (const [id, { revision, value }] of records) applyWrite(draft, revision, id, value);
+  const auditNext = addAudit(draft, 1, audit);
+  draft.set(HEAD, toBytes({ ...newHead(), epoch, version, floor: version, auditNext }));
+  return true;
+}
+
+/** @returns the number of the line that comes next */
+function addAudit(draft: Draft, first: number, lines: readonly string[]): number {
+  for (const [at, line] of lines.entries()) draft.set(numberKey(AUDIT, first + at), toBytes(line));
+  return first + lines.length;
 }
 
 /** @returns by how much the deletions remembered become more */

@@ -18,10 +18,7 @@ export const PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
 /** Records that one transaction removes: others wait for it. */
 const REMOVED_AT_ONCE = 500;
 
-export function createLmdbHistory(
-  table: Table,
-  tables: typeof HISTORY_TABLES | typeof PIN_TABLES,
-): HistoryStore {
+export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof PIN_TABLES): HistoryStore {
   const keys = keysOf(tables);
   const { headsKey, contentKey, factsKey, monthKey } = keys;
   const [HEADS, CONTENT, FACTS, MONTH] = tables;
