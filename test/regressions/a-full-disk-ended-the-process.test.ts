@@ -23,7 +23,7 @@ it('a write on a full disk is refused before lmdb sees it, and taken when there 
     const filler = await open(join(folder, 'filler'), 'w');
     try {
       const write = (name: string) =>
-        environment.write(null, [{ key: Buffer.from(name), value: Buffer.alloc(1000) }]);
+        environment.write([{ key: Buffer.from(name), value: Buffer.alloc(1000) }]);
       await write('before');
       const { bavail, bsize } = await statfs(folder);
       await filler.appendFile(Buffer.alloc(bavail * bsize));

@@ -28,12 +28,12 @@ it('a write that waits too long for another process is not known to be refused',
     const holder = await startScript('hold-writers.mjs', folder);
     try {
       expect(await firstLine(holder)).toBe('held');
-      const writing = environment.write(null, [{ key: KEY, value: VALUE }]);
+      const writing = environment.write([{ key: KEY, value: VALUE }]);
       await expect(writing).rejects.toMatchObject({ name: 'StoreUnavailable', why: 'away' });
       const gone = once(holder, 'exit');
       holder.stdin.end();
       await gone;
-      await expect.poll(() => environment.read((view) => view.get(KEY)?.value)).toEqual(VALUE);
+      await expect.poll(() => environment.read((view) => view.get(KEY))).toEqual(VALUE);
     } finally {
       holder.kill('SIGKILL');
       await environment.close();

@@ -1,116 +1,25 @@
 /** The folder of the cache: nothing in it cannot be fetched again, so what is wrong with it is no reason not to start. */
-import { rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
-import { repeat } from '../../lib/repeat.js';
-import { turn } from '../../lib/time.js';
 import type { StoreLog } from '../refused.js';
-import { decodeEnd, endsAfter, readEnd } from './cache-records.js';
 import { checkDataFile } from './data-file.js';
-import { isDiskLow, refuseForeign } from './data-folder.js';
-import {
-  type Environment,
-  openEnvironment,
-  type RecordWrite,
-  type StoredRecord,
-  type View,
-} from './environment.js';
-import { createLmdbCache } from './lmdb-cache.js';
-import { bodyNameOf, removalsOfBody } from './read-entries.js';
+import { isDiskLow, makeFolders, refuseForeign } from './data-folder.js';
+import { DiskCache, type Generations } from './disk-cache.js';
+import { type Environment, openEnvironment } from './environment.js';
+import { createTable, type Table } from './table.js';
 
-const EVERY_MS = 30_000;
-/** Written since the last sweep, as a part of the bound, that calls for another one. */
-const SWEEP_AFTER_PART = 1 / 16;
+/** How often it is looked whether the disk has room. */
+const ROOM_EVERY_MS = 10_000;
+/** Written since the last look at the file, as a part of what a generation may take. */
+const LOOK_AFTER_PART = 1 / 16;
 /** A cache that is slow is none. */
 const TIMEOUT_MS = 2_000;
-/** Address space beyond what is counted: pages that are half empty, or wait to be used again. */
+/** Address space beyond what a generation may take. */
 const MAP_SPARE_BYTES = 256 * 1024 ** 2;
-
-/** Changes with the form of the records. */
-const FORM = Buffer.from('2');
-const FORM_KEY = Buffer.from('F');
-
-interface CacheFolderOptions {
-  readonly dataDir: string;
-  readonly maxBytes: number;
-  readonly clock: Clock;
-  readonly logger: StoreLog;
-}
-
-/** Opens the cache; a file that is damaged, or of another form, is deleted, with a warning. */
-export async function openCacheFolder(options: CacheFolderOptions) {
-  const { dataDir, maxBytes, clock, logger } = options;
-  const folder = join(dataDir, 'cache');
-  await clearDamaged(folder, logger);
-  const environment = await openCacheEnvironment(folder, () => openForm(folder, options), logger);
-  const state = { hasRoom: !(await isDiskLow(dataDir)), writtenBytes: 0 };
-  const sweep = repeat(EVERY_MS, async () => {
-    state.writtenBytes = 0;
-    try {
-      state.hasRoom = !(await isDiskLow(dataDir));
-      await environment.retry();
-      await sweepCache({ environment, maxBytes, clock });
-    } catch (error) {
-      logger.warn({ err: error }, 'cache entries that are over could not be removed');
-    }
-  });
-  return {
-    cache: createLmdbCache({
-      environment,
-      clock,
-      hasRoom: () => state.hasRoom,
-      onWritten(bytes) {
-        state.writtenBytes += bytes;
-        if (state.writtenBytes <= maxBytes * SWEEP_AFTER_PART) return;
-        state.writtenBytes = 0;
-        sweep.now();
-      },
-    }),
-    async close() {
-      await sweep.stop();
-      await environment.close();
-    },
-  };
-}
-
-async function clearDamaged(folder: string, logger: StoreLog): Promise<void> {
-  if ((await stat(folder).catch(() => null)) === null) return;
-  try {
-    // lmdb would crash the process on a file that is damaged, or is somebody else's.
-    await refuseForeign(folder, 'all');
-    checkDataFile(join(folder, 'data.mdb'));
-  } catch (error) {
-    logger.warn({ err: error, folder }, 'the cache on the disk is damaged, and begins empty');
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function openForm(folder: string, options: CacheFolderOptions): Promise<Environment> {
-  const { maxBytes, logger } = options;
-  const open = () =>
-    openEnvironment({
-      folder,
-      mapBytes: 2 * maxBytes + MAP_SPARE_BYTES,
-      durable: false,
-      timeoutMs: TIMEOUT_MS,
-      logger,
-    });
-  const environment = await open();
-  const form = environment.read((view) => view.get(FORM_KEY))?.value;
-  if (form?.equals(FORM)) return environment;
-  if (form === undefined) return await begin(environment);
-  logger.warn({ folder }, 'the cache on the disk is of another release, and begins empty');
-  await environment.close();
-  await rm(folder, { recursive: true, force: true });
-  return await begin(await open());
-}
-
-async function begin(environment: Environment): Promise<Environment> {
-  await environment.write(null, [{ key: FORM_KEY, value: FORM }]);
-  return environment;
-}
-
-/** The environment of the cache: where it is found to be damaged it is thrown away, and begins anew. */
+/** Form of the records, in the names of the folders of the generations: those of another form are deleted. */
+const FORM = 3;
+const NAME = new RegExp(`^${FORM}-(\\d{1,15})$`);
 
 /** What lmdb says where pages are missing or wrong; from then on it says the last of them to every read. */
 const DAMAGED: ReadonlySet<unknown> = new Set([
@@ -118,122 +27,140 @@ const DAMAGED: ReadonlySet<unknown> = new Set([
   -30_782, // bad transaction
 ]);
 
-/** @param open also called when the folder is not there */
-async function openCacheEnvironment(folder: string, open: () => Promise<Environment>, logger: StoreLog) {
-  let environment = await open();
+interface CacheFolderOptions {
+  readonly dataDir: string;
+  /** Bytes that both generations may take on the disk together, about. */
+  readonly maxBytes: number;
+  readonly clock: Clock;
+  readonly logger: StoreLog;
+}
+
+interface Generation {
+  readonly number: number;
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly table: Table;
+}
+
+/** Opens the cache. What is damaged, or of another form, is deleted, with a warning. */
+export async function openCacheFolder({ dataDir, maxBytes, clock, logger }: CacheFolderOptions) {
+  const folder = join(dataDir, 'cache');
   let closed = false;
+  /** Both generations were deleted, and no new one could be made. */
   let isGone = false;
-  let mending: Promise<void> | null = null;
+  let replacing: Promise<void> | null = null;
+  let unseenBytes = 0;
+  let [hasRoom, lookedAtMs] = [!(await isDiskLow(dataDir)), clock.monotonicMs()];
 
-  /** Closed first: lmdb-js gives what is open already to whoever opens the same path. Until then nothing is found. */
-  async function beginAnew(): Promise<void> {
-    isGone = true;
-    try {
-      await environment.close();
-      await rm(folder, { recursive: true, force: true });
-      environment = await open();
-      isGone = false;
-    } catch (fault) {
-      logger.warn({ err: fault, folder }, 'could not recreate the cache on the disk; trying again');
-    } finally {
-      mending = null;
-    }
-  }
-
-  return {
-    read<T>(use: (view: View) => T): T {
+  async function open(number: number): Promise<Generation> {
+    const path = join(folder, `${FORM}-${number}`);
+    const environment = await openEnvironment({
+      ...{ folder: path, mapBytes: maxBytes + MAP_SPARE_BYTES },
+      ...{ durable: false, timeoutMs: TIMEOUT_MS, logger },
+    });
+    const read: Environment['read'] = (use) => {
       try {
         return environment.read(use);
       } catch (error) {
-        if (!closed && mending === null && DAMAGED.has((error as { code?: unknown }).code)) {
-          logger.warn({ err: error, folder }, 'the cache on the disk is damaged, and begins empty');
-          mending = beginAnew();
+        if (!closed && DAMAGED.has((error as { code?: unknown }).code)) {
+          if (replacing === null) logger.warn({ err: error, folder: path }, BEGINS_EMPTY);
+          void replace(beginAnew);
         }
         throw error;
       }
-    },
-    write: (...change: Parameters<Environment['write']>) => environment.write(...change),
-    /** Begins anew where that has failed. */
-    async retry() {
-      if (!isGone || closed) return;
-      mending ??= beginAnew();
-      await mending;
-    },
+    };
+    return { number, folder: path, environment, table: createTable({ ...environment, read }) };
+  }
+
+  const numbers = await generationsIn(folder, logger);
+  let newer = await open(numbers.at(-1) ?? 1);
+  let older = numbers.length < 2 ? null : await open(numbers[0] as number);
+
+  /** One after the other: what is asked for meanwhile is seen by then. */
+  function replace(work: () => Promise<void>): Promise<void> {
+    replacing ??= work()
+      .catch((error: unknown) => {
+        logger.warn({ err: error, folder }, 'could not replace the cache on the disk; trying again');
+      })
+      .finally(() => {
+        replacing = null;
+      });
+    return replacing;
+  }
+
+  async function remove({ environment, folder }: Generation): Promise<void> {
+    await environment.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  async function beginAnew(): Promise<void> {
+    isGone = true;
+    await Promise.all([newer, ...(older === null ? [] : [older])].map(remove));
+    older = null;
+    newer = await open(newer.number + 1);
+    isGone = false;
+  }
+
+  async function rotateWhenFull(): Promise<void> {
+    const { size } = await stat(join(newer.folder, 'data.mdb'));
+    if (size <= maxBytes / 2) return;
+    const [next, over] = [await open(newer.number + 1), older];
+    [newer, older] = [next, newer];
+    if (over !== null) await remove(over);
+  }
+
+  return {
+    cache: new DiskCache({
+      clock,
+      generations: (): Generations => (older === null ? [newer.table] : [newer.table, older.table]),
+      async hasRoom() {
+        if (clock.monotonicMs() - lookedAtMs >= ROOM_EVERY_MS) {
+          lookedAtMs = clock.monotonicMs();
+          hasRoom = !(await isDiskLow(dataDir));
+          if (isGone && !closed) await replace(beginAnew);
+        }
+        return hasRoom;
+      },
+      onWritten(bytes) {
+        unseenBytes += bytes;
+        if (unseenBytes < (maxBytes / 2) * LOOK_AFTER_PART || closed) return;
+        unseenBytes = 0;
+        void replace(rotateWhenFull);
+      },
+    }),
     async close() {
       closed = true;
-      await mending;
-      await environment.close();
+      await replacing;
+      await Promise.all([newer, older].map((one) => one?.environment.close()));
     },
   };
 }
 
-/** Small, so that no write waits long for one of a sweep. */
-const AT_ONCE = 200;
-/** Beyond the bound it goes down to this part of it, so that writes seldom have to wait for a sweep. */
-const DOWN_TO = 0.9;
+const BEGINS_EMPTY = 'the cache on the disk is damaged, and begins empty';
 
-interface CacheSweepOptions {
-  readonly environment: Pick<Environment, 'read' | 'write'>;
-  /** Bytes that all entries may take on the disk. */
-  readonly maxBytes: number;
-  readonly clock: Clock;
+/** Deletes what cannot be used. @returns the numbers of the generations, two at most, in their order */
+async function generationsIn(folder: string, logger: StoreLog): Promise<number[]> {
+  await makeFolders(folder);
+  const names = await readdir(folder);
+  const all = names.flatMap((name) => NAME.exec(name)?.[1] ?? []).map(Number);
+  const last = all.sort((one, other) => one - other).slice(-2);
+  const kept: number[] = [];
+  for (const number of last) if (await isWhole(join(folder, `${FORM}-${number}`), logger)) kept.push(number);
+  const others = names.filter((name) => !kept.some((number) => name === `${FORM}-${number}`));
+  if (others.some((name) => !NAME.test(name)))
+    logger.warn({ folder }, 'the cache on the disk is of another release, and begins empty');
+  for (const name of others) await rm(join(folder, name), { recursive: true, force: true });
+  return kept;
 }
 
-/**
- * Removes what is over, and, where there is more than there may be, what ends next.
- * @returns bytes that are left
- */
-export async function sweepCache({ environment, maxBytes, clock }: CacheSweepOptions): Promise<number> {
-  const nowMs = clock.now();
-  let left = 0;
-  for await (const ends of endsInTurns(environment)) {
-    const [over, kept] = [[] as StoredRecord[], [] as StoredRecord[]];
-    for (const end of ends) (readEnd(end.key).endsAtMs <= nowMs ? over : kept).push(end);
-    await removeEnded(environment, over);
-    left += sizeOf(kept);
+async function isWhole(folder: string, logger: StoreLog): Promise<boolean> {
+  try {
+    // lmdb would crash the process on a file that is damaged, or is somebody else's.
+    await refuseForeign(folder, 'all');
+    checkDataFile(join(folder, 'data.mdb'));
+    return true;
+  } catch (error) {
+    logger.warn({ err: error, folder }, BEGINS_EMPTY);
+    return false;
   }
-  if (left <= maxBytes) return left;
-  for await (const ends of endsInTurns(environment)) {
-    await removeEnded(environment, ends);
-    left -= sizeOf(ends);
-    if (left <= maxBytes * DOWN_TO) break;
-  }
-  return left;
-}
-
-/** The index, from the earliest end on, a few at a time; others get a turn in between. */
-async function* endsInTurns(environment: Pick<Environment, 'read'>): AsyncGenerator<StoredRecord[]> {
-  let last: Buffer | null = null;
-  for (;;) {
-    const bounds = endsAfter(last);
-    const damaged: Buffer[] = [];
-    const ends = environment.read((view) =>
-      view.range({ ...bounds, limit: AT_ONCE }, ({ key }) => damaged.push(key)),
-    );
-    // One whose size is damaged still says what it is the end of.
-    const all = [...ends, ...damaged.map((key) => ({ key, stamp: 0, value: Buffer.alloc(0) }))];
-    if (all.length === 0) return;
-    last = all.map(({ key }) => key).reduce((one, other) => (Buffer.compare(one, other) > 0 ? one : other));
-    yield all;
-    await turn();
-  }
-}
-
-function sizeOf(ends: readonly StoredRecord[]): number {
-  return ends.reduce((sum, { value }) => sum + decodeEnd(value), 0);
-}
-
-/** Without a look at what ends: the index says which it is. An entry that is written anew just then is fetched again. */
-async function removeEnded(
-  environment: Pick<Environment, 'write'>,
-  ends: readonly StoredRecord[],
-): Promise<void> {
-  if (ends.length === 0) return;
-  const removals = ends.flatMap(({ key }): RecordWrite[] => {
-    const { endsAtMs, of } = readEnd(key);
-    const bodyName = bodyNameOf(of);
-    if (bodyName !== null) return removalsOfBody(bodyName, endsAtMs);
-    return [key, of].map((one) => ({ key: one, value: null }));
-  });
-  await environment.write(null, removals);
 }

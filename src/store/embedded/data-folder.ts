@@ -182,8 +182,7 @@ export function createDiskRoom(freeBytes: () => number | null): DiskRoom {
   return {
     async take(writes, work) {
       const bytes = writes.reduce(
-        (sum, { value, front }) =>
-          sum + 2 * ((value?.length ?? 0) + (front?.length ?? 0)) + PAGES_OF_RECORD_BYTES,
+        (sum, { value }) => sum + 2 * (value?.length ?? 0) + PAGES_OF_RECORD_BYTES,
         0,
       );
       const free = freeBytes();

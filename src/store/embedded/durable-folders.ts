@@ -28,7 +28,7 @@ export async function makeState(dataDir: string, logger: StoreLog): Promise<bool
   const folder = stateFolder(dataDir);
   return await makeWhole(folder, async (draft) => {
     const environment = await openState(draft, { logger });
-    await environment.write(null, [{ key: SCHEMA, value: toBytes({ version: SCHEMA_VERSION }) }]);
+    await environment.write([{ key: SCHEMA, value: toBytes({ version: SCHEMA_VERSION }) }]);
     await environment.close();
   });
 }
@@ -75,7 +75,7 @@ export async function openState(
 /** @throws StoreRefused */
 export function refuseOtherSchema(folder: string, environment: Environment): void {
   const found = environment.read((view) => view.get(SCHEMA));
-  const version = found === null ? null : fromBytes(Schema, found.value).version;
+  const version = found === null ? null : fromBytes(Schema, found).version;
   if (version === SCHEMA_VERSION) return;
   throw new StoreRefused(
     `${folder} was written by another release (form ${version ?? 'unknown'}; this one reads ${SCHEMA_VERSION}): use that release, or another GATEWAY_DATA_DIR`,

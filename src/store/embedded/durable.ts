@@ -70,7 +70,7 @@ export function countersOver(table: Table, lapsing: LapsingRecords): Counters {
     },
     async read(groups) {
       return table.read((view) =>
-        groups.map((group) => fieldsOf(lapsing.alive(view.get(nameKey(GROUPS, group))?.value))),
+        groups.map((group) => fieldsOf(lapsing.alive(view.get(nameKey(GROUPS, group))))),
       );
     },
   };
@@ -139,7 +139,7 @@ export function chargesOver(table: Table, lapsing: LapsingRecords): Charges {
     },
     end: (id, how) => table.change((draft) => applyEnd(draft, id, how, lapsing)),
     charged: async (purse) =>
-      table.read((view) => amountOf(lapsing.alive(view.get(nameKey(PURSES, purse))?.value)?.value)),
+      table.read((view) => amountOf(lapsing.alive(view.get(nameKey(PURSES, purse)))?.value)),
     open: async () =>
       table
         .read((view) => view.range(wholeTable(OPEN)))

@@ -1,6 +1,6 @@
 /**
- * One lmdb environment of the data folder, open in one process: ordered records, written in transactions that are made
- * only if a record is still the one that was read. A second process that opens it meanwhile would lose what is written.
+ * One lmdb environment of the data folder, open in one process: ordered records, written in transactions. A second
+ * process that opens it meanwhile would lose what is written.
  *
  * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits in the
  * event loop, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
@@ -28,7 +28,6 @@ import { decodeRecord, encodeRecord } from './records.js';
 /** The longest key, bytes. */
 export const KEY_MAX_BYTES = 511;
 
-const NOTHING = Buffer.alloc(0);
 const WRITE_TIMEOUT_MS = 5_000;
 
 export interface EnvironmentOptions {
@@ -48,23 +47,13 @@ export interface EnvironmentOptions {
 
 export interface StoredRecord {
   readonly key: Buffer;
-  /** Another for each time the record was written; never 0. */
-  readonly stamp: number;
   readonly value: Buffer;
-}
-
-/** A record and the stamp it must have; 0: there must be none. */
-interface Condition {
-  readonly key: Buffer;
-  readonly stamp: number;
 }
 
 export interface RecordWrite {
   readonly key: Buffer;
   /** Null deletes; nothing happens where there is nothing. Must not be written to afterwards. */
   readonly value: Buffer | null;
-  /** Stands in front of the value, which is large, and is not copied to join them. */
-  readonly front?: Buffer;
 }
 
 export interface RangeOptions {
@@ -77,12 +66,18 @@ export interface RangeOptions {
   readonly reverse?: boolean;
 }
 
-/** One committed state of the environment. */
-export interface View {
+/** Records by their keys. */
+export interface Reader {
   /** @throws RecordDamaged */
-  get(key: Buffer): StoredRecord | null;
+  get(key: Buffer): Buffer | null;
   /** Whether there is one, damaged or not. */
   has(key: Buffer): boolean;
+  /** @returns another number for each time the record was written; 0 where there is none */
+  stampOf(key: Buffer): number;
+}
+
+/** One committed state of the environment. */
+export interface View extends Reader {
   /**
    * In the order of the keys.
    * @throws RecordDamaged, unless `onDamaged` is given: then it is told of each, and they are left out
@@ -97,14 +92,13 @@ export interface Environment {
    */
   read<T>(use: (view: View) => T): T;
   /**
-   * Makes all writes in one transaction, if the condition holds. Acknowledged when they are committed, and, where the
-   * environment is durable, on the disk.
-   * @returns whether the condition held; without one always true
+   * Makes all writes in one transaction. Acknowledged when they are committed, and, where the environment is durable, on
+   * the disk.
    * @throws RangeError for a key that is empty or too long; nothing is written then
    * @throws StoreUnavailable when they could not be written, with `no-room` when the disk is full; and, never with
    *   `no-room`, when they were not within the time limit: they may then be made later all the same
    */
-  write(condition: Condition | null, writes: readonly RecordWrite[]): Promise<boolean>;
+  write(writes: readonly RecordWrite[]): Promise<void>;
   /**
    * Resolves when no write is under way, those that were given up as late among them.
    * @throws StoreUnavailable when that takes longer than a write may
@@ -164,7 +158,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       db.resetReadTxn();
       return use(view);
     },
-    async write(condition, writes) {
+    async write(writes) {
       admit();
       for (const { key } of writes) checkKey(key);
       try {
@@ -174,13 +168,12 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
             'data.mdb was removed or replaced: stop the gateway, and put it back or restore a backup',
           );
         admit();
-        const queued = room.take(writes, () => queue(db, condition, writes));
+        const queued = room.take(writes, () => queue(db, writes));
         writing.add(queued);
         const over = () => writing.delete(queued);
         queued.then(over, over);
-        const done = await within(timeoutMs, queued);
+        await within(timeoutMs, queued);
         faults.written();
-        return done;
       } catch (error) {
         throw faults.failed(await unavailable(folder, error));
       }
@@ -228,12 +221,12 @@ function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => Reco
     get(key) {
       const found = db.getEntry(key);
       if (found === undefined) return null;
-      const stamp = found.version ?? 0;
-      const value = decodeRecord(key, stamp, found.value);
+      const value = decodeRecord(key, found.version ?? 0, found.value);
       if (value === null) throw damaged(key);
-      return { key, stamp, value };
+      return value;
     },
     has: (key) => db.doesExist(key),
+    stampOf: (key) => db.getEntry(key)?.version ?? 0,
     range({ from, to, limit, reverse = false }, onDamaged) {
       const bounds = reverse
         ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse }
@@ -242,7 +235,7 @@ function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => Reco
       const most = limit === undefined ? {} : { limit };
       for (const { key, value: bytes, version = 0 } of db.getRange({ ...bounds, ...most, versions: true })) {
         const value = decodeRecord(key, version, bytes);
-        if (value !== null) records.push({ key, stamp: version, value });
+        if (value !== null) records.push({ key, value });
         else if (onDamaged === undefined) throw damaged(key);
         else onDamaged(damaged(key));
       }
@@ -252,21 +245,14 @@ function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => Reco
 }
 
 /** All is queued before lmdb's thread sees any of it: so that thread never waits for us, holding the lock of all. */
-function queue(
-  db: Database<Buffer, Buffer>,
-  condition: Condition | null,
-  writes: readonly RecordWrite[],
-): Promise<boolean> {
-  const apply = () => {
-    for (const { key, value, front = NOTHING } of writes) {
+function queue(db: Database<Buffer, Buffer>, writes: readonly RecordWrite[]): Promise<boolean> {
+  return db.batch(() => {
+    for (const { key, value } of writes) {
       const stamp = newStamp();
       if (value === null) void db.remove(key);
-      else void db.put(key, encodeRecord(key, stamp, [front, value]), stamp);
+      else void db.put(key, encodeRecord(key, stamp, value), stamp);
     }
-  };
-  if (condition === null) return db.batch(apply);
-  const { key, stamp } = condition;
-  return stamp === 0 ? db.ifNoExists(key, apply) : db.ifVersion(key, stamp, apply);
+  });
 }
 
 /** @throws RangeError */

@@ -59,8 +59,9 @@ export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof
     heads: async (series, days) =>
       table.read((view) =>
         days.map((day) => {
-          const found = view.get(headsKey(series, day));
-          return found && { stamp: found.stamp, heads: found.value };
+          const key = headsKey(series, day);
+          const heads = view.get(key);
+          return heads && { stamp: view.stampOf(key), heads };
         }),
       ),
     contents: async (series, wanted) =>
@@ -90,11 +91,11 @@ function contentOf(
   day: string,
   name: string,
 ): HistoryContent | null {
-  const found = unpackContent(view.get(contentKey(series, day, name))?.value);
+  const found = unpackContent(view.get(contentKey(series, day, name)));
   if (found === null) return null;
   const { digest, ...content } = found;
-  const facts = view.get(factsKey(series, monthOf(day), digest))?.value;
-  return facts === undefined ? null : { ...content, facts };
+  const facts = view.get(factsKey(series, monthOf(day), digest));
+  return facts === null ? null : { ...content, facts };
 }
 
 const digestOf = (series: string) => hash('sha256', series, 'buffer').subarray(0, 16);

@@ -68,7 +68,7 @@ export function createLapsingRecords(table: Table, now: () => number): LapsingRe
     now,
     alive,
     set: setLapsing,
-    get: (key) => alive(table.read((view) => view.get(key))?.value),
+    get: (key) => alive(table.read((view) => view.get(key))),
     change: (key, decide) =>
       table.change((draft) => {
         const { result, write } = decide(alive(draft.get(key)));

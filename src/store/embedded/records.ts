@@ -9,12 +9,10 @@ import { StoreUnavailable } from '../port.js';
 const CRC_BYTES = 4;
 const STAMP_BYTES = 8;
 
-/** @param value in pieces, in order: they are copied once */
-export function encodeRecord(key: Buffer, stamp: number, value: readonly Buffer[]): Buffer {
-  const bytes = Buffer.allocUnsafe(value.reduce((sum, { length }) => sum + length, CRC_BYTES));
-  let end = CRC_BYTES;
-  for (const piece of value) end += piece.copy(bytes, end);
-  bytes.writeUInt32LE(checksum(key, stamp, bytes.subarray(CRC_BYTES)));
+export function encodeRecord(key: Buffer, stamp: number, value: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(CRC_BYTES + value.length);
+  bytes.writeUInt32LE(checksum(key, stamp, value));
+  value.copy(bytes, CRC_BYTES);
   return bytes;
 }
 

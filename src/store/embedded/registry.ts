@@ -145,7 +145,7 @@ function trim(draft: Draft, head: Head, { auditMax, tombstonesMax }: RegistryLim
 }
 
 function snapshot(view: View): RegistrySnapshot | null {
-  const head = parseHead(view.get(HEAD)?.value);
+  const head = parseHead(view.get(HEAD));
   if (head === null) return null;
   const records = new Map<string, RegistryRecord>();
   for (const { value: bytes } of view.range(wholeTable(RECORDS))) {
@@ -156,14 +156,14 @@ function snapshot(view: View): RegistrySnapshot | null {
 }
 
 function changes(view: View, epoch: string, version: number): RegistryDelta | null {
-  const head = parseHead(view.get(HEAD)?.value);
+  const head = parseHead(view.get(HEAD));
   if (head === null || epoch !== head.epoch || version > head.version || version < head.floor) return null;
   const changed = new Map<string, RegistryRecord | null>();
   if (version < head.version) {
     const bounds = { from: numberKey(CHANGES, version + 1), to: wholeTable(CHANGES).to };
     for (const { value: id } of view.range(bounds)) {
-      const bytes = view.get(nameKey(RECORDS, fromBytes(Type.String(), id)))?.value;
-      if (bytes === undefined) continue;
+      const bytes = view.get(nameKey(RECORDS, fromBytes(Type.String(), id)));
+      if (bytes === null) continue;
       const entry = fromBytes(Entry, bytes);
       changed.set(entry.id, entry.value === null ? null : { value: entry.value, revision: entry.revision });
     }
@@ -177,7 +177,7 @@ function readAudit(
   limit: number,
   before: string | undefined,
 ): AuditLine[] {
-  const head = parseHead(view.get(HEAD)?.value);
+  const head = parseHead(view.get(HEAD));
   if (head === null || limit < 1 || (before !== undefined && !/^\d{1,15}$/.test(before))) return [];
   const { auditNext } = head;
   const end = before === undefined ? auditNext : Math.min(auditNext, Number(before));

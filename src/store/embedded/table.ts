@@ -2,22 +2,13 @@
  * Records that are changed in turn: each change sees all changes before it, and those that wait are committed together.
  * All durable parts of the embedded store are written over this; in tests it is a map (`test/support/memory`).
  */
-import type { Environment, RangeOptions, RecordWrite, View } from './environment.js';
+import type { Environment, RangeOptions, Reader, RecordWrite, StoredRecord, View } from './environment.js';
 
-interface DraftRecord {
-  readonly key: Buffer;
-  readonly value: Buffer;
-}
-
-/** The records with the changes that are not committed yet. */
-export interface Draft {
-  get(key: Buffer): Buffer | null;
-  has(key: Buffer): boolean;
-  /** The stamp of a committed record; 0 where there is none, NaN where it is to be written. */
-  stampOf(key: Buffer): number;
+/** The records with the changes that are not committed yet; one of these has no stamp yet, so that it is NaN. */
+export interface Draft extends Reader {
   set(key: Buffer, value: Buffer | null): void;
   /** @returns the first `limit` records of a range; none where `limit` is less than 1 */
-  range(bounds: Pick<RangeOptions, 'from' | 'to'>, limit: number): DraftRecord[];
+  range(bounds: Pick<RangeOptions, 'from' | 'to'>, limit: number): StoredRecord[];
 }
 
 export interface Table {
@@ -67,7 +58,7 @@ export function createTable(environment: Pick<Environment, 'read' | 'write' | 's
       const draft = createDraft(view);
       return { tellers: group.map(({ apply }) => apply(draft)), writes: draft.writes() };
     });
-    if (writes.length > 0) await environment.write(null, writes);
+    if (writes.length > 0) await environment.write(writes);
     return tellers;
   }
 
@@ -108,13 +99,13 @@ export function createDraft(view: View): OpenDraft {
   const draft: Draft = {
     get(key) {
       const write = stagedAt(key);
-      return write === undefined ? (view.get(key)?.value ?? null) : write.value;
+      return write === undefined ? view.get(key) : write.value;
     },
     has(key) {
       const write = stagedAt(key);
       return write === undefined ? view.has(key) : write.value !== null;
     },
-    stampOf: (key) => (stagedAt(key) === undefined ? (view.get(key)?.stamp ?? 0) : Number.NaN),
+    stampOf: (key) => (stagedAt(key) === undefined ? view.stampOf(key) : Number.NaN),
     set(key, value) {
       const id = key.toString('latin1');
       replaced.push([id, staged.get(id)]);

@@ -1,7 +1,8 @@
-/** The cache of a folder alone, with a look at what it does there. */
-import { sweepCache } from '../../../src/store/embedded/cache-folder.js';
+/** The disk cache alone, with a look at what it does there. */
+import { join } from 'node:path';
+import { DiskCache } from '../../../src/store/embedded/disk-cache.js';
 import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
-import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
+import { createTable, type Table } from '../../../src/store/embedded/table.js';
 import type { CachePlace, CacheStore, CacheWrite } from '../../../src/store/port.js';
 import { createStandingClock, DAY, MINUTE, type TestClock } from '../../support/test-clock.js';
 import { createTestLog } from '../test-log.js';
@@ -9,7 +10,12 @@ import { inFolder } from './in-folder.js';
 
 export interface Rig {
   readonly cache: CacheStore;
+  /** Of the newer generation. */
   readonly environment: Environment;
+  /** The cache of a process that has just been started on the same generations. */
+  another(): CacheStore;
+  /** Opens a further generation, and lets go of the third. */
+  rotate(): Promise<void>;
   readonly written: number[];
   readonly clock: TestClock;
   hasRoom: boolean;
@@ -17,22 +23,14 @@ export interface Rig {
   readonly calls: string[];
   /** Bytes of each transaction. */
   readonly transactions: number[];
-  sweep(maxBytes?: number): Promise<number>;
-  /** The first letters of all keys. */
+  /** The first letters of all keys of the newer generation. */
   kinds(): string;
 }
 
 /** The cache alone, on a folder and a clock of its own. */
 export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
   return inFolder(async (folder) => {
-    const logger = createTestLog();
-    const environment = await openEnvironment({
-      folder,
-      mapBytes: 2 ** 26,
-      durable: false,
-      logger,
-    });
-    const calls: string[] = [];
+    const [calls, written, transactions]: [string[], number[], number[]] = [[], [], []];
     const counted = (view: View): View => ({
       get(key) {
         calls.push('get');
@@ -42,45 +40,50 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
         calls.push('has');
         return view.has(key);
       },
+      stampOf: (key) => view.stampOf(key),
       range(options, onDamaged) {
         calls.push('range');
         return view.range(options, onDamaged);
       },
     });
-    const clock = createStandingClock();
-    const rig = { clock, hasRoom: true };
-    const written: number[] = [];
-    const transactions: number[] = [];
-    const watched: Environment = {
-      ...environment,
-      read: (use) => environment.read((view) => use(counted(view))),
-      write(condition, writes) {
-        transactions.push(writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0));
-        return environment.write(condition, writes);
-      },
-    };
-    const cache = createLmdbCache({
-      environment: watched,
-      clock,
-      hasRoom: () => rig.hasRoom,
-      onWritten: (bytes) => written.push(bytes),
-    });
+    const environments: Environment[] = [];
+    let tables: readonly [Table, Table?];
+    async function rotate(): Promise<void> {
+      const path = join(folder, String(environments.length));
+      const options = { folder: path, mapBytes: 2 ** 26, durable: false, logger: createTestLog() };
+      const environment = await openEnvironment(options);
+      environments.unshift(environment);
+      const watched = createTable({
+        ...environment,
+        read: (use) => environment.read((view) => use(counted(view))),
+        write(writes) {
+          transactions.push(writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0));
+          return environment.write(writes);
+        },
+      });
+      tables = tables === undefined ? [watched] : [watched, tables[0]];
+      await environments[2]?.close();
+    }
+    await rotate();
+    const state = { clock: createStandingClock(), hasRoom: true };
+    const another = () =>
+      new DiskCache({
+        generations: () => tables,
+        clock: state.clock,
+        hasRoom: async () => state.hasRoom,
+        onWritten: (bytes) => written.push(bytes),
+      });
     const all = { from: Buffer.of(0), to: Buffer.of(0xff) };
-    await use(
-      Object.assign(rig, {
-        cache,
-        environment,
-        written,
-        calls,
-        transactions,
-        sweep: (maxBytes = 2 ** 30) => sweepCache({ environment: watched, maxBytes, clock }),
-        kinds: () =>
-          environment
-            .read((view) => view.range(all).map(({ key }) => String.fromCharCode(key[0] ?? 0)))
-            .join(''),
-      }),
-    );
-    await environment.close();
+    const rig = Object.assign(state, {
+      ...{ cache: another(), another, rotate, written, calls, transactions },
+      environment: environments[0] as Environment,
+      kinds: () =>
+        rig.environment
+          .read((view) => view.range(all).map(({ key }) => String.fromCharCode(key[0] ?? 0)))
+          .join(''),
+    });
+    await use(Object.defineProperty(rig, 'environment', { get: () => environments[0] as Environment }));
+    await Promise.all(environments.slice(0, 2).map((one) => one.close()));
   });
 }
 

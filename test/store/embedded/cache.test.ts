@@ -1,5 +1,5 @@
-/** Cache entries on the disk: their bound, their ends, what is made of damage, and what a start makes of the folder. */
-import { readFile, writeFile } from 'node:fs/promises';
+/** Cache entries on the disk: their bound, their generations, what is made of damage, and what a start makes of the folder. */
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { open as openLmdb } from 'lmdb';
@@ -7,8 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { createClock } from '../../../src/lib/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
 import { entryKey } from '../../../src/store/embedded/cache-records.js';
+import { DiskCache } from '../../../src/store/embedded/disk-cache.js';
 import { openEnvironment } from '../../../src/store/embedded/environment.js';
-import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
+import { createTable } from '../../../src/store/embedded/table.js';
 import type { CachePlace, CacheStore } from '../../../src/store/port.js';
 import { DAY, MINUTE } from '../../support/test-clock.js';
 import { bodiesOf, keep } from '../entries.js';
@@ -55,63 +56,46 @@ describe('a range of days', () => {
   });
 });
 
-describe('a sweep', () => {
-  it('removes what is over, with its facts, and leaves what is not', () =>
+describe('an older generation', () => {
+  it('gives what the newer one has not, and what it gave is in the newer one then', () =>
     withCache(async (rig) => {
-      const { cache } = rig;
-      await cache.write([
-        writeOf(day(0)),
-        writeOf(day(1), { ttlMs: 9 * DAY, facts: Buffer.from('{"columns":["a"]}') }),
-      ]);
-      // Written again, with another end: of the first one nothing must be left.
-      await cache.write([writeOf(day(0), { ttlMs: 2 * MINUTE })]);
-      expect(rig.kinds()).toBe('eeffxxxx');
-      rig.clock.pass(MINUTE);
-      await rig.sweep();
-      expect(await isThere(cache, [day(0), day(1)])).toEqual([true, true]);
-      rig.clock.pass(3 * DAY);
-      await rig.sweep();
-      expect(rig.kinds()).toBe('efxx');
-      expect(await isThere(cache, [day(0), day(1)])).toEqual([false, true]);
-      rig.clock.pass(30 * DAY);
-      expect(await rig.sweep()).toBe(0);
+      const { cache, rotate } = rig;
+      await cache.write([0, 1, 2].map((at) => writeOf(day(at))));
+      await rotate();
       expect(rig.kinds()).toBe('');
+      expect(await isThere(cache, [day(0), day(1), day(3)])).toEqual([true, true, false]);
+      await expect.poll(rig.kinds).toBe('eef');
+      await rotate();
+      // Somebody who has not seen the facts before.
+      expect(await isThere(rig.another(), [day(0), day(1), day(2)])).toEqual([true, true, false]);
     }));
 
-  it('goes below the bound, and takes what ends next', () =>
-    withCache(async ({ cache, sweep, written }) => {
-      const days = Array.from({ length: 1000 }, (_, at) => day(at));
-      const shuffled = days.map((place, at) => writeOf(place, { ttlMs: MINUTE + ((at * 7) % 1000) * 1000 }));
-      await cache.write(shuffled);
-      expect(written.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(1_000_000);
-      const left = await sweep(500_000);
-      expect(left).toBeLessThanOrEqual(450_000);
-      expect(left).toBeGreaterThan(200_000);
-      const kept = new Set(
-        (await isThere(cache, days)).flatMap((there, at) => (there ? [(at * 7) % 1000] : [])),
-      );
-      expect(kept.size).toBeGreaterThan(100);
-      expect(Math.min(...kept)).toBe(1000 - kept.size);
-      expect(await sweep(500_000)).toBe(left);
-    }));
-});
-
-describe('facts', () => {
-  it('are kept for as long as any entry needs them, also where an older one has written them', () =>
+  it('is hidden by what is newer, also by that which is over or removed', () =>
     withCache(async (rig) => {
-      const { cache, environment } = rig;
-      await cache.write([writeOf(day(0))]);
-      await cache.write([writeOf(day(1), { ttlMs: 20 * DAY })]);
-      rig.clock.pass(19 * DAY);
-      await rig.sweep();
-      // Somebody who has not seen them before.
-      const other = createLmdbCache({
-        environment,
-        clock: rig.clock,
-        hasRoom: () => true,
-        onWritten: () => {},
-      });
-      expect((await other.read([day(1)]))[0]?.facts.toString()).toBe('{"columns":[]}');
+      const { cache, rotate, clock } = rig;
+      await cache.write([0, 1, 2, 3].map((at) => writeOf(day(at), { ttlMs: 9 * DAY, version: 2 })));
+      await rotate();
+      await cache.write([
+        writeOf(day(0), { version: 3, body: Buffer.from('newer') }),
+        writeOf(day(1), { version: 3, ttlMs: 0 }),
+        writeOf(day(2), { version: 1, body: Buffer.from('older') }),
+      ]);
+      await cache.remove([day(3)]);
+      const bodies = await cache.read([0, 1, 2, 3].map(day));
+      expect(bodies.map((entry) => entry?.body.length ?? null)).toEqual([5, null, 1000, null]);
+      clock.pass(2 * MINUTE);
+      expect(await isThere(cache, [day(0), day(2)])).toEqual([false, true]);
+    }));
+
+  it('is looked into by one walk as well', () =>
+    withCache(async ({ cache, rotate, calls }) => {
+      const days = Array.from({ length: 90 }, (_, at) => day(at));
+      await cache.write(days.map((place) => writeOf(place)));
+      await rotate();
+      calls.length = 0;
+      expect(await isThere(cache, days)).toEqual(days.map(() => true));
+      expect(calls.filter((call) => call === 'range')).toHaveLength(2);
+      expect(calls).not.toContain('get');
     }));
 });
 
@@ -141,8 +125,13 @@ describe('a record that was changed on the disk', () => {
         durable: false,
         logger,
       });
-      const clock = createClock();
-      const cache = createLmdbCache({ environment, clock, hasRoom: () => true, onWritten: () => {} });
+      const table = createTable(environment);
+      const cache = new DiskCache({
+        generations: () => [table],
+        clock: createClock(),
+        hasRoom: async () => true,
+        onWritten: () => {},
+      });
       const names = Array.from({ length: 10 }, (_, at) => `{s}${at}`);
       await keep(
         cache,
@@ -188,7 +177,7 @@ describe('the folder of the cache at the start', () => {
     const first = await open(folder);
     await keep(first.cache, [entry]);
     await first.close();
-    await spoil(join(folder, 'cache', 'data.mdb'));
+    await spoil(join(folder, 'cache', '3-1', 'data.mdb'));
     return await open(folder);
   }
 
@@ -215,16 +204,10 @@ describe('the folder of the cache at the start', () => {
   it('is deleted with a warning when another release has written it in another form', () =>
     inFolder(async (folder) => {
       const store = await startAfter(folder, async () => {
-        const logger = createTestLog();
-        const other = await openEnvironment({
-          folder: join(folder, 'cache'),
-          mapBytes: 2 ** 26,
-          durable: false,
-          logger,
-        });
-        await other.write(null, [{ key: Buffer.from('F'), value: Buffer.from('0') }]);
-        await other.close();
+        await rename(join(folder, 'cache', '3-1'), join(folder, 'cache', '2-1'));
+        await writeFile(join(folder, 'cache', 'data.mdb'), 'as releases before had it');
       });
+      expect(await readdir(join(folder, 'cache'))).toEqual(['3-1']);
       expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([null]);
       expect(store.log.lines).toMatchObject([
         { level: 'warn', message: 'the cache on the disk is of another release, and begins empty' },
@@ -250,6 +233,11 @@ describe('the folder of the cache at the start', () => {
       const left = async () => (await bodiesOf(store.cache, keys)).filter((body) => body !== null).length;
       await expect.poll(left).toBeLessThan(150);
       expect(await bodiesOf(store.cache, [key(299)])).not.toEqual([null]);
+      expect(await left()).toBeGreaterThan(20);
+      const names = await readdir(join(folder, 'cache'));
+      expect(names.length).toBeLessThanOrEqual(2);
+      const sizes = names.map(async (name) => (await stat(join(folder, 'cache', name, 'data.mdb'))).size);
+      expect((await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)).toBeLessThan(1_600_000);
       await store.close();
     }));
 });

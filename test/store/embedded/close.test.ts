@@ -17,8 +17,7 @@ it('a write that is under way when the environment is closed is made, or refused
       ...{ folder: join(folder, String(round)), mapBytes: 1_048_576, durable: false },
       logger: createRecordedLog().logger,
     });
-    const write = (name: string) =>
-      environment.write(null, [{ key: Buffer.from(name), value: Buffer.from('x') }]);
+    const write = (name: string) => environment.write([{ key: Buffer.from(name), value: Buffer.from('x') }]);
     const writes = ['a', 'b', 'c'].map((name) => write(name));
     if (round % 2 === 1) await new Promise((resolve) => setImmediate(resolve));
     const closing = environment.close();

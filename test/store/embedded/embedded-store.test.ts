@@ -17,7 +17,7 @@ describe('the embedded store', () => {
       await store.documents.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
       const environment = ['data.mdb', 'lock.mdb'];
-      const environments = ['cache', 'history', 'state'];
+      const environments = ['cache/3-1', 'history', 'state'];
       const paths = environments.flatMap((name) => [name, ...environment.map((file) => join(name, file))]);
       const found = (await readdir(dataDir, { recursive: true })).sort();
       expect(found).toEqual(['lock', ...paths].sort());

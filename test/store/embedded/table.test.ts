@@ -7,7 +7,7 @@ import { firstLine, startScript } from './child.js';
 import { inFolder } from './in-folder.js';
 
 const [KEY, OTHER] = [Buffer.from('key'), Buffer.from('other')];
-const textOf = (table: Table, key: Buffer) => table.read((view) => view.get(key)?.value.toString());
+const textOf = (table: Table, key: Buffer) => table.read((view) => view.get(key)?.toString());
 const options = { mapBytes: 2 ** 20, durable: true, logger: createTestLog() };
 
 describe('a table', () => {

@@ -1,15 +1,22 @@
-import type { StoredRecord, View } from '../../../src/store/embedded/environment.js';
+import type { View } from '../../../src/store/embedded/environment.js';
 import { createDraft, type Draft, type Table } from '../../../src/store/embedded/table.js';
 import { newStamp } from '../../../src/store/entry-stamp.js';
 
+interface MemoryRecord {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  readonly stamp: number;
+}
+
 /** A table of the embedded store in a map: what it holds can be put back as it was, or a part of it dropped. */
 export class MemoryTable implements Table {
-  #records = new Map<string, StoredRecord>();
-  #sorted: readonly StoredRecord[] | null = null;
+  #records = new Map<string, MemoryRecord>();
+  #sorted: readonly MemoryRecord[] | null = null;
 
   readonly #view: View = {
-    get: (key) => this.#records.get(key.toString('latin1')) ?? null,
+    get: (key) => this.#records.get(key.toString('latin1'))?.value ?? null,
     has: (key) => this.#records.has(key.toString('latin1')),
+    stampOf: (key) => this.#records.get(key.toString('latin1'))?.stamp ?? 0,
     range: ({ from, to, limit, reverse = false }) => {
       this.#sorted ??= [...this.#records.values()].sort((one, other) => Buffer.compare(one.key, other.key));
       const within = this.#sorted.filter(

@@ -1,0 +1,290 @@
+/**
+ * Cache entries on the disk, in two generations: what is written goes to the newer one, what is read in the older one is
+ * copied on. The older one is deleted as a whole, and with it all that nobody has read for so long.
+ */
+import type { Clock } from '../../lib/clock.js';
+import { turn } from '../../lib/time.js';
+import { createKnownFacts, replaces, STAMP_BYTES, type StampedWrite, stampWrite } from '../entry-stamp.js';
+import {
+  type CacheEntry,
+  type CachePlace,
+  type CacheStore,
+  type CacheWrite,
+  StoreUnavailable,
+} from '../port.js';
+import {
+  decodeEntryRecord,
+  type EntryRecord,
+  encodeEntryRecord,
+  entryKey,
+  factsKey,
+  LARGE_BODY_BYTES,
+  pieceKeys,
+  piecesOf,
+} from './cache-records.js';
+import { type Reader, RecordDamaged, type RecordWrite, type View } from './environment.js';
+import type { Draft, Table } from './table.js';
+
+/** From so many places on they are read by one walk over all that lies between the first and the last of them. */
+const WALK_FROM = 8;
+/** Such a walk reads no more than so many times the places; what is further on is read by its key. */
+const WALK_MOST = 2;
+/** So many pieces of a body are copied and summed up in about a millisecond. */
+const PIECES_AT_ONCE = 2;
+
+/** What is there of a record. */
+type Held = Buffer | 'damaged' | null;
+
+/** An entry, and the name of its body where that lies in pieces. */
+type Found = CacheEntry & Pick<EntryRecord, 'bodyName'> & { readonly bodyBytes: number };
+
+/** What the reader of an entry takes for damaged, and counts. */
+const NO_BYTES = Buffer.alloc(0);
+const DAMAGED: Found = {
+  ...{ version: 0, header: NO_BYTES, body: NO_BYTES, facts: NO_BYTES },
+  ...{ bodyName: null, bodyBytes: 0 },
+};
+
+/** A place as a generation has it. */
+interface Look {
+  readonly place: CachePlace;
+  readonly table: Table;
+  readonly held: Held;
+  readonly entry: Found | null;
+}
+
+/** The older one is absent until the newer one has been full once. */
+export type Generations = readonly [newer: Table, older?: Table];
+
+export interface DiskCacheOptions {
+  readonly generations: () => Generations;
+  readonly clock: Clock;
+  /** Asked before anything is kept. */
+  readonly hasRoom: () => Promise<boolean>;
+  /** Told of bytes that were written. */
+  readonly onWritten: (bytes: number) => void;
+}
+
+/** Reading waits for nobody; writing is done by lmdb's own thread. */
+export class DiskCache implements CacheStore {
+  readonly #options: DiskCacheOptions;
+  readonly #known = createKnownFacts();
+
+  constructor(options: DiskCacheOptions) {
+    this.#options = options;
+  }
+
+  /** @returns null for what is over, or lacks its facts */
+  #toEntry(reader: Reader, { series }: CachePlace, held: Held): Found | null {
+    if (held === 'damaged') return DAMAGED;
+    const record = recordOf(held);
+    if (record === null || record.stamp.endsAtMs <= this.#options.clock.now()) return null;
+    const { stamp, head, body, bodyName } = record;
+    const facts = this.#known.get(stamp.facts) ?? this.#readFacts(reader, series, stamp.facts);
+    if (facts === null) return null;
+    const { version, bodyBytes } = stamp;
+    return { version, header: head.subarray(STAMP_BYTES), facts, body, bodyName, bodyBytes };
+  }
+
+  #readFacts(reader: Reader, series: string, digest: string): Buffer | null {
+    const held = heldIn(reader, factsKey(series, digest));
+    return held === null || held === 'damaged' ? null : this.#known.add(digest, held);
+  }
+
+  #lookIn(table: Table, places: readonly CachePlace[]): Look[] {
+    if (places.length === 0) return [];
+    return table.read((view) => {
+      const find = places.length < WALK_FROM ? finder(view) : walk(view, places);
+      return places.map((place) => {
+        const held = find(entryKey(place));
+        return { place, table, held, entry: this.#toEntry(view, place, held) };
+      });
+    });
+  }
+
+  /** Whether what is there stays. One that cannot be read, for want of facts or of its body, does not. */
+  #stays(reader: Reader, held: Held, { write, stamp }: StampedWrite): boolean {
+    const present = recordOf(held);
+    if (present === null || replaces(stamp.version, present.stamp.version)) return false;
+    const entry = this.#toEntry(reader, write, held);
+    return entry !== null && (entry.bodyName === null || pieceKeys(entry.bodyName).every(reader.has));
+  }
+
+  /** @returns whether an entry of either generation stays */
+  #isToStay(newer: Reader, older: Table | undefined, entry: StampedWrite): boolean {
+    const key = entryKey(entry.write);
+    const held = heldIn(newer, key);
+    if (held !== null || older === undefined) return this.#stays(newer, held, entry);
+    return older.read((view) => this.#stays(view, heldIn(view, key), entry));
+  }
+
+  /** @param bodyName of a body whose pieces are there */
+  #setEntry(draft: Draft, older: Table | undefined, entry: StampedWrite, bodyName: Buffer | null): void {
+    const { write, stamp, head, ttlMs } = entry;
+    if (this.#isToStay(draft, older, entry)) {
+      removePieces(draft, bodyName);
+      return;
+    }
+    const key = entryKey(write);
+    removeEntry(draft, key);
+    if (ttlMs < 1) return;
+    setFacts(draft, factsKey(write.series, stamp.facts), write.facts);
+    draft.set(key, encodeEntryRecord(head, write.body, bodyName));
+  }
+
+  async #writeLarge([newer, older]: Generations, entry: StampedWrite): Promise<void> {
+    if (newer.read((view) => this.#isToStay(view, older, entry))) return;
+    const { name, pieces } = piecesOf(entry.write.body);
+    await setInTurns(newer, pieces);
+    await newer.change((draft) => this.#setEntry(draft, older, entry, name));
+  }
+
+  async #copyOn(newer: Table, looks: readonly Look[]): Promise<void> {
+    for (const { entry, table } of looks) {
+      const keys = entry?.bodyName == null ? [] : pieceKeys(entry.bodyName);
+      await setInTurns(
+        newer,
+        keys.map((key) => ({ key, value: table.read((view) => view.get(key)) })),
+      );
+    }
+    await newer.change((draft) => {
+      for (const { place, held, entry } of looks) {
+        const [key, record] = [entryKey(place), recordOf(held)];
+        if (entry === null || record === null || draft.has(key)) continue;
+        setFacts(draft, factsKey(place.series, record.stamp.facts), entry.facts);
+        draft.set(key, held as Buffer);
+        this.#options.onWritten(record.stamp.bodyBytes);
+      }
+    });
+  }
+
+  async read(places: readonly CachePlace[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]> {
+    await after?.catch(() => {});
+    const [newer, older] = this.#options.generations();
+    const looks = this.#lookIn(newer, places);
+    const missing = looks.flatMap(({ place, held }) => (held === null ? [place] : []));
+    const found = older === undefined ? [] : this.#lookIn(older, missing);
+    const inOlder = new Map(found.map((look) => [look.place, look]));
+    const whole: (CacheEntry | null)[] = [];
+    for (const look of looks) {
+      const { table, entry } = inOlder.get(look.place) ?? look;
+      whole.push(entry && (await withBody(table, entry)));
+    }
+    const old = found.filter(({ entry }) => entry !== null && entry !== DAMAGED);
+    // Behind the answer: what fails is copied on when it is read again.
+    if (old.length > 0) void this.#copyOn(newer, old).catch(() => {});
+    return whole;
+  }
+
+  async write(entries: readonly CacheWrite[]): Promise<void> {
+    const nowMs = this.#options.clock.now();
+    const writes = entries.map((write) => stampWrite(write, nowMs));
+    if (writes.length === 0) return;
+    if (!(await this.#options.hasRoom()))
+      throw new StoreUnavailable('the disk is almost full: nothing more is cached', 'no-room');
+    const both = this.#options.generations();
+    const [newer, older] = both;
+    const [large, small] = [writes.filter(isLarge), writes.filter((entry) => !isLarge(entry))];
+    await Promise.all([
+      newer.change((draft) => {
+        for (const entry of small) this.#setEntry(draft, older, entry, null);
+      }),
+      ...large.map((entry) => this.#writeLarge(both, entry)),
+    ]);
+    const gone = writes.filter(({ ttlMs }) => ttlMs < 1);
+    if (older !== undefined && gone.length > 0)
+      await removeIn(
+        older,
+        gone.map(({ write }) => write),
+      );
+    for (const { stamp, write } of writes) this.#known.add(stamp.facts, write.facts);
+    this.#options.onWritten(
+      writes.reduce((sum, { head, write }) => sum + head.length + write.body.length, 0),
+    );
+  }
+
+  async remove(places: readonly CachePlace[]): Promise<void> {
+    await Promise.all(this.#options.generations().map((table) => table && removeIn(table, places)));
+  }
+}
+
+const isLarge = ({ write, ttlMs }: StampedWrite) => ttlMs >= 1 && write.body.length > LARGE_BODY_BYTES;
+
+function heldIn(reader: Reader, key: Buffer): Held {
+  try {
+    return reader.get(key);
+  } catch (error) {
+    if (error instanceof RecordDamaged) return 'damaged';
+    throw error;
+  }
+}
+
+function recordOf(held: Held): EntryRecord | null {
+  return held === null || held === 'damaged' ? null : decodeEntryRecord(held);
+}
+
+type Find = (key: Buffer) => Held;
+
+function finder(view: View): Find {
+  return (key) => heldIn(view, key);
+}
+
+/** One walk over the keys from the first place to the last. */
+function walk(view: View, places: readonly CachePlace[]): Find {
+  const keys = places.map(entryKey).sort(Buffer.compare);
+  const [first, last] = [keys[0] as Buffer, keys.at(-1) as Buffer];
+  const limit = WALK_MOST * places.length;
+  const damaged: Buffer[] = [];
+  const records = view.range({ from: first, to: Buffer.concat([last, Buffer.of(0)]), limit }, ({ key }) =>
+    damaged.push(key),
+  );
+  const found = new Map<string, Held>(records.map(({ key, value }) => [key.toString('latin1'), value]));
+  for (const key of damaged) found.set(key.toString('latin1'), 'damaged');
+  const end = found.size < limit ? last : (records.at(-1)?.key ?? first);
+  return (key) => {
+    if (Buffer.compare(key, end) > 0) return heldIn(view, key);
+    return found.get(key.toString('latin1')) ?? null;
+  };
+}
+
+/** @returns the entry with its body, in shared memory for other threads to read; null when a piece is gone */
+async function withBody(table: Table, { bodyName, bodyBytes, ...entry }: Found): Promise<CacheEntry | null> {
+  if (bodyName === null) return entry;
+  const body = Buffer.from(new SharedArrayBuffer(bodyBytes));
+  let end = 0;
+  for (const [at, key] of pieceKeys(bodyName).entries()) {
+    // Before the first as well: a caller that reads many entries reads them one after the other.
+    if (at % PIECES_AT_ONCE === 0) await turn();
+    const held = table.read((view) => heldIn(view, key));
+    if (held === null) return null;
+    if (held === 'damaged') return DAMAGED;
+    end += held.copy(body, end);
+  }
+  return end === bodyBytes ? { ...entry, body } : DAMAGED;
+}
+
+async function setInTurns(table: Table, pieces: readonly RecordWrite[]): Promise<void> {
+  for (let at = 0; at < pieces.length; at += PIECES_AT_ONCE)
+    await table.change((draft) => {
+      for (const { key, value } of pieces.slice(at, at + PIECES_AT_ONCE)) draft.set(key, value);
+    });
+}
+
+function setFacts(draft: Draft, key: Buffer, facts: Buffer): void {
+  if (!draft.has(key)) draft.set(key, facts);
+}
+
+function removeEntry(draft: Draft, key: Buffer): void {
+  removePieces(draft, recordOf(heldIn(draft, key))?.bodyName ?? null);
+  if (draft.has(key)) draft.set(key, null);
+}
+
+function removePieces(draft: Draft, bodyName: Buffer | null): void {
+  for (const key of bodyName === null ? [] : pieceKeys(bodyName)) draft.set(key, null);
+}
+
+function removeIn(table: Table, places: readonly CachePlace[]): Promise<void> {
+  return table.change((draft) => {
+    for (const place of places) removeEntry(draft, entryKey(place));
+  });
+}
