@@ -20,10 +20,11 @@ describe('the embedded store', () => {
       const environments = ['cache/3-1', 'history', 'state'];
       const paths = environments.flatMap((name) => [name, ...environment.map((file) => join(name, file))]);
       const found = (await readdir(dataDir, { recursive: true })).sort();
-      expect(found).toEqual(['lock', ...paths].sort());
+      expect(found).toEqual(['lock', 'cache', ...paths].sort());
       const modes = found.map(async (file) => [file, await modeOf(join(dataDir, file))]);
       expect(Object.fromEntries(await Promise.all(modes))).toEqual({
         lock: '600',
+        cache: '700',
         ...Object.fromEntries(paths.map((path) => [path, path.endsWith('.mdb') ? '600' : '700'])),
       });
       await store.close();
