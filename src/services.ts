@@ -172,7 +172,7 @@ async function createParts(options: ServicesOptions) {
     platform,
     idempotency,
     pipeline,
-    gateway: createGateway({ ...foundation, ...pipeline, limits: limits.teams }),
+    gateway: createGateway({ ...pipeline, now: clock.now }),
   };
 }
 

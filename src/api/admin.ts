@@ -31,13 +31,12 @@ import { registerDocs } from './data/docs.js';
 import { registerHealth } from './data/health.js';
 import { registerMetrics } from './data/metrics.js';
 import { registerWebPage } from './data/web-page.js';
-import { slowRefusals } from './http/slow-refusals.js';
-import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
 export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services, adminToken, metricsText } = options;
   const { config } = services;
-  const app = createPlaneServer('admin', services);
+  const app = createPlaneServer('admin', services, createFinish('admin', services));
   await registerDocs(app, {
     title: 'dsp-gateway admin',
     description: 'Teams, keys, the platform token and the cache. Not for the open network.',
@@ -49,7 +48,6 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     plane: PLANE,
   });
   registerHealth(app, () => readiness(options));
-  slowRefusals(app, services.slowFailures);
   const metrics = { text: metricsText, hosts: config.server.metricsHosts };
   if (!config.server.metricsAuth) registerMetrics(app, metrics);
   registerWebPage(app, { name: 'console', url: '/' });

@@ -12,20 +12,17 @@ import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { watchReader } from '../pass-through/watch-reader.js';
 import type { Services } from '../services.js';
 import { createSessions } from '../sessions/sessions.js';
-import { measureAnswers } from '../usage/measure-answers.js';
 import { registerAgents } from './agents.js';
 import { registerAdvertisers } from './data/advertisers.js';
 import { registerDiff } from './data/diff.js';
 import { registerDocs } from './data/docs.js';
 import { registerExplain } from './data/explain.js';
-import { createFastPath } from './data/fast-path.js';
 import { registerFinality } from './data/finality.js';
 import { registerHealth } from './data/health.js';
-import { createComposeHit } from './data/hit-answer.js';
-import { hitLine } from './data/hit-line.js';
 import { registerMe } from './data/me.js';
 import { registerPinReport } from './data/pin-report.js';
 import { registerPins } from './data/pins.js';
+import { createPlainReports } from './data/plain-reports.js';
 import { refuseOtherMethods } from './data/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from './data/reports.js';
 import { registerRevisions } from './data/revisions.js';
@@ -37,20 +34,14 @@ import { registerTruth } from './data/truth.js';
 import { registerWebPage } from './data/web-page.js';
 import { callerAddress } from './http/caller-address.js';
 import { corsWithoutOrigin } from './http/cors.js';
-import { registerRateLimitHeaders } from './http/rate-limit-headers.js';
-import type { AnswerAtOnce } from './http/server.js';
-import { registerServerTiming } from './http/server-timing.js';
-import { slowRefusals } from './http/slow-refusals.js';
-import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
-import { tailLineOfHit } from './tail-line.js';
+import type { Finish } from './http/finish.js';
+import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;
   const { config, identify } = services;
-  const app = createPlaneServer('data', services, hitsAtOnce(services));
-  measureAnswers(app);
-  if (config.server.serverTiming) registerServerTiming(app);
-  slowRefusals(app, services.slowFailures);
+  const finish = createFinish('data', services);
+  const app = createPlaneServer('data', services, finish, plainReports(services, finish));
   const sessions = createSessions({ cookie: 'dgw_explorer', store: services.store, clock: services.clock });
   takeSessions(app, sessions);
   await registerDocs(app, {
@@ -79,7 +70,6 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   });
   registerExplorerSession(app, { identify, directory: services.directory, sessions });
   registerOwnSeries(app, services);
-  registerRateLimitHeaders(app, rateOf(services));
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerAskRoutes(app, services);
@@ -102,43 +92,20 @@ function registerAskRoutes(app: FastifyInstance, { pipeline: { reports } }: Serv
   registerPinReport(app, reports);
 }
 
-/** @returns null where it is turned off, and where log, header or spans tell of the stages that only the router's way has */
-function hitsAtOnce(services: Services): AnswerAtOnce | null {
-  const { config, gateway, log, metrics, usage, series, tail, tracing } = services;
-  const { logger } = log;
-  const { fastPath, serverTiming } = config.server;
-  if (!fastPath || serverTiming || tracing !== null || logger.isLevelEnabled('debug')) return null;
-  const isLogged = logger.isLevelEnabled('info');
-  const compose = createComposeHit({
-    rate: rateOf(services),
-    alsoVary: config.server.corsOrigins.length > 0 ? ', origin' : '',
-    headers: corsWithoutOrigin(config.server.corsOrigins),
-    onDone(answer) {
-      const { durationMs, bytes, hit } = answer;
-      metrics.request('data', hit.reply.status, 'hit', hit.team, durationMs);
-      metrics.hit(hit.tier);
-      metrics.saved(hit.team, hit.plainCalls);
-      series.addHit(hit.team, hit.tier, hit.plainCalls, durationMs);
-      usage.addHit(hit.team, { rows: hit.rows, saved: hit.plainCalls, bytesOut: bytes });
-      if (tail.isOn) tail.note(tailLineOfHit(answer, log.clean));
-      if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
-    },
-  });
-  return createFastPath({
-    hit: gateway.hit,
-    compose,
+function plainReports({ config, gateway, log, tracing }: Services, finish: Finish) {
+  const { fastPath, corsOrigins, trustedProxies, serverTiming } = config.server;
+  if (!fastPath) return undefined;
+  const patience = patienceOf(config);
+  return createPlainReports({
     report: gateway.report,
-    addressOf: callerAddress(config.server.trustedProxies),
-    onWaiting: (socketOf) => watchReader(socketOf, patienceOf(config)),
+    finish,
+    keepsSteps: serverTiming || tracing !== null || log.logger.isLevelEnabled('debug'),
+    addressOf: callerAddress(trustedProxies),
+    headers: corsWithoutOrigin(corsOrigins),
+    alsoVary: corsOrigins.length > 0 ? ', origin' : '',
+    outlet: () => createOutlet(patience, 0),
+    watch: (socketOf) => watchReader(socketOf, patience),
   });
-}
-
-/** What is left of a team's requests; null when there is no such team any more. */
-function rateOf({ directory, limits }: Services) {
-  return (id: string) => {
-    const team = directory.team(id);
-    return team === undefined ? null : limits.teams.rate(team);
-  };
 }
 
 /** A report is read; only what an operator declares is passed through below it. */

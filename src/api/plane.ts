@@ -2,12 +2,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
+import { uptimeMs } from '../lib/time.js';
 import type { Services } from '../services.js';
-import { countRequest } from '../usage/count-request.js';
+import type { TailLine } from '../tail/tail.js';
+import { savedCalls } from '../usage/count-request.js';
 import type { Readiness } from './data/health.js';
+import { type Finish, finishAnswers, isGuess, rateLimitHeaders, serverTiming } from './http/finish.js';
 import { widerPath } from './http/path-gate.js';
-import { type AnswerAtOnce, createServer } from './http/server.js';
-import { tailLine } from './tail-line.js';
+import { type Accounted, loggedPath, logRequest } from './http/request-log.js';
+import { createServer, type ServerOptions } from './http/server.js';
 
 export interface PlaneOptions {
   readonly services: Services;
@@ -20,17 +23,17 @@ export interface PlaneOptions {
   readonly workersReady: () => boolean;
 }
 
-/**
- * A server with the rules of every plane, and no route.
- * @param answerAtOnce asked before the router; null for nobody
- */
+type PlaneName = 'data' | 'admin' | 'metrics';
+
+/** A server with the rules of every plane, and no route. @param answerFirst see {@link ServerOptions.answerFirst} */
 export function createPlaneServer(
-  plane: 'data' | 'admin' | 'metrics',
-  { config, log, metrics, usage, series, tail, tracing }: Services,
-  answerAtOnce: AnswerAtOnce | null = null,
+  plane: PlaneName,
+  { config, log, metrics, tracing }: Services,
+  finish: Finish,
+  answerFirst?: ServerOptions['answerFirst'],
 ): FastifyInstance {
   const { server, routes } = config;
-  return createServer({
+  const app = createServer({
     plane,
     logger: log.logger,
     gate: {
@@ -39,7 +42,7 @@ export function createPlaneServer(
         .filter(({ pathChars }) => pathChars !== '')
         .map(({ path, pathChars }) => widerPath(path, pathChars)),
     },
-    ...(answerAtOnce === null ? {} : { answerAtOnce }),
+    ...(answerFirst === undefined ? {} : { answerFirst }),
     ...(tracing === null || plane === 'metrics' ? {} : { tracing }),
     corsOrigins: plane === 'data' ? server.corsOrigins : [],
     problems: { invalidBodyStatus: statusOf('invalid_body', plane !== 'data') },
@@ -48,23 +51,69 @@ export function createPlaneServer(
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     onBroken: (status) => metrics.request(plane, status, 'error', null, 0),
-    onDone: (request, status, durationMs) => {
+    onDone: finish.done,
+  });
+  if (plane !== 'metrics') finishAnswers(app, finish, plane === 'data');
+  return app;
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
+export function createFinish(plane: PlaneName, services: Services): Finish {
+  const { config, log, metrics, usage, series, tail, directory, limits, slowFailures } = services;
+  const isData = plane === 'data';
+  const tracing = plane === 'metrics' ? null : services.tracing;
+  const isTimed = isData && config.server.serverTiming;
+  return {
+    headersOf(trace) {
+      const team = isData && trace.team !== null ? directory.team(trace.team) : undefined;
+      const headers = team === undefined ? NO_HEADERS : rateLimitHeaders(limits.teams.rate(team));
+      if (!isTimed) return headers;
+      return { ...headers, 'server-timing': serverTiming(trace, uptimeMs() - trace.startedMs) };
+    },
+    delay: (trace, address) => (isGuess(trace) ? slowFailures.hold(address) : null),
+    done(request, status, durationMs, complete) {
+      const traceId = tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
+      logRequest(log, plane, request, status, durationMs, complete, traceId);
       const { outcome, tier, code, team, subject } = request.trace;
       metrics.request(plane, status, outcome ?? 'none', team, durationMs);
       if (code !== null) metrics.problem(plane, code);
       if (outcome === 'hit' && tier !== null) metrics.hit(tier);
-      if (plane !== 'data') return;
+      if (!isData) return;
       // What is charged to a team has a subject: reports, what is passed through, calls about reports, tools. Probes and pages
       // have none, nor have me, series and session.
       if (subject !== null || outcome === 'error') series.add(request.trace, status, durationMs);
       if (tail.isOn && (team !== null || outcome === 'error'))
         tail.note(tailLine(request, status, durationMs, log.clean));
       if (team === null || subject === null) return;
-      const counts = countRequest(Object.assign({ status }, request.trace));
-      usage.add(team, counts);
-      metrics.saved(team, counts.get('upstreamCallsSaved') ?? 0);
+      usage.addRequest(team, status, request.trace);
+      metrics.saved(team, savedCalls(request.trace));
     },
-  });
+  };
+}
+
+/** The request's line in a tail. @param clean see {@link Log.clean} */
+function tailLine(
+  request: Accounted,
+  status: number,
+  durationMs: number,
+  clean: (text: string) => string,
+): Omit<TailLine, 'at'> {
+  const { team, key, outcome, via, platformCalls, rows, bytesOut } = request.trace;
+  return {
+    team,
+    key,
+    method: request.method,
+    path: JSON.parse(`"${clean(loggedPath(request))}"`) as string,
+    status,
+    outcome,
+    ...(via === null ? {} : { via }),
+    platformCalls,
+    ms: Math.round(durationMs * 10) / 10,
+    rows,
+    bytes: bytesOut,
+    requestId: request.id,
+  };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Sealer } from '../credential/seal.js';
 import type { Clock } from '../lib/clock.js';
 import type { Counters } from '../store/port.js';
 import type { Registry } from '../store/registry/replica.js';
-import { createIdentify, createRecognize, type Identify, type Recognize } from './authenticate.js';
+import { createIdentify, type Identify } from './authenticate.js';
 import { createDirectory, type Directory } from './directory.js';
 import { createLastUse, type LastUse } from './last-use.js';
 import { openPepper, tokenPepper } from './pepper.js';
@@ -13,7 +13,6 @@ import { createSlowFailures, type SlowFailures } from './slow-failures.js';
 export interface Auth {
   readonly directory: Directory;
   readonly identify: Identify;
-  readonly recognize: Recognize;
   readonly lastUse: LastUse;
   readonly slowFailures: SlowFailures;
   /** What the platform's tokens are known by. */
@@ -36,11 +35,9 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
   const lastUse = createLastUse({ counters, clock, logger });
-  const recognize = createRecognize({ directory, registry, clock, maxStaleMs });
   return {
     directory,
-    recognize,
-    identify: createIdentify(recognize, lastUse.note),
+    identify: createIdentify({ directory, registry, clock, maxStaleMs, onUse: lastUse.note }),
     lastUse,
     slowFailures: createSlowFailures(clock),
     tokenPepper: tokenPepper(registry, sealer, pepper),

@@ -121,30 +121,27 @@ interface SeenCaller {
 /** @throws GatewayError 401, and `not_ready` where the registry is too old to tell */
 export type Identify = (keys: KeyHeaders, seen: SeenCaller) => Caller;
 
-/** The same, with nothing noted. @throws GatewayError as above */
-export type Recognize = (keys: KeyHeaders) => Caller;
-
-interface RecognizeOptions {
+export function createIdentify({
+  directory,
+  registry,
+  clock,
+  maxStaleMs,
+  onUse,
+}: {
   readonly directory: Directory;
   readonly registry: Registry;
   readonly clock: Clock;
   readonly maxStaleMs: number;
-}
-
-export function createRecognize({ directory, registry, clock, maxStaleMs }: RecognizeOptions): Recognize {
-  return (keys) =>
-    authenticate(keys, {
+  /** Called for every key that was let in. */
+  readonly onUse: (keyId: string) => void;
+}): Identify {
+  return (keys, seen) => {
+    const caller = authenticate(keys, {
       directory,
       nowMs: clock.now(),
       staleForMs: registry.staleForMs(),
       maxStaleMs,
     });
-}
-
-/** @param onUse told of every key that was let in */
-export function createIdentify(recognize: Recognize, onUse: (keyId: string) => void): Identify {
-  return function identify(keys, seen) {
-    const caller = recognize(keys);
     seen.team = caller.team.id;
     seen.key = caller.key.id;
     onUse(caller.key.id);

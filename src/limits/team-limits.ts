@@ -44,13 +44,24 @@ export function createTeamLimits(
     };
   }
 
+  async function charge(team: Team, leave: () => void): Promise<void> {
+    const waitMs = await allowances.take(bucketOf(team));
+    if (waitMs === null) return;
+    leave();
+    throw new GatewayError('rate_limited', {
+      detail: `The team's ${team.limits.requestsPerMinute} requests a minute are used up.`,
+      retryAfterS: Math.ceil(waitMs / 1000),
+    });
+  }
+
   return {
     /**
      * Charges a request to its team.
      * @param onResponseClosed told what to call when the request is over; it may be called more than once
-     * @throws GatewayError `rate_limited`
+     * @returns null where it is charged already, without the store
+     * @throws GatewayError `rate_limited`, from the promise as well
      */
-    async enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> {
+    enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
       if (concurrencyLeft(team) === 0) {
         throw new GatewayError('rate_limited', {
           detail: `The team has as many requests under way as it may (${team.limits.maxConcurrent} at once).`,
@@ -59,20 +70,8 @@ export function createTeamLimits(
       }
       const leave = begin(team);
       onResponseClosed(leave);
-      const waitMs = await allowances.take(bucketOf(team));
-      if (waitMs === null) return;
-      leave();
-      throw new GatewayError('rate_limited', {
-        detail: `The team's ${team.limits.requestsPerMinute} requests a minute are used up.`,
-        retryAfterS: Math.ceil(waitMs / 1000),
-      });
+      return allowances.takeAtHand(bucketOf(team)) ? null : charge(team, leave);
     },
-    /**
-     * The same without a word to the store: charges only where nothing is in the way.
-     * @returns to be called when the request is over, once or more; null where `enter` has to tell
-     */
-    enterAtOnce: (team: Team): (() => void) | null =>
-      concurrencyLeft(team) > 0 && allowances.takeAtHand(bucketOf(team)) ? begin(team) : null,
     /** Without asking the store. */
     rate(team: Team): RateStanding {
       const { left, nextInMs } = allowances.look(bucketOf(team));

@@ -44,14 +44,14 @@ async function answer(route: McpRoute, request: FastifyRequest, reply: FastifyRe
   refuseForeignOrigin(request, route.allowedOrigins);
   const { query: _, ...arrival } = readAskCall(request, reply);
   // Whoever asks too often is told so as an answer of the tool, which an agent understands.
-  const entered = route.admit(arrival, 'mcp').then(
-    (caller) => ({ caller, refusal: null }),
-    (error: unknown) => {
-      if (!(error instanceof GatewayError) || error.code !== 'rate_limited') throw error;
-      return { caller: route.identify(request), refusal: error };
-    },
-  );
-  const { caller, refusal } = await entered;
+  let caller: Caller;
+  let refusal: GatewayError | null = null;
+  try {
+    caller = await route.admit(arrival, 'mcp');
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'rate_limited') throw error;
+    [caller, refusal] = [route.identify(request), error];
+  }
   const message = await readMessage(request, route.maxBodyBytes);
   if (refusal !== null && message.method !== 'tools/call') throw refusal;
   const { answerMessage } = await import('./protocol.js');

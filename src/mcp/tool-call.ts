@@ -5,7 +5,7 @@ import type { Me } from '../api/data/me.js';
 import type { Caller } from '../auth/authenticate.js';
 import type { WorkerPool } from '../reports/cache/threads/worker-pool.js';
 import type { Gateway } from '../reports/gateway.js';
-import type { ReportCall, ReportReply } from '../reports/report-call.js';
+import type { ReportHandler } from '../reports/report-call.js';
 import type { ReportRules } from './report-of.js';
 import type { SeenColumns } from './seen-columns.js';
 
@@ -17,7 +17,7 @@ export interface ToolCall {
 
 /** The same calls that HTTP takes: each checks again who asks, and whether it may. */
 export interface ToolParts {
-  readonly report: (call: ReportCall) => Promise<ReportReply>;
+  readonly report: ReportHandler;
   readonly reports: Gateway;
   readonly showMe: (caller: Caller) => Promise<Me>;
   /** Large answers on another thread. */

@@ -5,7 +5,6 @@
 import { GatewayError } from '../errors.js';
 import type { Response } from '../platform/slot.js';
 import type { CallReport } from '../telemetry/trace.js';
-import { addCall } from '../telemetry/trace.js';
 import { type CleanAnswer, type CleanOptions, cleanAnswer } from './clean-answer.js';
 import type { Idempotency } from './idempotency.js';
 import type { Passage } from './passage.js';
@@ -39,7 +38,7 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
     const { keyed, trace, assertStillAllowed } = passage;
     const clean = (response: Response) =>
       cleanAnswer(response, call.method, { ...answers, assertStillAllowed });
-    const note = (made: CallReport) => addCall(trace, made);
+    const note = (made: CallReport) => trace.called(made);
     if (keyed === null) return send(call, passage, note, async (response) => clean(response));
     const once = await idempotency.once(keyed, (onTry) => {
       const noteTwice = (made: CallReport) => {

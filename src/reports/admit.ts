@@ -14,15 +14,21 @@ export function createAdmit({
   readonly identify: Identify;
   readonly limits: TeamLimits;
 }) {
-  /** @throws GatewayError 401 `invalid_api_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429 */
-  return async (
+  /**
+   * @returns a promise only where the rate has to be asked of the store
+   * @throws GatewayError 401 `invalid_api_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429
+   */
+  return (
     call: Pick<ReportCall, 'keys' | 'trace' | 'address' | 'onResponseClosed' | 'isCharged'>,
     scope: Scope = 'report:read',
-  ): Promise<Caller> => {
+  ): Caller | Promise<Caller> => {
     const caller = identify(call.keys, call.trace);
     checkCaller(caller, call.address, scope);
-    if (call.isCharged !== true) await limits.enter(caller.team, call.onResponseClosed);
-    call.trace.mark('admit');
-    return caller;
+    const admitted = () => {
+      call.trace.mark('admit');
+      return caller;
+    };
+    const entering = call.isCharged === true ? null : limits.enter(caller.team, call.onResponseClosed);
+    return entering === null ? admitted() : entering.then(admitted);
   };
 }

@@ -15,7 +15,6 @@ import { GatewayError } from '../errors.js';
 import { timeoutSignal } from '../lib/time.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
-import { addCall } from '../telemetry/trace.js';
 import { COULD_NOT_SPLIT, type Decision, isAnswered } from './cache/decide.js';
 import { leftToFetch, type PlannedFetch } from './cache/plan-fetches.js';
 import { decideFor, isFresh, look, type Run, renew, startRun } from './cache/run.js';
@@ -235,7 +234,7 @@ async function fetchLocked(
       learns: true,
       onFurtherCall: () => held.prolong(g.config.platform.timeoutMs),
       onCall(call) {
-        addCall(trace, call);
+        trace.called(call);
         trace.mark('fetch');
       },
     });

@@ -10,6 +10,7 @@ import type { Format } from './query/output-options.js';
 import { memoryKeyOf, type ParseQuery, type Query } from './query.js';
 import { newPatience, type RequestContext } from './question.js';
 import type { ReportCall } from './report-call.js';
+import type { JsonObject } from './rows/json.js';
 
 /** The parts of a call that decide how it is parsed, beside the default format of the team. */
 export type Sent = Pick<ReportCall, 'method' | 'target' | 'accept' | 'acceptEncoding'>;
@@ -27,22 +28,11 @@ export function createQueries({
   readonly now: () => number;
 }) {
   const remembered = createRememberedQueries();
-  const keyOf = (query: Query) => memoryKeyOf(query, stampOf(query.question.report));
   return {
-    /**
-     * A query that needs no parsing, with the key of its answer in memory.
-     * @returns null where {@link read} is needed: what was probably meant is logged there
-     */
-    recall(sent: Sent, defaultFormat: Format) {
-      const query = remembered.find(sent, defaultFormat, now());
-      return query === undefined || query.meant.length > 0 ? null : { query, memoryKey: keyOf(query) };
-    },
-
-    /** @throws GatewayError 400 `invalid_query`, `invalid_body`; 406; 413; 415 */
-    async read(call: ReportCall, team: Pick<Team, 'id' | 'scopes' | 'defaultFormat'>) {
+    /** @throws GatewayError 400 `invalid_query`; 406 */
+    read(call: ReportCall, body: JsonObject | null, team: Pick<Team, 'id' | 'scopes' | 'defaultFormat'>) {
       const nowMs = now();
       const { defaultFormat } = team;
-      const body = call.readBody === null ? null : await call.readBody();
       const known = remembered.find(call, defaultFormat, nowMs);
       const query = known ?? parse(call, body, defaultFormat);
       if (known === undefined) remembered.add(call, defaultFormat, query);
@@ -58,7 +48,7 @@ export function createQueries({
         patience: newPatience(),
       };
       // The key is computed before the lookup: a stamp that changes meanwhile makes the answer void.
-      return { query, context, memoryKey: keyOf(query) };
+      return { query, context, memoryKey: memoryKeyOf(query, stampOf(query.question.report)) };
     },
   };
 }

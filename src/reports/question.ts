@@ -1,7 +1,7 @@
 /** What is asked for, and by whom: what the steps of the pipeline hand on, and never change. */
 import { LRUCache } from 'lru-cache';
 import { type CacheDirectives, NO_DIRECTIVES } from '../lib/http/cache-directives.js';
-import { createTrace, type Trace } from '../telemetry/trace.js';
+import { Trace } from '../telemetry/trace.js';
 import { daysBetween } from './query/days.js';
 import { bytesKey, dayKey, dayKeys, type EntryKey, rowsKey } from './query/keys.js';
 import type { ReportSeries } from './query/platform-call.js';
@@ -49,7 +49,7 @@ export const GATEWAY_TEAM = 'gateway';
 export function ownContext(id: string, nowMs: number): RequestContext {
   return {
     ...{ id, team: GATEWAY_TEAM, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
-    ...{ trace: createTrace(), patience: newPatience() },
+    ...{ trace: new Trace(), patience: newPatience() },
   };
 }
 

@@ -39,42 +39,11 @@ export interface ReportReply {
   readonly body: readonly Buffer[] | null;
 }
 
-/** What is read of a plain call before it may be answered at once. */
-export type HitCall = Pick<
-  ReportCall,
-  'method' | 'target' | 'keys' | 'accept' | 'acceptEncoding' | 'ifNoneMatch'
->;
-
-/** An answer that was at hand, with what its log line and its counts need. */
-export interface Hit {
-  readonly reply: ReportReply;
-  readonly team: string;
-  readonly key: string;
-  readonly endpoint: string;
-  readonly tier: 'l1' | 'store';
-  readonly rows: number;
-  /** Platform calls that the same answer would have cost without a cache. */
-  readonly plainCalls: number;
-  /** To be called when the request is over, once or more. */
-  readonly leave: () => void;
-}
-
-/** A hit as it is sent, whoever sends it. */
-export interface HitAnswer {
-  readonly status: number;
-  /**
-   * Headers of this answer alone, then those that it shares with others: names and values, each in turn, with
-   * `content-length` where there is a body.
-   */
-  readonly head: readonly [own: readonly string[], shared: readonly string[]];
-  /** Null where none is sent: for HEAD, and for a 304. */
-  readonly body: Buffer | null;
-  /** To be called once. @param complete whether all of it was sent */
-  readonly done: (complete: boolean) => void;
-}
-
-/** In place of an answer: known and allowed, and not at hand in this process. The store may have it. */
-export const ELSEWHERE = 'elsewhere';
+/**
+ * @returns the reply itself, and no promise, for a hit in memory
+ * @throws GatewayError for everything that is not an answer, from the promise as well
+ */
+export type ReportHandler = (call: ReportCall) => ReportReply | Promise<ReportReply>;
 
 /** The largest body that is answered before the router: what is written in one turn, without holding up others. */
 export const HIT_BYTES = 262_144;

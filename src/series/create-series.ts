@@ -33,7 +33,7 @@ export interface SeriesTeam {
   readonly lives: 'present' | 'all';
 }
 
-export interface Series extends Pick<SeriesTally, 'add' | 'addHit'> {
+export interface Series extends Pick<SeriesTally, 'add'> {
   /** A try of a platform call. */
   addCall(team: string): void;
   /** @param team null: all requests together. @throws StoreUnavailable, here and below */
@@ -100,7 +100,6 @@ export function createSeries(options: SeriesOptions): Series {
 
   return {
     add: tally.add,
-    addHit: tally.addHit,
     addCall(team) {
       tally.addCall(team, traffic.pace.status()?.remaining ?? null);
       tally.queued(traffic.budget.queued);

@@ -17,9 +17,6 @@ export interface CountedRequest {
 }
 
 export interface SeriesTally {
-  /** A report that was answered at once. */
-  addHit(team: string, tier: 'l1' | 'store', saved: number, durationMs: number): void;
-  /** Any other request. */
   add(request: CountedRequest, status: number, durationMs: number): void;
   /** A try of a platform call. @param left what the platform still allows; null: it does not say */
   addCall(team: string, left: number | null): void;
@@ -73,11 +70,6 @@ export function createSeriesTally(
   }
 
   return {
-    addHit(team, tier, saved, durationMs) {
-      const nowMs = now();
-      countHit(minuteAt(nowMs), tier, saved, durationMs, secondOf(nowMs, MINUTE_MS));
-      countHit(hourAt(team, nowMs), tier, saved, durationMs, secondOf(nowMs, HOUR_MS));
-    },
     add(request, status, durationMs) {
       const nowMs = now();
       count(minuteAt(nowMs), request, status, durationMs, secondOf(nowMs, MINUTE_MS));
@@ -125,14 +117,6 @@ function secondOf(nowMs: number, lengthMs: number): number {
 
 function grow(cell: Cell, at: number, by: number): void {
   cell[at] = (cell[at] as number) + by;
-}
-
-function countHit(cell: Cell, tier: 'l1' | 'store', saved: number, durationMs: number, second: number): void {
-  grow(cell, AT.hit, 1);
-  grow(cell, tier === 'l1' ? AT.memory : AT.store, 1);
-  grow(cell, AT.platformCallsSaved, saved);
-  grow(cell, binAt(durationMs), 1);
-  if (second > (cell[AT.last] as number)) cell[AT.last] = second;
 }
 
 function count(

@@ -24,40 +24,67 @@ export interface CallReport {
   readonly attempt: number;
 }
 
-export interface Trace {
-  team: string | null;
-  key: string | null;
+/** A request of many calls marks many steps: the first so many of either are kept. */
+const MOST_STAGES = 100;
+
+/** What one request did. */
+export class Trace {
+  team: string | null = null;
+  key: string | null = null;
   /** Endpoint of a report, or the route of anything else; never a query. */
-  subject: string | null;
+  subject: string | null = null;
   /** By which way it came, where that is not plain HTTP. */
-  via: 'mcp' | null;
-  outcome: Outcome | null;
+  via: 'mcp' | null = null;
+  outcome: Outcome | null = null;
   /** Where a hit was found. */
-  tier: CacheStatus['tier'];
+  tier: CacheStatus['tier'] = null;
   /** Problem code, when one was answered. */
-  code: string | null;
+  code: string | null = null;
   /** Known names that parameters passed on were probably meant for; never what was sent. */
-  meant: readonly string[];
-  rows: number;
+  meant: readonly string[] = NONE;
+  rows = 0;
   /** Platform calls that the same answer would have cost without a cache; 0 where none was given. */
-  plainCalls: number;
-  platformCalls: number;
-  platformMs: number;
+  plainCalls = 0;
+  platformCalls = 0;
+  platformMs = 0;
   /** Bytes of the answer's body, as far as they were sent. */
-  bytesOut: number;
+  bytesOut = 0;
   /** Why it failed, for the log only. */
-  cause: unknown;
+  cause: unknown = undefined;
   /** By the same clock as everything in it. */
   readonly startedMs: number;
   /** The steps it has been through, in order, and how long after its beginning each ended. */
-  readonly stages: readonly EndedStage[];
+  readonly stages: EndedStage[] = [];
   /** Its platform calls, one for each try, and how long after its beginning each ended. */
-  readonly calls: readonly EndedCall[];
+  readonly calls: EndedCall[] = [];
+
+  /**
+   * @param monotonicMs a clock that never jumps, milliseconds
+   * @param keepsSteps false: nobody looks at its steps and calls
+   */
+  constructor(
+    private readonly monotonicMs: () => number = uptimeMs,
+    private readonly keepsSteps = true,
+  ) {
+    this.startedMs = monotonicMs();
+  }
+
   /** A step has ended. */
-  mark(stage: Stage): void;
+  mark(stage: Stage): void {
+    if (this.keepsSteps && this.stages.length < MOST_STAGES)
+      this.stages.push({ stage, endedMs: this.monotonicMs() - this.startedMs });
+  }
+
   /** A platform call has ended. */
-  called(call: CallReport): void;
+  called(call: CallReport): void {
+    this.platformCalls += 1;
+    this.platformMs += call.durationMs;
+    if (this.keepsSteps && this.calls.length < MOST_STAGES)
+      this.calls.push({ call, endedMs: this.monotonicMs() - this.startedMs });
+  }
 }
+
+const NONE: readonly string[] = [];
 
 export interface EndedStage {
   readonly stage: Stage;
@@ -83,44 +110,3 @@ export type Stage =
   | 'render'
   | 'check'
   | 'answer';
-
-/** A request of many calls marks many steps: the first so many of either are kept. */
-const MOST_STAGES = 100;
-
-/** @param monotonicMs a clock that never jumps, milliseconds */
-export function createTrace(monotonicMs: () => number = uptimeMs): Trace {
-  const startedMs = monotonicMs();
-  const stages: EndedStage[] = [];
-  const calls: EndedCall[] = [];
-  return {
-    team: null,
-    key: null,
-    subject: null,
-    via: null,
-    outcome: null,
-    tier: null,
-    code: null,
-    meant: [],
-    rows: 0,
-    plainCalls: 0,
-    platformCalls: 0,
-    platformMs: 0,
-    bytesOut: 0,
-    cause: undefined,
-    startedMs,
-    stages,
-    calls,
-    mark(stage) {
-      if (stages.length < MOST_STAGES) stages.push({ stage, endedMs: monotonicMs() - startedMs });
-    },
-    called(call) {
-      if (calls.length < MOST_STAGES) calls.push({ call, endedMs: monotonicMs() - startedMs });
-    },
-  };
-}
-
-export function addCall(trace: Trace, call: CallReport): void {
-  trace.platformCalls += 1;
-  trace.platformMs += call.durationMs;
-  trace.called(call);
-}

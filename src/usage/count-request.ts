@@ -20,15 +20,26 @@ const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_ex
 export type Answered = Pick<
   Trace,
   'outcome' | 'code' | 'rows' | 'platformCalls' | 'plainCalls' | 'bytesOut' | 'via'
-> & { readonly status: number };
+>;
 
-/** @returns fields that grow, with how much; the tries of platform calls are counted where they are made */
-export function countRequest(answered: Answered): ReadonlyMap<UsageField, number> {
-  const { outcome, code, status, rows, plainCalls, platformCalls, bytesOut, via } = answered;
-  const counts = new Map<UsageField, number>([['requests', 1]]);
-  const add = (field: UsageField, by: number) => {
-    if (by > 0) counts.set(field, by);
-  };
+/** @returns the platform calls that a cache saved */
+export function savedCalls({
+  outcome,
+  plainCalls,
+  platformCalls,
+}: Pick<Trace, 'outcome' | 'plainCalls' | 'platformCalls'>): number {
+  if (outcome === null || FIELD_OF[outcome] === undefined) return 0;
+  return Math.max(0, plainCalls - platformCalls);
+}
+
+/** @param add called for each field that grows, with how much, which may be 0; the tries of platform calls are counted where they are made */
+export function countRequest(
+  status: number,
+  answered: Answered,
+  add: (field: UsageField, by: number) => void,
+): void {
+  const { outcome, code, rows, bytesOut, via } = answered;
+  add('requests', 1);
   if (via === 'mcp') add('viaMcp', 1);
   const limited = LIMITED.includes(code);
   if (limited) add('rateLimited', 1);
@@ -38,8 +49,7 @@ export function countRequest(answered: Answered): ReadonlyMap<UsageField, number
   if (kind !== undefined) {
     add(kind, 1);
     add('rows', rows);
-    add('upstreamCallsSaved', plainCalls - platformCalls);
+    add('upstreamCallsSaved', savedCalls(answered));
   }
   add('bytesOut', bytesOut);
-  return counts;
 }

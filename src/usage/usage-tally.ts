@@ -1,15 +1,13 @@
 /** What was counted since it was last taken: by day, team and field, in memory. */
 import type { Clock } from '../lib/clock.js';
 import { isoDay } from '../reports/query/days.js';
+import { type Answered, countRequest } from './count-request.js';
 import type { Pending, UsageField } from './usage-day.js';
 
 export interface UsageTally {
   add(team: string, counts: ReadonlyMap<UsageField, number>): void;
-  /** The same for a report that was answered at once. */
-  addHit(
-    team: string,
-    hit: { readonly rows: number; readonly saved: number; readonly bytesOut: number },
-  ): void;
+  /** Adds what an answered request counts as. */
+  addRequest(team: string, status: number, answered: Answered): void;
   isEmpty(): boolean;
   /** Everything so far; counting begins anew. */
   take(): Pending;
@@ -35,13 +33,9 @@ export function createUsageTally(clock: Clock, nameOf: (team: string) => string)
       const fields = fieldsOf(team);
       for (const [field, by] of counts) grow(fields, field, by);
     },
-    addHit(team, { rows, saved, bytesOut }) {
+    addRequest(team, status, answered) {
       const fields = fieldsOf(team);
-      grow(fields, 'requests', 1);
-      grow(fields, 'hits', 1);
-      grow(fields, 'rows', rows);
-      grow(fields, 'upstreamCallsSaved', saved);
-      grow(fields, 'bytesOut', bytesOut);
+      countRequest(status, answered, (field, by) => grow(fields, field, by));
     },
     isEmpty: () => counted.size === 0,
     take() {

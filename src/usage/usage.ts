@@ -13,7 +13,7 @@ import { createUsageBatches } from './usage-batches.js';
 import { dayGroup, type UsageDay } from './usage-day.js';
 import { createUsageTally, type UsageTally } from './usage-tally.js';
 
-export interface Usage extends Pick<UsageTally, 'add' | 'addHit'> {
+export interface Usage extends Pick<UsageTally, 'add' | 'addRequest'> {
   /** Writes what was counted so far. @returns whether the store took it all */
   flush(): Promise<boolean>;
   /**
@@ -76,7 +76,7 @@ export function createUsage(options: UsageOptions): Usage {
 
   return {
     add: tally.add,
-    addHit: tally.addHit,
+    addRequest: tally.addRequest,
     flush,
     read: (from, to, team) => readUsage(counters, from, to, team),
     recent: (team) => recentOf(nameOf(team), counters, daysBack(RECENT_DAYS - 1)),

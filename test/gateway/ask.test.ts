@@ -3,7 +3,7 @@ import { fastify } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { type AskCall, ask, readAskCall, readParameters } from '../../src/api/data/ask.js';
 import { GatewayError } from '../../src/errors.js';
-import { createTrace } from '../../src/telemetry/trace.js';
+import { Trace } from '../../src/telemetry/trace.js';
 import { withGateway } from '../support/start-gateway.js';
 
 const INNER = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
@@ -15,7 +15,7 @@ async function asking(team: Readonly<Record<string, unknown>> = {}) {
   const call = (query: string, more: Partial<AskCall> = {}): AskCall => ({
     ...{ id: 'r', query, keys: { authorization: [], apiKey: [key] }, address: '10.0.0.1' },
     ...{ accept: undefined, ifNoneMatch: undefined },
-    ...{ trace: createTrace(), onResponseClosed: () => {} },
+    ...{ trace: new Trace(), onResponseClosed: () => {} },
     ...more,
   });
   return { g: gateway.services.pipeline.reports, call };
@@ -74,7 +74,7 @@ it('is read from a request as it was sent, and logged by its path alone', async 
   const app = fastify();
   app.decorateRequest('trace', null as never);
   app.addHook('onRequest', async (request) => {
-    request.trace = createTrace();
+    request.trace = new Trace();
   });
   app.get('/about', async (request, reply) => {
     const { query, keys, trace } = readAskCall(request, reply);

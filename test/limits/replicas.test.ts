@@ -108,10 +108,12 @@ describe('three replicas on one Redis', () => {
         three.flatMap(({ teams }) =>
           Array.from({ length: 10 }, async () => {
             let leave = () => {};
-            await teams
-              .enter(team, (over) => {
-                leave = over;
-              })
+            await Promise.resolve()
+              .then(() =>
+                teams.enter(team, (over) => {
+                  leave = over;
+                }),
+              )
               .then(
                 () => {
                   accepted += 1;

@@ -7,7 +7,7 @@ import type { Passage } from '../../src/pass-through/passage.js';
 import { createSending } from '../../src/pass-through/send-passage.js';
 import type { Response } from '../../src/platform/slot.js';
 import type { CallReport } from '../../src/telemetry/trace.js';
-import { createTrace } from '../../src/telemetry/trace.js';
+import { Trace } from '../../src/telemetry/trace.js';
 import { guardUnavailable } from '../../src/write-guard/types.js';
 import { brakeByHand } from '../support/brake-by-hand.js';
 import { callerOf } from '../support/callers.js';
@@ -20,7 +20,7 @@ const CHARGE = { route: ROUTE, amount: 900, max: 1000, currency: undefined };
 function passageOf(more: Partial<Passage> = {}): Passage {
   return {
     caller: callerOf({ advertisers: '*' }),
-    ...{ method: 'POST', path: PATH, rule: undefined, trace: createTrace() },
+    ...{ method: 'POST', path: PATH, rule: undefined, trace: new Trace() },
     gone: new AbortController().signal,
     ...{ pairs: [], query: '', body: null, stream: null, parsed: null, fault: null, keyed: null },
     ...{ dryRun: false, givenChecksum: null, judgeAgain: () => CHARGE, assertStillAllowed: () => {} },

@@ -4,7 +4,7 @@ import { createAnswerBuffers } from '../../src/pass-through/answer-buffers.js';
 import { createDispatcher } from '../../src/pass-through/dispatcher.js';
 import type { Passage } from '../../src/pass-through/passage.js';
 import type { ProxiedCall } from '../../src/pass-through/send-passage.js';
-import { createTrace } from '../../src/telemetry/trace.js';
+import { Trace } from '../../src/telemetry/trace.js';
 import { callerOf } from '../support/callers.js';
 
 const CALL: ProxiedCall = { method: 'DELETE', path: '/api/v1/campaign/7', headers: {}, body: '' };
@@ -14,7 +14,7 @@ const PASSAGE: Passage = {
   method: 'DELETE',
   path: '/api/v1/campaign/7',
   rule: undefined,
-  trace: createTrace(),
+  trace: new Trace(),
   gone: new AbortController().signal,
   pairs: [],
   query: '',

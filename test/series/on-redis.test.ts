@@ -7,6 +7,7 @@ import { startRedis } from '../support/redis.js';
 import { createTestClock } from '../support/test-clock.js';
 
 const TRAFFIC = { budget: { queued: 0 }, pace: { status: () => null } };
+const HIT = { outcome: 'hit', tier: 'store', code: null, plainCalls: 1, platformCalls: 0 } as const;
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 it('three processes count each request once, whatever Redis leaves unanswered', async () => {
@@ -21,7 +22,7 @@ it('three processes count each request once, whatever Redis leaves unanswered', 
   );
   onTestFinished(async () => void (await Promise.all(all.map((series) => series.close()))));
   const count = () => {
-    for (const series of all) for (const team of ['growth', 'media']) series.addHit(team, 'store', 1, 3);
+    for (const series of all) for (const team of ['growth', 'media']) series.add({ ...HIT, team }, 200, 3);
   };
   let rounds = 0;
   let unknown = 0;

@@ -1,7 +1,7 @@
 /** The series of a process, on documents in memory: time by a clock, faults by a store that breaks off. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createSeries } from '../../src/series/create-series.js';
+import { createSeries, type Series } from '../../src/series/create-series.js';
 import type { CountedRequest } from '../../src/series/tally.js';
 import { type Documents, StoreUnavailable } from '../../src/store/port.js';
 import { createRecordedLog } from '../support/recorded-log.js';
@@ -64,6 +64,10 @@ function open(
 const MISS: CountedRequest = {
   ...{ team: 'growth', outcome: 'miss', tier: 'store', code: null, plainCalls: 2, platformCalls: 1 },
 };
+function addHit(series: Series, team: string, tier: 'l1' | 'store', plainCalls: number, ms: number): void {
+  series.add({ team, outcome: 'hit', tier, code: null, plainCalls, platformCalls: 0 }, 200, ms);
+}
+
 const sum = (numbers: readonly (number | null)[]) =>
   numbers.reduce<number>((all, one) => all + (one ?? 0), 0);
 
@@ -75,10 +79,10 @@ describe('counts after a quiet time', () => {
     const seen = async () =>
       sum((await another('b').read('30d', { id: 'growth', callsPerDay: 1, lives: 'all' })).series.requests);
     await vi.advanceTimersByTimeAsync(MINUTE);
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     await vi.advanceTimersByTimeAsync(SECOND);
     expect(await seen()).toBe(1);
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     await vi.advanceTimersByTimeAsync(9 * SECOND);
     expect(await seen()).toBe(1);
     await vi.advanceTimersByTimeAsync(SECOND);
@@ -89,9 +93,9 @@ describe('counts after a quiet time', () => {
 describe('the series of all', () => {
   it('has the last hour by the minute, the one under way included, whoever counted', async () => {
     const { series, another, clock } = open();
-    series.addHit('growth', 'l1', 1, 0.3);
+    addHit(series, 'growth', 'l1', 1, 0.3);
     clock.advance(MINUTE);
-    series.addHit('growth', 'store', 2, 4);
+    addHit(series, 'growth', 'store', 2, 4);
     await series.flush();
     series.add({ ...MISS, outcome: 'error', code: 'rate_limited', plainCalls: 0 }, 429, 1);
     series.add({ ...MISS, team: null, outcome: 'error', code: 'invalid_api_key', plainCalls: 0 }, 401, 1);
@@ -125,7 +129,7 @@ describe('the series of all', () => {
 
   it('has a day in steps of five minutes, and thirty by the hour', async () => {
     const { series, clock } = open();
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     clock.advance(DAY - 5 * MINUTE);
     const day = await series.read('24h', null);
     expect([day.stepSeconds, day.points, day.series.requests[0], sum(day.series.requests)]).toEqual([
@@ -174,7 +178,7 @@ describe('the series of a team', () => {
 
   it('stands in the ledger with its ratio, its latency and when it was last seen', async () => {
     const { series, clock } = open();
-    series.addHit('growth', 'l1', 1, 0.4);
+    addHit(series, 'growth', 'l1', 1, 0.4);
     clock.advance(5 * SECOND);
     series.add(MISS, 200, 150);
     clock.advance(5 * SECOND);
@@ -203,10 +207,10 @@ describe('the series of a team', () => {
 
   it('is not kept beyond 200 teams a day, which is said once; all are counted together', async () => {
     const { series, log } = open();
-    for (let team = 0; team < 205; team += 1) series.addHit(`team-${team}`, 'l1', 1, 1);
+    for (let team = 0; team < 205; team += 1) addHit(series, `team-${team}`, 'l1', 1, 1);
     expect(await series.flush()).toBe(true);
-    series.addHit('team-204', 'l1', 1, 1);
-    series.addHit('team-7', 'l1', 1, 1);
+    addHit(series, 'team-204', 'l1', 1, 1);
+    addHit(series, 'team-7', 'l1', 1, 1);
     expect(await series.flush()).toBe(true);
     const ledger = await series.ledger('1h', () => undefined);
     expect([ledger.length, ledger.find(({ id }) => id === 'team-7')?.requests]).toEqual([200, 2]);
@@ -232,7 +236,7 @@ describe('what was counted', () => {
         let hits = 0;
         for (const { who, hits: more, passMs, fates } of steps) {
           const series = all[who] as (typeof all)[number];
-          for (let one = 0; one < more; one += 1) series.addHit('growth', 'l1', 1, 1);
+          for (let one = 0; one < more; one += 1) addHit(series, 'growth', 'l1', 1, 1);
           hits += more;
           willBe(fates);
           await Promise.all([series.flush(), all[0]?.flush()]);
@@ -250,12 +254,12 @@ describe('what was counted', () => {
 
   it('is shown once while it is not known whether it was written', async () => {
     const { series, willBe } = open();
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     willBe(['unanswered', 'unanswered', 'unanswered']);
     expect(await series.flush()).toBe(false);
     expect(sum((await series.read('1h', null)).series.requests)).toBe(1);
     willBe(['away']);
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     await series.flush();
     expect(sum((await series.read('1h', null)).series.requests)).toBe(2);
   });
@@ -263,7 +267,7 @@ describe('what was counted', () => {
   it('waits while the store is away, and within bounds', async () => {
     const { series, willBe, clock, log } = open();
     for (let hour = 0; hour < 1200; hour += 1) {
-      series.addHit('growth', 'l1', 1, 1);
+      addHit(series, 'growth', 'l1', 1, 1);
       willBe(Array<Fate>(50).fill('away'));
       await series.flush();
       clock.advance(HOUR);
@@ -284,7 +288,7 @@ describe('what was counted', () => {
         async (jumps) => {
           const { series, clock } = open();
           for (const ms of jumps) {
-            series.addHit('growth', 'l1', 1, 1);
+            addHit(series, 'growth', 'l1', 1, 1);
             clock.advance(ms);
           }
           const latest = Math.max(0, ...jumps.map((_, at) => sum(jumps.slice(0, at + 1))));
@@ -304,13 +308,13 @@ describe('what was counted', () => {
 
   it('of a damaged document is set aside with a line in the log, and never fails the reader', async () => {
     const { series, texts, log } = open();
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     await series.flush();
     const [key = ''] = [...texts.keys()].filter((one) => one.startsWith('series:minutes:'));
     texts.set(key, `${texts.get(key)}x`);
     const damaged = texts.get(key);
     expect(sum((await series.read('1h', null)).series.requests)).toBe(0);
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     expect(await series.flush()).toBe(true);
     expect(sum((await series.read('1h', null)).series.requests)).toBe(1);
     expect(texts.get(`${key}:damaged`)).toBe(damaged);
@@ -322,11 +326,11 @@ describe('what was counted', () => {
 
   it('is not written into a document of another release', async () => {
     const { series, texts, log } = open();
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     await series.flush();
     const before = new Map([...texts.keys()].map((key) => [key, '2.of.another.release']));
     for (const [key, text] of before) texts.set(key, text);
-    series.addHit('growth', 'l1', 1, 1);
+    addHit(series, 'growth', 'l1', 1, 1);
     expect(await series.flush()).toBe(true);
     expect(texts).toEqual(before);
     expect(sum((await series.read('1h', null)).series.requests)).toBe(0);

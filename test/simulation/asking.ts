@@ -1,7 +1,7 @@
 /** Callers: each asks one thing after the other, and the oracle judges what comes of it. */
 import inject from 'light-my-request';
 import { GatewayError, toProblem } from '../../src/errors.js';
-import { createTrace } from '../../src/telemetry/trace.js';
+import { Trace } from '../../src/telemetry/trace.js';
 import { REPORT, type ReportBody } from '../support/start-gateway.js';
 import type { Chance } from './chance-of-seed.js';
 import type { Asked, Given } from './oracle.js';
@@ -59,7 +59,7 @@ export async function give(asked: Asked, { services, data }: Replica, more = '')
       ...{ id: 'simulated', method: 'GET', target: `${REPORT}?${query}`, endpoint: 'campaigns/get', query },
       ...{ readBody: null, keys: { authorization: [], apiKey: [asked.key] }, address: '127.0.0.1' },
       ...{ accept: undefined, acceptEncoding: undefined, cacheControl, ifNoneMatch: undefined },
-      trace: createTrace(),
+      trace: new Trace(),
       onResponseClosed: (leave) => leave(),
     });
     const body = JSON.parse(Buffer.concat([...(reply.body ?? [])]).toString()) as ReportBody;

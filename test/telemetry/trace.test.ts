@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { addCall, createTrace } from '../../src/telemetry/trace.js';
+import { Trace } from '../../src/telemetry/trace.js';
 
 describe('a trace', () => {
   it('adds up the platform calls of its request, and no other’s', () => {
-    const [one, other] = [createTrace(), createTrace()];
+    const [one, other] = [new Trace(), new Trace()];
     const call = { team: 'a', method: 'GET', outcome: 'answer', status: 200, attempt: 1 } as const;
-    addCall(one, { ...call, durationMs: 20 });
-    addCall(one, { ...call, durationMs: 22.5 });
+    one.called({ ...call, durationMs: 20 });
+    one.called({ ...call, durationMs: 22.5 });
     expect([one.platformCalls, one.platformMs, other.platformCalls, other.platformMs]).toEqual([
       2, 42.5, 0, 0,
     ]);
@@ -14,7 +14,7 @@ describe('a trace', () => {
 
   it('keeps the stages of its request in order, with the time since its beginning at which each ended', () => {
     let nowMs = 1000;
-    const trace = createTrace(() => nowMs);
+    const trace = new Trace(() => nowMs);
     for (const stage of ['admit', 'acquire', 'acquire', 'fetch'] as const) {
       nowMs += 5;
       trace.mark(stage);
@@ -28,7 +28,7 @@ describe('a trace', () => {
   });
 
   it('keeps a hundred of them, and no more', () => {
-    const trace = createTrace();
+    const trace = new Trace();
     for (let n = 0; n < 150; n++) trace.mark('fetch');
     expect(trace.stages).toHaveLength(100);
   });

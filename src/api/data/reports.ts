@@ -5,8 +5,7 @@ import Type from 'typebox';
 import { type Answer, idOf, json, type Operation, type ProblemCode } from '../../openapi/operation.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../reports/query/describe.js';
 import type { ParameterTable } from '../../reports/query/parameters.js';
-import { AT_ONCE_BYTES, type ReportCall, type ReportReply } from '../../reports/report-call.js';
-import { begunOf } from '../http/begun.js';
+import { AT_ONCE_BYTES, type ReportCall, type ReportHandler } from '../../reports/report-call.js';
 import { inTurns } from '../http/in-turns.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
@@ -16,7 +15,7 @@ import { readKeyHeaders } from '../http/request-keys.js';
 export const REPORT_PREFIX = '/api/v1/report/';
 
 export interface ReportRoutes {
-  readonly report: (call: ReportCall) => Promise<ReportReply>;
+  readonly report: ReportHandler;
   /** Declared endpoints; they are shown one by one in the interface's description. */
   readonly endpoints: readonly string[];
   /** Endpoints whose POST is a read. */
@@ -33,7 +32,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const call = readCall(request, reply, maxBodyBytes);
     request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
-    const { status, headers, body: content } = await (begunOf(request.raw)?.reply ?? report(call));
+    const { status, headers, body: content } = await report(call);
     reply.code(status).headers(headers);
     // Not null, which is a JSON text of four bytes.
     if (content === null) return reply.send(undefined);

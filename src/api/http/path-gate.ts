@@ -19,6 +19,24 @@ export function gateFault(target: string, rules: GateRules): GateFault | null {
   return brokenRule(target, rules.wider) === null ? null : 'invalid_path';
 }
 
+/** Paths that passed, so that most requests need no look at their characters. */
+const MAX_REMEMBERED = 2000;
+
+/** @returns {@link gateFault} with a memory of paths that passed */
+export function createGate(rules: GateRules): (target: string) => GateFault | null {
+  const passed = new Set<string>();
+  return (target) => {
+    if (target.length > rules.maxUriBytes) return 'uri_too_long';
+    const cut = target.indexOf('?');
+    const path = cut < 0 ? target : target.slice(0, cut);
+    if (passed.has(path) && !target.includes('#')) return null;
+    const fault = gateFault(target, rules);
+    if (passed.size >= MAX_REMEMBERED) passed.clear();
+    if (fault === null) passed.add(path);
+    return fault;
+  };
+}
+
 /** @returns which rule of the plain form a request target breaks, to follow "The path", or null */
 export function brokenRule(target: string, wider: GateRules['wider']): string | null {
   const cut = target.indexOf('?');

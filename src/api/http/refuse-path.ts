@@ -1,10 +1,9 @@
 /** Answers a request target that the path gate refuses. No router has seen it, and none will. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyBaseLogger } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { uptimeMs } from '../../lib/time.js';
-import { createTrace } from '../../telemetry/trace.js';
+import { Trace } from '../../telemetry/trace.js';
 import { ambiguityOf } from './ambiguous.js';
 import { corsOf, PREFLIGHT_VARY } from './cors.js';
 import { brokenRule, type GateFault, type GateRules } from './path-gate.js';
@@ -12,7 +11,6 @@ import { noteProblem, problemAnswer } from './problem-reply.js';
 import { type Accounted, GONE } from './request-log.js';
 
 export interface PathRefusal {
-  readonly logger: FastifyBaseLogger;
   readonly corsOrigins: readonly string[];
   readonly gate: GateRules;
   /** Told when the answer is through, or the caller gone, for the log and the metrics. */
@@ -24,7 +22,7 @@ export function refusePath(
   fault: GateFault,
   raw: IncomingMessage,
   response: ServerResponse,
-  { logger, corsOrigins, gate, onDone }: PathRefusal,
+  { corsOrigins, gate, onDone }: PathRefusal,
 ): void {
   const startedMs = uptimeMs();
   const id = randomId();
@@ -33,8 +31,7 @@ export function refusePath(
     raw,
     method: raw.method ?? '',
     originalUrl: raw.url ?? '',
-    trace: createTrace(),
-    log: logger.child({ reqId: id }),
+    trace: new Trace(),
   };
   response.once('close', () => {
     const status = response.headersSent ? response.statusCode : GONE;

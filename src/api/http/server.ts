@@ -11,7 +11,6 @@ import type { Socket } from 'node:net';
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
-  type FastifyReply,
   type FastifyRequest,
   fastify,
   LogController,
@@ -20,17 +19,16 @@ import type { Logger } from 'pino';
 import { randomId } from '../../lib/chance.js';
 import { buildValidator, READING, UNSEEN } from '../../lib/http/validator.js';
 import { uptimeMs } from '../../lib/time.js';
-import { createTrace, type Trace } from '../../telemetry/trace.js';
+import { Trace } from '../../telemetry/trace.js';
 import type { RequestTracing } from '../../telemetry/tracing.js';
 import { ambiguityOf } from './ambiguous.js';
-import { type Begun, begunOf } from './begun.js';
 import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
 import { dropForwardedPorts } from './caller-address.js';
 import { registerCors } from './cors.js';
-import { type GateRules, gateFault } from './path-gate.js';
+import { createGate, type GateRules } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
 import { refusePath } from './refuse-path.js';
-import { type Accounted, GONE, logRequest } from './request-log.js';
+import { type Accounted, GONE } from './request-log.js';
 import { tellWhenGone } from './waiting-answers.js';
 
 declare module 'fastify' {
@@ -39,23 +37,12 @@ declare module 'fastify' {
   }
 }
 
-/** Asked before any routing. @returns whether it answers, or goes on with it later; if not, nothing has happened */
-export type AnswerAtOnce = (request: IncomingMessage, response: ServerResponse, onward: Onward) => boolean;
-
-/** Ways on for a request that was taken before any routing, and cannot be answered there after all. */
-export interface Onward {
-  /** To the path gate and the router. */
-  goOn(request: IncomingMessage, response: ServerResponse): void;
-  /** Its caller was gone before there was an answer. */
-  gone(request: IncomingMessage, begun: Begun): void;
-}
-
 export interface ServerOptions {
   readonly plane: 'data' | 'admin' | 'metrics';
   readonly logger: Logger;
   readonly gate: GateRules;
-  /** Asked first; every target that it answers was let through by the gate before. */
-  readonly answerAtOnce?: AnswerAtOnce;
+  /** Called before any routing. @returns whether it answers; if not, nothing has happened */
+  readonly answerFirst?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Pages of these may read what is answered; none where absent. */
   readonly corsOrigins?: readonly string[];
   readonly problems: ProblemRules;
@@ -64,24 +51,21 @@ export interface ServerOptions {
   readonly requestTimeoutMs: number;
   readonly trustedProxies: readonly string[];
   /** Makes spans of requests; absent where nothing collects them. */
-  readonly tracing?: RequestTracing;
+  readonly tracing?: Pick<RequestTracing, 'around'>;
   /** Told about every request that could not even be parsed, for metrics. */
   readonly onBroken: (status: number) => void;
-  /** Told about every finished request, for metrics. */
-  readonly onDone: (request: Accounted, status: number, durationMs: number) => void;
+  /** Called at the end of every request. @param complete false when the connection ended before the answer did */
+  readonly onDone: OnDone;
 }
+
+type OnDone = (request: Accounted, status: number, durationMs: number, complete: boolean) => void;
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { logger, plane } = options;
-  const account = (request: Accounted, status: number, durationMs: number, complete: boolean) => {
-    const traceId = options.tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
-    logRequest(request, status, durationMs, plane, complete, traceId);
-    options.onDone(request, status, durationMs);
-  };
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: (raw) => begunOf(raw as IncomingMessage)?.id ?? randomId(),
+    genReqId: () => randomId(),
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     bodyLimit: options.maxBodyBytes,
     forceCloseConnections: 'idle',
@@ -91,7 +75,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
     ajv: { customOptions: { ...READING, keywords: [...READING.keywords], ...UNSEEN } },
     schemaController: { compilersFactory: { buildValidator } },
-    serverFactory: (route) => gatedServer(route, options, account),
+    serverFactory: (route) => gatedServer(route, options),
     clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
       const refused = refuseBrokenRequest(error, socket);
       if (refused === null) return;
@@ -102,30 +86,22 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // What Node reads and no route knows would be told that there is nothing at an address that exists.
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
-  traceRequests(app, account);
+  traceRequests(app, options.onDone);
   registerCors(app, options.corsOrigins ?? []);
   registerProblems(app, options.problems);
   return app;
 }
 
-type Account = (request: Accounted, status: number, durationMs: number, complete: boolean) => void;
-
 /** What the path gate refuses is answered here; `route` has the rest. */
-function gatedServer(route: RequestListener, options: ServerOptions, onDone: Account): Server {
-  const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs, answerAtOnce = () => false } = options;
-  const logger = options.logger as FastifyBaseLogger;
-  const refusal = { logger, corsOrigins, gate, onDone };
-  const onward: Onward = {
-    goOn(request, response) {
-      const fault = gateFault(request.url ?? '', gate);
-      if (fault === null) route(request, response);
-      else refusePath(fault, request, response, refusal);
-    },
-    gone(raw, { id, trace, startedMs }) {
-      const { method = '', url = '' } = raw;
-      const request = { id, raw, method, originalUrl: url, trace, log: logger.child({ reqId: id }) };
-      onDone(request, GONE, uptimeMs() - startedMs, false);
-    },
+function gatedServer(route: RequestListener, options: ServerOptions): Server {
+  const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs, answerFirst, onDone } = options;
+  const faultOf = createGate(gate);
+  const listener: RequestListener = (request, response) => {
+    if (options.trustedProxies.length > 0) dropForwardedPorts(request);
+    tellWhenGone(request, response);
+    const fault = faultOf(request.url ?? '');
+    if (fault !== null) refusePath(fault, request, response, { corsOrigins, gate, onDone });
+    else if (answerFirst?.(request, response) !== true) route(request, response);
   };
   const server = createHttpServer(
     {
@@ -140,11 +116,7 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
       // Checked by ambiguityOf, where the answer is a problem document.
       requireHostHeader: false,
     },
-    tracedBy(options.tracing, (request, response) => {
-      if (options.trustedProxies.length > 0) dropForwardedPorts(request);
-      tellWhenGone(request, response);
-      if (!answerAtOnce(request, response, onward)) onward.goOn(request, response);
-    }),
+    tracedBy(options.tracing, listener),
   );
   // Their bytes are bounded; of more than 2000 Node would leave out the rest, a second host or key among them.
   server.maxHeadersCount = 0;
@@ -158,36 +130,28 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
 }
 
 /** The listener itself, where nothing is traced. */
-function tracedBy(tracing: RequestTracing | undefined, listener: RequestListener): RequestListener {
+function tracedBy(tracing: ServerOptions['tracing'], listener: RequestListener): RequestListener {
   if (tracing === undefined) return listener;
   return (request, response) => tracing.around(request, () => listener(request, response));
 }
 
-function elapsedMs({ raw }: FastifyRequest, { elapsedTime }: FastifyReply): number {
-  const begun = begunOf(raw);
-  return begun === undefined ? elapsedTime : uptimeMs() - begun.startedMs;
-}
-
 /** Gives every request its trace, and its one line, when it is over whichever way. */
-function traceRequests(app: FastifyInstance, account: Account): void {
+function traceRequests(app: FastifyInstance, onDone: OnDone): void {
   app.decorateRequest('trace', null as unknown as Trace);
   const accounted = new WeakSet<FastifyRequest>();
-  const once = (request: FastifyRequest, status: number, durationMs: number, complete: boolean) => {
+  const once = (request: FastifyRequest, status: number, complete: boolean) => {
     if (accounted.has(request)) return;
     accounted.add(request);
-    account(request, status, durationMs, complete);
+    onDone(request, status, uptimeMs() - request.trace.startedMs, complete);
   };
   app.addHook('onRequest', async (request, reply) => {
-    const begun = begunOf(request.raw);
-    request.trace = begun?.trace ?? createTrace();
-    reply.raw.once('close', () => {
-      once(request, reply.raw.headersSent ? reply.statusCode : GONE, elapsedMs(request, reply), false);
-    });
+    request.trace = new Trace();
+    reply.raw.once('close', () => once(request, reply.raw.headersSent ? reply.statusCode : GONE, false));
     reply.header('x-request-id', request.id);
     const ambiguity = ambiguityOf(request.raw);
     if (ambiguity !== null) throw ambiguity;
   });
   app.addHook('onResponse', async (request, reply) => {
-    once(request, reply.statusCode, elapsedMs(request, reply), true);
+    once(request, reply.statusCode, true);
   });
 }

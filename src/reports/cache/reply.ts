@@ -88,7 +88,7 @@ function secondLess(ms: number, nowMs: number): number {
 }
 
 /** Platform calls that an answer would have cost without a cache. */
-export function plainCallsOf({ totals }: Query): number {
+function plainCallsOf({ totals }: Query): number {
   return totals === null ? 1 : 2;
 }
 

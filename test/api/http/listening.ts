@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
+import { logRequest } from '../../../src/api/http/request-log.js';
 import { createServer, type ServerOptions } from '../../../src/api/http/server.js';
 import { GatewayError } from '../../../src/errors.js';
 import { createLog } from '../../../src/telemetry/logger.js';
@@ -19,14 +20,14 @@ export interface Listening {
 export async function listening(options: Partial<ServerOptions> = {}): Promise<Listening> {
   const lines: string[] = [];
   const done: string[] = [];
-  const { logger } = createLog({
+  const log = createLog({
     level: 'debug',
     stream: { write: (line) => void lines.push(line) },
     secrets: () => [],
   });
   const app = createServer({
     plane: 'data',
-    logger,
+    logger: log.logger,
     gate: { maxUriBytes: 1000, wider: [] },
     problems: { invalidBodyStatus: 400 },
     maxHeaderBytes: 4096,
@@ -34,7 +35,10 @@ export async function listening(options: Partial<ServerOptions> = {}): Promise<L
     requestTimeoutMs: 10_000,
     trustedProxies: [],
     onBroken: (status) => void done.push(`broken ${status}`),
-    onDone: (request, status) => void done.push(`${request.method} ${status}`),
+    onDone(request, status, durationMs, complete) {
+      logRequest(log, 'data', request, status, durationMs, complete);
+      done.push(`${request.method} ${status}`);
+    },
     ...options,
   });
   routes(app);

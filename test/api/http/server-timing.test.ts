@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serverTiming } from '../../../src/api/http/server-timing.js';
+import { serverTiming } from '../../../src/api/http/finish.js';
 import { withGateway } from '../../support/start-gateway.js';
 
 describe('server-timing', () => {

@@ -1,0 +1,252 @@
+/**
+ * Reports by plain GET or HEAD: no body, one host, one key, at most one of each header that matters. They are answered
+ * before Fastify's router, which with its hooks costs more than a hit; other requests for reports are its, `reports.ts`.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { pipeline, Readable, type Transform } from 'node:stream';
+import type { KeyHeaders } from '../../auth/authenticate.js';
+import { asGatewayError } from '../../errors.js';
+import { randomId } from '../../lib/chance.js';
+import { uptimeMs } from '../../lib/time.js';
+import { HIT_BYTES, type ReportHandler, type ReportReply } from '../../reports/report-call.js';
+import { Trace } from '../../telemetry/trace.js';
+import { type Finish, measured } from '../http/finish.js';
+import { inTurns } from '../http/in-turns.js';
+import { noteProblem, problemAnswer } from '../http/problem-reply.js';
+import { GONE } from '../http/request-log.js';
+import { REPORT_PREFIX } from './reports.js';
+
+export interface PlainReportsOptions {
+  readonly report: ReportHandler;
+  readonly finish: Finish;
+  /** Whether log, header or spans tell of the steps of a request. */
+  readonly keepsSteps: boolean;
+  /** Address of the caller, with trusted proxies resolved. */
+  readonly addressOf: (request: IncomingMessage) => string;
+  /** Headers of all answers: names and values in turn. */
+  readonly headers: readonly string[];
+  /** Appended to `vary`: `, origin` where pages of other origins may call. */
+  readonly alsoVary: string;
+  /** Last stage of a large answer: it breaks off when the caller does not read. */
+  readonly outlet: () => Transform;
+  /** The same for a body that was handed over whole. @returns to be called when the answer is over */
+  readonly watch: (socketOf: () => Socket | null) => () => void;
+}
+
+/** @returns whether a request is answered by it; if not, nothing has happened */
+export function createPlainReports(options: PlainReportsOptions) {
+  const { report, addressOf, keepsSteps } = options;
+  const sharedHead = createSharedHeads(options);
+
+  return (raw: IncomingMessage, response: ServerResponse): boolean => {
+    const plain = readPlainRequest(raw);
+    if (plain === null || !plain.target.startsWith(REPORT_PREFIX)) return false;
+    const { method, target } = plain;
+    const cut = target.indexOf('?');
+    const path = cut < 0 ? target : target.slice(0, cut);
+    const trace = new Trace(uptimeMs, keepsSteps);
+    trace.subject = path;
+    const exchange = new Exchange(options, sharedHead, randomId(), method, raw, response, trace);
+    const address = addressOf(raw);
+    try {
+      const reply = report({
+        id: exchange.id,
+        method,
+        target,
+        endpoint: path.slice(REPORT_PREFIX.length),
+        query: cut < 0 ? '' : target.slice(cut + 1),
+        readBody: null,
+        keys: plain.keys,
+        address,
+        accept: plain.accept,
+        acceptEncoding: plain.acceptEncoding,
+        cacheControl: undefined,
+        ifNoneMatch: plain.ifNoneMatch,
+        trace,
+        onResponseClosed(leave) {
+          if (response.destroyed) leave();
+          else exchange.leave = leave;
+        },
+      });
+      if (reply instanceof Promise) void exchange.sendLater(reply, address);
+      else exchange.send(reply);
+    } catch (error) {
+      void exchange.refuse(error, address);
+    }
+    // A hit in memory is over by now.
+    if (!exchange.isOver) response.once('close', () => exchange.end(response.writableFinished));
+    return true;
+  };
+}
+
+/** One request, from its call to its end. */
+class Exchange {
+  isOver = false;
+  /** Gives the request's place among those of its team back. */
+  leave = () => {};
+
+  constructor(
+    readonly options: PlainReportsOptions,
+    readonly sharedHead: (reply: ReportReply) => readonly string[],
+    readonly id: string,
+    readonly method: string,
+    readonly raw: IncomingMessage,
+    readonly response: ServerResponse,
+    readonly trace: Trace,
+  ) {}
+
+  async sendLater(reply: Promise<ReportReply>, address: string): Promise<void> {
+    try {
+      this.send(await reply);
+    } catch (error) {
+      await this.refuse(error, address);
+    }
+  }
+
+  send(reply: ReportReply): void {
+    const { method, response, trace, options } = this;
+    if (response.destroyed) return;
+    const { status, body } = reply;
+    response.writeHead(status, this.ownHead().concat(this.sharedHead(reply)));
+    if (body === null || method === 'HEAD') {
+      response.end();
+      this.endIfTaken();
+      return;
+    }
+    const length = lengthOf(body);
+    if (length > HIT_BYTES) {
+      const out = options.outlet();
+      pipeline(Readable.from(inTurns(body)), out, () => {});
+      pipeline(measured(out, trace), response, () => {});
+      return;
+    }
+    trace.bytesOut = length;
+    response.end(body.length === 1 ? body[0] : Buffer.concat(body, length));
+    if (response.writableLength > 0)
+      response.once(
+        'close',
+        options.watch(() => response.socket),
+      );
+    this.endIfTaken();
+  }
+
+  async refuse(thrown: unknown, address: string): Promise<void> {
+    const { id, method, raw, response, trace, options } = this;
+    if (response.headersSent) return void response.destroy();
+    const error = asGatewayError(thrown);
+    noteProblem(trace, error);
+    await options.finish.delay(trace, address);
+    if (response.destroyed) return;
+    const { status, headers, body } = problemAnswer(error, id, raw);
+    const head = [...this.ownHead(), ...options.headers, 'content-length', String(body.length)];
+    for (const [name, value] of Object.entries(headers))
+      head.push(name, name === 'vary' ? value + options.alsoVary : value);
+    response.writeHead(status, head);
+    if (method !== 'HEAD') trace.bytesOut = body.length;
+    response.end(method === 'HEAD' ? undefined : body);
+    this.endIfTaken();
+  }
+
+  ownHead(): string[] {
+    const head = ['x-request-id', this.id];
+    const headers = this.options.finish.headersOf(this.trace);
+    for (const name in headers) head.push(name, headers[name] as string);
+    return head;
+  }
+
+  /** Where the system has taken all of an answer, its end need not wait for an event. */
+  endIfTaken(): void {
+    if (this.response.writableLength === 0) this.end(!this.raw.socket.destroyed);
+  }
+
+  /** @param complete whether all of the answer was sent */
+  end(complete: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.leave();
+    const { id, method, raw, response, trace, options } = this;
+    const status = response.headersSent ? response.statusCode : GONE;
+    const request = { id, method, originalUrl: raw.url as string, raw, trace };
+    options.finish.done(request, status, uptimeMs() - trace.startedMs, complete);
+  }
+}
+
+/** @returns the headers of a reply, composed once however often it is sent */
+function createSharedHeads({ headers: further, alsoVary }: PlainReportsOptions) {
+  const heads = new WeakMap<ReportReply, readonly string[]>();
+  return (reply: ReportReply): readonly string[] => {
+    const known = heads.get(reply);
+    if (known !== undefined) return known;
+    const { headers, body } = reply;
+    const head = [...further];
+    for (const name in headers) head.push(name, headers[name] as string);
+    if (alsoVary !== '') head[head.indexOf('vary') + 1] += alsoVary;
+    if (body !== null) head.push('content-length', String(lengthOf(body)));
+    heads.set(reply, head);
+    return head;
+  };
+}
+
+function lengthOf(body: readonly Buffer[]): number {
+  let length = 0;
+  for (const piece of body) length += piece.length;
+  return length;
+}
+
+interface PlainRequest {
+  readonly method: 'GET' | 'HEAD';
+  /** Path and query, as received. */
+  readonly target: string;
+  readonly keys: KeyHeaders;
+  readonly accept: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+}
+
+/** Header names that make a request one for the router. */
+const NOT_PLAIN = new Set([
+  'cache-control',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'origin',
+  'pragma',
+  'range',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const NONE: readonly string[] = [];
+
+const READ: ReadonlyMap<string, number> = new Map([
+  ['host', 0],
+  ['authorization', 1],
+  ['x-api-key', 2],
+  ['accept', 3],
+  ['accept-encoding', 4],
+  ['if-none-match', 5],
+]);
+
+/** Reads the raw headers once. @returns null for a request that is not plain */
+function readPlainRequest({ method, url, httpVersion, rawHeaders }: IncomingMessage): PlainRequest | null {
+  if ((method !== 'GET' && method !== 'HEAD') || httpVersion !== '1.1' || url === undefined) return null;
+  const values: (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined, undefined];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] as string).toLowerCase();
+    const place = READ.get(name);
+    if (place !== undefined) {
+      if (values[place] !== undefined) return null;
+      values[place] = rawHeaders[at + 1] as string;
+    } else if (NOT_PLAIN.has(name)) return null;
+  }
+  const [host, authorization, apiKey, accept, acceptEncoding, ifNoneMatch] = values;
+  // Without a key the caller may have a session.
+  if (host === undefined || (authorization === undefined && apiKey === undefined)) return null;
+  const keys = {
+    authorization: authorization === undefined ? NONE : [authorization],
+    apiKey: apiKey === undefined ? NONE : [apiKey],
+  };
+  return { method, target: url, keys, accept, acceptEncoding, ifNoneMatch };
+}
