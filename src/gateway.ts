@@ -18,8 +18,6 @@ import type { RequestContext } from './reports/question.js';
 import type { ReportCall, ReportReply } from './reports/report-call.js';
 import type { JsonObject } from './reports/rows/json.js';
 
-export type Gateway = ReturnType<typeof createGateway>;
-
 export function createGateway({
   admit,
   queries,

@@ -67,7 +67,7 @@ const server = group(
     fastPath: Type.Boolean({
       default: true,
       description:
-        'Answer plain requests for reports at hand before the router; off: by the router, like all others. The answers are the same.',
+        'Answer plain GET and HEAD requests for reports before the router; off: by the router, like all others. The answers are the same.',
     }),
     serverTiming: Type.Boolean({
       default: false,

@@ -14,7 +14,7 @@ export const MARK = [0xd6, 0x03] as const;
 export const STAMP_BYTES = 34;
 const DIGEST_BYTES = 16;
 /** Times and versions fit into six bytes. */
-export const LATEST_MS = 2 ** 48 - 1;
+const LATEST_MS = 2 ** 48 - 1;
 
 export interface Stamp {
   readonly version: number;
