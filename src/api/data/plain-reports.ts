@@ -75,7 +75,10 @@ export function createPlainReports(options: PlainReportsOptions) {
       void exchange.refuse(error, address);
     }
     // A hit in memory is over by now.
-    if (!exchange.isOver) response.once('close', () => exchange.end(response.writableFinished));
+    if (!exchange.isOver) {
+      response.once('finish', () => exchange.end(true));
+      response.once('close', () => exchange.end(false));
+    }
     return true;
   };
 }
