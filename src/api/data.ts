@@ -96,10 +96,12 @@ function plainReports({ config, gateway, log, tracing }: Services, finish: Finis
   const { fastPath, corsOrigins, trustedProxies, serverTiming } = config.server;
   if (!fastPath) return undefined;
   const patience = patienceOf(config);
+  const declared = new Set(Object.keys(config.report.endpoints).map((endpoint) => REPORT_PREFIX + endpoint));
   return createPlainReports({
     report: gateway.report,
     finish,
     keepsSteps: serverTiming || tracing !== null || log.logger.isLevelEnabled('debug'),
+    routeOf: (path) => (declared.has(path) ? path : `${REPORT_PREFIX}*`),
     addressOf: callerAddress(trustedProxies),
     headers: corsWithoutOrigin(corsOrigins),
     alsoVary: corsOrigins.length > 0 ? ', origin' : '',

@@ -48,7 +48,7 @@ it.each([
     return answer.headers.get('cache-status') ?? '';
   };
   for (let at = 1; at <= 20; at += 1) await ask(at);
-  await spoil(join(gateway.dataDir, 'cache', 'data.mdb'));
+  await spoil(join(gateway.dataDir, 'cache', '3-1', 'data.mdb'));
   let asked = 20;
   await waitFor(
     'a cache that begins empty',

@@ -42,7 +42,7 @@ async function startOnce(): Promise<string> {
 }
 
 describe('a data folder that another user has a part of', () => {
-  it.each(['state/lock.mdb', 'state/data.mdb', 'state', 'volatile', 'cache', '.'])(
+  it.each(['state/lock.mdb', 'state/data.mdb', 'state', 'volatile', 'cache', 'cache/3-1', '.'])(
     'stops the start, naming %s',
     async (name) => {
       const data = await newData();
@@ -62,7 +62,7 @@ describe('a data folder that another user has a part of', () => {
   it('begins with an empty cache where only files of the cache are not ours', async () => {
     const data = await newData();
     await startOnce();
-    await chown(join(data, 'cache', 'lock.mdb'), 0, 0);
+    await chown(join(data, 'cache', '3-1', 'lock.mdb'), 0, 0);
     expect(await startOnce()).toContain('the cache on the disk is damaged, and begins empty');
   });
 });

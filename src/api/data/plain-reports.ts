@@ -22,6 +22,8 @@ export interface PlainReportsOptions {
   readonly finish: Finish;
   /** Whether log, header or spans tell of the steps of a request. */
   readonly keepsSteps: boolean;
+  /** The route that the router has for a path, for spans. */
+  readonly routeOf: (path: string) => string;
   /** Address of the caller, with trusted proxies resolved. */
   readonly addressOf: (request: IncomingMessage) => string;
   /** Headers of all answers: names and values in turn. */
@@ -171,7 +173,10 @@ class Exchange {
     const { id, method, raw, response, trace, options } = this;
     const status = response.headersSent ? response.statusCode : GONE;
     const request = { id, method, originalUrl: raw.url as string, raw, trace };
-    options.finish.done(request, status, uptimeMs() - trace.startedMs, complete);
+    const routed = options.keepsSteps
+      ? { ...request, routeOptions: { url: options.routeOf(trace.subject ?? '') } }
+      : request;
+    options.finish.done(routed, status, uptimeMs() - trace.startedMs, complete);
   }
 }
 

@@ -4,8 +4,9 @@ import { wallMs } from '../../lib/time.js';
 import type { Log } from '../../telemetry/logger.js';
 
 /** The members of a request that its log line and its metrics need; one that the path gate refused has no more. */
-export type Accounted = Pick<FastifyRequest, 'id' | 'method' | 'originalUrl' | 'trace' | 'raw'> &
-  Partial<Pick<FastifyRequest, 'routeOptions'>>;
+export type Accounted = Pick<FastifyRequest, 'id' | 'method' | 'originalUrl' | 'trace' | 'raw'> & {
+  readonly routeOptions?: { readonly url?: string | undefined };
+};
 
 /** As nginx has it: the caller closed the connection before there was an answer. */
 export const GONE = 499;

@@ -114,6 +114,7 @@ export async function openCacheFolder({ dataDir, maxBytes, clock, logger }: Cach
       clock,
       generations: (): Generations => (older === null ? [newer.table] : [newer.table, older.table]),
       async hasRoom() {
+        await replacing;
         if (clock.monotonicMs() - lookedAtMs >= ROOM_EVERY_MS) {
           lookedAtMs = clock.monotonicMs();
           hasRoom = !(await isDiskLow(dataDir));
@@ -153,7 +154,9 @@ async function generationsIn(folder: string, logger: StoreLog): Promise<number[]
   return kept;
 }
 
+/** @throws StoreRefused for a folder that is somebody else's, and cannot be deleted */
 async function isWhole(folder: string, logger: StoreLog): Promise<boolean> {
+  await refuseForeign(folder, 'alone');
   try {
     // lmdb would crash the process on a file that is damaged, or is somebody else's.
     await refuseForeign(folder, 'all');

@@ -5,13 +5,7 @@
 import type { Clock } from '../../lib/clock.js';
 import { turn } from '../../lib/time.js';
 import { createKnownFacts, replaces, STAMP_BYTES, type StampedWrite, stampWrite } from '../entry-stamp.js';
-import {
-  type CacheEntry,
-  type CachePlace,
-  type CacheStore,
-  type CacheWrite,
-  StoreUnavailable,
-} from '../port.js';
+import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import {
   decodeEntryRecord,
   type EntryRecord,
@@ -31,6 +25,8 @@ const WALK_FROM = 8;
 const WALK_MOST = 2;
 /** So many pieces of a body are copied and summed up in about a millisecond. */
 const PIECES_AT_ONCE = 2;
+/** Entries that are copied on in one change. */
+const COPIED_AT_ONCE = 16;
 
 /** What is there of a record. */
 type Held = Buffer | 'damaged' | null;
@@ -59,7 +55,7 @@ export type Generations = readonly [newer: Table, older?: Table];
 export interface DiskCacheOptions {
   readonly generations: () => Generations;
   readonly clock: Clock;
-  /** Asked before anything is kept. */
+  /** Asked before anything is kept. Waits while a generation is replaced. */
   readonly hasRoom: () => Promise<boolean>;
   /** Told of bytes that were written. */
   readonly onWritten: (bytes: number) => void;
@@ -139,7 +135,15 @@ export class DiskCache implements CacheStore {
     await newer.change((draft) => this.#setEntry(draft, older, entry, name));
   }
 
-  async #copyOn(newer: Table, looks: readonly Look[]): Promise<void> {
+  async #copyOn(looks: readonly Look[]): Promise<void> {
+    for (let at = 0; at < looks.length; at += COPIED_AT_ONCE) {
+      // Between two lots a full generation is replaced.
+      if (!(await this.#options.hasRoom())) return;
+      await this.#copyTo(this.#options.generations()[0], looks.slice(at, at + COPIED_AT_ONCE));
+    }
+  }
+
+  async #copyTo(newer: Table, looks: readonly Look[]): Promise<void> {
     for (const { entry, table } of looks) {
       const keys = entry?.bodyName == null ? [] : pieceKeys(entry.bodyName);
       await setInTurns(
@@ -158,7 +162,8 @@ export class DiskCache implements CacheStore {
     });
   }
 
-  async read(places: readonly CachePlace[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]> {
+  // Its members are properties of its own, so that callers may hand them on.
+  readonly read: CacheStore['read'] = async (places, after) => {
     await after?.catch(() => {});
     const [newer, older] = this.#options.generations();
     const looks = this.#lookIn(newer, places);
@@ -172,11 +177,11 @@ export class DiskCache implements CacheStore {
     }
     const old = found.filter(({ entry }) => entry !== null && entry !== DAMAGED);
     // Behind the answer: what fails is copied on when it is read again.
-    if (old.length > 0) void this.#copyOn(newer, old).catch(() => {});
+    if (old.length > 0) void this.#copyOn(old).catch(() => {});
     return whole;
-  }
+  };
 
-  async write(entries: readonly CacheWrite[]): Promise<void> {
+  readonly write: CacheStore['write'] = async (entries) => {
     const nowMs = this.#options.clock.now();
     const writes = entries.map((write) => stampWrite(write, nowMs));
     if (writes.length === 0) return;
@@ -201,11 +206,11 @@ export class DiskCache implements CacheStore {
     this.#options.onWritten(
       writes.reduce((sum, { head, write }) => sum + head.length + write.body.length, 0),
     );
-  }
+  };
 
-  async remove(places: readonly CachePlace[]): Promise<void> {
+  readonly remove: CacheStore['remove'] = async (places) => {
     await Promise.all(this.#options.generations().map((table) => table && removeIn(table, places)));
-  }
+  };
 }
 
 const isLarge = ({ write, ttlMs }: StampedWrite) => ttlMs >= 1 && write.body.length > LARGE_BODY_BYTES;
