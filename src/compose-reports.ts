@@ -51,7 +51,7 @@ import { createQueryParser } from './reports/query.js';
 import type { ReportPolicy } from './reports/report-policy.js';
 import type { FreshnessRules } from './reports/rows/freshness.js';
 
-export interface PipelineOptions
+export interface ReportingOptions
   extends Pick<HistoryOptions, 'credential' | 'erasures'>,
     Pick<FinalityOptions, 'registry'>,
     Pick<
@@ -84,7 +84,7 @@ export interface PipelineOptions
 const MAX_WAITING = 10_000;
 
 /** What reports need, and its end. */
-function composeGateway(options: PipelineOptions) {
+function composeGateway(options: ReportingOptions) {
   const { config, store, clock, logger, registry, purges, metrics } = options;
   const { now } = clock;
   const { accountFields } = options.policy;
@@ -173,9 +173,9 @@ function composeGateway(options: PipelineOptions) {
   };
 }
 
-export type Pipeline = ReturnType<typeof createPipeline>;
+export type Reporting = ReturnType<typeof composeReports>;
 
-export function createPipeline(options: PipelineOptions) {
+export function composeReports(options: ReportingOptions) {
   const { g, settled, close } = composeGateway(options);
   const { parse, now, learner, finality, retention, background } = g;
   const memory = createAnswerMemory({
@@ -190,7 +190,7 @@ export function createPipeline(options: PipelineOptions) {
   const sweep = repeat(SWEEP_EVERY_MS, () => sweepPins(g));
   return {
     /** For calls about reports, and about what was learned of them. */
-    reports: g,
+    gateway: g,
     admit: g.admit,
     queries: createQueries({ parse, stampOf, now }),
     ...{ memory, now },
@@ -251,7 +251,7 @@ async function eraseHistory(
   }
 }
 
-function canonicalRules({ policy, clock }: PipelineOptions): ParseRules {
+function canonicalRules({ policy, clock }: ReportingOptions): ParseRules {
   const { accountFields, accountPattern, nonAccounts, timezoneOf } = policy;
   return {
     table: parameterTable(accountFields),

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { createAuth } from './auth/auth.js';
 import { ensurePepper } from './auth/pepper.js';
 import { opensWhatIsStored, successionRules } from './auth/succession-rules.js';
-import { createPipeline } from './compose-reports.js';
+import { composeReports } from './compose-reports.js';
 import type { Config, ProxySettings } from './config/load.js';
 import type { Secret, SecretFileFault } from './config/secret.js';
 import { type Credential, createCredential } from './credential/credential.js';
@@ -56,7 +56,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const {
     registry,
     sealer,
-    pipeline,
+    reporting,
     idempotency,
     reservations,
     limits,
@@ -87,14 +87,14 @@ export async function createServices(options: ServicesOptions): Promise<Services
     outlook,
     proveActive,
     async settled() {
-      await pipeline.settled();
+      await reporting.settled();
       await idempotency.settled();
       await reservations.settled();
     },
     async close() {
       const kept = upkeep.stop();
       await unknownWrites.stop();
-      await pipeline.close();
+      await reporting.close();
       await limits.close();
       await usage.close();
       await series.close();
@@ -142,7 +142,7 @@ async function createParts(options: ServicesOptions) {
   });
   const callMs = config.platform.timeoutMs;
   const idempotency = createIdempotency({ ...store, clock, logger, callMs });
-  const pipeline = createPipeline({
+  const reporting = composeReports({
     ...{ config, policy, store, clock, logger, registry, purges, erasures },
     platform,
     identify,
@@ -155,7 +155,7 @@ async function createParts(options: ServicesOptions) {
     onReport: credential.referenceReports.note,
   });
   health.holds(heldToken(credential.keeper, clock.now));
-  watchHealth(health, { ...watched, ...traffic, ...pipeline });
+  watchHealth(health, { ...watched, ...traffic, ...reporting });
   return {
     ...foundation,
     ...traffic,
@@ -171,8 +171,8 @@ async function createParts(options: ServicesOptions) {
     metrics,
     platform,
     idempotency,
-    pipeline,
-    gateway: createGateway({ ...pipeline, now: clock.now }),
+    reporting,
+    gateway: createGateway({ ...reporting, now: clock.now }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Advertisers that answers have told of, for those who grant them. */
 import type { FastifyInstance } from 'fastify';
 import { ADVERTISERS, ADVERTISERS_QUERY, findAdvertisers } from '../api/data/advertisers.js';
-import type { Pipeline } from '../compose-reports.js';
+import type { Reporting } from '../compose-reports.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
 
 const USUAL_LIMIT = '100';
@@ -14,10 +14,10 @@ const OPERATION: Operation = {
 
 export function registerAdvertisers(
   app: FastifyInstance,
-  { pipeline }: { readonly pipeline: Pick<Pipeline, 'reports'> },
+  { reporting }: { readonly reporting: Pick<Reporting, 'gateway'> },
 ): void {
   const shown = shownAs('advertisers', 'Advertisers seen, with their names', OPERATION);
   app.get('/admin/v1/advertisers', shown, async (request) =>
-    findAdvertisers(pipeline.reports, request.query as Record<string, string>, '*', USUAL_LIMIT),
+    findAdvertisers(reporting.gateway, request.query as Record<string, string>, '*', USUAL_LIMIT),
   );
 }

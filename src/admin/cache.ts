@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox';
 import type { NamedReport } from '../api/data/ask.js';
 import { Explanation } from '../api/data/explain-report.js';
 import type { Directory } from '../auth/directory.js';
-import type { Pipeline } from '../compose-reports.js';
+import type { Reporting } from '../compose-reports.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
@@ -18,7 +18,7 @@ import { changed } from './say-unconfirmed.js';
 export interface CacheOptions {
   readonly purges: Purges;
   readonly clock: Clock;
-  readonly pipeline: Pick<Pipeline, 'explain' | 'previewPurge'>;
+  readonly reporting: Pick<Reporting, 'explain' | 'previewPurge'>;
   readonly directory: Pick<Directory, 'team'>;
 }
 
@@ -109,7 +109,7 @@ const EXPLAIN: Operation = {
 
 export function registerCache(
   app: FastifyInstance,
-  { purges, clock, pipeline, directory }: CacheOptions,
+  { purges, clock, reporting, directory }: CacheOptions,
 ): void {
   app.post(
     '/admin/v1/cache/purge',
@@ -119,7 +119,7 @@ export function registerCache(
       const scope = readScope(body);
       const purged = describeScope(scope);
       if (body.dryRun === true)
-        return { purged, dryRun: true, preview: await pipeline.previewPurge(scope, namedIn(body)) };
+        return { purged, dryRun: true, preview: await reporting.previewPurge(scope, namedIn(body)) };
       await purges.append(
         scope,
         auditLine({ action: 'cache.purge', subject: purged, after: scope }, request.actor, clock.now()),
@@ -132,10 +132,10 @@ export function registerCache(
   app.get('/admin/v1/cache/explain', shown, async (request) => {
     const asked = request.query as Readonly<Record<string, unknown>>;
     const { endpoint, query } = namedReport(asked);
-    if (asked.team === undefined) return pipeline.explain(endpoint, query);
+    if (asked.team === undefined) return reporting.explain(endpoint, query);
     const known = typeof asked.team === 'string' ? directory.team(asked.team) : undefined;
     if (known === undefined) throw invalid('team', 'must be the id of a team');
-    return pipeline.explain(endpoint, query, known.defaultFormat);
+    return reporting.explain(endpoint, query, known.defaultFormat);
   });
 }
 

@@ -1,7 +1,7 @@
 /** The history of reports: what was known of an account is erased; days that the platform has no more are accepted as empty. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Pipeline } from '../compose-reports.js';
+import type { Reporting } from '../compose-reports.js';
 import { GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import { type Operation, shownAs } from '../openapi/operation.js';
@@ -10,10 +10,10 @@ import { ENDPOINT_FAULT, isEndpointPath } from '../reports/query/endpoint-path.j
 import { auditLine } from '../telemetry/audit.js';
 import { changed } from './say-unconfirmed.js';
 
-type AcceptedScope = Parameters<Pipeline['acceptEmpty']>[0];
+type AcceptedScope = Parameters<Reporting['acceptEmpty']>[0];
 
 export interface HistoryRoutesOptions {
-  readonly pipeline: Pick<Pipeline, 'acceptEmpty' | 'eraseHistory'>;
+  readonly reporting: Pick<Reporting, 'acceptEmpty' | 'eraseHistory'>;
   readonly clock: Clock;
 }
 
@@ -78,7 +78,7 @@ const ERASE: Operation = {
 };
 
 export function registerHistory(app: FastifyInstance, options: HistoryRoutesOptions): void {
-  const { pipeline, clock } = options;
+  const { reporting, clock } = options;
   app.post(
     '/admin/v1/history/erase',
     shownAs('history', 'Erase what was known of an advertiser', ERASE, Erase),
@@ -86,7 +86,7 @@ export function registerHistory(app: FastifyInstance, options: HistoryRoutesOpti
       const advertiserId = String((request.body as Static<typeof Erase>).advertiserId);
       const erased = `advertiser ${advertiserId}`;
       const event = { action: 'history.erase', subject: erased, after: { advertiserId } };
-      const days = await pipeline.eraseHistory(advertiserId, auditLine(event, request.actor, clock.now()));
+      const days = await reporting.eraseHistory(advertiserId, auditLine(event, request.actor, clock.now()));
       return { erased, days: days ?? 0, complete: days !== null };
     },
   );
@@ -99,10 +99,10 @@ export function registerHistory(app: FastifyInstance, options: HistoryRoutesOpti
       const { advertiserId, endpoint, before } = scope;
       const of = endpoint === undefined ? '' : `, endpoint ${endpoint}`;
       const accepted = `advertiser ${advertiserId}${of}, days before ${before}`;
-      if (dryRun === true) return { accepted, days: await pipeline.acceptEmpty(scope, null), dryRun };
+      if (dryRun === true) return { accepted, days: await reporting.acceptEmpty(scope, null), dryRun };
       const event = { action: 'history.accept-empty', subject: accepted, after: scope };
       const audit = auditLine(event, request.actor, clock.now());
-      return { accepted, days: await pipeline.acceptEmpty(scope, audit) };
+      return { accepted, days: await reporting.acceptEmpty(scope, audit) };
     },
   );
 }

@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../api/data/ask.js';
 import { ABOUT_SCOPES, FINALITY_ANSWER, finalityOf } from '../api/data/finality.js';
 import { TRUTH_ANSWER, truthOf } from '../api/data/truth.js';
-import type { Pipeline } from '../compose-reports.js';
+import type { Reporting } from '../compose-reports.js';
 import { invalidQuery } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { Gateway } from '../reports/gateway.js';
@@ -69,7 +69,7 @@ const asked = (id: string, answer: Operation['answers']): Operation => ({
 
 export function registerLearned(
   app: FastifyInstance,
-  { pipeline: { reports: g } }: { readonly pipeline: Pick<Pipeline, 'reports'> },
+  { reporting: { gateway: g } }: { readonly reporting: Pick<Reporting, 'gateway'> },
 ): void {
   app.get(
     '/admin/v1/divisibility',

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
 import { CONDITIONS, type Readiness } from '../api/data/health.js';
-import type { Pipeline } from '../compose-reports.js';
+import type { Reporting } from '../compose-reports.js';
 import type { SecretFileFault } from '../config/secret.js';
 import { Outlook } from '../credential/outlook.js';
 import type { Frozen } from '../lib/record.js';
@@ -63,7 +63,7 @@ export interface StatusOptions {
   readonly secretFaults: () => readonly SecretFileFault[];
   readonly health: Health;
   readonly brake: Pick<BrakeLever, 'stops'>;
-  readonly pipeline: Pick<Pipeline, 'retentionEdges'>;
+  readonly reporting: Pick<Reporting, 'retentionEdges'>;
 }
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -173,7 +173,7 @@ export function registerStatus(
   readiness: () => Readiness,
   verdict: () => Verdict,
 ): void {
-  const { store, registry, outlook, limits, health, log, secretFaults, brake, pipeline } = options;
+  const { store, registry, outlook, limits, health, log, secretFaults, brake, reporting } = options;
   const shown = shownAs('status', 'Health at a glance', { id: 'getStatus', answers: { 200: json(Status) } });
   app.get('/admin/v1/status', shown, async (): Promise<Status> => {
     const state = readiness();
@@ -204,7 +204,7 @@ export function registerStatus(
       // Of all processes together; `processes` has them one by one.
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries },
       platform: { state: state.platform, ...platformOf(load, options) },
-      retention: await pipeline.retentionEdges(),
+      retention: await reporting.retentionEdges(),
       writes: brake.stops(),
       processes,
     };

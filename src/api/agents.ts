@@ -10,16 +10,16 @@ import { createShowMe } from './data/me.js';
 import { readKeyHeaders } from './http/request-keys.js';
 
 export function registerAgents(app: FastifyInstance, services: Services): void {
-  const { config, pipeline, gateway, limits, identify, store, clock, log, purges, erasures } = services;
+  const { config, reporting, gateway, limits, identify, store, clock, log, purges, erasures } = services;
   const { report, server } = config;
   registerMcp(app, {
-    admit: pipeline.admit,
+    admit: reporting.admit,
     identify: (request) => identify(readKeyHeaders(request.raw), request.trace),
     allowedOrigins: server.corsOrigins,
     maxBodyBytes: server.maxBodyBytes,
     bench: {
-      reports: pipeline.reports,
-      table: pipeline.table,
+      reports: reporting.gateway,
+      table: reporting.table,
       report: gateway.report,
       showMe: createShowMe({ limits, usage: services.usage.recent, credential: services.outlook }),
       rules: {
@@ -27,7 +27,7 @@ export function registerAgents(app: FastifyInstance, services: Services): void {
         defaultEndpoint: Object.keys(report.endpoints)[0] ?? 'campaigns/get',
         maxUriBytes: server.maxUriBytes,
       },
-      described: describedReports(config, [...pipeline.canonical.table.kinds.keys()]),
+      described: describedReports(config, [...reporting.canonical.table.kinds.keys()]),
       seenColumns: createSeenColumns({ documents: store.documents, logger: log.logger }),
       snapshots: createSnapshots({ store, clock, purges, isErasedSince: isErasedSince(erasures) }),
       caps: config.mcp,

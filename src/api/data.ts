@@ -81,7 +81,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
 }
 
 /** Calls about reports, and about whom they may be asked for. */
-function registerAskRoutes(app: FastifyInstance, { pipeline: { reports } }: Services): void {
+function registerAskRoutes(app: FastifyInstance, { reporting: { gateway: reports } }: Services): void {
   registerRevisions(app, reports);
   registerDiff(app, reports);
   registerFinality(app, reports);
@@ -117,7 +117,7 @@ function refuseWritesOfReports(app: FastifyInstance, routes: readonly RouteRule[
   refuseOtherMethods(app, `${REPORT_PREFIX}*`, [...new Set(['GET', 'HEAD', ...passed])]);
 }
 
-function registerReportRoutes(app: FastifyInstance, { config, gateway, pipeline }: Services): void {
+function registerReportRoutes(app: FastifyInstance, { config, gateway, reporting }: Services): void {
   const readByPost = Object.entries(config.report.endpoints)
     .filter(([, rule]) => rule.readByPost)
     .map(([path]) => path);
@@ -125,7 +125,7 @@ function registerReportRoutes(app: FastifyInstance, { config, gateway, pipeline 
     report: gateway.report,
     endpoints: Object.keys(config.report.endpoints),
     readByPost,
-    table: pipeline.canonical.table,
+    table: reporting.canonical.table,
     maxBodyBytes: config.server.maxBodyBytes,
     outlet: () => createOutlet(patienceOf(config), 0),
   });

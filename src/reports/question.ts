@@ -1,4 +1,4 @@
-/** What is asked for, and by whom: what the steps of the pipeline hand on, and never change. */
+/** What is asked for, and by whom: what the steps of a report hand on, and never change. */
 import { LRUCache } from 'lru-cache';
 import { type CacheDirectives, NO_DIRECTIVES } from '../lib/http/cache-directives.js';
 import { Trace } from '../telemetry/trace.js';

@@ -96,7 +96,7 @@ export interface EndedCall {
   readonly endedMs: number;
 }
 
-/** Steps of a report (gateway.ts, pipeline/), and of what is passed through. */
+/** Steps of a report (gateway.ts, reports/), and of what is passed through. */
 export type Stage =
   | 'admit'
   | 'understand'

@@ -18,7 +18,7 @@ async function asking(team: Readonly<Record<string, unknown>> = {}) {
     ...{ trace: new Trace(), onResponseClosed: () => {} },
     ...more,
   });
-  return { g: gateway.services.pipeline.reports, call };
+  return { g: gateway.services.reporting.gateway, call };
 }
 
 async function refusal(work: Promise<unknown>): Promise<GatewayError> {

@@ -17,7 +17,7 @@ async function openReplicas(rowsOn: (date: string) => number) {
   const key = await writer.addTeam();
   const query = byDay('2026-11-01', '2026-11-09');
   const plain = await writer.report(key, query);
-  await writer.services.pipeline.settled();
+  await writer.services.reporting.settled();
   const reader = await gatewayAt(platform, { ...config, sharedStore: writer.store, clock: writer.clock });
   await reader.services.registry.refresh();
   return { platform, reader, plain, ask: () => reader.report(key, query, GZIP), key, query };
@@ -44,7 +44,7 @@ describe('a report of which all days are in the store', () => {
     const { reader, ask, plain } = await openReplicas(() => 20);
     const joined = await ask();
     const again = await ask();
-    await reader.services.pipeline.settled();
+    await reader.services.reporting.settled();
     const smaller = await ask();
     expect([again, smaller].map(cacheOf)).toEqual([
       expect.stringContaining('detail=l1'),

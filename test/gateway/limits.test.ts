@@ -193,7 +193,7 @@ describe('a share that ends in the middle of a call', () => {
     const leader = gateway.report(key, day(10));
     await platform.arrived(1);
     const follower = gateway.report(other, day(10));
-    await expect.poll(() => gateway.services.pipeline.waiting()).toBe(1);
+    await expect.poll(() => gateway.services.reporting.waiting()).toBe(1);
     // When each asks again: the leader draws first.
     const jitter = vi.spyOn(Math, 'random');
     for (const share of jitters) jitter.mockReturnValueOnce(share);

@@ -48,7 +48,7 @@ describe('a report of some campaigns', () => {
     expect(selected.headers['cache-status']).toContain('hit');
     expect(calls()).toBe(before + NEEDED_AGREEMENTS);
     const csv = await ask(`${ALL}${idsIn(some)}&_format=csv`);
-    const { calls: explained, policy } = await gateway.services.pipeline.explain(
+    const { calls: explained, policy } = await gateway.services.reporting.explain(
       'campaigns/get',
       `${byDay('2026-10-21', TO)}&byCampaign=1${idsIn(some)}`,
     );

@@ -62,9 +62,9 @@ async function sceneOf<G extends TestGateway>(
 
 /** The same path where every finished answer has been put out by others. */
 function forgetful(services: Services): Services['gateway'] {
-  const { pipeline, clock } = services;
-  const memory = { ...pipeline.memory, find: () => null };
-  return createGateway({ ...pipeline, now: clock.now, memory });
+  const { reporting, clock } = services;
+  const memory = { ...reporting.memory, find: () => null };
+  return createGateway({ ...reporting, now: clock.now, memory });
 }
 
 describe('an answer from the store is the router’s, byte for byte', () => {

@@ -65,7 +65,7 @@ it.each([
   const second = gateway.report(keys[at] as string, QUERY);
   await waitFor('a call with the old token', () => refusals.held.length > 0);
   commits.open();
-  await expect.poll(() => gateway.services.pipeline.waiting()).toBe(1);
+  await expect.poll(() => gateway.services.reporting.waiting()).toBe(1);
   refusals.open();
   expect([outcomeOf(await first), outcomeOf(await second)]).toEqual(['200', '200']);
 });

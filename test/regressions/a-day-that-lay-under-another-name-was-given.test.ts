@@ -36,7 +36,7 @@ it.each<[string, Displace]>([
   const asked: Record<string, { readonly rows: readonly unknown[]; readonly hash: string }> = {};
   for (const advertiser of ['1', '2']) {
     const { data } = reportIn(await writer.report(key, queryOf(advertiser)));
-    const { series } = await writer.services.pipeline.explain('campaigns/get', queryOf(advertiser));
+    const { series } = await writer.services.reporting.explain('campaigns/get', queryOf(advertiser));
     const place = dayKey(series, FIRST);
     asked[advertiser] = { rows: data, hash: createKeys('dgw').cache(place.series, place.group) };
   }

@@ -36,7 +36,7 @@ async function withOldAnswerBeingWritten() {
   gateway.clock.advance(1000);
   const newer = await gateway.report(key, query, { headers: { 'cache-control': 'no-cache' } });
   expect(reportIn(newer).data[0]).toMatchObject({ clicks: 2 });
-  await gateway.services.pipeline.settled();
+  await gateway.services.reporting.settled();
   isHolding = true;
   for (const answer of late) answer();
   expect((await older).status).toBe(200);
@@ -49,7 +49,7 @@ describe('an answer that was asked for before a newer one', () => {
     const { gateway, key, query, letGo } = await withOldAnswerBeingWritten();
     const meanwhile = await gateway.report(key, `${query}&_format=ndjson`);
     letGo();
-    await gateway.services.pipeline.settled();
+    await gateway.services.reporting.settled();
     const afterwards = await gateway.report(key, `${query}&_format=csv`);
     expect(JSON.parse(meanwhile.text)).toMatchObject({ clicks: 2 });
     expect(afterwards.text).toContain(',2');

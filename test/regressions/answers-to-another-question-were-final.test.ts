@@ -61,7 +61,7 @@ describe('an answer that is visibly not what was asked for', () => {
       expect(reportIn(first).meta).toMatchObject({ final: false });
       expect(reportIn(first).meta).not.toHaveProperty('revision');
       expect(reportIn(first).meta).not.toHaveProperty('knownAt');
-      await gateway.services.pipeline.settled();
+      await gateway.services.reporting.settled();
       gateway.clock.advance(4 * MINUTE);
       const csv = await gateway.report(key, `${query}&_format=csv`);
       expect(csv.headers['report-warnings']).toBe(code);
@@ -84,7 +84,7 @@ describe('an answer that is visibly not what was asked for', () => {
     const { gateway, key } = await started(body);
     for (const to of ['03', '05', '07'])
       await gateway.report(key, query.replace('dateTo=2026-11-03', `dateTo=2026-11-${to}`));
-    await gateway.services.pipeline.settled();
+    await gateway.services.reporting.settled();
     const about = new URLSearchParams({ endpoint: 'campaigns/get', query: BY_DATE });
     const reply = await gateway.call(`/gateway/v1/revisions?${about}`, { key });
     const { data } = reply.json<{ data: { revisions: unknown[] }[] }>();
@@ -144,7 +144,7 @@ describe('a page of several', () => {
         expect(codesIn(reply)).toEqual(['pages_left']);
         expect(reportIn(reply).meta).toMatchObject({ complete: false, final: false });
         expect(reply.headers['cache-control']).toBe('private, no-store');
-        await gateway.services.pipeline.settled();
+        await gateway.services.reporting.settled();
         expect(platform.requests).toHaveLength(calls);
       }
       const status = await gateway.manage('GET', '/status');

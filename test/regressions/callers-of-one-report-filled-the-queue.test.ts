@@ -17,7 +17,7 @@ it('callers of one report take one place in the line for the platform', async ()
   const busy = gateway.report(key, of(1));
   await platform.arrived(1);
   const same = Array.from({ length: 50 }, () => gateway.report(key, of(2)));
-  await expect.poll(() => gateway.services.pipeline.waiting()).toBe(49);
+  await expect.poll(() => gateway.services.reporting.waiting()).toBe(49);
   const another = gateway.report(key, of(3));
   await expect.poll(() => gateway.services.budget.queued).toBe(2);
   platform.release();

@@ -22,7 +22,7 @@ async function manyWaiting() {
   const keys = [await gateway.addTeam(), await gateway.addTeam()];
   const calls = Array.from({ length: 50 }, (_, at) => gateway.report(keys[at % 2] as string, QUERY));
   await platform.arrived(1);
-  await expect.poll(() => gateway.services.pipeline.waiting()).toBe(49);
+  await expect.poll(() => gateway.services.reporting.waiting()).toBe(49);
   return { platform, calls };
 }
 

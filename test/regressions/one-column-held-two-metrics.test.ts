@@ -36,7 +36,7 @@ it('names them alike where days come from several answers, of whichever metric',
   expect(first.data).toEqual([{ date: '2026-11-01', spentTotal: 1 }]);
   platform.answer(sends(JSON.stringify(BARE)));
   await gateway.report(key, ask('2026-11-03', '2026-11-03'));
-  await gateway.services.pipeline.settled();
+  await gateway.services.reporting.settled();
   platform.answer(sends(JSON.stringify([BOTH])));
   const all = reportIn(await gateway.report(key, ask('2026-11-01', '2026-11-03')));
   expect(all.data).toEqual([...SHOWN, ...BARE]);
@@ -49,7 +49,7 @@ it('names them alike where days come from several answers, of whichever metric',
 it('gives the shared name to the first member where none is spelt so, days joined', async () => {
   const { platform, gateway, key } = await started([{ date: '2026-11-01', aB_c: 1 }]);
   await gateway.report(key, ask('2026-11-01', '2026-11-01'));
-  await gateway.services.pipeline.settled();
+  await gateway.services.reporting.settled();
   platform.answer(sends(JSON.stringify([{ date: '2026-11-02', a_b_c: 2, aB_c: 3 }])));
   const alone = reportIn(await gateway.report(key, ask('2026-11-02', '2026-11-02')));
   expect(alone.data).toEqual([{ date: '2026-11-02', aBC: 2, aB_c: 3 }]);

@@ -42,7 +42,7 @@ async function startTail(divisible: 'never' | 'auto') {
     /** What is kept of one day. */
     async tailOf(date: string): Promise<unknown> {
       await gateway.services.settled();
-      const { series } = await gateway.services.pipeline.explain('campaigns/get', QUERY);
+      const { series } = await gateway.services.reporting.explain('campaigns/get', QUERY);
       const day = dayKey(series, date);
       const [entry] = await gateway.store.cache.read([day]);
       return ((await decodeOne(day.id, entry as CacheEntry)) as RawEntry as Entry).header.emptyTail;

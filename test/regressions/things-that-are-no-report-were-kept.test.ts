@@ -144,7 +144,7 @@ describe('an answer in which rows are doubtful', () => {
     gateway.clock.advance(HOUR + MINUTE);
     await gateway.report(key, RESTATING);
     await expect.poll(() => platform.requests.length).toBe(2);
-    await gateway.services.pipeline?.settled?.();
+    await gateway.services.reporting?.settled?.();
     gateway.clock.advance(10 * MINUTE);
     expect(reportIn(await gateway.report(key, RESTATING)).data).toEqual(first.data);
   });
@@ -157,7 +157,7 @@ describe('an answer without any column that the endpoint is known for', () => {
   it('is 502 for every report of the endpoint, in this process and in another', async () => {
     const { platform, gateway, key } = await started();
     await gateway.report(key, FINAL);
-    await gateway.services.pipeline?.settled?.();
+    await gateway.services.reporting?.settled?.();
     platform.answer(sends(STRANGE));
     const other = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
     for (const asked of [gateway, other]) {
@@ -175,7 +175,7 @@ describe('an answer without any column that the endpoint is known for', () => {
     const { platform, gateway, key } = await started('{"data":{"spent":"2.50","impressions":3}}');
     const restating = UNSPLIT.replace('11-10', '11-20');
     const first = reportIn(await gateway.report(key, restating));
-    await gateway.services.pipeline?.settled?.();
+    await gateway.services.reporting?.settled?.();
     const store = { ...gateway.store, documents: { ...gateway.store.documents, get: async () => null } };
     const other = await gatewayAt(platform, { sharedStore: store, clock: gateway.clock });
     platform.answer(sends('{"remaining":0,"retry":3}'));

@@ -23,8 +23,8 @@ export async function atRest(world: WorldOfSeed, server: MemoryServer): Promise<
     const outlived = log.find((line) => line.includes('outlived their call'));
     if (outlived !== undefined)
       throw new Error(`${name} let go of a lock that nobody had ended: ${outlived}`);
-    const { budget, pipeline, registry, directory } = services;
-    const left = { running: budget.running, queued: budget.queued, waiting: pipeline.waiting() };
+    const { budget, reporting, registry, directory } = services;
+    const left = { running: budget.running, queued: budget.queued, waiting: reporting.waiting() };
     if (Object.values(left).some((count) => count > 0))
       throw new Error(`${name} has left ${JSON.stringify(left)}`);
     if (registry.version !== version) throw new Error(`${name} knows another registry`);

@@ -7,7 +7,7 @@ const query = (from: string, to: string, more: string) =>
   `advertiserId=1&byDate=1&dateFrom=${from}&dateTo=${to}${more}`;
 
 export const stateOf = async (gateway: TestGateway, more = '') =>
-  (await gateway.services.pipeline.explain('campaigns/get', query('2026-11-01', '2026-11-02', more))).policy;
+  (await gateway.services.reporting.explain('campaigns/get', query('2026-11-01', '2026-11-02', more))).policy;
 
 /**
  * Ranges of growing lengths with falling ends, of final days only.

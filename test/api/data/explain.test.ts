@@ -9,7 +9,7 @@ import { gatewayAt, outcomeOf, type TestGateway, withGateway } from '../../suppo
 import { DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
 
 const explain = (gateway: TestGateway, query: string): Promise<Explanation> =>
-  gateway.services.pipeline.explain('campaigns/get', query);
+  gateway.services.reporting.explain('campaigns/get', query);
 const statesOf = ({ days }: Explanation) => days?.map(({ state }) => state);
 const ranges = (calls: Explanation['calls']) => calls.map(({ from, to }) => [from, to]);
 
@@ -237,7 +237,7 @@ describe('explain', () => {
     ['constructor', byDay('2026-11-01', '2026-11-02'), 'the endpoint is not declared'],
   ])('says why %s?%s is one entry', async (endpoint, query, because) => {
     const { gateway } = await watched();
-    const { policy } = await gateway.services.pipeline.explain(endpoint, query);
+    const { policy } = await gateway.services.reporting.explain(endpoint, query);
     expect([policy.mode, policy.because]).toEqual(['whole', because]);
   });
 

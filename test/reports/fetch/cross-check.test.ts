@@ -32,7 +32,7 @@ async function assemble(gateway: SimulatedGateway & { readonly key: string }, ex
 }
 
 const stateOf = async (gateway: SimulatedGateway) =>
-  (await gateway.services.pipeline.explain('campaigns/get', QUERY)).policy.divisibility;
+  (await gateway.services.reporting.explain('campaigns/get', QUERY)).policy.divisibility;
 const clicksOn = ({ data }: ReturnType<typeof reportIn>, date: string) =>
   data.find((row) => row.date === date)?.clicks;
 
@@ -107,7 +107,7 @@ describe('the audit', () => {
   it('spends no call of its own where a call is made anyway: that one brings the whole range', async () => {
     const gateway = await proven(1_000_000);
     const query = byDay('2026-11-08', '2026-11-21');
-    const { calls } = await gateway.services.pipeline.explain('campaigns/get', query);
+    const { calls } = await gateway.services.reporting.explain('campaigns/get', query);
     expect(calls).toEqual([{ from: '2026-11-08', to: '2026-11-21' }]);
     const reply = await gateway.report(gateway.key, query);
     expect(reply.headers['cache-status']).toContain('detail="days=9/14"');

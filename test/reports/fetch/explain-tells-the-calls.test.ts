@@ -31,7 +31,7 @@ it.each([1, 2, 3, 4])('of days that are kept, stale and missing at random (seed 
     },
   });
   const key = await gateway.addTeam();
-  const { explain } = gateway.services.pipeline;
+  const { explain } = gateway.services.reporting;
   const seen = { calls: 0, behind: 0, none: 0 };
   for (let round = 0; round < 40; round++) {
     const from = TODAY - below(24);

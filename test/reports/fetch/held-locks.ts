@@ -36,7 +36,7 @@ export function watchLocks(): HeldLocks {
 /** Slots in use, callers in line for one, callers who wait for others, and locks. */
 export function heldBy({ services }: TestGateway, { held }: HeldLocks): readonly number[] {
   const { budget } = services;
-  return [budget.running, budget.queued, services.pipeline.waiting(), held.size];
+  return [budget.running, budget.queued, services.reporting.waiting(), held.size];
 }
 
 /** When all work behind answers is done nothing is held. */

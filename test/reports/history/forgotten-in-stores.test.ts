@@ -49,7 +49,7 @@ it.each([
     })
   ).json<{ data: { revisions: unknown[] }[] }>();
   expect(data.map(({ revisions }) => revisions.length)).toEqual(data.map(() => 1));
-  expect(await gateway.services.pipeline.retentionEdges()).toMatchObject([
+  expect(await gateway.services.reporting.retentionEdges()).toMatchObject([
     { endpoint: 'campaigns/get', days: 50, source: 'learned' },
   ]);
 });

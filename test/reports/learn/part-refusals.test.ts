@@ -60,7 +60,7 @@ describe('a part of a period that the platform refuses', () => {
     await one.services.settled();
     await other.services.registry.refresh();
     one.clock.advance(HOUR);
-    const { calls } = await other.services.pipeline.explain('campaigns/get', PLUS_TWO);
+    const { calls } = await other.services.reporting.explain('campaigns/get', PLUS_TWO);
     expect(reportIn(await other.report(key, PLUS_TWO)).data).toHaveLength(12);
     expect(periods(platform).slice(3)).toEqual([[1, 12]]);
     expect(calls).toEqual([{ from: '2026-11-01', to: '2026-11-12' }]);
