@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { completeTeam, type Team } from '../../src/auth/team.js';
-import { createDailyShares } from '../../src/limits/daily-share.js';
+import { createDailyShares } from '../../src/limits/limits.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';
 import { createAllowanceRig } from './rig.js';
 

@@ -25,11 +25,9 @@ import { ambiguityOf } from './ambiguous.js';
 import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
 import { dropForwardedPorts } from './caller-address.js';
 import { registerCors } from './cors.js';
-import { createGate, type GateRules } from './path-gate.js';
+import { createGate, type GateRules, refusePath } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
-import { refusePath } from './refuse-path.js';
 import { type Accounted, GONE } from './request-log.js';
-import { tellWhenGone } from './waiting-answers.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -154,4 +152,34 @@ function traceRequests(app: FastifyInstance, onDone: OnDone): void {
   app.addHook('onResponse', async (request, reply) => {
     once(request, reply.statusCode, true);
   });
+}
+
+/**
+ * Answers that wait their turn, where requests were sent ahead. When the connection ends Node tells the one whose turn
+ * it is, and forgets the others: whatever was held for them would be held for ever.
+ */
+
+/** One listener for each connection, however many wait. */
+const waiting = new WeakMap<Socket, Set<ServerResponse>>();
+
+/** To be called when a request has come: its answer gets its `close` whenever the connection ends. */
+function tellWhenGone({ socket }: IncomingMessage, response: ServerResponse): void {
+  // It has its turn already: Node tells it.
+  if (response.socket !== null) return;
+  const answers = waiting.get(socket) ?? watch(socket);
+  answers.add(response);
+  response.once('close', () => answers.delete(response));
+}
+
+function watch(socket: Socket): Set<ServerResponse> {
+  const answers = new Set<ServerResponse>();
+  waiting.set(socket, answers);
+  socket.once('close', () => {
+    for (const answer of answers) {
+      if (answer.socket !== null) continue;
+      answer.destroy();
+      answer.emit('close');
+    }
+  });
+  return answers;
 }
