@@ -1,4 +1,4 @@
-/** The folder of the cache: nothing in it cannot be fetched again, so what is wrong with it is no reason not to start. */
+/** The folder of the cache. All of it can be fetched again, so a fault in it never prevents a start. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
@@ -9,13 +9,13 @@ import { DiskCache, type Generations } from './disk-cache.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { createTable, type Table } from './table.js';
 
-/** How often it is looked whether the disk has room. */
+/** Interval of checks for free disk space. */
 const ROOM_EVERY_MS = 10_000;
-/** Written since the last look at the file, as a part of what a generation may take. */
+/** Bytes written before the size of the file is checked again, as a part of a generation's bound. */
 const LOOK_AFTER_PART = 1 / 16;
 /** A cache that is slow is none. */
 const TIMEOUT_MS = 2_000;
-/** Address space beyond what a generation may take. */
+/** Address space beyond the bound of a generation. */
 const MAP_SPARE_BYTES = 256 * 1024 ** 2;
 /** Form of the records, in the names of the folders of the generations: those of another form are deleted. */
 const FORM = 3;
@@ -42,7 +42,7 @@ interface Generation {
   readonly table: Table;
 }
 
-/** Opens the cache. What is damaged, or of another form, is deleted, with a warning. */
+/** Opens the cache. Damaged generations, and files of another form, are deleted with a warning. */
 export async function openCacheFolder({ dataDir, maxBytes, clock, logger }: CacheFolderOptions) {
   const folder = join(dataDir, 'cache');
   let closed = false;
@@ -76,11 +76,11 @@ export async function openCacheFolder({ dataDir, maxBytes, clock, logger }: Cach
   let newer = await open(numbers.at(-1) ?? 1);
   let older = numbers.length < 2 ? null : await open(numbers[0] as number);
 
-  /** One after the other: what is asked for meanwhile is seen by then. */
+  /** Runs one replacement at a time; one that is requested meanwhile is dropped, as its cause shows again. */
   function replace(work: () => Promise<void>): Promise<void> {
     replacing ??= work()
       .catch((error: unknown) => {
-        logger.warn({ err: error, folder }, 'could not replace the cache on the disk; trying again');
+        logger.warn({ err: error, folder }, COULD_NOT_REPLACE);
       })
       .finally(() => {
         replacing = null;
@@ -138,8 +138,10 @@ export async function openCacheFolder({ dataDir, maxBytes, clock, logger }: Cach
 }
 
 const BEGINS_EMPTY = 'the cache on the disk is damaged, and begins empty';
+const COULD_NOT_REPLACE =
+  'could not open a new generation of the cache on the disk, trying again; check the free space of the disk and the owner of the folder';
 
-/** Deletes what cannot be used. @returns the numbers of the generations, two at most, in their order */
+/** Deletes generations that are damaged or too old, and files of another form. @returns the numbers of the generations, two at most, in their order */
 async function generationsIn(folder: string, logger: StoreLog): Promise<number[]> {
   await makeFolders(folder);
   const names = await readdir(folder);

@@ -1,6 +1,6 @@
 /**
- * Cache entries on the disk, in two generations: what is written goes to the newer one, what is read in the older one is
- * copied on. The older one is deleted as a whole, and with it all that nobody has read for so long.
+ * Cache entries on the disk, in two generations. Writes go to the newer generation; an entry that is read from the older
+ * one is promoted to the newer one. The older generation is deleted as a whole, with the entries that nobody read since.
  */
 import type { Clock } from '../../lib/clock.js';
 import { turn } from '../../lib/time.js';
@@ -19,22 +19,22 @@ import {
 import { type Reader, RecordDamaged, type RecordWrite, type View } from './environment.js';
 import type { Draft, Table } from './table.js';
 
-/** From so many places on they are read by one walk over all that lies between the first and the last of them. */
+/** With so many places or more, one walk reads all records from the first place to the last. */
 const WALK_FROM = 8;
-/** Such a walk reads no more than so many times the places; what is further on is read by its key. */
+/** A walk reads at most so many times the places; places beyond that are read by their keys. */
 const WALK_MOST = 2;
-/** So many pieces of a body are copied and summed up in about a millisecond. */
+/** Pieces of a body that one turn copies and checks: about a millisecond. */
 const PIECES_AT_ONCE = 2;
-/** Entries that are copied on in one change. */
-const COPIED_AT_ONCE = 16;
+/** Entries that one change promotes. */
+const PROMOTED_AT_ONCE = 16;
 
-/** What is there of a record. */
+/** A record as it was read; null: there is none. */
 type Held = Buffer | 'damaged' | null;
 
 /** An entry, and the name of its body where that lies in pieces. */
 type Found = CacheEntry & Pick<EntryRecord, 'bodyName'> & { readonly bodyBytes: number };
 
-/** What the reader of an entry takes for damaged, and counts. */
+/** Given for a damaged record: the reader of the entry detects and counts it. */
 const NO_BYTES = Buffer.alloc(0);
 const DAMAGED: Found = {
   ...{ version: 0, header: NO_BYTES, body: NO_BYTES, facts: NO_BYTES },
@@ -49,19 +49,19 @@ interface Look {
   readonly entry: Found | null;
 }
 
-/** The older one is absent until the newer one has been full once. */
+/** There is no older generation before the first one is full. */
 export type Generations = readonly [newer: Table, older?: Table];
 
 export interface DiskCacheOptions {
   readonly generations: () => Generations;
   readonly clock: Clock;
-  /** Asked before anything is kept. Waits while a generation is replaced. */
+  /** Whether the disk takes more entries. Waits while a generation is replaced. */
   readonly hasRoom: () => Promise<boolean>;
-  /** Told of bytes that were written. */
+  /** Called with the number of bytes written. */
   readonly onWritten: (bytes: number) => void;
 }
 
-/** Reading waits for nobody; writing is done by lmdb's own thread. */
+/** Reads never wait for a write; lmdb's own thread writes. */
 export class DiskCache implements CacheStore {
   readonly #options: DiskCacheOptions;
   readonly #known = createKnownFacts();
@@ -70,7 +70,7 @@ export class DiskCache implements CacheStore {
     this.#options = options;
   }
 
-  /** @returns null for what is over, or lacks its facts */
+  /** @returns null for an entry that has expired, or lacks its facts */
   #toEntry(reader: Reader, { series }: CachePlace, held: Held): Found | null {
     if (held === 'damaged') return DAMAGED;
     const record = recordOf(held);
@@ -98,52 +98,53 @@ export class DiskCache implements CacheStore {
     });
   }
 
-  /** Whether what is there stays. One that cannot be read, for want of facts or of its body, does not. */
-  #stays(reader: Reader, held: Held, { write, stamp }: StampedWrite): boolean {
+  /** Whether the present entry wins over a write. One without its facts or its body never does. */
+  #presentWins(reader: Reader, held: Held, { write, stamp }: StampedWrite): boolean {
     const present = recordOf(held);
     if (present === null || replaces(stamp.version, present.stamp.version)) return false;
     const entry = this.#toEntry(reader, write, held);
     return entry !== null && (entry.bodyName === null || pieceKeys(entry.bodyName).every(reader.has));
   }
 
-  /** @returns whether an entry of either generation stays */
-  #isToStay(newer: Reader, older: Table | undefined, entry: StampedWrite): boolean {
+  /** The same, for the present entry of either generation. @param held by the newer one */
+  #eitherWins(newer: Reader, held: Held, older: Table | undefined, entry: StampedWrite): boolean {
     const key = entryKey(entry.write);
-    const held = heldIn(newer, key);
-    if (held !== null || older === undefined) return this.#stays(newer, held, entry);
-    return older.read((view) => this.#stays(view, heldIn(view, key), entry));
+    if (held !== null || older === undefined) return this.#presentWins(newer, held, entry);
+    return older.read((view) => this.#presentWins(view, heldIn(view, key), entry));
   }
 
-  /** @param bodyName of a body whose pieces are there */
+  /** @param bodyName of a body whose pieces are written already */
   #setEntry(draft: Draft, older: Table | undefined, entry: StampedWrite, bodyName: Buffer | null): void {
     const { write, stamp, head, ttlMs } = entry;
-    if (this.#isToStay(draft, older, entry)) {
+    const key = entryKey(write);
+    const held = heldIn(draft, key);
+    if (this.#eitherWins(draft, held, older, entry)) {
       removePieces(draft, bodyName);
       return;
     }
-    const key = entryKey(write);
-    removeEntry(draft, key);
+    removeEntry(draft, key, held);
     if (ttlMs < 1) return;
     setFacts(draft, factsKey(write.series, stamp.facts), write.facts);
     draft.set(key, encodeEntryRecord(head, write.body, bodyName));
   }
 
   async #writeLarge([newer, older]: Generations, entry: StampedWrite): Promise<void> {
-    if (newer.read((view) => this.#isToStay(view, older, entry))) return;
+    const key = entryKey(entry.write);
+    if (newer.read((view) => this.#eitherWins(view, heldIn(view, key), older, entry))) return;
     const { name, pieces } = piecesOf(entry.write.body);
     await setInTurns(newer, pieces);
     await newer.change((draft) => this.#setEntry(draft, older, entry, name));
   }
 
-  async #copyOn(looks: readonly Look[]): Promise<void> {
-    for (let at = 0; at < looks.length; at += COPIED_AT_ONCE) {
-      // Between two lots a full generation is replaced.
+  async #promote(looks: readonly Look[]): Promise<void> {
+    for (let at = 0; at < looks.length; at += PROMOTED_AT_ONCE) {
+      // A full generation is replaced between two changes.
       if (!(await this.#options.hasRoom())) return;
-      await this.#copyTo(this.#options.generations()[0], looks.slice(at, at + COPIED_AT_ONCE));
+      await this.#promoteTo(this.#options.generations()[0], looks.slice(at, at + PROMOTED_AT_ONCE));
     }
   }
 
-  async #copyTo(newer: Table, looks: readonly Look[]): Promise<void> {
+  async #promoteTo(newer: Table, looks: readonly Look[]): Promise<void> {
     for (const { entry, table } of looks) {
       const keys = entry?.bodyName == null ? [] : pieceKeys(entry.bodyName);
       await setInTurns(
@@ -152,9 +153,11 @@ export class DiskCache implements CacheStore {
       );
     }
     await newer.change((draft) => {
-      for (const { place, held, entry } of looks) {
+      for (const { place, table, held, entry } of looks) {
         const [key, record] = [entryKey(place), recordOf(held)];
         if (entry === null || record === null || draft.has(key)) continue;
+        // The entry may have been removed since it was read.
+        if (!table.read((view) => view.has(key))) continue;
         setFacts(draft, factsKey(place.series, record.stamp.facts), entry.facts);
         draft.set(key, held as Buffer);
         this.#options.onWritten(record.stamp.bodyBytes);
@@ -162,7 +165,7 @@ export class DiskCache implements CacheStore {
     });
   }
 
-  // Its members are properties of its own, so that callers may hand them on.
+  // Own properties: callers pass the methods on without the object.
   readonly read: CacheStore['read'] = async (places, after) => {
     await after?.catch(() => {});
     const [newer, older] = this.#options.generations();
@@ -176,8 +179,8 @@ export class DiskCache implements CacheStore {
       whole.push(entry && (await withBody(table, entry)));
     }
     const old = found.filter(({ entry }) => entry !== null && entry !== DAMAGED);
-    // Behind the answer: what fails is copied on when it is read again.
-    if (old.length > 0) void this.#copyOn(old).catch(() => {});
+    // Not awaited: an entry that could not be promoted is promoted when it is read again.
+    if (old.length > 0) void this.#promote(old).catch(() => {});
     return whole;
   };
 
@@ -190,18 +193,15 @@ export class DiskCache implements CacheStore {
     const both = this.#options.generations();
     const [newer, older] = both;
     const [large, small] = [writes.filter(isLarge), writes.filter((entry) => !isLarge(entry))];
+    const removed = writes.flatMap(({ ttlMs, write }) => (ttlMs < 1 ? [write] : []));
+    // First, so that none of them is promoted again.
+    if (older !== undefined && removed.length > 0) await removeIn(older, removed);
     await Promise.all([
       newer.change((draft) => {
         for (const entry of small) this.#setEntry(draft, older, entry, null);
       }),
       ...large.map((entry) => this.#writeLarge(both, entry)),
     ]);
-    const gone = writes.filter(({ ttlMs }) => ttlMs < 1);
-    if (older !== undefined && gone.length > 0)
-      await removeIn(
-        older,
-        gone.map(({ write }) => write),
-      );
     for (const { stamp, write } of writes) this.#known.add(stamp.facts, write.facts);
     this.#options.onWritten(
       writes.reduce((sum, { head, write }) => sum + head.length + write.body.length, 0),
@@ -209,7 +209,10 @@ export class DiskCache implements CacheStore {
   };
 
   readonly remove: CacheStore['remove'] = async (places) => {
-    await Promise.all(this.#options.generations().map((table) => table && removeIn(table, places)));
+    const [newer, older] = this.#options.generations();
+    // First, so that none of them is promoted again.
+    if (older !== undefined) await removeIn(older, places);
+    await removeIn(newer, places);
   };
 }
 
@@ -276,12 +279,13 @@ async function setInTurns(table: Table, pieces: readonly RecordWrite[]): Promise
 }
 
 function setFacts(draft: Draft, key: Buffer, facts: Buffer): void {
-  if (!draft.has(key)) draft.set(key, facts);
+  const held = heldIn(draft, key);
+  if (held === null || held === 'damaged') draft.set(key, facts);
 }
 
-function removeEntry(draft: Draft, key: Buffer): void {
-  removePieces(draft, recordOf(heldIn(draft, key))?.bodyName ?? null);
-  if (draft.has(key)) draft.set(key, null);
+function removeEntry(draft: Draft, key: Buffer, held: Held): void {
+  removePieces(draft, recordOf(held)?.bodyName ?? null);
+  if (held !== null) draft.set(key, null);
 }
 
 function removePieces(draft: Draft, bodyName: Buffer | null): void {
@@ -290,6 +294,6 @@ function removePieces(draft: Draft, bodyName: Buffer | null): void {
 
 function removeIn(table: Table, places: readonly CachePlace[]): Promise<void> {
   return table.change((draft) => {
-    for (const place of places) removeEntry(draft, entryKey(place));
+    for (const key of places.map(entryKey)) removeEntry(draft, key, heldIn(draft, key));
   });
 }

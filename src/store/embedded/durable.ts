@@ -1,3 +1,4 @@
+/** Documents, counters and charges of the embedded store. */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { type ChargeAnswer, type ChargeAsk, type Charges, OPEN_CHARGES_MAX } from '../charges-port.js';
@@ -44,10 +45,9 @@ export function documentsOver(lapsing: LapsingRecords, makeRoom: () => Promise<v
   };
 }
 
-/** Groups as records that end. */
-
+/** Groups of counters, as records that end. */
 const GROUPS = 'b';
-/** Batches that were applied, for as long as they are remembered. */
+/** Ids of applied batches, for {@link BATCH_MEMORY_MS}. */
 const BATCHES = 'm';
 const NOTHING = toBytes(null);
 
@@ -122,6 +122,7 @@ const Open = Type.Object({
   amount: Type.Integer(),
   note: Type.String(),
 });
+
 export function chargesOver(table: Table, lapsing: LapsingRecords): Charges {
   return {
     async charge(ask) {

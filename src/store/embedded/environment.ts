@@ -256,7 +256,7 @@ function queue(db: Database<Buffer, Buffer>, writes: readonly RecordWrite[]): Pr
 }
 
 /** @throws RangeError */
-function checkKey(key: Buffer): void {
+export function checkKey(key: Buffer): void {
   if (key.length < 1 || key.length > KEY_MAX_BYTES) throw new RangeError(`a key of ${key.length} bytes`);
 }
 

@@ -1,11 +1,20 @@
 /**
  * Records that are changed in turn: each change sees all changes before it, and those that wait are committed together.
- * All durable parts of the embedded store are written over this; in tests it is a map (`test/support/memory`).
+ * The durable parts of the embedded store use it, and its cache; in tests it is a map (`test/support/memory`).
  */
-import type { Environment, RangeOptions, Reader, RecordWrite, StoredRecord, View } from './environment.js';
+import {
+  checkKey,
+  type Environment,
+  type RangeOptions,
+  type Reader,
+  type RecordWrite,
+  type StoredRecord,
+  type View,
+} from './environment.js';
 
-/** The records with the changes that are not committed yet; one of these has no stamp yet, so that it is NaN. */
+/** The records with the changes that are not committed yet. The stamp of a changed record is NaN until the commit. */
 export interface Draft extends Reader {
+  /** @throws RangeError for a key that is empty or too long */
   set(key: Buffer, value: Buffer | null): void;
   /** @returns the first `limit` records of a range; none where `limit` is less than 1 */
   range(bounds: Pick<RangeOptions, 'from' | 'to'>, limit: number): StoredRecord[];
@@ -29,8 +38,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is committed at once: enough to share the disk's time, and no more than others can wait for. */
-const GROUP_MAX = 100;
+/** A commit takes changes until it has so many, or so many bytes: others wait for it, and so does the event loop. */
+const [GROUP_MAX, GROUP_BYTES] = [100, 524_288];
 
 export function createTable(environment: Pick<Environment, 'read' | 'write' | 'settled'>): Table {
   const waiting: Waiting[] = [];
@@ -38,28 +47,33 @@ export function createTable(environment: Pick<Environment, 'read' | 'write' | 's
 
   async function run(): Promise<void> {
     running = true;
-    // What is changed in the same turn shares the first group.
+    // Changes of the same turn share the first commit.
     await Promise.resolve();
-    while (waiting.length > 0) {
-      const group = waiting.splice(0, GROUP_MAX);
-      try {
-        // A write that was given up as late may still be made, and is not to be overtaken.
-        await environment.settled();
-        for (const tell of await commit(group)) tell();
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
-    }
+    while (waiting.length > 0) await commitNext();
     running = false;
   }
 
-  async function commit(group: readonly Waiting[]): Promise<(() => void)[]> {
-    const { tellers, writes } = environment.read((view) => {
-      const draft = createDraft(view);
-      return { tellers: group.map(({ apply }) => apply(draft)), writes: draft.writes() };
-    });
-    if (writes.length > 0) await environment.write(writes);
-    return tellers;
+  async function commitNext(): Promise<void> {
+    const taken: Waiting[] = [];
+    try {
+      // A write that was given up as late may still be made, and must not be overtaken.
+      await environment.settled();
+      const { tellers, writes } = environment.read((view) => {
+        const draft = createDraft(view);
+        const results: (() => void)[] = [];
+        while (waiting.length > 0 && taken.length < GROUP_MAX && draft.bytes < GROUP_BYTES) {
+          const next = waiting.shift() as Waiting;
+          taken.push(next);
+          results.push(next.apply(draft));
+        }
+        return { tellers: results, writes: draft.writes() };
+      });
+      if (writes.length > 0) await environment.write(writes);
+      for (const tell of tellers) tell();
+    } catch (error) {
+      if (taken.length === 0) taken.push(...waiting.splice(0, GROUP_MAX));
+      for (const { reject } of taken) reject(error);
+    }
   }
 
   return {
@@ -89,11 +103,14 @@ function outcome<T>(
 export interface OpenDraft extends Draft {
   /** Makes one change; what it has set when it throws is taken back. */
   attempt<T>(apply: (draft: Draft) => T): T;
+  /** Bytes of all values that were set. */
+  readonly bytes: number;
   writes(): RecordWrite[];
 }
 
 export function createDraft(view: View): OpenDraft {
   const staged = new Map<string, RecordWrite>();
+  let bytes = 0;
   let replaced: [id: string, before: RecordWrite | undefined][] = [];
   const stagedAt = (key: Buffer) => staged.get(key.toString('latin1'));
   const draft: Draft = {
@@ -107,6 +124,8 @@ export function createDraft(view: View): OpenDraft {
     },
     stampOf: (key) => (stagedAt(key) === undefined ? view.stampOf(key) : Number.NaN),
     set(key, value) {
+      checkKey(key);
+      bytes += value?.length ?? 0;
       const id = key.toString('latin1');
       replaced.push([id, staged.get(id)]);
       staged.set(id, { key, value });
@@ -134,6 +153,9 @@ export function createDraft(view: View): OpenDraft {
           before === undefined ? staged.delete(id) : staged.set(id, before);
         throw error;
       }
+    },
+    get bytes() {
+      return bytes;
     },
     writes: () => [...staged.values()],
   };

@@ -1,5 +1,6 @@
 /** The disk cache alone, with a look at what it does there. */
 import { join } from 'node:path';
+import { open as openLmdb } from 'lmdb';
 import { DiskCache } from '../../../src/store/embedded/disk-cache.js';
 import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
 import { createTable, type Table } from '../../../src/store/embedded/table.js';
@@ -18,11 +19,14 @@ export interface Rig {
   rotate(): Promise<void>;
   readonly written: number[];
   readonly clock: TestClock;
-  hasRoom: boolean;
+  /** A promise of it: what asks waits. */
+  hasRoom: boolean | Promise<boolean>;
   /** Calls of a view. */
   readonly calls: string[];
   /** Bytes of each transaction. */
   readonly transactions: number[];
+  /** Flips a bit of a record of the newer generation. */
+  damage(key: Buffer): Promise<void>;
   /** The first letters of all keys of the newer generation. */
   kinds(): string;
 }
@@ -65,7 +69,10 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
       await environments[2]?.close();
     }
     await rotate();
-    const state = { clock: createStandingClock(), hasRoom: true };
+    const state: { clock: TestClock; hasRoom: boolean | Promise<boolean> } = {
+      clock: createStandingClock(),
+      hasRoom: true,
+    };
     const another = () =>
       new DiskCache({
         generations: () => tables,
@@ -77,6 +84,7 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
     const rig = Object.assign(state, {
       ...{ cache: another(), another, rotate, written, calls, transactions },
       environment: environments[0] as Environment,
+      damage: (key: Buffer) => damageRecord(join(folder, String(environments.length - 1)), key),
       kinds: () =>
         rig.environment
           .read((view) => view.range(all).map(({ key }) => String.fromCharCode(key[0] ?? 0)))
@@ -85,6 +93,22 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
     await use(Object.defineProperty(rig, 'environment', { get: () => environments[0] as Environment }));
     await Promise.all(environments.slice(0, 2).map((one) => one.close()));
   });
+}
+
+/** Flips the last bit of a record's value. @param folder of an environment, which stays open */
+export async function damageRecord(folder: string, key: Buffer): Promise<void> {
+  const db = openLmdb<Buffer, Buffer>({
+    path: folder,
+    noSubdir: false,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    useVersions: true,
+  });
+  const found = db.getEntry(key);
+  const bytes = Buffer.from(found?.value ?? []);
+  bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
+  await db.put(key, bytes, found?.version ?? 0);
+  await db.close();
 }
 
 export const day = (at: number): CachePlace => {

@@ -2,7 +2,6 @@
 import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { open as openLmdb } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { createClock } from '../../../src/lib/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
@@ -14,7 +13,7 @@ import type { CachePlace, CacheStore } from '../../../src/store/port.js';
 import { DAY, MINUTE } from '../../support/test-clock.js';
 import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
-import { day, withCache, writeOf } from './cache-rig.js';
+import { damageRecord, day, withCache, writeOf } from './cache-rig.js';
 import { inFolder } from './in-folder.js';
 
 const isThere = async (cache: CacheStore, places: readonly CachePlace[]) =>
@@ -87,6 +86,21 @@ describe('an older generation', () => {
       expect(await isThere(cache, [day(0), day(2)])).toEqual([false, true]);
     }));
 
+  it('promotes no entry that was removed after it was read', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([0, 1].map((at) => writeOf(day(at), { version: 2 })));
+      await rig.rotate();
+      let goOn: (hasRoom: boolean) => void = () => {};
+      rig.hasRoom = new Promise((resolve) => {
+        goOn = resolve;
+      });
+      expect(await isThere(rig.cache, [day(0), day(1)])).toEqual([true, true]);
+      await rig.cache.remove([day(0)]);
+      goOn(true);
+      await expect.poll(rig.kinds).toBe('ef');
+      expect(await isThere(rig.cache, [day(0), day(1)])).toEqual([false, true]);
+    }));
+
   it('is looked into by one walk as well', () =>
     withCache(async ({ cache, rotate, calls }) => {
       const days = Array.from({ length: 90 }, (_, at) => day(at));
@@ -114,6 +128,19 @@ describe('a disk that is almost full', () => {
 
 const entry = { key: '{s}a', value: Buffer.from('kept'), ttlMs: MINUTE, version: 1 };
 
+describe('facts that were changed on the disk', () => {
+  it('are written again with the next entry that needs them', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([writeOf(day(0))]);
+      const facts = { from: Buffer.from('f'), to: Buffer.from('g') };
+      const [record] = rig.environment.read((view) => view.range(facts));
+      await rig.damage(record?.key as Buffer);
+      expect(await isThere(rig.another(), [day(0)])).toEqual([false]);
+      await rig.another().write([writeOf(day(0), { version: 2 })]);
+      expect(await isThere(rig.another(), [day(0)])).toEqual([true]);
+    }));
+});
+
 describe('a record that was changed on the disk', () => {
   it('is given as no entry, for the reader to see, alone or among many, and can be written again', () =>
     inFolder(async (folder) => {
@@ -137,19 +164,7 @@ describe('a record that was changed on the disk', () => {
         cache,
         names.map((key) => ({ ...entry, key })),
       );
-      const damaged = openLmdb<Buffer, Buffer>({
-        path: join(folder, 'cache'),
-        noSubdir: false,
-        encoding: 'binary',
-        keyEncoding: 'binary',
-        useVersions: true,
-      });
-      const key = entryKey({ series: 's', group: 'g', field: '3' });
-      const found = damaged.getEntry(key);
-      const bytes = Buffer.from(found?.value ?? []);
-      bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
-      await damaged.put(key, bytes, found?.version ?? 0);
-      await damaged.close();
+      await damageRecord(path, entryKey({ series: 's', group: 'g', field: '3' }));
 
       const expected = names.map((_, at) => (at === 3 ? '' : 'kept'));
       expect((await bodiesOf(cache, names)).map(String)).toEqual(expected);

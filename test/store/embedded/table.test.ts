@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { openEnvironment } from '../../../src/store/embedded/environment.js';
+import { KEY_MAX_BYTES, openEnvironment } from '../../../src/store/embedded/environment.js';
 import { createTable, type Table } from '../../../src/store/embedded/table.js';
 import { createTestLog } from '../test-log.js';
 import { firstLine, startScript } from './child.js';
@@ -29,6 +29,31 @@ describe('a table', () => {
       expect(seen).toMatchObject({ value: 'first' });
       expect([textOf(table, KEY), textOf(table, OTHER)]).toEqual(['first', undefined]);
       await environment.close();
+    }));
+
+  it('refuses a key that is too long to the change that has it, and to no other', () =>
+    inFolder(async (folder) => {
+      const environment = await openEnvironment({ folder, ...options });
+      const table = createTable(environment);
+      const long = Buffer.alloc(KEY_MAX_BYTES + 1);
+      const [made, refused] = await Promise.allSettled([
+        table.change((draft) => draft.set(KEY, Buffer.from('made'))),
+        table.change((draft) => draft.set(long, Buffer.from('refused'))),
+      ]);
+      expect(made).toMatchObject({ status: 'fulfilled' });
+      expect(refused).toMatchObject({ status: 'rejected', reason: { name: 'RangeError' } });
+      expect(textOf(table, KEY)).toBe('made');
+      await environment.close();
+    }));
+
+  it('refuses every change that waits once the environment is closed', () =>
+    inFolder(async (folder) => {
+      const environment = await openEnvironment({ folder, ...options });
+      const table = createTable(environment);
+      await environment.close();
+      const changes = Array.from({ length: 150 }, () => table.change((draft) => draft.set(KEY, KEY)));
+      const results = await Promise.allSettled(changes);
+      expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']));
     }));
 
   it('makes no change while one that was given up as late may still be made', () =>
