@@ -4,7 +4,7 @@ import { kindsOfTests } from './test/support/kinds.js';
 
 const kinds = kindsOfTests();
 const { real } = kinds;
-/** They put another time and other chance in the place of the machine's, for all that runs in their process. */
+/** Tests that replace time and randomness of the whole process. */
 const alone = ['simulation/simulation.test.ts'];
 const quick = kinds.quick.filter((name) => !alone.includes(name));
 const below = (names: readonly string[]) => names.map((name) => `test/${name}`);
@@ -53,7 +53,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'alone',
-          // Each file in a process of its own: what another file left running would take part in what it plays.
+          // Each file has a process of its own: timers that another file left behind would take part in the simulation.
           isolate: true,
           include: below(alone),
           setupFiles: ['test/support/setup.ts', 'test/support/no-processes.ts'],

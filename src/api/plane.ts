@@ -1,4 +1,4 @@
-/** What the planes have in common: their server, and whether they are ready. Nothing listens here; `serve/` does. */
+/** What the planes have in common: their server, and whether they are ready. Nothing listens here; `server/` does. */
 import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';

@@ -24,11 +24,13 @@ export function createAdmit({
   ): Caller | Promise<Caller> => {
     const caller = identify(call.keys, call.trace);
     checkCaller(caller, call.address, scope);
-    const admitted = () => {
-      call.trace.mark('admit');
-      return caller;
-    };
     const entering = call.isCharged === true ? null : limits.enter(caller.team, call.onResponseClosed);
-    return entering === null ? admitted() : entering.then(admitted);
+    if (entering !== null) return entering.then(() => markAdmitted(call, caller));
+    return markAdmitted(call, caller);
   };
+}
+
+function markAdmitted({ trace }: Pick<ReportCall, 'trace'>, caller: Caller): Caller {
+  trace.mark('admit');
+  return caller;
 }

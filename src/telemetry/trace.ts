@@ -1,5 +1,3 @@
-/** What one request did, gathered on its way for its one log line, its headers and its metrics. */
-
 import { uptimeMs } from '../lib/time.js';
 import type { CacheStatus, Outcome } from '../outcome.js';
 
@@ -27,7 +25,7 @@ export interface CallReport {
 /** A request of many calls marks many steps: the first so many of either are kept. */
 const MOST_STAGES = 100;
 
-/** What one request did. */
+/** Facts about one request, gathered on its path for its log line, its headers and its metrics. */
 export class Trace {
   team: string | null = null;
   key: string | null = null;
@@ -54,19 +52,21 @@ export class Trace {
   /** By the same clock as everything in it. */
   readonly startedMs: number;
   /** The steps it has been through, in order, and how long after its beginning each ended. */
-  readonly stages: EndedStage[] = [];
+  readonly stages: EndedStage[];
   /** Its platform calls, one for each try, and how long after its beginning each ended. */
-  readonly calls: EndedCall[] = [];
+  readonly calls: EndedCall[];
 
   /**
    * @param monotonicMs a clock that never jumps, milliseconds
-   * @param keepsSteps false: nobody looks at its steps and calls
+   * @param keepsSteps false: steps and calls are not recorded, as nobody reads them
    */
   constructor(
     private readonly monotonicMs: () => number = uptimeMs,
     private readonly keepsSteps = true,
   ) {
     this.startedMs = monotonicMs();
+    this.stages = keepsSteps ? [] : NO_STAGES;
+    this.calls = keepsSteps ? [] : NO_CALLS;
   }
 
   /** A step has ended. */
@@ -85,6 +85,8 @@ export class Trace {
 }
 
 const NONE: readonly string[] = [];
+/** Shared by all traces without steps; nothing is added to them. */
+const [NO_STAGES, NO_CALLS]: [EndedStage[], EndedCall[]] = [[], []];
 
 export interface EndedStage {
   readonly stage: Stage;

@@ -28,10 +28,10 @@ export function gateFault(target: string, rules: GateRules): GateFault | null {
   return brokenRule(target, rules.wider) === null ? null : 'invalid_path';
 }
 
-/** Paths that passed, so that most requests need no look at their characters. */
-const MAX_REMEMBERED = 2000;
+/** Paths that passed are remembered: so many, and of targets of at most so many characters, which they keep in memory. */
+const [MAX_REMEMBERED, MAX_TARGET_CHARS] = [500, 1024];
 
-/** @returns {@link gateFault} with a memory of paths that passed */
+/** @returns the same as {@link gateFault}, without checking the characters of a known path again */
 export function createGate(rules: GateRules): (target: string) => GateFault | null {
   const passed = new Set<string>();
   return (target) => {
@@ -40,8 +40,10 @@ export function createGate(rules: GateRules): (target: string) => GateFault | nu
     const path = cut < 0 ? target : target.slice(0, cut);
     if (passed.has(path) && !target.includes('#')) return null;
     const fault = gateFault(target, rules);
-    if (passed.size >= MAX_REMEMBERED) passed.clear();
-    if (fault === null) passed.add(path);
+    if (fault === null && target.length <= MAX_TARGET_CHARS) {
+      if (passed.size >= MAX_REMEMBERED) passed.clear();
+      passed.add(path);
+    }
     return fault;
   };
 }

@@ -1,9 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gateFault, widerPath } from '../../../src/api/http/path-gate.js';
+import { createGate, gateFault, widerPath } from '../../../src/api/http/path-gate.js';
 
-const gate = (target: string, wider: { path: RegExp }[] = []) =>
-  gateFault(target, { maxUriBytes: 200, wider });
+/** As the gate answers without a memory; a gate with one answers the same, the second time too. */
+function gate(target: string, wider: { path: RegExp }[] = []) {
+  const rules = { maxUriBytes: 200, wider };
+  const remembering = createGate(rules);
+  const fault = gateFault(target, rules);
+  expect([remembering(target), remembering(target)]).toEqual([fault, fault]);
+  return fault;
+}
+
+it('a path that passed is refused all the same with a fragment or a query that is too long', () => {
+  const remembering = createGate({ maxUriBytes: 200, wider: [] });
+  const path = '/api/v1/report/campaigns/get';
+  expect(remembering(`${path}?a=1`)).toBeNull();
+  expect(remembering(`${path}?a=1#b`)).toBe('invalid_path');
+  expect(remembering(`${path}#b`)).toBe('invalid_path');
+  expect(remembering(`${path}?${'a'.repeat(200)}`)).toBe('uri_too_long');
+  expect(remembering(path)).toBeNull();
+});
 
 describe('gateFault', () => {
   it.each([
