@@ -12,21 +12,17 @@ const FILE = 'data.mdb';
 
 const historyFolder = (folder: string) => join(folder, 'history');
 
-export interface BackupSource {
-  readonly state: Pick<Environment, 'backup'>;
-  /** Null: the state alone, which is small. */
-  readonly history: Pick<Environment, 'backup'> | null;
-}
-
 /**
  * Copies state and history, each of one moment, compacted, into a new folder. Both may be written meanwhile.
  * @param target made here; holds `data.mdb`, and `history/data.mdb` where there is a history
+ * @param history null: the state alone, which is small
  * @param begin called when the folder can be made, before anything is copied
  * @throws BackupTargetRefused, StoreRefused when the copy is damaged; nothing of it is left then
  */
 export async function copyStore(
   target: string,
-  { state, history }: BackupSource,
+  state: Pick<Environment, 'backup'>,
+  history: Pick<Environment, 'backup'> | null,
   begin: () => Promise<void> = async () => {},
 ): Promise<void> {
   const draft = await makeDraft(target);
@@ -89,26 +85,21 @@ export async function backupState(dataDir: string, target: string, withHistory =
     const history = hasHistory
       ? await openWhole(historyFolder(data), '; --without-history copies all else')
       : null;
-    await copyStore(target, { state, history });
+    await copyStore(target, state, history);
   } finally {
     await Promise.all(opened.map((one) => one.close()));
     await lock.release();
   }
 }
 
-/** Folders that a restore has put aside; null where there was nothing. */
-export interface SetAside {
-  readonly state: string | null;
-  readonly history: string | null;
-}
-
 /**
  * Puts a copy in the place of what is there, which is kept beside it. The gateway must not run. A copy without a history
  * leaves the history as it is.
  * @param nowMs tells folders set aside apart
+ * @returns the folders that were set aside; null where there was nothing
  * @throws StoreRefused when the folder is in use, or the copy is none or damaged; nothing is changed then
  */
-export async function restoreState(dataDir: string, source: string, nowMs: number): Promise<SetAside> {
+export async function restoreState(dataDir: string, source: string, nowMs: number) {
   const folder = resolve(dataDir);
   if (!(await isThere(join(source, FILE)))) throw new StoreRefused(`${source} holds no backup (no ${FILE})`);
   await openDataFolder(folder, SILENT);

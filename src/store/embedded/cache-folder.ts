@@ -27,14 +27,6 @@ const DAMAGED: ReadonlySet<unknown> = new Set([
   -30_782, // bad transaction
 ]);
 
-interface CacheFolderOptions {
-  readonly dataDir: string;
-  /** Bytes that both generations may take on the disk together, about. */
-  readonly maxBytes: number;
-  readonly clock: Clock;
-  readonly logger: StoreLog;
-}
-
 interface Generation {
   readonly number: number;
   readonly folder: string;
@@ -42,8 +34,11 @@ interface Generation {
   readonly table: Table;
 }
 
-/** Opens the cache. Damaged generations, and files of another form, are deleted with a warning. */
-export async function openCacheFolder({ dataDir, maxBytes, clock, logger }: CacheFolderOptions) {
+/**
+ * Opens the cache. Damaged generations, and files of another form, are deleted with a warning.
+ * @param maxBytes that both generations may take on the disk together, about
+ */
+export async function openCacheFolder(dataDir: string, maxBytes: number, clock: Clock, logger: StoreLog) {
   const folder = join(dataDir, 'cache');
   let closed = false;
   /** Both generations were deleted, and no new one could be made. */

@@ -151,11 +151,6 @@ export async function isDiskLow(folder: string): Promise<boolean> {
   return bavail * bsize < DISK_FLOOR_BYTES;
 }
 
-/**
- * Keeps lmdb from writing to a disk that has no room. Of lmdb-js 3.5.6 a write that fails spoils the heap: it puts its
- * message, with numbers from beyond what it wrote, into 100 bytes, and the process is aborted now or later.
- */
-
 const FULL_BELOW_MIB = 8;
 /** What others may take of the disk between our look and lmdb's write. A disk with less counts as full. */
 export const FULL_BELOW_BYTES = FULL_BELOW_MIB * 1024 ** 2;
@@ -163,24 +158,19 @@ export const FULL_BELOW_BYTES = FULL_BELOW_MIB * 1024 ** 2;
 /** Pages that are copied on the way to one record, and noted as free: far more than there are. */
 const PAGES_OF_RECORD_BYTES = 16 * 4096;
 
-interface Written {
-  readonly value: Buffer | null;
-  readonly front?: Buffer;
-}
-
-interface DiskRoom {
-  /**
-   * Calls `work` when there is room for these writes, beside those that are under way. Calls are begun in their order.
-   * @throws Error that names the lack of room
-   */
-  take<T>(writes: readonly Written[], work: () => Promise<T>): Promise<T>;
-}
-
-/** @param freeBytes of the disk, null where it is not known */
-export function createDiskRoom(freeBytes: () => number | null): DiskRoom {
+/**
+ * Keeps lmdb from writing to a disk that has no room. Of lmdb-js 3.5.6 a write that fails spoils the heap: it puts its
+ * message, with numbers from beyond what it wrote, into 100 bytes, and the process is aborted now or later.
+ * @param freeBytes of the disk, null where it is not known
+ */
+export function createDiskRoom(freeBytes: () => number | null) {
   let takenBytes = 0;
   return {
-    async take(writes, work) {
+    /**
+     * Calls `work` when there is room for these writes, beside those that are under way. Calls are begun in their order.
+     * @throws Error that names the lack of room
+     */
+    async take<T>(writes: readonly { readonly value: Buffer | null }[], work: () => Promise<T>): Promise<T> {
       const bytes = writes.reduce(
         (sum, { value }) => sum + 2 * (value?.length ?? 0) + PAGES_OF_RECORD_BYTES,
         0,

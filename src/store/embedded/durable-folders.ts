@@ -8,7 +8,7 @@ import Type from 'typebox';
 import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { type StoreLog, StoreRefused } from '../refused.js';
 import { checkDataFile, checkMeta, DataFileDamaged } from './data-file.js';
-import { makeFolders, makeWhole, refuseForeign } from './data-folder.js';
+import { makeWhole, refuseForeign } from './data-folder.js';
 import { type Environment, type EnvironmentOptions, openEnvironment } from './environment.js';
 import { fromBytes, toBytes } from './records.js';
 
@@ -63,16 +63,14 @@ function describeEnd(error: unknown): string {
   return error.message;
 }
 
-/** @throws StoreRefused when another release has written it */
 export async function openState(
   folder: string,
   options: Pick<EnvironmentOptions, 'logger' | 'held' | 'readOnly'>,
 ): Promise<Environment> {
-  await makeFolders(folder);
   return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, ...options });
 }
 
-/** @throws StoreRefused */
+/** @throws StoreRefused when another release has written it */
 export function refuseOtherSchema(folder: string, environment: Environment): void {
   const found = environment.read((view) => view.get(SCHEMA));
   const version = found === null ? null : fromBytes(Schema, found).version;
@@ -82,26 +80,24 @@ export function refuseOtherSchema(folder: string, environment: Environment): voi
   );
 }
 
-/** The folder of the history: what lies in it cannot be fetched again, so what is damaged is set aside, not deleted. */
-
-interface HistoryFolderOptions {
-  readonly dataDir: string;
-  /** Tells folders set aside apart, epoch milliseconds. */
-  readonly nowMs: number;
-  readonly logger: StoreLog;
-}
-
-export async function openHistoryFolder(options: HistoryFolderOptions): Promise<Environment> {
-  const { dataDir, logger } = options;
+/**
+ * Opens the history, which cannot be fetched again: a folder of it that is damaged is set aside, not deleted.
+ * @param nowMs tells folders set aside apart, epoch milliseconds
+ */
+export async function openHistoryFolder(
+  dataDir: string,
+  nowMs: number,
+  logger: StoreLog,
+): Promise<Environment> {
   const folder = join(dataDir, 'history');
   const open = (path: string) =>
     openEnvironment({ folder: path, mapBytes: MAP_BYTES, durable: true, logger });
-  await setDamagedAside(folder, options);
+  await setDamagedAside(folder, nowMs, logger);
   await makeWhole(folder, async (draft) => (await open(draft)).close());
   return await open(folder);
 }
 
-async function setDamagedAside(folder: string, { nowMs, logger }: HistoryFolderOptions): Promise<void> {
+async function setDamagedAside(folder: string, nowMs: number, logger: StoreLog): Promise<void> {
   if ((await stat(folder).catch(() => null)) === null) return;
   await refuseForeign(folder, 'all');
   try {

@@ -12,34 +12,35 @@ import {
   wholeMs,
 } from '../check-input.js';
 import type { CounterAdd, CounterRaise, Counters, Documents } from '../port.js';
-import { createLapsingTable, type Lapsing, type LapsingRecords } from './lapsing.js';
+import { type Lapsing, type LapsingRecords, setLapsing } from './lapsing.js';
 import { fromBytes, nameKey, toBytes, wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';
 
-/**
- * Documents as records that end, by the digest of their key.
- * @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` where it must not be
- */
+/** Documents, by the digest of their key. */
+const DOCUMENTS = 'n';
+
+/** @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` where it must not be */
 export function documentsOver(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Documents {
-  const texts = createLapsingTable(lapsing, 'n', Type.String());
-  const nameOf = (key: string) => createHash('sha256').update(key).digest('hex');
+  const keyOf = (key: string) => nameKey(DOCUMENTS, createHash('sha256').update(key).digest('hex'));
+  const textOf = (found: Lapsing | null) => found && fromBytes(Type.String(), found.value);
+  const lasting = (text: string, ms: number) => ({ value: toBytes(text), endsAtMs: lapsing.now() + ms });
   return {
     async create(key, text, ttlMs) {
       checkDocument(text);
       const ms = wholeMs(ttlMs, 1);
       await makeRoom();
-      return await texts.change(nameOf(key), (found) =>
-        found === null ? { result: null, write: texts.lasting(text, ms) } : { result: found.value },
+      return await lapsing.change(keyOf(key), (found) =>
+        found === null ? { result: null, write: lasting(text, ms) } : { result: textOf(found) },
       );
     },
-    get: async (key) => texts.get(nameOf(key)),
+    get: async (key) => textOf(lapsing.get(keyOf(key))),
     async replace(key, before, after, ttlMs) {
       if (after !== null) checkDocument(after);
       const ms = after === null ? 0 : wholeMs(ttlMs, 1);
       if (after !== null) await makeRoom();
-      return await texts.change(nameOf(key), (found) => {
-        if (found?.value !== before) return { result: false };
-        return { result: true, write: after === null ? null : texts.lasting(after, ms) };
+      return await lapsing.change(keyOf(key), (found) => {
+        if (textOf(found) !== before) return { result: false };
+        return { result: true, write: after === null ? null : lasting(after, ms) };
       });
     },
   };
@@ -100,8 +101,8 @@ function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: L
     fields.set(field, Math.max(fields.get(field) ?? to, to) + 0);
   }
   for (const [name, fields] of groups)
-    lapsing.set(draft, nameKey(GROUPS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
-  lapsing.set(draft, batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
+    setLapsing(draft, nameKey(GROUPS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
+  setLapsing(draft, batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
 }
 
 const within = (total: number) =>
@@ -165,8 +166,8 @@ function openOf(draft: Draft, id: string) {
 
 function applyEnd(draft: Draft, id: string, how: 'kept' | 'back', lapsing: LapsingRecords): boolean {
   const found = openOf(draft, id);
-  const ended = { value: toBytes(null), endsAtMs: lapsing.now() + BATCH_MEMORY_MS };
-  lapsing.set(draft, nameKey(ENDED, id), ended);
+  const ended = { value: NOTHING, endsAtMs: lapsing.now() + BATCH_MEMORY_MS };
+  setLapsing(draft, nameKey(ENDED, id), ended);
   if (found === null) return false;
   draft.set(nameKey(OPEN, id), null);
   draft.set(OPEN_COUNT, toBytes(countOpen(draft) - 1));
@@ -174,7 +175,7 @@ function applyEnd(draft: Draft, id: string, how: 'kept' | 'back', lapsing: Lapsi
   const purse = lapsing.alive(draft.get(purseKey));
   if (how === 'back' && purse !== null) {
     const value = toBytes(Math.max(0, amountOf(purse.value) - found.amount));
-    lapsing.set(draft, purseKey, { ...purse, value });
+    setLapsing(draft, purseKey, { ...purse, value });
   }
   return true;
 }
@@ -194,6 +195,6 @@ function applyCharge(draft: Draft, ask: ChargeAsk, lapsing: LapsingRecords): Cha
   if (open >= OPEN_CHARGES_MAX) throw tooManyOpen();
   draft.set(nameKey(OPEN, id), toBytes({ id, purse, amount, note }));
   draft.set(OPEN_COUNT, toBytes(open + 1));
-  lapsing.set(draft, key, { value: toBytes(charged + amount), endsAtMs: now + ttlMs });
+  setLapsing(draft, key, { value: toBytes(charged + amount), endsAtMs: now + ttlMs });
   return { kind: 'made', charged: charged + amount };
 }

@@ -20,10 +20,10 @@ import {
 import type { Environment } from './environment.js';
 import { lockFolder } from './folder-lock.js';
 import { HISTORY_TABLES, historyOver, PIN_TABLES } from './history.js';
-import { createLapsingRecords, type LapsingRecords, startSweep } from './lapsing.js';
+import { createLapsingRecords, startSweep } from './lapsing.js';
 import { createMemoryLeases, createMemoryPresence, createMemoryQuotas } from './memory-brief.js';
 import { registryOver } from './registry.js';
-import { createTable, type Table } from './table.js';
+import { createTable } from './table.js';
 
 export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
   /** Made when it is not there. Holds all that is durable, and belongs to one process at a time. */
@@ -35,10 +35,6 @@ export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
   readonly onLost?: () => void;
 }
 
-export interface EmbeddedStore extends Store {
-  readonly kind: 'embedded';
-}
-
 const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup folder>';
 
 /**
@@ -46,7 +42,7 @@ const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <ba
  *
  * @throws StoreRefused when another process uses the folder, or what lies in it is damaged.
  */
-export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { clock, logger, cacheMaxBytes: maxBytes, onLost } = options;
   const folder = resolve(options.dataDir);
   await openDataFolder(folder, logger);
@@ -61,9 +57,9 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     const state = await openState(stateFolder(folder), { held: lock.held, logger });
     opened.push(state);
     refuseOtherSchema(stateFolder(folder), state);
-    const entries = await openCacheFolder({ dataDir: folder, maxBytes, clock, logger });
+    const entries = await openCacheFolder(folder, maxBytes, clock, logger);
     opened.push(entries);
-    const history = await openHistoryFolder({ dataDir: folder, nowMs: clock.now(), logger });
+    const history = await openHistoryFolder(folder, clock.now(), logger);
     opened.push(history);
     // Nobody can move it: the wall time of this moment, and from here on time that never jumps.
     const startedAtMs = clock.now() - clock.monotonicMs();
@@ -76,7 +72,10 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     return {
       kind: 'embedded',
       cache: entries.cache,
-      ...stateParts(table, durable, folder, limitsOf(options)),
+      registry: registryOver(table, limitsOf(options)),
+      counters: countersOver(table, durable),
+      charges: chargesOver(table, durable),
+      documents: documentsOver(durable, () => refuseLowDisk(folder)),
       history: historyOver(days, HISTORY_TABLES),
       pins: historyOver(days, PIN_TABLES),
       leases,
@@ -85,8 +84,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       presence: createMemoryPresence(clock),
       bus,
       health: state.health,
-      backup: (target, withHistory, begin) =>
-        copyStore(target, { state, history: withHistory ? history : null }, begin),
+      backup: (target, withHistory, begin) => copyStore(target, state, withHistory ? history : null, begin),
       async close() {
         await sweep.stop();
         await closeAll();
@@ -96,15 +94,6 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     await closeAll();
     throw error;
   }
-}
-
-function stateParts(table: Table, durable: LapsingRecords, folder: string, limits: RegistryLimits) {
-  return {
-    registry: registryOver(table, limits),
-    counters: countersOver(table, durable),
-    charges: chargesOver(table, durable),
-    documents: documentsOver(durable, () => refuseLowDisk(folder)),
-  };
 }
 
 /** Before anything is opened. Earlier releases shared the folder between processes, and left what they did that by. */

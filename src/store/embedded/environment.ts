@@ -260,20 +260,11 @@ export function checkKey(key: Buffer): void {
   if (key.length < 1 || key.length > KEY_MAX_BYTES) throw new RangeError(`a key of ${key.length} bytes`);
 }
 
-/** How lmdb-js is asked for an environment: what it would do by itself is not what is relied on here. */
-
 /** Far more than reads at one time. */
 const READERS_MAX = 126;
 
-interface DatabaseOptions {
-  readonly folder: string;
-  readonly mapBytes: number;
-  readonly durable: boolean;
-  readonly readOnly?: boolean;
-}
-
 /** @throws Error of lmdb when it cannot be opened; StoreRefused when it is to be made, and the disk is full */
-function openDatabase(options: DatabaseOptions): Database<Buffer, Buffer> {
+function openDatabase(options: EnvironmentOptions): Database<Buffer, Buffer> {
   const { folder, mapBytes, durable, readOnly = false } = options;
   // Its places of readers are mapped: where the disk has no room for them, the process is ended by SIGBUS.
   if (!existsSync(join(folder, 'lock.mdb'))) refuseFullDisk(folder);
@@ -296,9 +287,7 @@ function openDatabase(options: DatabaseOptions): Database<Buffer, Buffer> {
   });
 }
 
-/** What it means that a write of lmdb was late, or failed; and what is known to be wrong meanwhile. */
-
-/** What is wrong, said once when it begins and once when it ends. */
+/** What is wrong now; logged once when it begins and once when it ends. */
 function createFaults(folder: string, logger: StoreLog) {
   let writing: string | null = null;
   let damage: string | null = null;

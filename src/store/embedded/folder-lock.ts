@@ -1,11 +1,3 @@
-import type { Stats } from 'node:fs';
-import { type FileHandle, link, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
-import { randomId } from '../../lib/chance.js';
-import { sleep, startTicks, stopTicks } from '../../lib/time.js';
-import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
-
 /**
  * One process per data folder, by a file named `lock` in it. Node offers no lock that the kernel lets go of when a
  * process dies, so the file says who holds it, and whoever finds it finds out whether that one lives:
@@ -17,17 +9,19 @@ import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
  *
  * Not covered: a holder that cannot be looked up and stood still for longer than {@link STALE_AFTER_MS} loses the
  * folder. It looks before each write, and writes no more; only a write under way at that very moment can still
- * reach a journal that is no longer its own. The same look settles it when two processes find one dead holder at
+ * reach a store that is no longer its own. The same look settles it when two processes find one dead holder at
  * once and {@link SETTLE_MS} do not suffice to tell them apart. File systems that show one machine's writes to
  * another only after seconds (NFS with attribute caching) are not fit for sharing.
  */
-export interface FolderLock {
-  /** Whether the folder is still ours. */
-  held(): Promise<boolean>;
-  release(): Promise<void>;
-}
+import type { Stats } from 'node:fs';
+import { type FileHandle, link, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { randomId } from '../../lib/chance.js';
+import { sleep, startTicks, stopTicks } from '../../lib/time.js';
+import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
 
-export interface FolderLockOptions {
+interface FolderLockOptions {
   readonly logger: StoreLog;
   /** Silence after which a holder that cannot be looked up counts as dead. */
   readonly staleAfterMs?: number;
@@ -35,9 +29,16 @@ export interface FolderLockOptions {
   readonly onLost?: () => void;
 }
 
-interface Holder extends ProcessIdentity {
+/** Which process of which machine holds the lock, so that another can find out whether it still runs. */
+interface Holder {
   /** Another for each lock taken. */
   readonly id: string;
+  readonly pid: number;
+  readonly host: string;
+  /** The kernel since its start, and the PID namespace; null where there is no /proc. */
+  readonly realm: string | null;
+  /** When the process started, in the kernel's ticks; null where there is no /proc. */
+  readonly startedAt: string | null;
 }
 
 const HEARTBEAT_MS = 1_000;
@@ -46,10 +47,10 @@ const LOOK_EVERY_MS = 200;
 const SETTLE_MS = 100;
 
 /** @throws StoreRefused naming the folder and its holder, when one lives. */
-export async function lockFolder(folder: string, options: FolderLockOptions): Promise<FolderLock> {
+export async function lockFolder(folder: string, options: FolderLockOptions) {
   const { logger, staleAfterMs = STALE_AFTER_MS } = options;
   const path = join(folder, 'lock');
-  const self: Holder = { id: randomId(), ...(await describeSelf()) };
+  const self = await describeSelf();
   let tookOver = false;
   let gaveTime = false;
   for (;;) {
@@ -134,7 +135,7 @@ function refusal(folder: string, holder: Holder | null, self: Holder): StoreRefu
   );
 }
 
-function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
+function isSame(one: Holder, other: Holder): boolean {
   return one.realm === other.realm && one.pid === other.pid && one.startedAt === other.startedAt;
 }
 
@@ -175,12 +176,7 @@ async function fileSystemNow(path: string): Promise<number> {
   }
 }
 
-async function hold(
-  path: string,
-  file: FileHandle,
-  self: Holder,
-  { logger, onLost }: FolderLockOptions,
-): Promise<FolderLock> {
+async function hold(path: string, file: FileHandle, self: Holder, { logger, onLost }: FolderLockOptions) {
   const text = JSON.stringify(self);
   await file.write(text, 0);
   // As long as the file is open its number is not given to another.
@@ -200,8 +196,9 @@ async function hold(
   timer.unref();
 
   return {
+    /** Whether the folder is still ours. */
     held,
-    async release() {
+    async release(): Promise<void> {
       stopTicks(timer);
       await beat;
       if (await held()) await rm(path, { force: true });
@@ -210,18 +207,9 @@ async function hold(
   };
 }
 
-/** Which process of which machine this is, so that another can find out whether it still runs. */
-export interface ProcessIdentity {
-  readonly pid: number;
-  readonly host: string;
-  /** The kernel since its start, and the PID namespace; null where there is no /proc. */
-  readonly realm: string | null;
-  /** When the process started, in the kernel's ticks; null where there is no /proc. */
-  readonly startedAt: string | null;
-}
-
-async function describeSelf(): Promise<ProcessIdentity> {
+async function describeSelf(): Promise<Holder> {
   return {
+    id: randomId(),
     pid: process.pid,
     host: hostname(),
     realm: await readRealm(),
@@ -233,7 +221,7 @@ async function describeSelf(): Promise<ProcessIdentity> {
  * Whether the process runs; null when that cannot be told from where `self` is. A number that was given to another
  * process since does not count, nor does a process that is dead and only not yet collected by its parent.
  */
-async function isRunning(process: ProcessIdentity, self: ProcessIdentity): Promise<boolean | null> {
+async function isRunning(process: Holder, self: Holder): Promise<boolean | null> {
   if (process.realm !== null && process.realm === self.realm) {
     const startedAt = await readStart(process.pid);
     return startedAt !== null && startedAt === process.startedAt;
@@ -279,9 +267,8 @@ function isNumberInUse(pid: number): boolean {
   }
 }
 
-/** Whether a name still leads to the file it led to: one that is open goes on being written when its name is gone. */
-
 /**
+ * Whether a name still leads to the file it led to: one that is open goes on being written when its name is gone.
  * @param file what was found under that name, while it is open or mapped: till then its number is not given to another
  * @returns whether the file of that name is still this one
  */

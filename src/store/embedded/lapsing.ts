@@ -2,11 +2,10 @@
  * Records that end. Each stands beside an entry in an index by the time of its end, made and removed in the same
  * transaction, so that what has ended is found without looking at what has not.
  */
-import type { Static, TSchema } from 'typebox';
 import type { Clock } from '../../lib/clock.js';
 import { type Repeated, repeat } from '../../lib/repeat.js';
 import type { StoreLog } from '../refused.js';
-import { fromBytes, nameKey, numberKey, toBytes } from './records.js';
+import { numberKey } from './records.js';
 import type { Draft, Table } from './table.js';
 
 const ENDS = 'e';
@@ -19,63 +18,34 @@ export interface Lapsing<V = Buffer> {
 }
 
 /** What becomes of a record, and the caller's result. `write` absent: nothing changes. Null deletes it. */
-interface Decision<T, V = Buffer> {
+interface Decision<T> {
   readonly result: T;
-  readonly write?: Lapsing<V> | null;
+  readonly write?: Lapsing | null;
 }
 
-export interface LapsingRecords {
-  /** Milliseconds, in the time that the ends are given in. */
-  now(): number;
+export type LapsingRecords = ReturnType<typeof createLapsingRecords>;
+
+/** @param now milliseconds, in the time that the ends are given in */
+export function createLapsingRecords(table: Table, now: () => number) {
   /** @returns what is stored, unless there is none or it has ended */
-  alive(stored: Buffer | null | undefined): Lapsing | null;
-  /** Writes a record and its place in the index of ends. */
-  set(draft: Draft, key: Buffer, next: Lapsing | null): void;
-  /** @returns the record unless there is none, or it has ended */
-  get(key: Buffer): Lapsing | null;
-  /** Changes one record by what it is. @throws StoreUnavailable */
-  change<T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T>;
-  /** Removes some of what has ended. @returns how many; fewer than `limit`: there are no more */
-  sweep(limit: number): Promise<number>;
-}
-
-/** The records of a table as values of one form, by their names. */
-export function createLapsingTable<F extends TSchema>(records: LapsingRecords, table: string, form: F) {
-  type V = Static<F>;
-  const read = ({ value }: Lapsing): V => fromBytes(form, value);
-  return {
-    get(name: string): V | null {
-      const found = records.get(nameKey(table, name));
-      return found === null ? null : read(found);
-    },
-    change: <T>(name: string, decide: (found: Lapsing<V> | null) => Decision<T, V>): Promise<T> =>
-      records.change(nameKey(table, name), (found) => {
-        const { result, write } = decide(found && { ...found, value: read(found) });
-        if (write === undefined) return { result };
-        return { result, write: write && { ...write, value: toBytes(write.value) } };
-      }),
-    lasting: (value: V, ttlMs: number): Lapsing<V> => ({ value, endsAtMs: records.now() + ttlMs }),
-  };
-}
-
-/** @param now what the ends are compared with */
-export function createLapsingRecords(table: Table, now: () => number): LapsingRecords {
-  const alive: LapsingRecords['alive'] = (stored) => {
-    const lapsing = stored == null ? null : decode(stored);
+  function alive(stored: Buffer | null): Lapsing | null {
+    const lapsing = stored === null ? null : decode(stored);
     return lapsing !== null && now() < lapsing.endsAtMs ? lapsing : null;
-  };
+  }
   return {
     now,
     alive,
-    set: setLapsing,
-    get: (key) => alive(table.read((view) => view.get(key))),
-    change: (key, decide) =>
+    /** @returns the record, unless there is none or it has ended */
+    get: (key: Buffer) => alive(table.read((view) => view.get(key))),
+    /** Changes one record by what it is. @throws StoreUnavailable */
+    change: <T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T> =>
       table.change((draft) => {
         const { result, write } = decide(alive(draft.get(key)));
         if (write !== undefined) setLapsing(draft, key, write);
         return result;
       }),
-    sweep: (limit) =>
+    /** Removes some of what has ended. @returns how many; fewer than `limit`: there are no more */
+    sweep: (limit: number) =>
       table.change((draft) => {
         const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
         const over = draft.range({ from: numberKey(ENDS, 0), to }, limit);
@@ -92,7 +62,8 @@ export function createLapsingRecords(table: Table, now: () => number): LapsingRe
   };
 }
 
-function setLapsing(draft: Draft, key: Buffer, next: Lapsing | null): void {
+/** Writes a record and its place in the index of ends. */
+export function setLapsing(draft: Draft, key: Buffer, next: Lapsing | null): void {
   const stored = draft.get(key);
   if (stored !== null) draft.set(endKey(key, decode(stored).endsAtMs), null);
   if (next !== null) draft.set(endKey(key, next.endsAtMs), EMPTY);
@@ -129,32 +100,17 @@ export function startSweep(records: LapsingRecords, logger: StoreLog): Pick<Repe
   });
 }
 
-export interface Slot<V> {
-  readonly value: V;
-  readonly endsAtMs: number;
-}
-
 /** With more values than this, those that have lapsed are looked for and dropped. */
 const SWEEP_AT_LEAST_ABOVE = 1_024;
 
 /** Values that lapse, by time that never jumps. */
-export interface LapsingMap<V> {
-  get(key: string): V | undefined;
-  set(key: string, value: V, ttlMs: number): void;
-  /** Leaves the time at which it lapses; does nothing where there is none. */
-  replace(key: string, value: V): void;
-  delete(key: string): void;
-  /** Those not lapsed. */
-  entries(): [key: string, value: V][];
-}
-
 export function createLapsingMap<V>(
   clock: Pick<Clock, 'monotonicMs'>,
-  slots = new Map<string, Slot<V>>(),
-): LapsingMap<V> {
+  slots = new Map<string, Lapsing<V>>(),
+) {
   let sweepAbove = SWEEP_AT_LEAST_ABOVE;
 
-  const live = (slot: Slot<V> | undefined) =>
+  const live = (slot: Lapsing<V> | undefined) =>
     slot !== undefined && clock.monotonicMs() < slot.endsAtMs ? slot : undefined;
 
   function sweep(): void {
@@ -164,16 +120,18 @@ export function createLapsingMap<V>(
   }
 
   return {
-    get: (key) => live(slots.get(key))?.value,
-    set(key, value, ttlMs) {
+    get: (key: string) => live(slots.get(key))?.value,
+    set(key: string, value: V, ttlMs: number): void {
       slots.set(key, { value, endsAtMs: clock.monotonicMs() + ttlMs });
       sweep();
     },
-    replace(key, value) {
+    /** Leaves the time at which it lapses; does nothing where there is none. */
+    replace(key: string, value: V): void {
       const slot = live(slots.get(key));
       if (slot !== undefined) slots.set(key, { ...slot, value });
     },
-    delete: (key) => void slots.delete(key),
+    delete: (key: string) => void slots.delete(key),
+    /** Those not lapsed. */
     entries: () =>
       [...slots].flatMap(([key, slot]) => (live(slot) ? [[key, slot.value] as [string, V]] : [])),
   };

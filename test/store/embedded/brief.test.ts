@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { EmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
+import type { Store } from '../../../src/store/port.js';
 import { createStandingClock, type TestClock } from '../../support/test-clock.js';
 import { inFolder, openIn } from './in-folder.js';
 
-async function withMovable(use: (store: EmbeddedStore, clock: TestClock) => Promise<void>): Promise<void> {
+async function withMovable(use: (store: Store, clock: TestClock) => Promise<void>): Promise<void> {
   const clock = createStandingClock();
   await inFolder(async (folder) => {
     const store = await openIn(folder, { clock });

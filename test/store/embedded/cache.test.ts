@@ -179,12 +179,7 @@ describe('the folder of the cache at the start', () => {
   async function open(dataDir: string) {
     const log = createTestLog();
     const clock = createClock();
-    const opened = await openCacheFolder({
-      dataDir,
-      maxBytes: 1_000_000,
-      clock,
-      logger: log,
-    });
+    const opened = await openCacheFolder(dataDir, 1_000_000, clock, log);
     return { ...opened, log };
   }
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { createClock } from '../../../src/lib/clock.js';
 import {
   createEmbeddedStore,
-  type EmbeddedStore,
   type EmbeddedStoreOptions,
 } from '../../../src/store/embedded/embedded-store.js';
+import type { Store } from '../../../src/store/port.js';
 import { createTestLog, type TestLog } from '../test-log.js';
 // Opening a folder again starts a process that looks at it: what uses this is no quick test.
 import './child.js';
@@ -25,7 +25,7 @@ export async function inFolder(use: (folder: string) => Promise<void>): Promise<
 export async function openIn(
   dataDir: string,
   options: Partial<EmbeddedStoreOptions> = {},
-): Promise<EmbeddedStore & { readonly log: TestLog }> {
+): Promise<Store & { readonly log: TestLog }> {
   const log = createTestLog();
   const clock = createClock();
   const store = await createEmbeddedStore({
