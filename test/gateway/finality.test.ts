@@ -1,6 +1,6 @@
 /** `finality.mode`: when a day is final, learned from what days did before it. */
 import { describe, expect, it } from 'vitest';
-import type { FinalityMode } from '../../src/reports/learn/rules.js';
+import type { FinalityMode } from '../../src/reports/learn/windows.js';
 import { isoDay } from '../../src/reports/query/days.js';
 import { prove } from '../support/prove.js';
 import {

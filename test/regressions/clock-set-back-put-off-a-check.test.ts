@@ -1,6 +1,6 @@
 /** A check that waited for a call that is made anyway waited on, by a clock that was set back, until six hours after the wrong time. */
 import { expect, it } from 'vitest';
-import { createCheckSchedule, DAY_MS } from '../../src/reports/fetch/check-schedule.js';
+import { createCheckSchedule, DAY_MS } from '../../src/reports/fetch/cross-check.js';
 import { policyOf } from '../reports/fetch/policy.js';
 import { get } from '../reports/query/canonical-request.js';
 

@@ -5,7 +5,7 @@ import type { Team } from '../../auth/team.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import type { Gateway } from '../../reports/gateway.js';
-import type { Book } from '../../reports/learn/book.js';
+import type { Book } from '../../reports/learn/advertisers.js';
 import { type AskCall, readAskCall, readParameters, unlessAway } from './ask.js';
 
 export function registerAdvertisers(app: FastifyInstance, g: Gateway): void {

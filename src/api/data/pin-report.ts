@@ -12,7 +12,7 @@ import { assembleAnswer } from '../../reports/cache/answer.js';
 import type { Gateway } from '../../reports/gateway.js';
 import { getReport } from '../../reports/get-report.js';
 import { accountsAsked } from '../../reports/history/erasures.js';
-import { ownerOf, type Pin } from '../../reports/history/pin.js';
+import { ownerOf, type Pin } from '../../reports/history/pins.js';
 import { readPast } from '../../reports/history/read-past.js';
 import type { Report } from '../../reports/query/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';

@@ -7,8 +7,7 @@ import { type Answer, json, type Operation, shownToTeams } from '../../openapi/o
 import { checkAdvertiser } from '../../policy/check-advertiser.js';
 import { entityTag, isNotModified, VARY } from '../../reports/cache/respond.js';
 import type { Gateway } from '../../reports/gateway.js';
-import { PIN_LIMITS, type PinnedRows } from '../../reports/history/create-pins.js';
-import { mayBeSeen, ownerOf, type Pin } from '../../reports/history/pin.js';
+import { mayBeSeen, ownerOf, PIN_LIMITS, type Pin, type PinnedRows } from '../../reports/history/pins.js';
 import { ANSWER } from '../../reports/query/describe.js';
 import { negotiateFormat } from '../../reports/query/negotiate.js';
 import { digest } from '../../reports/query/platform-call.js';

@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import { refuseForeignAccounts } from '../../policy/check-advertiser.js';
 import type { Gateway } from '../../reports/gateway.js';
-import type { ListedRevision } from '../../reports/history/list-revisions.js';
+import type { ListedRevision } from '../../reports/history/diff-days.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { ABOUT_A_REPORT, ask, daysAskedAbout, readAskCall, THE_REPORT } from './ask.js';
 

@@ -1,14 +1,15 @@
 /** Compares the days of a new answer with what earlier answers said of them. Pure. */
 
+import { dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, RowsHeader, SplitFrom } from '../rows/entry.js';
 import { type FreshnessRules, isFinal } from '../rows/freshness.js';
-import { type Agreement, pairId } from './state.js';
+import { type Agreement, independentRange, pairId } from './state.js';
 
 /** Days by date. */
 export type Days = ReadonlyMap<string, Entry<RowsHeader>>;
 
-export interface DaysInput extends Pick<DaysOf, 'series' | 'known'> {
+interface DaysInput extends Pick<DaysOf, 'series' | 'known'> {
   readonly fresh: readonly Entry<RowsHeader>[];
   /** Of the kind's divisibility: what was split under another one says nothing. */
   readonly generation: string;
@@ -22,7 +23,7 @@ export interface Dispute {
   readonly newer: Entry<RowsHeader>;
 }
 
-export interface DaysCompared {
+interface DaysCompared {
   /** Of answers that differ in both ends, and only days with rows. */
   readonly agreements: readonly Agreement[];
   readonly disputes: readonly Dispute[];
@@ -63,7 +64,7 @@ export function isComparable(
 }
 
 /** Of a day that {@link isComparable}. */
-export function splitFromOf({ header }: Entry<RowsHeader>): SplitFrom {
+function splitFromOf({ header }: Entry<RowsHeader>): SplitFrom {
   return header.splitFrom as SplitFrom;
 }
 
@@ -74,3 +75,68 @@ export interface DaysOf extends ReportSeries {
 
 /** @returns null when the platform refused, or when its answer may not be split */
 export type FetchDays = (what: DaysOf, from: string, to: string) => Promise<Days | null>;
+
+/**
+ * Stage behind the answer: two answers disagree on final days. Has the platform restated them, or do its numbers depend
+ * on the range asked for?
+ *
+ * The day alone proves nothing: where one of the answers began or ended at it, it only repeats that question. So a
+ * third range is asked for, which begins and ends elsewhere than both. It must say what the newer answer says; and the
+ * older question, asked again, must have come to say the same, for a difference that lies in the range would still be
+ * there.
+ */
+
+/** @returns the days of a range as the platform gives them now; null when that cannot be told */
+export type FetchRange = (from: string, to: string) => Promise<Days | null>;
+
+/** open: the platform could not be asked, or there is no such range */
+type Verdict = 'restated' | 'dependent' | 'open';
+
+/** Older questions that are asked again; days come from as many calls as it took to bring them. */
+const ASKED_AGAIN = 3;
+
+export async function settleDisputes(disputes: readonly Dispute[], fetch: FetchRange): Promise<Verdict> {
+  const range = independentOf(disputes);
+  if (range === null) return 'open';
+  const independent = confirms(await fetch(isoDay(range.from), isoDay(range.to)), disputes);
+  if (independent !== 'restated') return independent;
+  for (const [period, about] of olderPeriods(disputes)) {
+    const [from, to] = period.split('/') as [string, string];
+    const again = confirms(await fetch(from, to), about);
+    if (again !== 'restated') return again;
+  }
+  return 'restated';
+}
+
+/** Whether these days say what the newer answers say. */
+function confirms(days: Days | null, disputes: readonly Dispute[]): Verdict {
+  if (days === null) return 'open';
+  for (const { date, newer } of disputes) {
+    const day = days.get(date)?.header.splitFrom ?? null;
+    if (day === null || day.generation !== splitFromOf(newer).generation) return 'open';
+    if (day.sortedHash !== splitFromOf(newer).sortedHash) return 'dependent';
+  }
+  return 'restated';
+}
+
+function independentOf(disputes: readonly Dispute[]) {
+  const cuts = disputes.flatMap(({ older, newer }) => [splitFromOf(older), splitFromOf(newer)]);
+  const numbers = (dates: readonly string[]) => dates.map((date) => dayNumber(date) as number);
+  return independentRange(
+    numbers(disputes.map(({ date }) => date)),
+    { from: new Set(numbers(cuts.map(({ from }) => from))), to: new Set(numbers(cuts.map(({ to }) => to))) },
+    Math.max(...disputes.map(({ newer }) => newer.header.fetchedOn)),
+  );
+}
+
+/** The questions that brought the older answers, those of most days first; not one that was asked again already. */
+function olderPeriods(disputes: readonly Dispute[]): [period: string, about: readonly Dispute[]][] {
+  const periods = new Map<string, Dispute[]>();
+  for (const dispute of disputes) {
+    const [older, newer] = [splitFromOf(dispute.older), splitFromOf(dispute.newer)];
+    if (older.from === newer.from && older.to === newer.to) continue;
+    const period = `${older.from}/${older.to}`;
+    periods.set(period, [...(periods.get(period) ?? []), dispute]);
+  }
+  return [...periods].sort(([, a], [, b]) => b.length - a.length).slice(0, ASKED_AGAIN);
+}

@@ -28,3 +28,36 @@ export function scopesWith(written: readonly Scope[], unwritten: readonly Scope[
   }
   return [...byId.values()];
 }
+
+/** How often something may happen that was seen so often, by the exact bound of Clopper and Pearson. Pure. */
+
+const CHANCE = 0.05;
+const STEPS = 50;
+
+/** @returns the share, 0 to 1, that is not exceeded with 95 %; 1 where nothing was looked at */
+export function upperBound(seen: number, of: number): number {
+  if (seen >= of) return 1;
+  let [low, high] = [seen / of, 1];
+  for (let step = 0; step < STEPS; step += 1) {
+    const middle = (low + high) / 2;
+    if (chanceOfAtMost(seen, of, middle) > CHANCE) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/** Of so many or fewer out of `of`, each with this share. In logarithms: for hundreds the terms are too small to hold. */
+function chanceOfAtMost(most: number, of: number, share: number): number {
+  let term = of * Math.log1p(-share);
+  let sum = Math.exp(term);
+  for (let seen = 1; seen <= most; seen += 1) {
+    term += Math.log((of - seen + 1) / seen) + Math.log(share) - Math.log1p(-share);
+    sum += Math.exp(term);
+  }
+  return sum;
+}
+
+/** In per cent, rounded up to two places: a bound that is rounded down is none. */
+export function percentAtMost(seen: number, of: number): number {
+  return Math.min(100, Math.ceil(upperBound(seen, of) * 10_000 - 1e-6) / 100);
+}

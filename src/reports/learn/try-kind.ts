@@ -7,11 +7,9 @@ import type { DayRange } from '../cache/plan.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import type { FetchDays } from './compare-days.js';
-import { compareDays, type Days, isComparable } from './compare-days.js';
+import { compareDays, type Days, type FetchDays, type FetchRange, isComparable } from './compare-days.js';
 import type { Comparison, Learner } from './learn.js';
-import { isNewTrial, NEEDED_TRIALS, piecesToTry, rangeToTry, TRIAL_DAYS_WITH_ROWS } from './probation.js';
-import type { FetchRange } from './settle-disputes.js';
+import { isNewTrial, NEEDED_TRIALS, piecesToTry, rangeToTry, TRIAL_DAYS_WITH_ROWS } from './state.js';
 
 export interface TryKindOptions {
   readonly learner: Learner;

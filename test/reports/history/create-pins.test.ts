@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import type { GatewayError } from '../../../src/errors.js';
 import { encodeEntry } from '../../../src/reports/cache/entry.js';
-import { createPins, PIN_LIMITS } from '../../../src/reports/history/create-pins.js';
-import { encodePins, type Pin } from '../../../src/reports/history/pin.js';
+import { createPins, encodePins, PIN_LIMITS, type Pin } from '../../../src/reports/history/pins.js';
 import type { HistoryStore } from '../../../src/store/history-port.js';
 import { dayOf, openHistory } from './on-disk.js';
 

@@ -1,8 +1,7 @@
 /** What a listing says of revisions that count no more, and of those that were asked for in another way. */
 import { expect, it } from 'vitest';
-import { isSameMethod } from '../../../src/reports/history/diff-days.js';
+import { isSameMethod, listRevisions, type RevisionsWanted } from '../../../src/reports/history/diff-days.js';
 import type { Erasures } from '../../../src/reports/history/erasures.js';
-import { listRevisions, type RevisionsWanted } from '../../../src/reports/history/list-revisions.js';
 import { encodeHeads, type Revision } from '../../../src/reports/history/revision.js';
 
 const revision = (knownFrom: number, more: Partial<Revision> = {}): Revision => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeReach } from '../../../src/reports/history/retention.js';
+import { mergeReach } from '../../../src/reports/history/forgotten.js';
 import { DAY, NOON as NOW } from '../../support/test-clock.js';
 
 type Reach = ReturnType<typeof mergeReach>;

@@ -7,11 +7,12 @@ import {
   decodeBook,
   encodeBook,
   MAX_ADVERTISERS,
+  MAX_NAME,
   merge,
   NO_BOOK,
+  namesIn,
   without,
-} from '../../../src/reports/learn/book.js';
-import { MAX_NAME, namesIn } from '../../../src/reports/learn/names-in.js';
+} from '../../../src/reports/learn/advertisers.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../../../src/reports/rows/entry.js';
 import { DOCUMENT_MAX_BYTES } from '../../../src/store/port.js';
 

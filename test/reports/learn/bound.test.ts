@@ -1,6 +1,6 @@
 /** A bound for what was seen seldom or never. */
 import { expect, it } from 'vitest';
-import { percentAtMost, upperBound } from '../../../src/reports/learn/bound.js';
+import { percentAtMost, upperBound } from '../../../src/reports/learn/scope.js';
 
 it('is the rule of three where nothing was seen, and the exact one elsewhere', () => {
   expect(upperBound(0, 300)).toBeCloseTo(3 / 300, 3);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createKinds } from '../../../src/reports/learn/kinds.js';
+import { createKinds } from '../../../src/reports/learn/learn.js';
 import { agree, noteRestatement, refute, startLearning } from '../../../src/reports/learn/state.js';
 import { openEmbedded, openReplica } from '../../support/shared-registry.js';
 

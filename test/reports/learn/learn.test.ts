@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createKinds, MAX_KINDS } from '../../../src/reports/learn/kinds.js';
-import { createLearner } from '../../../src/reports/learn/learn.js';
-import type { FetchRange } from '../../../src/reports/learn/settle-disputes.js';
+import type { FetchRange } from '../../../src/reports/learn/compare-days.js';
+import { createKinds, createLearner, MAX_KINDS } from '../../../src/reports/learn/learn.js';
 import { type Divisibility, REFUTED_MS } from '../../../src/reports/learn/state.js';
 import { dayNumber } from '../../../src/reports/query/days.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';

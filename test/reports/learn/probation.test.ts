@@ -10,7 +10,7 @@ import {
   piecesToTry,
   rangeToTry,
   type Trial,
-} from '../../../src/reports/learn/probation.js';
+} from '../../../src/reports/learn/state.js';
 import { isoDay } from '../../../src/reports/query/days.js';
 
 const BASE = 20_000;

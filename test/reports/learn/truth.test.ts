@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DayObservation } from '../../../src/reports/history/day-writes.js';
 import type { Revision } from '../../../src/reports/history/revision.js';
-import { isWhatItSays, type Look, lookOf, VERDICTS } from '../../../src/reports/learn/looks.js';
+import { isWhatItSays, type Look, lookOf, VERDICTS } from '../../../src/reports/learn/evidence.js';
 import {
   countVerdicts,
   decodeTally,
@@ -12,7 +12,7 @@ import {
   merge,
   NO_TALLY,
   tallyOf,
-} from '../../../src/reports/learn/verdicts.js';
+} from '../../../src/reports/learn/truth.js';
 import { dayNumber, isoDay } from '../../../src/reports/query/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../../../src/reports/rows/entry.js';
 import { sortedHashOf } from '../../../src/reports/rows/select-rows.js';

@@ -13,7 +13,7 @@ import {
   NO_EVIDENCE,
   type Observation,
 } from '../../../src/reports/learn/evidence.js';
-import { windowOf } from '../../../src/reports/learn/window.js';
+import { windowOf } from '../../../src/reports/learn/windows.js';
 import { dayNumber, isoDay } from '../../../src/reports/query/days.js';
 import { isFinalDay } from '../../../src/reports/rows/freshness.js';
 

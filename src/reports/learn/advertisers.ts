@@ -1,0 +1,317 @@
+/** What is known of advertisers, by all replicas together: when each was seen last, and by which name. Pure. */
+
+import type { Logger } from 'pino';
+import Type from 'typebox';
+import { recordForm } from '../../lib/record.js';
+import { mergeDocument } from '../../store/merge-document.js';
+import type { Documents } from '../../store/port.js';
+import { createSharedTallies } from '../../store/shared-tallies.js';
+import type { Purges } from '../cache/purges.js';
+import { accountsAsked, type Erasures } from '../history/erasures.js';
+import type { Report } from '../query/canonicalize.js';
+import { plainName } from '../query/parameters.js';
+import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
+
+/** Advertisers that are remembered: those seen last. With the longest names they fit a document of the store. */
+export const MAX_ADVERTISERS = 2500;
+
+/** From which answer something is known: a purge or an erasure after it makes it absent. */
+interface Source {
+  /** The newest purge known before the platform was asked. */
+  readonly seq: number;
+  /** When it was asked, epoch milliseconds. */
+  readonly at: number;
+}
+
+/** One advertiser. Its name may come from an older answer than the last one that held it. */
+interface SeenAdvertiser {
+  readonly seen: Source;
+  readonly name: (Source & { readonly text: string }) | null;
+}
+
+/** By id. */
+export type Book = ReadonlyMap<string, SeenAdvertiser>;
+
+export const NO_BOOK: Book = new Map();
+
+/** In whatever order what was seen is added, the same comes out. */
+export function merge(left: Book, right: Book): Book {
+  const all = new Map(left);
+  for (const [id, one] of right) {
+    const other = all.get(id);
+    all.set(id, other === undefined ? one : both(other, one));
+  }
+  return all;
+}
+
+function both(left: SeenAdvertiser, right: SeenAdvertiser): SeenAdvertiser {
+  return {
+    seen: isLater(right.seen, left.seen) ? right.seen : left.seen,
+    name:
+      left.name === null || (right.name !== null && isLater(right.name, left.name)) ? right.name : left.name,
+  };
+}
+
+function isLater(one: Source & { text?: string }, other: Source & { text?: string }): boolean {
+  if (one.at !== other.at) return one.at > other.at;
+  return one.seq === other.seq ? (one.text ?? '') > (other.text ?? '') : one.seq > other.seq;
+}
+
+/** Without what is known no more. @param isGone whether what an answer said of an advertiser was purged or erased */
+export function without(book: Book, isGone: (id: string, source: Source) => boolean): Book {
+  const kept = new Map<string, SeenAdvertiser>();
+  for (const [id, { seen, name }] of book) {
+    if (isGone(id, seen)) continue;
+    kept.set(id, { seen, name: name === null || isGone(id, name) ? null : name });
+  }
+  return kept;
+}
+
+/** The {@link MAX_ADVERTISERS} that were seen last. */
+export function bounded(book: Book): Book {
+  if (book.size <= MAX_ADVERTISERS) return book;
+  const all = [...book].sort(([a, left], [b, right]) => right.seen.at - left.seen.at || (a < b ? -1 : 1));
+  return new Map(all.slice(0, MAX_ADVERTISERS));
+}
+
+const BookForm = recordForm(
+  Type.Object({
+    form: Type.Literal(1),
+    /** Id, when and under which purge it was seen last, and the same of its name. */
+    advertisers: Type.Array(
+      Type.Tuple([
+        Type.String(),
+        Type.Integer(),
+        Type.Integer(),
+        Type.Union([Type.String(), Type.Null()]),
+        Type.Integer(),
+        Type.Integer(),
+      ]),
+    ),
+  }),
+);
+
+/** @returns null for what another release has written */
+export function decodeBook(text: string): Book | null {
+  const all = BookForm.parse(text);
+  if (all === null) return null;
+  return new Map(
+    all.advertisers.map(([id, at, seq, text, nameAt, nameSeq]) => [
+      id,
+      { seen: { at, seq }, name: text === null ? null : { text, at: nameAt, seq: nameSeq } },
+    ]),
+  );
+}
+
+/** The same text for the same book. */
+export function encodeBook(book: Book): string {
+  const advertisers = [...book]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, { seen, name }]) => [
+      ...[id, seen.at, seen.seq],
+      ...[name?.text ?? null, name?.at ?? 0, name?.seq ?? 0],
+    ]);
+  return JSON.stringify({ form: 1, advertisers });
+}
+
+/** Which advertisers the rows of an answer name, and by which names. Pure. */
+
+/** The longest name that is kept, in UTF-16 units. */
+export const MAX_NAME = 200;
+/** Rows are read behind the answer, on the thread that answers: more bytes of one answer are not looked at. */
+const MAX_BYTES = 262_144;
+
+/**
+ * @param accountFields members that hold the id by which teams are limited; no other id counts, for it may be of another kind
+ * @returns each id once, with the last name that stands beside it in a row, or null
+ */
+export function namesIn(
+  entries: readonly Entry<RowsHeader>[],
+  accountFields: readonly string[],
+): ReadonlyMap<string, string | null> {
+  const found = new Map<string, string | null>();
+  let leftBytes = MAX_BYTES;
+  for (const { header, body } of entries) {
+    const members = membersOf(header.columns, accountFields);
+    if (members.length === 0 || header.rowCount === 0) continue;
+    for (const row of rowsWithin(body, leftBytes)) readRow(row, members, found);
+    leftBytes -= body.length;
+    if (leftBytes <= 0) break;
+  }
+  return found;
+}
+
+/** Whether rows with these columns can say an advertiser's name. */
+function tellsNames(columns: readonly string[], accountFields: readonly string[]): boolean {
+  return membersOf(columns, accountFields).some(({ name, isBoth }) => isBoth || name !== null);
+}
+
+/** Where a row says an advertiser: a member with its id and maybe one with its name, or one that holds both. */
+interface Members {
+  readonly id: string;
+  readonly name: string | null;
+  readonly isBoth: boolean;
+}
+
+function membersOf(columns: readonly string[], accountFields: readonly string[]): Members[] {
+  const columnOf = (plain: string) => columns.find((column) => plainName(column) === plain) ?? null;
+  return accountFields.flatMap((field) => {
+    const plain = plainName(field);
+    const stem = plain.replace(/id$/, '');
+    const id = columnOf(plain);
+    const whole = stem === plain ? null : columnOf(stem);
+    return [
+      ...(id === null ? [] : [{ id, name: columnOf(`${stem}name`), isBoth: false }]),
+      ...(whole === null ? [] : [{ id: whole, name: null, isBoth: true }]),
+    ];
+  });
+}
+
+/** Whole rows alone, as many as lie within so many bytes. */
+function rowsWithin(body: Buffer, bytes: number): readonly string[] {
+  if (body.length <= bytes) return body.toString().split(ROW_SEPARATOR);
+  const end = body.lastIndexOf(ROW_SEPARATOR, bytes);
+  return end <= 0 ? [] : body.toString('utf8', 0, end).split(ROW_SEPARATOR);
+}
+
+function readRow(text: string, members: readonly Members[], found: Map<string, string | null>): void {
+  const row = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  for (const { id, name, isBoth } of members) {
+    const value = row[id];
+    if (!isBoth) note(value, name === null ? undefined : row[name], found);
+    else if (typeof value === 'object' && value !== null) {
+      const whole = value as { readonly id?: unknown; readonly name?: unknown };
+      note(whole.id, whole.name, found);
+    }
+  }
+}
+
+/** Rows were normalised before: what is a number there, JSON holds exactly. */
+function note(id: unknown, name: unknown, found: Map<string, string | null>): void {
+  const text = typeof id === 'number' ? String(id) : id;
+  if (typeof text !== 'string' || !isAdvertiserId(text)) return;
+  found.set(text, nameOf(name) ?? found.get(text) ?? null);
+}
+
+/** As a team's list of advertisers can hold it. */
+function isAdvertiserId(text: string): boolean {
+  return /^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+/** For people: without what is not to be seen or cannot be written, and never longer than {@link MAX_NAME}. */
+function nameOf(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const name = value
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, MAX_NAME)
+    .replaceAll(/\p{Cs}/gu, '\ufffd');
+  return name === '' ? null : name;
+}
+
+/**
+ * Advertisers and their names, as answers of the platform told them: noted behind the answer, gathered in memory, and added
+ * now and then to what all replicas have seen, one document.
+ */
+
+interface AdvertisersOptions {
+  readonly documents: Documents;
+  readonly accountFields: readonly string[];
+  readonly purges: Pick<Purges, 'isPurged'>;
+  readonly erasures: Pick<Erasures, 'isErased'>;
+  readonly logger: Logger;
+}
+
+export type Advertisers = ReturnType<typeof createAdvertisers>;
+
+const KEY = 'advertisers';
+const FLUSH_EVERY_MS = 10_000;
+/** An advertiser that nobody asked for in so long is forgotten with the document. */
+const KEPT_MS = 400 * 86_400_000;
+/** When an advertiser was seen is kept this exactly: not every answer is a write to the store. */
+const SEEN_TO_MS = 3_600_000;
+
+export function createAdvertisers(options: AdvertisersOptions) {
+  const { documents, accountFields, logger } = options;
+  const present = (book: Book) => without(book, isGoneBy(options));
+  const form = { key: KEY, ttlMs: KEPT_MS, decode: decodeBook, encode: encodeBook };
+  const tallies = createSharedTallies<string, Book>({
+    ...{ ...form, documents, everyMs: FLUSH_EVERY_MS, none: NO_BOOK },
+    documentOf: (key) => key,
+    merge: (one, other) => bounded(merge(one, other)),
+    keep: present,
+    onAway: (error) => logger.debug({ err: error }, 'names of advertisers wait for the store'),
+  });
+  const knownOf = (id: string) => present(pick(tallies.known(KEY) ?? NO_BOOK, id)).get(id);
+
+  return {
+    /** Told of the rows of each answer that may be kept. */
+    observed(report: Report, entries: readonly Entry<RowsHeader>[]): void {
+      if (isKnown(entries, knownOf, accountFields)) return;
+      const seen = present(bookOf(report, entries, accountFields));
+      const news = new Map([...seen].filter(([id, one]) => isNews(one, knownOf(id))));
+      if (news.size > 0) tallies.add(KEY, news);
+    },
+    /** What all have seen, and this process. @throws StoreUnavailable */
+    read: async (): Promise<Book> => present(await tallies.read(KEY)),
+    /** Removes what was erased or purged from the store; it is shown no more before. @throws StoreUnavailable */
+    async removeGone(): Promise<void> {
+      if ((await documents.get(KEY)) === null) return;
+      await mergeDocument<Book>(documents, { ...form, add: (all) => present(all ?? NO_BOOK) });
+    },
+    flush: tallies.flush,
+    close: tallies.close,
+  };
+}
+
+/** Advertisers that rows name, and the one the report is of where it has rows. */
+function bookOf(
+  report: Report,
+  entries: readonly Entry<RowsHeader>[],
+  accountFields: readonly string[],
+): Book {
+  const header = entries.find(({ header: { rowCount } }) => rowCount > 0)?.header;
+  if (header === undefined) return NO_BOOK;
+  const source: Source = { seq: header.seq, at: Math.floor(header.fetchStartedAt) };
+  const named = namesIn(entries, accountFields);
+  // Rows that name nobody are of those who were asked for; of several it cannot be told whose they are.
+  const asked = named.size > 0 ? [] : accountsAsked(report).filter(isAdvertiserId);
+  const ids = asked.length === 1 ? [[asked[0] as string, null] as const] : [...named];
+  return new Map(
+    ids.map(([id, text]) => [id, { seen: source, name: text === null ? null : { ...source, text } }]),
+  );
+}
+
+/** Whether all that these rows can tell was told within the hour: then they are not read. */
+function isKnown(
+  entries: readonly Entry<RowsHeader>[],
+  knownOf: (id: string) => SeenAdvertiser | undefined,
+  accountFields: readonly string[],
+): boolean {
+  return entries.every(({ header: { accounts, columns, fetchStartedAt, rowCount } }) => {
+    const needsName = tellsNames(columns, accountFields);
+    const isFresh = (one: SeenAdvertiser | undefined) =>
+      one !== undefined && fetchStartedAt - one.seen.at < SEEN_TO_MS && !(needsName && one.name === null);
+    return rowCount === 0 || (accounts.length > 0 && accounts.every((id) => isFresh(knownOf(id))));
+  });
+}
+
+function pick(book: Book, id: string): Book {
+  const one = book.get(id);
+  return one === undefined ? NO_BOOK : new Map([[id, one]]);
+}
+
+function isNews(one: SeenAdvertiser, before: SeenAdvertiser | undefined): boolean {
+  if (before === undefined || one.seen.at - before.seen.at >= SEEN_TO_MS) return true;
+  return one.name !== null && one.name.text !== before.name?.text;
+}
+
+/** A purge of all, or of an advertiser in all reports and on all days, forgets what was read of it. */
+function isGoneBy({ purges, erasures }: AdvertisersOptions) {
+  return (id: string, { seq, at }: Source): boolean =>
+    purges.isPurged({
+      ...{ seq, advertiserId: id, named: [], held: [id] },
+      // Of no report, and on no day: a purge of some reports or days leaves the name.
+      ...{ endpoint: '', from: '9999-12-31', to: '0000-01-01' },
+    }) || erasures.isErased({ seq, fetchedFrom: at, asked: [id], held: [id], rowCount: 1 });
+}
