@@ -6,7 +6,7 @@ import type { HistoryStore } from '../../store/history-port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Purges } from '../cache/purges.js';
 import { dayNumber, isoDay } from '../query/days.js';
-import { daysOfMonth, monthsOf } from './erasures.js';
+import { daysOfMonth, monthsOf } from './erase.js';
 import { headsIn } from './revision.js';
 
 const RECORD = 'accepted-empty';

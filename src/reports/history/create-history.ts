@@ -9,7 +9,8 @@ import type { Report } from '../query/canonicalize.js';
 import type { FreshnessRules } from '../rows/freshness.js';
 import { type AcceptedEmpty, type AcceptedScope, countLost } from './accepted-empty.js';
 import { listRevisions, type RevisionsWanted } from './diff-days.js';
-import { accountsAsked, type Erasures, eraseHistory, sweepHistory } from './erasures.js';
+import { eraseHistory, sweepHistory } from './erase.js';
+import { accountsAsked, type Erasures } from './erasures.js';
 import { type DaysWanted, readDays } from './read.js';
 import { markLost, type RecalledDay, recall, recallRows } from './recall-days.js';
 import {

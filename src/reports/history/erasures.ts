@@ -3,20 +3,12 @@
  * not count, in whatever store it lies, and whoever appends it late. So an append under way cannot bring it back, and
  * nothing has to be found before the answer "erased" is true; removing the rows follows (`erase.ts`).
  */
-
-import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { turn } from '../../lib/time.js';
-import type { HistoryMonth, HistoryStore, HistoryWrite } from '../../store/history-port.js';
-import type { Leases } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { updateRecord } from '../../store/registry/update-record.js';
 import { areOfOneRegistry, type Purges } from '../cache/purges.js';
 import type { Report } from '../query/canonicalize.js';
-import { isoDay } from '../query/days.js';
-import { readContents } from './read.js';
-import { decodeHeads, encodeHeads, type Heads, headsIn, type Revision } from './revision.js';
 
 const ERASURES_RECORD = 'erasures';
 /** Beyond it the oldest, whose rows are long removed, are forgotten. */
@@ -35,10 +27,10 @@ const ErasureList = recordForm(
     }),
   ),
 );
-type Erasure = RecordOf<typeof ErasureList>[number];
+export type Erasure = RecordOf<typeof ErasureList>[number];
 
 /** What was kept of one day, or of a whole answer. */
-interface KeptAccounts {
+export interface KeptAccounts {
   /** The newest purge known before the platform was asked. */
   readonly seq: number;
   /** When it was asked, epoch milliseconds. */
@@ -105,173 +97,4 @@ function concerns(advertiserId: string, { asked, held, rowCount }: KeptAccounts)
 export function accountsAsked({ account, accounts }: Report): readonly string[] {
   const named = accounts.flatMap(({ values }) => values.flatMap((value) => value.split(/\D+/)));
   return [...new Set([...(account === null ? [] : [account]), ...named])].filter((one) => one !== '').sort();
-}
-
-/** Removes history: of erased accounts, of days past retention, and of the oldest months where there is too much. */
-
-const AT_ONCE = 100;
-
-/** The oldest first. @throws StoreUnavailable */
-export async function* monthsOf(store: Pick<HistoryStore, 'months'>): AsyncGenerator<HistoryMonth> {
-  for (let last: HistoryMonth | null = null; ; ) {
-    const page: readonly HistoryMonth[] = await store.months(last, AT_ONCE);
-    yield* page;
-    last = page.at(-1) ?? last;
-    if (page.length < AT_ONCE) return;
-  }
-}
-
-/** @returns 31 names; some months have fewer days, and nothing lies under the rest */
-export function daysOfMonth(month: string): readonly string[] {
-  return Array.from({ length: 31 }, (_, at) => `${month}-${String(at + 1).padStart(2, '0')}`);
-}
-
-interface EraseOptions {
-  readonly store: Pick<HistoryStore, 'heads' | 'contents' | 'write' | 'months' | 'remove'>;
-  readonly isErased: Erasures['isErased'];
-}
-
-/**
- * Removes what was recorded of erased accounts. Until then it is not shown either; see erasures.ts. Looks through the whole
- * history: what a report was asked for is in the heads, and what its rows name only with them.
- * @returns how many days had something of it
- * @throws StoreUnavailable
- */
-export async function eraseHistory(options: EraseOptions, isStopped: () => boolean): Promise<number> {
-  let days = 0;
-  for await (const month of monthsOf(options.store)) {
-    if (isStopped()) return days;
-    days += await eraseMonth(options, month);
-    // Requests for reports go first.
-    await turn();
-  }
-  return days;
-}
-
-interface Day {
-  readonly date: string;
-  readonly stamp: number;
-  readonly heads: Heads;
-  readonly erased: readonly Revision[];
-}
-
-async function eraseMonth(options: EraseOptions, what: HistoryMonth): Promise<number> {
-  const { store } = options;
-  const dates = daysOfMonth(what.month);
-  const found = await store.heads(what.series, dates);
-  const days: Day[] = [];
-  for (const [at, one] of found.entries()) {
-    const heads = one === null ? null : decodeHeads(one.heads);
-    if (one === null || heads === null) continue;
-    const date = dates[at] as string;
-    const erased = await erasedOf(options, what.series, date, heads);
-    days.push({ date, stamp: one.stamp, heads, erased });
-  }
-  const hit = days.filter(({ erased }) => erased.length > 0);
-  if (hit.length === 0) return 0;
-  // With what its days share, which names accounts too.
-  if (days.every(({ heads, erased }) => erased.length === heads.revisions.length)) await store.remove(what);
-  else await store.write(what.series, hit.map(withoutErased));
-  return hit.length;
-}
-
-async function erasedOf(
-  { store, isErased }: EraseOptions,
-  series: string,
-  date: string,
-  { asked, revisions }: Heads,
-): Promise<readonly Revision[]> {
-  const contents = await readContents(
-    store,
-    series,
-    revisions.map((revision) => ({ day: date, revision })),
-  );
-  return revisions.filter((one, at) =>
-    isErased({ ...one, asked, held: contents[at]?.header.accounts ?? [] }),
-  );
-}
-
-/** A write that another has overtaken is made by the next pass. */
-function withoutErased({ date, stamp, heads, erased }: Day): HistoryWrite {
-  const revisions = heads.revisions.filter((one) => !erased.includes(one));
-  return {
-    ...{ day: date, stamp, heads: encodeHeads({ ...heads, revisions }), added: new Map() },
-    removed: erased.map(({ id }) => id),
-  };
-}
-
-export interface SweepOptions {
-  readonly store: Pick<HistoryStore, 'roomBytes' | 'heads' | 'months' | 'remove'>;
-  /** Of all replicas one is enough. */
-  readonly leases: Pick<Leases, 'claim'>;
-  readonly owner: string;
-  readonly retentionDays: number;
-  readonly maxBytes: number;
-  readonly now: () => number;
-  readonly logger: Logger;
-}
-
-/** What is there after a sweep. */
-interface Swept {
-  readonly bytes: number;
-  readonly months: number;
-  readonly removed: number;
-}
-
-const DAY_MS = 86_400_000;
-const LEASE_MS = 30 * 60_000;
-
-/**
- * Keeps the history within its time and its room: the oldest months go first, and whole.
- * @param isStopped ends it early
- * @returns null where another replica has done it lately
- * @throws StoreUnavailable
- */
-export async function sweepHistory(options: SweepOptions, isStopped: () => boolean): Promise<Swept | null> {
-  const { store, leases, owner, retentionDays, now, logger } = options;
-  const [isMine = false] = await leases.claim(['history:sweep'], owner, LEASE_MS);
-  if (!isMine) return null;
-  const maxBytes = Math.min(options.maxBytes, store.roomBytes() ?? Number.POSITIVE_INFINITY);
-  const oldest = isoDay(Math.floor(now() / DAY_MS) - retentionDays).slice(0, 7);
-  const found = await measure(store, isStopped);
-  let bytes = found.reduce((sum, one) => sum + one.bytes, 0);
-  let removed = 0;
-  for (const one of found) {
-    const isOver = one.month < oldest;
-    if ((!isOver && bytes <= maxBytes) || isStopped()) break;
-    await store.remove(one);
-    bytes -= one.bytes;
-    removed += 1;
-    if (!isOver)
-      logger.warn(
-        { month: one.month, bytes: one.bytes, maxBytes },
-        'the history is full: its oldest month was removed, before history.retentionDays was over',
-      );
-  }
-  return { bytes, months: found.length - removed, removed };
-}
-
-interface Measured extends HistoryMonth {
-  readonly bytes: number;
-}
-
-/** The oldest months first. */
-async function measure(store: SweepOptions['store'], isStopped: () => boolean): Promise<Measured[]> {
-  const measured: Measured[] = [];
-  for await (const one of monthsOf(store)) {
-    measured.push({ ...one, bytes: await bytesOf(store, one) });
-    // Requests for reports go first.
-    await turn();
-    if (isStopped()) break;
-  }
-  return measured;
-}
-
-async function bytesOf(store: SweepOptions['store'], { series, month }: HistoryMonth): Promise<number> {
-  const heads = await store.heads(series, daysOfMonth(month));
-  return heads.reduce((sum, one) => {
-    if (one === null) return sum;
-    const contents = headsIn(one).revisions.reduce((all, { bytes }) => all + bytes, 0);
-    return sum + one.heads.length + contents;
-  }, 0);
 }

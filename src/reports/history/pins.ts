@@ -9,7 +9,8 @@ import { StoreUnavailable } from '../../store/port.js';
 import { createTurns } from '../../store/turns.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { type Erasures, monthsOf } from './erasures.js';
+import { monthsOf } from './erase.js';
+import type { Erasures } from './erasures.js';
 import { decodeContents } from './read.js';
 
 const textOrNull = Type.Union([Type.String(), Type.Null()]);

@@ -1,6 +1,6 @@
 /** What may happen in the model of history; each command tells in its name what it does. */
 import fc, { type AsyncCommand } from 'fast-check';
-import { sweepHistory } from '../../../src/reports/history/erasures.js';
+import { sweepHistory } from '../../../src/reports/history/erase.js';
 import { createLog } from '../../../src/telemetry/logger.js';
 import { DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
 import { waitFor } from '../../support/wait-for.js';

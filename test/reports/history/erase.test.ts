@@ -1,7 +1,8 @@
 /** What was known of an advertiser is erased: at once for whoever asks, and by and by in the store. */
 import { expect, it } from 'vitest';
 import { createPurges } from '../../../src/reports/cache/purges.js';
-import { createErasures, daysOfMonth, eraseHistory } from '../../../src/reports/history/erasures.js';
+import { daysOfMonth, eraseHistory } from '../../../src/reports/history/erase.js';
+import { createErasures } from '../../../src/reports/history/erasures.js';
 import { readDays } from '../../../src/reports/history/read.js';
 import { headsIn } from '../../../src/reports/history/revision.js';
 import type { HistoryStore } from '../../../src/store/history-port.js';

@@ -1,6 +1,6 @@
 /** What is over goes, and what is too much: the oldest months first. */
 import { expect, it } from 'vitest';
-import { type SweepOptions, sweepHistory } from '../../../src/reports/history/erasures.js';
+import { type SweepOptions, sweepHistory } from '../../../src/reports/history/erase.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { NOON } from '../../support/test-clock.js';
 import { dayOf, openHistory, recorderOn } from './on-disk.js';
