@@ -22,7 +22,7 @@ import { createPurges } from './reports/cache/purges.js';
 import { countRowsOf, guessReports } from './reports/fetch/reference-reports.js';
 import { createErasures } from './reports/history/erasures.js';
 import { reportPolicy } from './reports/report-policy.js';
-import { saysError } from './reports/rows/error-signs.js';
+import { saysError } from './reports/rows/flaws.js';
 import { createSeries, type Series } from './series/create-series.js';
 import type { Store } from './store/port.js';
 import { openPresentRegistry } from './store/registry/open.js';

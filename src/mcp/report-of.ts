@@ -1,7 +1,7 @@
 /** A report as an agent names it, by structured arguments, as the query that anybody else would ask for it by. Pure. */
 import { type FieldFault, GatewayError, invalidQuery } from '../errors.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../reports/query/endpoint-path.js';
-import { type QueryPair, writeQueryText } from '../reports/query/query-text.js';
+import { type QueryPair, writeQueryText } from '../reports/query/given-parameters.js';
 import type { QueryArguments, ReportArguments } from './tools.js';
 
 export interface ReportRules {

@@ -3,7 +3,7 @@ import type { Caller } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
 import type { RouteRule } from '../config/schema.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../errors.js';
-import { parseQueryText, type QueryPair, writeQueryText } from '../reports/query/query-text.js';
+import { parseQueryText, type QueryPair, writeQueryText } from '../reports/query/given-parameters.js';
 import { isJsonArray, type Json, JsonObject } from '../reports/rows/json.js';
 import { overrideRefused } from './method-override.js';
 

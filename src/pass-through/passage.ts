@@ -9,7 +9,7 @@ import type { RouteRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import { checkCaller } from '../policy/authorize.js';
-import type { QueryPair } from '../reports/query/query-text.js';
+import type { QueryPair } from '../reports/query/given-parameters.js';
 import type { JsonObject } from '../reports/rows/json.js';
 import { nameInLife } from '../team-life.js';
 import type { Trace } from '../telemetry/trace.js';

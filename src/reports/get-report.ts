@@ -16,7 +16,7 @@ import { timeoutSignal } from '../lib/time.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
 import { COULD_NOT_SPLIT, type Decision, isAnswered } from './cache/decide.js';
-import { leftToFetch, type PlannedFetch } from './cache/plan-fetches.js';
+import { leftToFetch, type PlannedFetch } from './cache/plan.js';
 import { decideFor, isFresh, look, type Run, renew, startRun } from './cache/run.js';
 import { callKind, fetchDays, isShareSpent } from './fetch/call-platform.js';
 import { checkCouldNotRun, checkFrom, noteCompared } from './fetch/cross-check.js';

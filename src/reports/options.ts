@@ -3,8 +3,7 @@ import { invalidQuery } from '../errors.js';
 import type { Moment } from './history/revision.js';
 import type { ParsedReport, ParseRules, Report } from './query/canonicalize.js';
 import { dayNumber } from './query/days.js';
-import type { Coding } from './query/negotiate.js';
-import type { Format, OutputOptions } from './query/output-options.js';
+import type { Coding, Format, OutputOptions } from './query/output-options.js';
 
 /** What decides about a body, beside the report itself. */
 export interface Shape {

@@ -7,11 +7,16 @@ import type { AccessRequest } from '../policy/authorize.js';
 import { cutToFinal, type FinalOption, finalOption } from './cache/final.js';
 import type { Moment } from './history/revision.js';
 import { momentOf, type Shape, shapeKey, shapeOf } from './options.js';
-import { accountsInPath } from './query/accounts-in-path.js';
+import { accountsInPath } from './query/asked-accounts.js';
 import { canonicalize, type ParseRules, type Report } from './query/canonicalize.js';
 import { dayNumber } from './query/days.js';
-import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from './query/negotiate.js';
-import type { Format } from './query/output-options.js';
+import {
+  type Coding,
+  type Format,
+  negotiateCoding,
+  negotiateFormat,
+  refusesIdentity,
+} from './query/output-options.js';
 import { FIRST_DAY, isLenient } from './query/parameters.js';
 import { seriesId, unsplit } from './query/platform-call.js';
 import type { ReportQuestion } from './question.js';

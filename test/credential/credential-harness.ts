@@ -11,7 +11,7 @@ import { createRotation, type Rotation } from '../../src/credential/rotation.js'
 import { createSealer } from '../../src/credential/seal.js';
 import { createTokenRecovery, type TokenRecovery } from '../../src/credential/token-recovery.js';
 import type { Clock } from '../../src/lib/clock.js';
-import { saysError } from '../../src/reports/rows/error-signs.js';
+import { saysError } from '../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
 import type { Switches } from '../../src/simulator/switches.js';

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { probeToken } from '../../src/credential/probe.js';
-import { saysError } from '../../src/reports/rows/error-signs.js';
+import { saysError } from '../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import { deadUrl, startHttpPlatform } from '../support/broken-platform.js';
 import { PROBE } from './credential-harness.js';

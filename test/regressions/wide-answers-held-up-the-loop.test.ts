@@ -1,7 +1,6 @@
 /** Small answers of many columns cost time by the square of them, on the thread that answers everybody. */
 import { describe, expect, it } from 'vitest';
-import { isHeavyToRead } from '../../src/reports/cache/threads/cost.js';
-import { createWorkerPool } from '../../src/reports/cache/threads/worker-pool.js';
+import { createWorkerPool, isHeavyToRead } from '../../src/reports/cache/threads/worker-pool.js';
 import { digestAnswer } from '../../src/reports/rows/digest.js';
 import { toCsv } from '../../src/reports/rows/row-formats.js';
 import { ASK } from '../reports/cache/threads/large-answer.js';

@@ -16,7 +16,7 @@ import { ownerOf, type Pin } from '../../reports/history/pins.js';
 import { readPast } from '../../reports/history/read-past.js';
 import type { Report } from '../../reports/query/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
-import { parseQueryText, writeQueryText } from '../../reports/query/query-text.js';
+import { parseQueryText, writeQueryText } from '../../reports/query/given-parameters.js';
 import type { Query } from '../../reports/query.js';
 import { newPatience } from '../../reports/question.js';
 import type { ReportReply } from '../../reports/report-call.js';

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { PACKAGE_ROOT } from '../../lib/package-root.js';
-import { negotiateCoding } from '../../reports/query/negotiate.js';
+import { negotiateCoding } from '../../reports/query/output-options.js';
 
 const BUILT = new URL('dist/web/', PACKAGE_ROOT);
 

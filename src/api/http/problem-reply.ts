@@ -9,7 +9,7 @@ import {
   PROBLEM_TYPE,
   toProblem,
 } from '../../errors.js';
-import { VARY } from '../../reports/cache/respond.js';
+import { VARY } from '../../reports/cache/reply.js';
 import type { Trace } from '../../telemetry/trace.js';
 import { createNotFound } from './not-found.js';
 import { bodyTooLarge } from './request-body.js';

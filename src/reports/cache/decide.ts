@@ -11,8 +11,8 @@ import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../questi
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry } from '../rows/entry.js';
 import type { Entries } from './entries.js';
-import { type Grade, type GradeInput, gradeOf } from './grade.js';
-import { type PlannedFetch, planFetches } from './plan-fetches.js';
+import { type Grade, type GradeInput, gradeOf } from './look-up.js';
+import { type PlannedFetch, planFetches } from './plan.js';
 
 /** How a report is looked up and fetched, and why so, for people. */
 export interface Mode {

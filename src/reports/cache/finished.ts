@@ -9,7 +9,7 @@ import { GatewayError } from '../../errors.js';
 import { inOwnMemory } from '../../lib/own-memory.js';
 import { nextTurn } from '../../lib/time.js';
 import type { Report } from '../query/canonicalize.js';
-import type { Coding } from '../query/negotiate.js';
+import type { Coding } from '../query/output-options.js';
 import type { Query } from '../query.js';
 import type { ReportQuestion } from '../question.js';
 import { AT_ONCE_BYTES, type ReportReply } from '../report-call.js';

@@ -1,6 +1,11 @@
 /**
  * Which platform calls bring which days. Pure: day numbers in, ranges out.
  */
+import { dayNumber, isoDay } from '../query/days.js';
+import type { Period } from '../query/period.js';
+import type { EntryRef } from '../question.js';
+import type { Entry } from '../rows/entry.js';
+import { type FreshnessRules, freshForMs, isFinal } from '../rows/freshness.js';
 
 export interface PlanRules {
   /** Two runs of wanted days become one call when at most this many days lie between them. */
@@ -68,4 +73,91 @@ export function stretchCalls(
 function between(days: ReadonlySet<number>, low: number, high: number): boolean {
   for (let day = low; day <= high; day++) if (days.has(day)) return true;
   return false;
+}
+
+/** Which calls bring which entries. Pure. */
+
+/** One call, and the wanted entries it would bring. */
+export interface PlannedFetch {
+  readonly refs: readonly EntryRef[];
+  readonly range: Period;
+  /** What is locked for it, in place of its entries' own locks, since a part of the period is never asked for. */
+  readonly lockAs: string | null;
+}
+
+export interface PlanInput {
+  readonly mode: 'days' | 'whole';
+  /** All entries of the report. */
+  readonly refs: readonly EntryRef[];
+  /** Those to be brought. */
+  readonly wanted: readonly EntryRef[];
+  /** What is known of entries, by key. */
+  readonly known: ReadonlyMap<string, Entry>;
+  readonly nowMs: number;
+  readonly plan: PlanRules;
+  readonly rules: FreshnessRules;
+  /** One call for all entries, however few are wanted. */
+  readonly entire?: boolean;
+  readonly lockAs?: string | null;
+}
+
+/**
+ * A day that may still change is fetched ahead of time by a call that passes by once this much of its freshness is
+ * gone. The call costs no more for it, and a call of its own, soon, is saved (`bench/economics.mjs` shows how many).
+ */
+const PREFETCHED_FROM = 0.5;
+
+export function planFetches(input: PlanInput): PlannedFetch[] {
+  const { mode, refs, wanted, known, nowMs, plan, rules, entire, lockAs = null } = input;
+  if (mode === 'whole')
+    return wanted.map((ref) => ({
+      refs: [ref],
+      range: { from: ref.from, to: ref.to },
+      lockAs,
+    }));
+  const [first, last] = [refs[0], refs.at(-1)];
+  if (entire && wanted.length > 0 && first && last)
+    return [{ refs: wanted, range: { from: first.from, to: last.to }, lockAs }];
+  const days = wanted.map(numberOf).sort((a, b) => a - b);
+  const prefetched = refs.filter(({ id }) => {
+    const header = known.get(id)?.header;
+    if (header === undefined || isFinal(header, rules)) return false;
+    return nowMs - header.fetchedAt >= PREFETCHED_FROM * freshForMs(header, rules);
+  });
+  return stretchCalls(planCalls(days, plan), prefetched.map(numberOf), plan).map(({ from, to }) => ({
+    range: { from: isoDay(from), to: isoDay(to) },
+    refs: wanted.filter((ref) => numberOf(ref) >= from && numberOf(ref) <= to),
+    lockAs,
+  }));
+}
+
+/** Of an entry that is a day. */
+function numberOf({ from }: EntryRef): number {
+  return dayNumber(from as string) as number;
+}
+
+/**
+ * @param left entries that are locked, and not yet fetched
+ * @param underWay entries that others fetch: a call must not reach across them and fetch them a second time
+ * @returns one call, null where none is needed, and the entries of `left` in it; the others are left to the next
+ */
+export function leftToFetch(
+  planned: PlannedFetch,
+  left: readonly EntryRef[],
+  underWay: readonly EntryRef[],
+  mode: 'days' | 'whole',
+  plan: PlanRules,
+): { readonly range: Period | null; readonly refs: readonly EntryRef[] } {
+  const [ref] = left;
+  if (ref === undefined) return { range: null, refs: [] };
+  if (left.length === planned.refs.length) return { range: planned.range, refs: left };
+  if (mode === 'whole') return { range: { from: ref.from, to: ref.to }, refs: left };
+  const days = left.map(numberOf).sort((a, b) => a - b);
+  const { from, to } = planCalls(days, plan)[0] as DayRange;
+  const wall = Math.max(from - 1, ...underWay.map(numberOf).filter((day) => day < to));
+  const first = days.find((day) => day > wall) as number;
+  return {
+    range: { from: isoDay(first), to: isoDay(to) },
+    refs: left.filter((one) => numberOf(one) >= first && numberOf(one) <= to),
+  };
 }

@@ -6,7 +6,7 @@ import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, whole
 import type { Entry } from '../rows/entry.js';
 import { type DecideInput, type Decision, decide, type Mode, modeOf } from './decide.js';
 import { createEntries, type EntryStore } from './entries.js';
-import { gradeOf } from './grade.js';
+import { gradeOf } from './look-up.js';
 import { type Basis, type Extent, isNewest, type MadeOf } from './replacements.js';
 
 export interface Run {

@@ -5,10 +5,9 @@ import type { EntryOrError } from '../cache/entries.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Period } from '../query/period.js';
 import type { Patience, ReportQuestion } from '../question.js';
-import type { EmptyEnd } from '../rows/empty-days.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader, SplitFrom } from '../rows/entry.js';
 import type { Flaw } from '../rows/flaws.js';
-import type { Facts, FreshnessRules } from '../rows/freshness.js';
+import type { EmptyEnd, Facts, FreshnessRules } from '../rows/freshness.js';
 import type { Splittable } from '../rows/rows.js';
 
 /** A range of a report that is fetched, and on whose account. */

@@ -9,7 +9,6 @@ import type { Gateway } from '../gateway.js';
 import { dayAt, dayNumber, daysBetween } from '../query/days.js';
 import { charsetOf } from '../rows/decode-text.js';
 import type { DayBlock, Digest, DigestInput, RowBlock } from '../rows/digest.js';
-import { type EmptyEnd, judgeEmptyDays } from '../rows/empty-days.js';
 import {
   type BytesHeader,
   bodyHash,
@@ -18,7 +17,7 @@ import {
   type RowsHeader,
 } from '../rows/entry.js';
 import type { Flaw } from '../rows/flaws.js';
-import { type Facts, isFinalDay, MAX_FUTURE_MS } from '../rows/freshness.js';
+import { type EmptyEnd, type Facts, isFinalDay, judgeEmptyDays, MAX_FUTURE_MS } from '../rows/freshness.js';
 import { rowFilters } from '../rows/row-filters.js';
 import type { RowsRule } from '../rows/rows.js';
 import type { AnswerFacts, AskedReport, Context, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';

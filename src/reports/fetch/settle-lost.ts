@@ -13,7 +13,7 @@ import {
   type Losses,
   type Neighbour,
 } from '../history/forgotten.js';
-import { fromHistory, type RecalledDay } from '../history/recall-days.js';
+import { fromHistory, type RecalledDay } from '../history/history.js';
 import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { Period } from '../query/period.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';

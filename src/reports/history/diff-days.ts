@@ -6,10 +6,10 @@
  */
 
 import { type GatewayError, invalidQuery } from '../../errors.js';
-import { kindsOf } from '../rows/column-kinds.js';
 import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../rows/decimal.js';
 import type { RowsHeader } from '../rows/entry.js';
 import { holdsId, holdsText, isVersion } from '../rows/row-names.js';
+import { kindsOf } from '../rows/warnings.js';
 import { guarded, type Readable, type Row, readContents, sumRows } from './read.js';
 import { type Heads, headsIn, type Revision } from './revision.js';
 

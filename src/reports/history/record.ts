@@ -5,9 +5,9 @@ import { monthOf } from '../../store/history-content.js';
 import type { HistoryStore } from '../../store/history-port.js';
 import { createTurns } from '../../store/turns.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
-import { type SchemaChange, schemaChange } from '../rows/column-kinds.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import type { FreshnessRules } from '../rows/freshness.js';
+import { type SchemaChange, schemaChange } from '../rows/warnings.js';
 import {
   type DayChange,
   type DayObservation,

@@ -1,11 +1,6 @@
-/**
- * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
- * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
- * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
- */
+/** Expressions that speak of an account, in filter languages that are not known here: by their words alone. Pure. */
 
 import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from '../rows/json.js';
-import { decodeOnce, isAccountField, mayNameAnother } from './account-expressions.js';
 import { ACTS_AS, OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
 import {
@@ -18,6 +13,54 @@ import {
   ownValues,
 } from './chosen-ids.js';
 import { plainName } from './parameters.js';
+
+const BETWEEN = `[\\s_.\\-[\\]"'\\\\]*`;
+/** `advertiserId`, `advertiser_id`, `"user.ids"` in a text; `advertiser: 2` and `client in (2)`, too. */
+const SPOKEN = new RegExp(
+  `(?:${OWNER})s?${BETWEEN}(?:ids?(?![a-z])|[:=<>!~]|(?<=[\\s\\]"'])(?:eq\\b|in\\s*[([]))`,
+  'i',
+);
+/** `user(id: 2)`, `advertiser,eq,2` and `client.in(2)`: of whom, their numbers tell. */
+const CALLED = new RegExp(
+  `(?:${OWNER})s?(?:\\s*[({]\\s*ids?(?![a-z])|\\s*[,;|]\\s*(?:eq|in|is)\\s*[,;|(]|\\.(?:eq|in|is)\\s*\\()`,
+  'i',
+);
+/** An account as a word of its own, which `clientType` and `user_agent` are not. */
+const WORD = new RegExp(`(?:^|[^a-z])(?:${OWNER})s?(?![a-z]|[_.-][a-z])`, 'i');
+/** The name of an account field and nothing else, where one part of an expression says the field and another the value. */
+const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
+
+/** The first part of a triple, `["advertiser", "=", 2]`. */
+function isAccountField(text: string): boolean {
+  return FIELD.test(text);
+}
+
+/**
+ * Whether a text may name an account that is not the team's own. What is SPOKEN of counts whatever its value.
+ * @param fields whether it may be the field of an expression, whose value stands elsewhere
+ */
+function mayNameAnother(text: string, fields: boolean, isOwn: (account: string) => boolean): boolean {
+  if (SPOKEN.test(text) || (fields && isAccountField(text))) return true;
+  return (CALLED.test(text) || (fields && WORD.test(text))) && !holdsOwnNumbers(text, isOwn);
+}
+
+/** In an expression of a language that is not known here, as `eq(advertiser,2)`, any number may be the account. */
+function holdsOwnNumbers(text: string, isOwn: (account: string) => boolean): boolean {
+  return (text.match(/\d+/g) ?? []).every(isOwn);
+}
+
+/** Encoded once more, as in an address or in JSON: whoever reads filters may decode them. */
+function decodeOnce(text: string): string {
+  return text.replace(/%([0-9a-f]{2})|\\u00([0-9a-f]{2})/gi, (_, percent?: string, escaped?: string) =>
+    String.fromCharCode(Number.parseInt(percent ?? (escaped as string), 16)),
+  );
+}
+
+/**
+ * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
+ * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
+ * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
+ */
 
 export interface LookalikeRules {
   /** Names that are checked against the team's list already. */

@@ -1,5 +1,4 @@
 /** The accounts that a report request names, wherever they stand. */
-
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../rows/json.js';
 import {
   accountLookalikes,
@@ -7,6 +6,7 @@ import {
   type LookalikeRules,
   type OwnIds,
 } from './account-lookalikes.js';
+import { OWNER } from './account-words.js';
 import { collectAccounts, isAccountName } from './accounts.js';
 import { type Given, isOwn } from './given-parameters.js';
 import { isInteger, type ParameterTable } from './parameters.js';
@@ -70,4 +70,28 @@ function scalar({ place, values, json }: Given): string | null {
   if (place === 'query') return values[0] ?? null;
   if (json instanceof JsonNumber) return json.text;
   return typeof json === 'string' ? json : null;
+}
+
+/** Which accounts the path of a request names: some platforms have addresses such as `advertiser/2/stats`. Pure. */
+
+const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER}|adv)s?(?:[-_.]?ids?)?$`, 'i');
+const OWNER_AND_ID = new RegExp(`^(?:${OWNER}|adv)s?[-_.~](\\w*\\d\\w*)$`, 'i');
+
+/** Whether what stands behind a path is an account: `/api/v1/advertiser/get`. */
+export function namesOwner(path: string): boolean {
+  return path.split('/').some((segment) => OWNER_SEGMENT.test(segment));
+}
+
+/**
+ * The accounts that a path names: `2` in `advertiser/2/stats` and in `user-2`. What holds no digit is another word.
+ * @returns at most one entry, with every value
+ */
+export function accountsInPath(path: string): NamedAccount[] {
+  const segments = path.split('/');
+  const values = segments.flatMap((segment, index) => {
+    const inside = OWNER_AND_ID.exec(segment)?.[1];
+    if (inside !== undefined) return [inside];
+    return OWNER_SEGMENT.test(segments[index - 1] ?? '') && /\d/.test(segment) ? [segment] : [];
+  });
+  return values.length > 0 ? [{ param: 'the path', values }] : [];
 }

@@ -14,6 +14,7 @@ import {
   isOwn,
   type Member,
   type Place,
+  type QueryPair,
   readGiven,
   readMember,
   splitOf,
@@ -27,7 +28,6 @@ import {
   vouchedFor,
 } from './parameters.js';
 import { type Period, periodOf } from './period.js';
-import type { QueryPair } from './query-text.js';
 
 export interface Report extends Period {
   /** Path below `/api/v1/report/`, e.g. `campaigns/get`. */

@@ -1,8 +1,7 @@
 /** The request that asks the platform for a canonical report, and the identity of its cache entries. */
 import { hash } from 'node:crypto';
 import type { Report } from './canonicalize.js';
-import type { Member, Place } from './given-parameters.js';
-import { writeQueryText } from './query-text.js';
+import { type Member, type Place, writeQueryText } from './given-parameters.js';
 
 interface PlatformCall {
   readonly method: 'GET' | 'POST';

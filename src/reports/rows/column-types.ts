@@ -4,8 +4,8 @@
  * a column that is text stays text, whatever is joined to it.
  */
 
+import { numberInString, numberTokenJson } from './decimal.js';
 import { type JsonArray, JsonNumber, JsonObject, parseJson, writeJson } from './json.js';
-import { numberInString, numberTokenJson } from './number-text.js';
 import { isMeasure, isVersion } from './row-names.js';
 
 /** What the cells of one column showed. */

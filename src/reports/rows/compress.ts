@@ -3,7 +3,7 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
-import type { Coding } from '../query/negotiate.js';
+import type { Coding } from '../query/output-options.js';
 
 type Encoded = Exclude<Coding, 'identity'>;
 

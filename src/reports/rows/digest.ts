@@ -9,12 +9,21 @@ import { CharsetError, decodeText } from './decode-text.js';
 import { bodyHash, joinRows, ROW_SEPARATOR } from './entry.js';
 import type { Flaw } from './flaws.js';
 import { JsonError, parseJson } from './json.js';
-import { columnsIn, type Normalized, type NormalizeInput, namedAlone, normalizeAnswer } from './normalize.js';
+import {
+  agreeOn,
+  columnsIn,
+  inOneOrder,
+  type Normalized,
+  type NormalizeInput,
+  namedAlone,
+  normalizeAnswer,
+  typesOf,
+  writeRows,
+} from './normalize.js';
 import type { Paging } from './paging.js';
 import { camelCase } from './row-names.js';
 import { RowsError, type Splittable } from './rows.js';
 import { sortedHashOf } from './select-rows.js';
-import { agreeOn, inOneOrder, typesOf, writeRows } from './typed-rows.js';
 
 export interface DigestInput extends NormalizeInput {
   /** What the bytes are said to be, in lower case. Null or absent: UTF-8. */

@@ -1,11 +1,261 @@
 /**
- * Flaws: how an answer visibly differs from the query. Its rows are passed on with a warning; they are not final, are stored
- * for five minutes at most, and nothing is learned from them. Pure.
+ * What in an answer with status 200 says that it is an error and no report: platforms answer so when their own
+ * layers fail. Names are compared in lower case without separators.
  */
 
 import type { Period } from '../query/period.js';
-import { bareWord, isSaid, wrappersOf } from './error-signs.js';
-import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
+import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from './json.js';
+
+/** Objects around a report that may tell how the call went. */
+const WRAPPERS = new Set(
+  'data result results response meta status header head body report payload'.split(' '),
+);
+const DEEPEST = 3;
+
+const SUCCESS_FLAGS = new Set(['success', 'ok', 'succeeded', 'successful']);
+const FAILURE_FLAGS = new Set(['iserror', 'haserror', 'haserrors', 'isfailed', 'failed', 'isfault']);
+const STATUSES = new Set(
+  'status state result outcome statuscode httpstatus httpcode httpstatuscode'.split(' '),
+);
+const FAULTS = new Set(
+  'error errors err fault faults exception exceptions errormessage errormsg errordescription'.split(' '),
+);
+const CODES = new Set('code errorcode errcode errno resultcode returncode retcode statuscode'.split(' '));
+const TRACES = new Set('trace stack stacktrace backtrace'.split(' '));
+const MESSAGES = new Set('message messages msg detail description exception'.split(' '));
+
+const REASONS = new Set([...FAULTS, 'message', 'messages', 'msg', 'reason', 'reasons']);
+/** Beside no rows a text under these tells why there are none, unless it tells of success. */
+const TELLS_WHY = new Set([...STATUSES, ...REASONS, 'info', 'notice', 'detail', 'details']);
+const UNFINISHED = /^(?:is)?(?:partial|incomplete|truncated|throttled)$/;
+/** Names that tell of a call. `file`, `line` and their like are those of a trace. */
+const OF_A_CALL = new Set([
+  ...[...TELLS_WHY, ...SUCCESS_FLAGS, ...FAILURE_FLAGS, ...CODES, ...TRACES, ...MESSAGES],
+  ...'warning warnings links hint type class file line function requestid traceid'.split(' '),
+]);
+
+const SAYS_ERROR =
+  /(?:^|[^a-z])(?:errors?|err|fail|failed|failure|fault|exception|invalid|denied|forbidden|unauthori[sz]ed|unauthenticated|unavailable|timeout|nok)(?:[^a-z]|$)/i;
+const SAYS_TROUBLE =
+  /error|exception|fail|unavailable|maintenance|time[d -]*out|try again|too many|overload|denied|forbidden|unauthori[sz]ed|unauthenticated|not allowed|limit/i;
+const SAYS_LATER =
+  /^(?:processing|pending|queued|scheduled|running|started|accepted|preparing|in[ _-]?progress|not[ _-]?ready)$/i;
+const SAYS_WELL =
+  /^\s*(?:ok|okay|success|successful|succeeded|done|none|null|false|no errors?|0+)?\s*[.!]?\s*$/i;
+const HOLDS_SUCCESS =
+  /\b(?:ok|okay|success|successful|successfully|succeeded|completed?|done|ready|finished)\b|^(?:there (?:is|are|was|were) )?(?:no|0|empty)\b.*\b(?:data|rows?|records?|results?|entries|items|statistics)\b|^(?:[a-z]?0+|empty)$/i;
+const TAKES_BACK = /\b(?:not|partial|partially|un\w+)\b|n't\b/i;
+
+/** Names without case and separators: `error_message`, `errorMessage` and `Error-Message` are one. */
+function bareWord(name: string): string {
+  return name.toLowerCase().replace(/[_.\-\s]/g, '');
+}
+
+/**
+ * @param hasRows whether the answer holds what looks like rows: an odd code beside those says little
+ * @param rows what was taken for the rows, and is not looked into
+ * @returns the name of the member that says that the answer is an error, null when none does
+ */
+export function findErrorSign(document: Json, rows: Json | null, hasRows: boolean): string | null {
+  for (const object of wrappersOf(document, rows)) {
+    const sign = signIn(object, rows, hasRows);
+    if (sign !== null) return sign;
+  }
+  return null;
+}
+
+/** @returns the objects around a report that may tell how the call went, level by level */
+function wrappersOf(document: Json, rows: Json | null): readonly JsonObject[] {
+  const all: JsonObject[] = [];
+  let level: Json[] = [document];
+  for (let depth = 0; depth < DEEPEST; depth += 1) {
+    const objects = level.filter((value) => value instanceof JsonObject);
+    all.push(...objects);
+    level = objects.flatMap(({ names, values }) =>
+      values.filter((value, at) => value !== rows && WRAPPERS.has(bareWord(names[at] as string))),
+    );
+  }
+  return all;
+}
+
+/** @returns the member of an object that tells why there is no report, null where none does; a code or message of success does not */
+export function findRefusal({ names, values }: JsonObject): string | null {
+  const words = names.map(bareWord);
+  const isWell = words.some((word, at) => MESSAGES.has(word) && saysWell(values[at] as Json));
+  const at = words.findIndex((word, index) => {
+    const value = values[index] as Json;
+    if (CODES.has(word)) return !isWell && isErrorCode(value);
+    return REASONS.has(word) && isSaid(value);
+  });
+  return at < 0 ? null : (names[at] as string);
+}
+
+/** @returns the member beside no rows that may tell why there are none: a text that is none of success, `partial`, a code of 1 */
+export function findDoubt(document: Json, rows: Json): string | null {
+  for (const object of wrappersOf(document, rows)) {
+    const { names, values } = object;
+    const words = names.map(bareWord);
+    const isSuccess = words.some((word, at) => {
+      const value = values[at] as Json;
+      return SUCCESS_FLAGS.has(word)
+        ? isTrue(value)
+        : TELLS_WHY.has(word) && textsOf(value).some(isOfSuccess);
+    });
+    const at = words.findIndex((word, index) => {
+      const value = values[index] as Json;
+      if (UNFINISHED.test(word)) return isTrue(value);
+      // 1 is a success for some platforms, and a failure for others; as the status of the whole it is a flag of success.
+      if ((CODES.has(word) || (STATUSES.has(word) && object !== document)) && scalarText(value) === '1')
+        return !isSuccess;
+      if (word === 'description') return textsOf(value).some((text) => SAYS_TROUBLE.test(text));
+      return TELLS_WHY.has(word) && textsOf(value).some((text) => !isNumeric(text) && !isOfSuccess(text));
+    });
+    if (at >= 0) return names[at] as string;
+  }
+  return null;
+}
+
+/** @returns the code beside no rows that is neither a number nor a word of success */
+export function findWordedCode(document: Json, rows: Json): string | null {
+  const isWorded = (word: string, value: Json) =>
+    CODES.has(word) && typeof value === 'string' && !isNumeric(value) && !isOfSuccess(value);
+  for (const { names, values } of wrappersOf(document, rows)) {
+    const at = names.findIndex((name, index) => isWorded(bareWord(name), values[index] as Json));
+    if (at >= 0) return names[at] as string;
+  }
+  return null;
+}
+
+/** Whether a member's name tells of a call, and not of a report. */
+export function tellsOfCall(name: string): boolean {
+  const word = bareWord(name);
+  return OF_A_CALL.has(word) || word.startsWith('retry');
+}
+
+/** Whether a message beside no rows sounds like trouble, or a status says that they are still to come. */
+function findTrouble(document: Json): boolean {
+  if (!(document instanceof JsonObject)) return false;
+  return document.names.some((name, at) => {
+    const text = document.values[at];
+    if (typeof text !== 'string') return false;
+    const word = bareWord(name);
+    return (
+      (MESSAGES.has(word) && SAYS_TROUBLE.test(text)) || (STATUSES.has(word) && SAYS_LATER.test(text.trim()))
+    );
+  });
+}
+
+function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): string | null {
+  const words = object.names.map(bareWord);
+  const explains = words.some((word, at) => MESSAGES.has(word) && isSaid(object.values[at] as Json));
+  const isWell = words.some((word, at) => MESSAGES.has(word) && saysWell(object.values[at] as Json));
+  for (const [at, word] of words.entries()) {
+    const value = object.values[at] as Json;
+    if (value === rows || value === null) continue;
+    const isSign =
+      (SUCCESS_FLAGS.has(word) && isFalse(value)) ||
+      (FAILURE_FLAGS.has(word) && isTrue(value) && isFault(value, hasRows)) ||
+      (STATUSES.has(word) && isErrorStatus(value)) ||
+      (FAULTS.has(word) && isFault(value, hasRows)) ||
+      (TRACES.has(word) && explains && isSaid(value)) ||
+      (CODES.has(word) && !hasRows && !isWell && isErrorCode(value));
+    if (isSign) return object.names[at] as string;
+  }
+  return null;
+}
+
+function isFalse(value: Json): boolean {
+  const text = scalarText(value);
+  return text === 'false' || text === '0';
+}
+
+/** A higher number is a count. */
+function isTrue(value: Json): boolean {
+  const text = scalarText(value);
+  return value === true || text === 'true' || text === '1';
+}
+
+function isErrorStatus(value: Json): boolean {
+  if (value === false) return true;
+  const text = scalarText(value);
+  if (text === null) return false;
+  return /^[45]\d\d$/.test(text) || (typeof value === 'string' && SAYS_ERROR.test(text.replaceAll('_', ' ')));
+}
+
+/** Beside rows a number may be a count, and says nothing. */
+function isFault(value: Json, hasRows: boolean): boolean {
+  return isSaid(value) && !(hasRows && value instanceof JsonNumber);
+}
+
+/** 0, 1, 2xx and 200xx are the usual codes of success. */
+function isErrorCode(value: Json): boolean {
+  const text = scalarText(value);
+  if (text === null || typeof value === 'boolean') return false;
+  return /^-?\d+$/.test(text)
+    ? !/^(?:0+|1|2\d\d|200\d{2,3})$/.test(text)
+    : SAYS_ERROR.test(text.replaceAll('_', ' '));
+}
+
+/** Whether a member says anything: `{"code":0,"message":""}`, `[]` and `"none"` do not. */
+function isSaid(value: Json): boolean {
+  if (isJsonArray(value)) return value.some(isSaid);
+  if (value instanceof JsonObject) return value.values.some(isSaid);
+  const text = scalarText(value);
+  return text !== null && !SAYS_WELL.test(text);
+}
+
+function saysWell(value: Json): boolean {
+  return typeof value === 'string' && value.trim() !== '' && SAYS_WELL.test(value);
+}
+
+/** Spaced: `NO_DATA` is the same as `no data`. */
+function isOfSuccess(text: string): boolean {
+  const spaced = text.replaceAll('_', ' ').trim();
+  return (
+    SAYS_WELL.test(spaced) ||
+    (HOLDS_SUCCESS.test(spaced) && !SAYS_TROUBLE.test(spaced) && !TAKES_BACK.test(spaced))
+  );
+}
+
+function isNumeric(text: string): boolean {
+  return /^\s*[-+]?\d+\s*$/.test(text);
+}
+
+function textsOf(value: Json): readonly string[] {
+  return (isJsonArray(value) ? value : [value]).filter((one) => typeof one === 'string');
+}
+
+function scalarText(value: Json): string | null {
+  if (value instanceof JsonNumber) return value.text;
+  if (typeof value === 'boolean') return String(value);
+  return typeof value === 'string' ? value.trim() : null;
+}
+
+/** What is no JSON says nothing: an address that is not a report's may answer in any form. */
+export function saysError(body: Buffer): boolean {
+  const document = parsed(body.toString());
+  const held = document instanceof JsonObject ? document.values.flatMap(listIn) : listIn(document);
+  const hasRows = held.some((value) => value instanceof JsonObject);
+  return findErrorSign(document, null, hasRows) !== null || (!hasRows && findTrouble(document));
+}
+
+function listIn(value: Json): readonly Json[] {
+  return isJsonArray(value) ? value : [];
+}
+
+function parsed(text: string): Json {
+  try {
+    return parseJson(text, { allowBom: true });
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Flaws: how an answer visibly differs from the query. Its rows are passed on with a warning; they are not final, are stored
+ * for five minutes at most, and nothing is learned from them. Pure.
+ */
 
 export const FLAW_CODES = [
   'duplicate_rows',

@@ -1,6 +1,5 @@
 /** Days as one answer: one column, one metric. Pure. */
 import { encodeTypes, joinTypes, rewritesFor } from './column-types.js';
-import { joinEmptyDays } from './empty-days.js';
 import {
   bodyHash,
   type Entry,
@@ -10,6 +9,7 @@ import {
   rewriteBody,
 } from './entry.js';
 import { joinFlaws } from './flaws.js';
+import { joinEmptyDays } from './freshness.js';
 import { type JsonArray, JsonObject, parseJson, writeJson } from './json.js';
 import { columnsBySource } from './row-names.js';
 

@@ -3,12 +3,17 @@
  * from one is doubtful. A doubtful answer is given with a warning where there is nothing better, and never kept.
  */
 
-import { findDoubt, findErrorSign, findRefusal, findWordedCode, tellsOfCall } from './error-signs.js';
-import { startsWithDay } from './flaws.js';
+import {
+  findDoubt,
+  findErrorSign,
+  findRefusal,
+  findWordedCode,
+  startsWithDay,
+  tellsOfCall,
+} from './flaws.js';
 import { type Json, JsonNumber, JsonObject } from './json.js';
-import { PREFERRED } from './member-words.js';
 import { camelCase, holdsId, isReportFigure } from './row-names.js';
-import { type FoundRows, RowsError, type RowsInput } from './rows.js';
+import { type FoundRows, PREFERRED, RowsError, type RowsInput } from './rows.js';
 
 const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
 

@@ -1,12 +1,35 @@
+/** Names of members that tell where the rows of an answer are, and where they are not. */
+import type { Period } from '../query/period.js';
+import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
+import { type Paging, readPaging } from './paging.js';
+
+export const PREFERRED: readonly string[] = [
+  'data',
+  'rows',
+  'items',
+  'results',
+  'records',
+  'list',
+  'report',
+  'reports',
+  'campaigns',
+];
+const SINGLE_ROW: readonly string[] = ['data', 'result', 'report'];
+/** Members that tell of the call or the page, never of the report. */
+const ABOUT_THE_CALL: ReadonlySet<string> = new Set(
+  'message messages error errors warning warnings status code success ok links'.split(' '),
+);
+/** Lists that describe a report, or tell where an error came from: they hold objects, and never rows. */
+const NEVER_ROWS: ReadonlySet<string> = new Set(
+  'columns fields headers header schema dimensions metrics measures filters sorts trace stack exceptions debug'.split(
+    ' ',
+  ),
+);
+
 /**
  * Where the rows of a report stand in the platform's answer, whose shape is not documented: found by rule, or by
  * configuration where the rule is wrong. When in doubt it is an error: a wrong guess would be served as a report.
  */
-
-import type { Period } from '../query/period.js';
-import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
-import { ABOUT_THE_CALL, NEVER_ROWS, PREFERRED, SINGLE_ROW } from './member-words.js';
-import { type Paging, readPaging } from './paging.js';
 
 /** What an endpoint's configuration says of its answers. */
 export interface RowsRule {

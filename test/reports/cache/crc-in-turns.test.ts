@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { crcsInTurns } from '../../../src/reports/cache/segment.js';
+import { crcsInTurns } from '../../../src/reports/cache/entry.js';
 import { turnsOf } from '../../support/turns.js';
 
 const MIB = 2 ** 20;

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { deflateBody } from '../../../src/reports/cache/entry.js';
 import { type Finished, pack, unpack } from '../../../src/reports/cache/finished.js';
-import { deflateBody } from '../../../src/reports/cache/segment.js';
 import { anyPieces, plainOf } from '../../api/http/gzip-pieces.js';
 
 function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'identity'): Finished {

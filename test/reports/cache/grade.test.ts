@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type CacheDirectives, NO_DIRECTIVES } from '../../../src/lib/http/cache-directives.js';
-import { gradeOf } from '../../../src/reports/cache/grade.js';
+import { gradeOf } from '../../../src/reports/cache/look-up.js';
 import { wholeRef } from '../../../src/reports/question.js';
 import type { Entry } from '../../../src/reports/rows/entry.js';
 import { policyOf } from '../fetch/policy.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PlanInput, planFetches } from '../../../src/reports/cache/plan-fetches.js';
+import { type PlanInput, planFetches } from '../../../src/reports/cache/plan.js';
 import { dayNumber, daysBetween } from '../../../src/reports/query/days.js';
 import { dayRef } from '../../../src/reports/question.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';

@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  cacheHeaders,
-  entityTag,
-  isNotModified,
-  type Validators,
-} from '../../../src/reports/cache/respond.js';
+import { cacheHeaders, entityTag, isNotModified, type Validators } from '../../../src/reports/cache/reply.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const STATUS = { outcome: 'hit', tier: 'l1', stored: false, degraded: false, days: null } as const;

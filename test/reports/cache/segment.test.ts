@@ -1,7 +1,7 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deflateBody, inflateBodies, type StoredBody } from '../../../src/reports/cache/segment.js';
+import { deflateBody, inflateBodies, type StoredBody } from '../../../src/reports/cache/entry.js';
 
 const rowsOf = (day: number, rows = 20) =>
   Buffer.from(

@@ -1,8 +1,7 @@
 import * as zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { negotiateCoding, negotiateFormat } from '../../../src/reports/query/negotiate.js';
-import type { Format } from '../../../src/reports/query/output-options.js';
+import { type Format, negotiateCoding, negotiateFormat } from '../../../src/reports/query/output-options.js';
 import { codeOf } from '../../support/problems.js';
 
 const HAS_ZSTD = 'zstdCompress' in zlib;

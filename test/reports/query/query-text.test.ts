@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors.js';
-import { parseQueryText, type QueryPair, writeQueryText } from '../../../src/reports/query/query-text.js';
+import {
+  parseQueryText,
+  type QueryPair,
+  writeQueryText,
+} from '../../../src/reports/query/given-parameters.js';
 
 const faults = (text: string) => {
   try {

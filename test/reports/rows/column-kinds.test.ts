@@ -1,7 +1,7 @@
 /** Columns of rows that are others than before, or on other days. */
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../../../src/reports/rows/assemble.js';
-import { schemaChange, schemaMix } from '../../../src/reports/rows/column-kinds.js';
+import { schemaChange, schemaMix } from '../../../src/reports/rows/warnings.js';
 import { ask, bodyOf } from './assembled.js';
 import { rowsEntry } from './entries.js';
 

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Coding } from '../../../src/reports/query/negotiate.js';
+import type { Coding } from '../../../src/reports/query/output-options.js';
 import { compress } from '../../../src/reports/rows/compress.js';
 
 type Decode = (body: Buffer) => Promise<Buffer>;

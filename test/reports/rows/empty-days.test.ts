@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isoDay } from '../../../src/reports/query/days.js';
-import { type EarlierLook, joinEmptyDays, judgeEmptyDays } from '../../../src/reports/rows/empty-days.js';
+import { type EarlierLook, joinEmptyDays, judgeEmptyDays } from '../../../src/reports/rows/freshness.js';
 import { HOUR } from '../../support/test-clock.js';
 import { FETCHED_AT } from './entries.js';
 

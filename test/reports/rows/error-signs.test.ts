@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findErrorSign } from '../../../src/reports/rows/error-signs.js';
+import { findErrorSign } from '../../../src/reports/rows/flaws.js';
 import { parseJson } from '../../../src/reports/rows/json.js';
 
 const signIn = (text: string, hasRows = false) => findErrorSign(parseJson(text), null, hasRows);

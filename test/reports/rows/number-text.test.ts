@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { numberInString, numberTokenJson } from '../../../src/reports/rows/number-text.js';
+import { numberInString, numberTokenJson } from '../../../src/reports/rows/decimal.js';
 
 /** A decimal as `digits × 10^exponent`, worked out in whole numbers. */
 function decimal(text: string): { digits: bigint; exponent: number } {

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FieldFault } from '../../../src/errors.js';
-import type { Format } from '../../../src/reports/query/output-options.js';
-import { fieldFaults, readFields } from '../../../src/reports/query/output-options.js';
+import { type Format, fieldFaults, readFields } from '../../../src/reports/query/output-options.js';
 import { assemble } from '../../../src/reports/rows/assemble.js';
 import { ROW_SEPARATOR } from '../../../src/reports/rows/entry.js';
 import { projectRows } from '../../../src/reports/rows/row-formats.js';

@@ -5,7 +5,7 @@ import {
   isHeavyToFormat,
   isHeavyToRead,
   isHeavyToTable,
-} from '../../../../src/reports/cache/threads/cost.js';
+} from '../../../../src/reports/cache/threads/worker-pool.js';
 import { inPieces } from './large-answer.js';
 
 interface Answer {
