@@ -1,7 +1,7 @@
 /** Makes what a process has for reports, once, and ties the steps of the request's path to it. */
 
 import type { NamedReport } from './api/data/ask.js';
-import { explain } from './api/data/explain-report.js';
+import { explain } from './api/data/explain.js';
 import { previewPurge } from './api/data/preview-purge.js';
 import type { Identify } from './auth/authenticate.js';
 import { randomId } from './lib/chance.js';

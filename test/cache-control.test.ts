@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readDirectives } from '../src/lib/cache-control.js';
+import { readDirectives } from '../src/lib/http/cache-directives.js';
 
 describe('readDirectives', () => {
   it.each<[string, Record<string, string>]>([

@@ -1,5 +1,5 @@
 /** A page of the documentation: where one is, what there is, the text, and what is in it. No script. */
-import { escapeHtml } from '../../src/api/data/page.js';
+import { escapeHtml } from '../../src/api/data/docs.js';
 import type { Heading } from './markdown.js';
 import { STYLE } from './style.js';
 

@@ -1,6 +1,6 @@
 /** Markdown of the documentation as HTML, with its headings. Pure: text in, text out. */
 import { Marked, type Token, type Tokens } from 'marked';
-import { escapeHtml } from '../../src/api/data/page.js';
+import { escapeHtml } from '../../src/api/data/docs.js';
 
 export interface Heading {
   readonly level: number;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { NamedReport } from '../api/data/ask.js';
-import { Explanation } from '../api/data/explain-report.js';
+import { Explanation } from '../api/data/explain.js';
 import type { Directory } from '../auth/directory.js';
 import type { Reporting } from '../compose-reports.js';
 import { type FieldFault, GatewayError } from '../errors.js';

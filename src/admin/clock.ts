@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { Clock } from '../lib/clock.js';
 import { json, shownAs } from '../openapi/operation.js';
-import type { SharedClock } from '../store/registry/open.js';
+import type { SharedClock } from '../store/registry/schema.js';
 import { auditLine } from '../telemetry/audit.js';
 
 /** A hundred years either way; beyond it dates leave the range that is accepted anywhere. */

@@ -5,7 +5,7 @@ import type { Directory } from '../auth/directory.js';
 import type { Outlook } from '../credential/outlook.js';
 import type { TokenProof } from '../credential/verify-token.js';
 import type { Clock } from '../lib/clock.js';
-import { VERSION } from '../lib/version.js';
+import { VERSION } from '../lib/package-root.js';
 import { json, shownAs } from '../openapi/operation.js';
 import { Check, type Look, lookAtAll } from '../telemetry/checks.js';
 import type { Health } from '../telemetry/health.js';

@@ -2,8 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../api/data/ask.js';
-import { ABOUT_SCOPES, FINALITY_ANSWER, finalityOf } from '../api/data/finality.js';
-import { TRUTH_ANSWER, truthOf } from '../api/data/truth.js';
+import { ABOUT_SCOPES, FINALITY_ANSWER, finalityOf, TRUTH_ANSWER, truthOf } from '../api/data/learned.js';
 import type { Reporting } from '../compose-reports.js';
 import { invalidQuery } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';

@@ -6,8 +6,8 @@ import { readVault, writeVault } from '../credential/vault-text.js';
 import { changedInBetween, GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import { RegistryConflict } from '../store/port.js';
+import { updateRecord } from '../store/registry/record-book.js';
 import type { Registry } from '../store/registry/replica.js';
-import { updateRecord } from '../store/registry/update-record.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 
 export interface Resealed {

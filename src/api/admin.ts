@@ -24,13 +24,13 @@ import { registerUsage } from '../admin/usage.js';
 import { registerWriteBudgets } from '../admin/write-budgets.js';
 import { registerWrites } from '../admin/writes.js';
 import type { ErrorCode } from '../errors.js';
-import { VERSION } from '../lib/version.js';
+import { VERSION } from '../lib/package-root.js';
 import type { Plane } from '../openapi/plane.js';
 import { createSessions } from '../sessions/sessions.js';
 import { registerDocs } from './data/docs.js';
 import { registerHealth } from './data/health.js';
-import { registerMetrics } from './data/metrics.js';
 import { registerWebPage } from './data/web-page.js';
+import { registerMetrics } from './metrics.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
 export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyInstance> {

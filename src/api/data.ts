@@ -1,8 +1,12 @@
-/** The data plane: what teams ask. */
-import type { FastifyInstance } from 'fastify';
+/** `/mcp` of the data plane: its tools ask by the same calls as HTTP. */
+import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
-import { VERSION } from '../lib/version.js';
+import { VERSION } from '../lib/package-root.js';
+import { registerMcp } from '../mcp/route.js';
+import { createSeenColumns } from '../mcp/seen-columns.js';
+import { createSnapshots, type SnapshotsOptions } from '../mcp/snapshots.js';
+import type { DescribedReports } from '../mcp/tool-call.js';
 import type { Plane } from '../openapi/plane.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
 import { describeDeclared, PASSED_TAG } from '../pass-through/describe.js';
@@ -12,30 +16,85 @@ import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { watchReader } from '../pass-through/watch-reader.js';
 import type { Services } from '../services.js';
 import { createSessions } from '../sessions/sessions.js';
-import { registerAgents } from './agents.js';
 import { registerAdvertisers } from './data/advertisers.js';
 import { registerDiff } from './data/diff.js';
-import { registerDocs } from './data/docs.js';
+import { registerDocs, registerStartPage } from './data/docs.js';
 import { registerExplain } from './data/explain.js';
-import { registerFinality } from './data/finality.js';
 import { registerHealth } from './data/health.js';
-import { registerMe } from './data/me.js';
+import { registerFinality, registerTruth } from './data/learned.js';
+import { createShowMe, registerMe } from './data/me.js';
 import { registerPinReport } from './data/pin-report.js';
 import { registerPins } from './data/pins.js';
 import { createPlainReports } from './data/plain-reports.js';
-import { refuseOtherMethods } from './data/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from './data/reports.js';
 import { registerRevisions } from './data/revisions.js';
 import { registerOwnSeries } from './data/series.js';
-import { registerExplorerSession } from './data/session.js';
-import { registerStartPage } from './data/start-page.js';
-import { takeSessions } from './data/take-sessions.js';
-import { registerTruth } from './data/truth.js';
+import { registerExplorerSession, takeSessions } from './data/session.js';
 import { registerWebPage } from './data/web-page.js';
 import { callerAddress } from './http/caller-address.js';
 import { corsWithoutOrigin } from './http/cors.js';
 import type { Finish } from './http/finish.js';
+import { wrongMethod } from './http/not-found.js';
+import { readKeyHeaders } from './http/request-keys.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+
+function registerAgents(app: FastifyInstance, services: Services): void {
+  const { config, reporting, gateway, limits, identify, store, clock, log, purges, erasures } = services;
+  const { report, server } = config;
+  registerMcp(app, {
+    admit: reporting.admit,
+    identify: (request) => identify(readKeyHeaders(request.raw), request.trace),
+    allowedOrigins: server.corsOrigins,
+    maxBodyBytes: server.maxBodyBytes,
+    bench: {
+      reports: reporting.gateway,
+      table: reporting.table,
+      report: gateway.report,
+      showMe: createShowMe({ limits, usage: services.usage.recent, credential: services.outlook }),
+      rules: {
+        accountField: report.accountFields[0] as string,
+        defaultEndpoint: Object.keys(report.endpoints)[0] ?? 'campaigns/get',
+        maxUriBytes: server.maxUriBytes,
+      },
+      described: describedReports(config, [...reporting.canonical.table.kinds.keys()]),
+      seenColumns: createSeenColumns({ documents: store.documents, logger: log.logger }),
+      snapshots: createSnapshots({ store, clock, purges, isErasedSince: isErasedSince(erasures) }),
+      caps: config.mcp,
+    },
+  });
+}
+
+/** A page may hold rows of anybody: it counts as what names no account. */
+function isErasedSince({ isErased }: Services['erasures']): SnapshotsOptions['isErasedSince'] {
+  return ({ seq, atMs }) => isErased({ seq, fetchedFrom: atMs, asked: [], held: [], rowCount: 1 });
+}
+
+function describedReports({ report }: Config, known: readonly string[]): DescribedReports {
+  const { currentSeconds, restatingSeconds, finalSeconds } = report.freshness;
+  const further = Object.values(report.endpoints).flatMap(({ knownParameters }) => knownParameters);
+  return {
+    endpoints: Object.keys(report.endpoints),
+    parameters: [...new Set([...known, ...further])],
+    freshness: `Today is asked for again after ${currentSeconds} s; a day of the last ${report.restatementDays} days after ${restatingSeconds} s; an older one after ${finalSeconds} s, for it is taken to be final.`,
+  };
+}
+
+/** 405 below a prefix. What has an address of its own needs no more than its routes: `api/http/not-found.ts` tells of them. */
+
+/** @param url ends in a wildcard: every method of it is answered that has no route. To be called after the routes are registered. */
+function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly HTTPMethods[]): void {
+  app.route({
+    url,
+    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    schema: { hide: true },
+    onRequest: async () => {
+      throw wrongMethod(allowed);
+    },
+    handler: async () => undefined,
+  });
+}
+
+/** The data plane: what teams ask. */
 
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;

@@ -7,9 +7,17 @@ import type { Services } from '../services.js';
 import type { TailLine } from '../tail/tail.js';
 import { savedCalls } from '../usage/count-request.js';
 import type { Readiness } from './data/health.js';
-import { type Finish, finishAnswers, isGuess, rateLimitHeaders, serverTiming } from './http/finish.js';
+import {
+  type Accounted,
+  type Finish,
+  finishAnswers,
+  isGuess,
+  loggedPath,
+  logRequest,
+  rateLimitHeaders,
+  serverTiming,
+} from './http/finish.js';
 import { widerPath } from './http/path-gate.js';
-import { type Accounted, loggedPath, logRequest } from './http/request-log.js';
 import { createServer, type ServerOptions } from './http/server.js';
 
 export interface PlaneOptions {

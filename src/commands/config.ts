@@ -16,7 +16,7 @@ export function addConfigCommands(program: Command, { env, print }: Terminal): v
     .action(async () => {
       const [{ loadConfig }, { readTeamsFile }, { missingCredential }] = await Promise.all([
         import('../config/load.js'),
-        import('../server/teams-file.js'),
+        import('../server/run.js'),
         import('../config/warnings.js'),
       ]);
       const { source, teamsFile, secrets, warnings } = loadConfig(env);

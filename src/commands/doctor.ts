@@ -40,7 +40,7 @@ async function askGateway(
 ): Promise<{ readonly reached: boolean; readonly checks: readonly Check[] }> {
   try {
     const { version, checks } = await open().ask('checkup', 'POST', 'doctor');
-    const { VERSION } = await import('../lib/version.js');
+    const { VERSION } = await import('../lib/package-root.js');
     const own =
       version === VERSION ? null : `this command is of version ${VERSION}, the gateway of ${version}`;
     const gateway: Check =

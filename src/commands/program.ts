@@ -1,6 +1,6 @@
 /** Every command, in the order in which help and docs show them. */
 import { Command } from 'commander';
-import { VERSION } from '../lib/version.js';
+import { VERSION } from '../lib/package-root.js';
 import { addApplyCommand } from './apply.js';
 import { addAuditCommand } from './audit.js';
 import { addCacheCommands } from './cache.js';

@@ -2,8 +2,8 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../lib/record.js';
+import { updateRecord } from '../store/registry/record-book.js';
 import type { Registry } from '../store/registry/replica.js';
-import { updateRecord } from '../store/registry/update-record.js';
 import type { VaultKeeper } from './keeper.js';
 import { expiryText, type Outlook } from './outlook.js';
 

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { type Config, ConfigError, loadConfig } from '../config/load.js';
 import type { Environment } from '../config/rules.js';
 import { redisConnection } from '../server/open-store.js';
-import { readTeamsFile } from '../server/teams-file.js';
+import { readTeamsFile } from '../server/run.js';
 import { refuseForeign, refuseNetworkFolder } from '../store/embedded/data-folder.js';
 import { refuseDamage, stateFolder } from '../store/embedded/durable-folders.js';
 import { lockFolder } from '../store/embedded/folder-lock.js';

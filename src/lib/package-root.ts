@@ -1,5 +1,5 @@
 /** Where the package lies: the program is looked for beside it, wherever the build puts the lines that look. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** The folder of package.json, with `dist/` and `docs/` in it; ends with a slash. */
 export const PACKAGE_ROOT: URL = above(new URL('../', import.meta.url));
@@ -10,3 +10,9 @@ function above(folder: URL): URL {
   if (parent.href === folder.href) throw new Error(`no package.json above ${import.meta.url}`);
   return above(parent);
 }
+
+/** The package's version, read once from package.json. */
+
+export const VERSION: string = (
+  JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8')) as { version: string }
+).version;

@@ -12,7 +12,7 @@ import {
   specTypeSchemas,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { VERSION } from '../lib/version.js';
+import { VERSION } from '../lib/package-root.js';
 import type { ToolResult } from './call-tool.js';
 import { INSTRUCTIONS, isToolName, TOOLS, type ToolName } from './tools.js';
 

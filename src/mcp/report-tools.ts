@@ -2,7 +2,7 @@
 
 import { showDiff } from '../api/data/diff.js';
 import { showExplanation } from '../api/data/explain.js';
-import { showFinality } from '../api/data/finality.js';
+import { showFinality } from '../api/data/learned.js';
 import { GatewayError } from '../errors.js';
 import type { ReportReply } from '../reports/report-call.js';
 import { noTable } from '../tables/answer-table.js';

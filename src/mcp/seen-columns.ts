@@ -8,8 +8,8 @@ import type { Caller } from '../auth/authenticate.js';
 import { createLastUsed } from '../lib/last-used.js';
 import { type RecordOf, recordForm } from '../lib/record.js';
 import { digest } from '../reports/query/platform-call.js';
-import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
+import { mergeDocument } from '../store/shared-tallies.js';
 import { nameInLife } from '../team-life.js';
 
 export interface SeenColumns {

@@ -1,7 +1,7 @@
 /** What a platform answer means, by status and headers alone (`docs/contract.md`, "Errors"). Pure. */
 
 import { GatewayError } from '../errors.js';
-import { readDirectives } from '../lib/cache-control.js';
+import { readDirectives } from '../lib/http/cache-directives.js';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

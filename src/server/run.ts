@@ -1,5 +1,5 @@
-/** One process of the gateway: store, services, planes, ports; and the way back. */
-
+/** The teams that a file declares, at a start. */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -10,23 +10,64 @@ import { buildDataPlane } from '../api/data.js';
 import { buildMetricsPlane } from '../api/metrics.js';
 import type { PlaneOptions } from '../api/plane.js';
 import { keepApart } from '../config/admin-tokens.js';
-import type { Config, ProxySettings } from '../config/load.js';
+import { type Config, ConfigError, type ProxySettings } from '../config/load.js';
 import { type SecretWatch, watchSecrets } from '../config/secret.js';
+import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
 import { openAdminPlane } from '../config/warnings.js';
-import type { ParsedTeams } from '../declared/parse-teams.js';
+import { type ApplyOptions, applyTeams } from '../declared/apply-teams.js';
+import { type ParsedTeams, parseTeams } from '../declared/parse-teams.js';
 import { GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
 import { randomId } from '../lib/chance.js';
 import { createClock } from '../lib/clock.js';
 import { sleep } from '../lib/time.js';
 import { createServices, type Services } from '../services.js';
 import type { Store } from '../store/port.js';
+import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
 import { createDrain, type Drain } from './drain.js';
 import { openStore } from './open-store.js';
 import { hideSecrets, type LocalSecrets, localSecrets, settingSecrets } from './secrets.js';
-import { declareTeams, readTeamsFile } from './teams-file.js';
 import type { Workers } from './workers.js';
+
+/** @throws ConfigError with a line per fault */
+export function readTeamsFile(path: string): ParsedTeams['teams'] {
+  let text: string;
+  try {
+    text = decodeUtf8(readFileSync(path));
+  } catch (error) {
+    if (error instanceof NotUtf8)
+      throw new ConfigError([`${path}:${error.line}: is no UTF-8; allowed is text in UTF-8`]);
+    throw new ConfigError([
+      `GATEWAY_TEAMS_FILE: was ${path}; allowed is a readable YAML file of teams (${(error as Error).message})`,
+    ]);
+  }
+  const { teams, faults } = parseTeams(text, path);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return teams;
+}
+
+/** Teams that left the file are kept: a start with the wrong file must not take anybody's access. */
+export async function declareTeams(
+  options: ApplyOptions & { readonly logger: Logger },
+  teams: ParsedTeams['teams'],
+): Promise<void> {
+  const changes = await applyTeams(options, { teams, removed: 'keep', dryRun: false }, GATEWAY_ACTOR);
+  const those = (action: string) => changes.filter((one) => one.action === action).map(({ id }) => id);
+  options.logger.info(
+    { created: those('create'), changed: those('update') },
+    'teams are as the file declares',
+  );
+  const kept = those('keep');
+  if (kept.length > 0) {
+    options.logger.warn(
+      { teams: kept },
+      'teams that were declared are no longer in the file; they are kept until dsp-gateway apply --prune or --release',
+    );
+  }
+}
+
+/** One process of the gateway: store, services, planes, ports; and the way back. */
 
 interface RunOptions {
   readonly config: Config;

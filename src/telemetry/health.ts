@@ -4,8 +4,8 @@
  */
 import { hostname } from 'node:os';
 import Type from 'typebox';
+import { VERSION } from '../lib/package-root.js';
 import { type RecordOf, recordForm } from '../lib/record.js';
-import { VERSION } from '../lib/version.js';
 
 export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;
 export type HealthPart = (typeof HEALTH_PARTS)[number];

@@ -5,8 +5,8 @@
 import Type from 'typebox';
 import { GatewayError } from '../errors.js';
 import { recordForm } from '../lib/record.js';
+import { updateRecord } from '../store/registry/record-book.js';
 import type { Registry } from '../store/registry/replica.js';
-import { updateRecord } from '../store/registry/update-record.js';
 import { type Brake, guardUnavailable } from './types.js';
 
 const PREFIX = 'writes/';

@@ -1,6 +1,6 @@
 /** `dsp-gateway cache` as an operator runs it: processes, against a gateway that runs. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/api/data/explain-report.js';
+import type { Explanation } from '../../src/api/data/explain.js';
 import { admin, ask, daysBefore, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { type Gateway, launchCli, type Platform, startGateway, startPlatform } from '../support/processes.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryLeases } from '../../src/store/embedded/memory-brief.js';
+import { createMemoryLeases } from '../../src/store/embedded/embedded-store.js';
 import { sends, startHeldPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf } from '../support/start-gateway.js';
 import { createTestClock } from '../support/test-clock.js';

@@ -3,7 +3,7 @@ import { completeTeam } from '../../src/auth/team.js';
 import { createClock } from '../../src/lib/clock.js';
 import { createLimits, type Limits } from '../../src/limits/limits.js';
 import { createReplicas, type Replicas } from '../../src/limits/replicas.js';
-import { createMemoryPresence } from '../../src/store/embedded/memory-brief.js';
+import { createMemoryPresence } from '../../src/store/embedded/embedded-store.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore, type RedisStore } from '../../src/store/redis/redis-store.js';
 import { createRecordedLog } from '../support/recorded-log.js';

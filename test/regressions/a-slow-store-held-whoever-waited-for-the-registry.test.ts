@@ -3,7 +3,7 @@
  * waited for a look waited for all of them: a refused token was not replaced as long as Redis was slow.
  */
 import { expect, it } from 'vitest';
-import { createTurns } from '../../src/store/registry/sync.js';
+import { createTurns } from '../../src/store/registry/replica.js';
 
 /** Work that ends when the test says so. */
 function startTurns() {

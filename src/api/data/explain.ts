@@ -1,11 +1,278 @@
-/** What an answer would come from, and cost: `GET /gateway/v1/explain`. */
+/** What the cache holds of a report, and what answering it would cost. The platform is not called. */
+
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
+import type { Frozen } from '../../lib/record.js';
 import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import { refuseForeignAccounts } from '../../policy/check-advertiser.js';
+import type { Decision, Mode } from '../../reports/cache/decide.js';
+import { decideFor, isFresh, type Run, startRun } from '../../reports/cache/run.js';
+import { selectFromAll } from '../../reports/fetch/select.js';
 import type { Gateway } from '../../reports/gateway.js';
-import { type AskCall, ask, readAskCall, THE_REPORT } from './ask.js';
-import { explainQuery, TeamExplanation } from './explain-report.js';
+import { currentState, Divisibility } from '../../reports/learn/state.js';
+import { PassedOn, ShownWarning } from '../../reports/query/describe.js';
+import type { Format } from '../../reports/query/output-options.js';
+import type { Period } from '../../reports/query/period.js';
+import { buildPlatformCall } from '../../reports/query/platform-call.js';
+import type { Query } from '../../reports/query.js';
+import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from '../../reports/question.js';
+import type { Entry } from '../../reports/rows/entry.js';
+import { freshForMs, isFinal, rememberedForMs } from '../../reports/rows/freshness.js';
+import { questionWarnings } from '../../reports/rows/warnings.js';
+import { type AskCall, ask, type NamedReport, parseNamed, readAskCall, THE_REPORT } from './ask.js';
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const date = Type.String({ format: 'date' });
+
+const ENTRY = {
+  state: Type.Enum(['fresh', 'final', 'stale', 'missing'], {
+    description:
+      'final: fresh, and past restatement; stale: past freshness, still of use; missing: the platform must be asked.',
+  }),
+  final: Type.Boolean(),
+  asOf: nullable(Type.String({ format: 'date-time' })),
+  ageSeconds: nullable(Type.Integer()),
+  ttlSeconds: nullable(Type.Integer({ description: 'Freshness left; negative when it is over.' })),
+  rows: nullable(Type.Integer()),
+};
+const ExplainedEntry = Type.Object(ENTRY, { title: 'ExplainedEntry' });
+type ExplainedEntry = Frozen<Static<typeof ExplainedEntry>>;
+
+const RangeSchema = Type.Object({ from: nullable(date), to: nullable(date) }, { title: 'Range' });
+
+/** How it is answered. */
+const EXPLAINED_POLICY = {
+  mode: Type.Enum(['days', 'whole']),
+  because: Type.String(),
+  restatementDays: Type.Number(),
+  staleWhileRevalidateSeconds: Type.Number(),
+  staleIfErrorSeconds: Type.Number(),
+};
+
+const EXPLAINED = {
+  report: Type.Object(
+    { endpoint: Type.String(), query: Type.String({ description: 'URL-encoded.' }) },
+    { description: 'As it was named; an address that was given is read so.' },
+  ),
+  inWords: Type.Object({
+    kept: Type.String({ description: 'By day or as a whole, and why.' }),
+    price: Type.String({ description: 'What an answer costs now.' }),
+  }),
+  price: Type.Object({
+    calls: Type.Integer({ description: 'Platform calls before the answer; as many as calls has.' }),
+    behind: Type.Integer({ description: 'Those behind it.' }),
+  }),
+  canonical: Type.Object({ method: Type.String(), target: Type.String(), body: nullable(Type.String()) }),
+  days: nullable(
+    Type.Array(Type.Object({ date, ...ENTRY }, { title: 'ExplainedDay' }), {
+      description:
+        'Every day of a report split by date, also while it is kept as one entry; null for other reports.',
+    }),
+  ),
+  whole: Type.Union([ExplainedEntry, Type.Null()], {
+    description: 'The one entry of a report that is not split by day.',
+  }),
+  refusal: nullable(
+    Type.Object(
+      { status: Type.Integer(), ttlSeconds: Type.Integer() },
+      { description: "The platform's refusal, while it is remembered: the answer for so long." },
+    ),
+  ),
+  calls: Type.Array(RangeSchema, {
+    description: 'The platform calls that answering now would make before the answer.',
+  }),
+  behind: Type.Array(RangeSchema, {
+    description: 'Those it would make behind the answer, for what is given past its freshness.',
+  }),
+  storeAway: Type.Boolean(),
+  passedOn: PassedOn,
+  warnings: Type.Array(ShownWarning, {
+    description: 'What the answer will warn of already for its question.',
+  }),
+};
+
+/** For teams: about their own query, and nothing that was learned from queries of others. */
+const TeamExplanation = Type.Object(
+  { ...EXPLAINED, policy: Type.Object(EXPLAINED_POLICY) },
+  { title: 'TeamExplanation' },
+);
+type TeamExplanation = Frozen<Static<typeof TeamExplanation>>;
+
+/** For operators. */
+export const Explanation = Type.Object(
+  {
+    ...EXPLAINED,
+    series: Type.String(),
+    key: Type.String(),
+    policy: Type.Object({
+      ...EXPLAINED_POLICY,
+      divisibility: Type.Union([
+        Type.Object(Divisibility.schema.properties, {
+          description: 'What was learned of reports of this kind.',
+        }),
+        Type.Null(),
+      ]),
+    }),
+  },
+  { title: 'Explanation' },
+);
+export type Explanation = Frozen<Static<typeof Explanation>>;
+
+/** @returns also the accounts of the entries that are described */
+async function explainQuery(g: Gateway, { question, totals, moment }: Query, named: NamedReport) {
+  const { learner, policy, now } = g;
+  const { report, series } = question;
+  const looked = await look(g, question);
+  const { run, decision } = looked;
+  const both = totals === null ? [looked] : [looked, await look(g, totals)];
+  const isSelected =
+    decision.fetches.length > 0 && (await selectFromAll(g, question, ownContext('explain', now()))) !== null;
+  const isPast = moment !== null;
+  const rangesOf = (select: (decision: Decision) => Decision['fetches']) =>
+    isPast ? [] : both.flatMap((one) => select(one.decision).map(({ range }) => range));
+  const calls = rangesOf((one) => (isSelected && one === decision ? [] : one.fetches));
+  const behind = rangesOf((one) => one.behind);
+  const { mode } = decision;
+  const because = isSelected ? 'selected from the report of all campaigns' : decision.because;
+  const whole = wholeRef(question);
+  const rules = policy.rulesFor(report);
+  const known = learner.show(report);
+  const explanation: Explanation = {
+    report: { endpoint: named.endpoint, query: named.query },
+    inWords: {
+      kept: isPast ? FROM_HISTORY : keptInWords({ mode, because }),
+      price: priceInWords(calls, behind),
+    },
+    price: { calls: calls.length, behind: behind.length },
+    canonical: buildPlatformCall(report, report.from, report.to),
+    series,
+    key: whole.id,
+    policy: {
+      mode,
+      because,
+      // Its state now may differ from the one that was written.
+      divisibility: known === null ? null : { ...known, state: currentState(known, now()) },
+      restatementDays: rules.restatementDays,
+      staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
+      staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
+    },
+    days: explainDays(g, question, looked),
+    whole: mode === 'days' ? null : explainEntry(g, whole, whole.to, looked),
+    refusal: explainRefusal(g, decision.refusal),
+    calls,
+    behind,
+    storeAway: run.degraded,
+    passedOn: report.passedOn.map(({ name }) => name),
+    warnings: [...questionWarnings(report)],
+  };
+  const described = both.flatMap(({ decision: { known, refusal } }) => [
+    ...known.values(),
+    ...(refusal === null ? [] : [refusal]),
+  ]);
+  return { explanation, accounts: [...new Set(described.flatMap(({ header }) => header.accounts))] };
+}
+
+/**
+ * @param defaultFormat of the team that would send the query
+ * @throws GatewayError `invalid_query` as the report call itself would
+ */
+export async function explain(
+  g: Gateway,
+  endpoint: string,
+  query: string,
+  defaultFormat: Format = 'json',
+): Promise<Explanation> {
+  const named = { endpoint, query };
+  return (await explainQuery(g, parseNamed(g.parse, named, defaultFormat), named)).explanation;
+}
+
+interface Look {
+  readonly run: Run;
+  readonly decision: Decision;
+}
+
+/** What a request would find, and what it would fetch. */
+async function look(g: Gateway, question: ReportQuestion): Promise<Look> {
+  const run = await startRun(g, question, ownContext('explain', g.now()), 'usual');
+  return { run, decision: decideFor(g, run) };
+}
+
+/** Of a report by date; null for others. */
+function explainDays(g: Gateway, question: ReportQuestion, looked: Look): Explanation['days'] {
+  const { split, from, to } = question.report;
+  if (!split.includes('date') || from === null || to === null) return null;
+  return dayRefs(question).map((ref) => {
+    const date = ref.from as string;
+    if (looked.decision.mode === 'days') return { date, ...explainEntry(g, ref, date, looked) };
+    return { date, ...explainEntry(g, wholeRef(question), date, looked), rows: null };
+  });
+}
+
+function explainRefusal(g: Gateway, part: Entry | null): Explanation['refusal'] {
+  if (part?.header.form !== 'refusal') return null;
+  const { status, fetchedAt } = part.header;
+  const leftMs = rememberedForMs(part.header, g.policy.negativeMs) - Math.max(0, g.now() - fetchedAt);
+  return { status, ttlSeconds: Math.floor(leftMs / 1000) };
+}
+
+/** @param lastDay the day, or the last of several; null when the platform chose the period */
+function explainEntry(
+  g: Gateway,
+  ref: EntryRef,
+  lastDay: string | null,
+  { run, decision }: Look,
+): ExplainedEntry {
+  const part = decision.known.get(ref.id);
+  if (part === undefined) {
+    return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
+  }
+  const { header } = part;
+  const rules = g.policy.rulesFor(run.question.report);
+  const final = isFinal({ ...header, lastDay }, rules);
+  const ageMs = Math.max(0, g.now() - header.fetchedAt);
+  return {
+    state: isFresh(g, run, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
+    final,
+    asOf: new Date(header.fetchedAt).toISOString(),
+    ageSeconds: Math.floor(ageMs / 1000),
+    ttlSeconds: Math.floor((freshForMs(header, rules) - ageMs) / 1000),
+    rows: header.form === 'rows' ? header.rowCount : null,
+  };
+}
+
+const FROM_HISTORY =
+  'Answered from history alone: what was known of each day at a past moment. The cache is not looked at.';
+
+function keptInWords({ mode, because }: Mode): string {
+  return mode === 'days'
+    ? `Answered by day: ${because}. Each day is kept by itself, so that another period costs the days alone that are missing.`
+    : `Answered as a whole: ${because}. The answer for the period is kept in one piece, so that another period, and each refresh, costs a call.`;
+}
+
+function priceInWords(before: readonly Period[], behind: readonly Period[]): string {
+  const waits =
+    before.length === 0
+      ? 'Answering it now makes no platform call'
+      : `Answering it now makes ${counted(before)}`;
+  return behind.length === 0
+    ? `${waits}.`
+    : `${waits}. Behind the answer it makes ${counted(behind)}, to refresh what is stale.`;
+}
+
+const MOST_NAMED = 5;
+
+function counted(ranges: readonly Period[]): string {
+  const list = ranges.slice(0, MOST_NAMED).map(showRange);
+  const more = ranges.length > MOST_NAMED ? [`and ${ranges.length - MOST_NAMED} more`] : [];
+  return `${ranges.length} platform ${ranges.length === 1 ? 'call' : 'calls'} (${[...list, ...more].join('; ')})`;
+}
+
+function showRange({ from, to }: Period): string {
+  if (from === null && to === null) return 'the period is left to the platform';
+  return from === to ? (from as string) : `${from ?? 'open'} to ${to ?? 'open'}`;
+}
+
+/** What an answer would come from, and cost: `GET /gateway/v1/explain`. */
 
 export function registerExplain(app: FastifyInstance, g: Gateway): void {
   app.get(

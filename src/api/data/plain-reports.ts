@@ -11,10 +11,9 @@ import { randomId } from '../../lib/chance.js';
 import { uptimeMs } from '../../lib/time.js';
 import { HIT_BYTES, type ReportHandler, type ReportReply } from '../../reports/report-call.js';
 import { Trace } from '../../telemetry/trace.js';
-import { type Finish, measured } from '../http/finish.js';
+import { type Finish, GONE, measured } from '../http/finish.js';
 import { inTurns } from '../http/in-turns.js';
 import { noteProblem, problemAnswer } from '../http/problem-reply.js';
-import { GONE } from '../http/request-log.js';
 import { REPORT_PREFIX } from './reports.js';
 
 export interface PlainReportsOptions {

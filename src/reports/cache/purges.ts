@@ -8,8 +8,8 @@
 import { hash } from 'node:crypto';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
+import { type RecordChange, updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { type RecordChange, updateRecord } from '../../store/registry/update-record.js';
 
 export const PURGES_RECORD = 'purges';
 /** Beyond it the oldest records become one that matches everything older. */

@@ -5,8 +5,8 @@
  */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
+import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { updateRecord } from '../../store/registry/update-record.js';
 import { areOfOneRegistry, type Purges } from '../cache/purges.js';
 import type { Report } from '../query/canonicalize.js';
 

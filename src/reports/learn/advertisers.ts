@@ -3,9 +3,8 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { recordForm } from '../../lib/record.js';
-import { mergeDocument } from '../../store/merge-document.js';
 import type { Documents } from '../../store/port.js';
-import { createSharedTallies } from '../../store/shared-tallies.js';
+import { createSharedTallies, mergeDocument } from '../../store/shared-tallies.js';
 import type { Purges } from '../cache/purges.js';
 import { accountsAsked, type Erasures } from '../history/erasures.js';
 import type { Report } from '../query/canonicalize.js';

@@ -6,8 +6,8 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
+import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { updateRecord } from '../../store/registry/update-record.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import type { Period } from '../query/period.js';

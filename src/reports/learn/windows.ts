@@ -2,8 +2,8 @@
 
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
+import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { updateRecord } from '../../store/registry/update-record.js';
 import type { Report } from '../query/canonicalize.js';
 import type { FreshnessRules } from '../rows/freshness.js';
 import { countAges, type DateEvidence, type Evidence } from './evidence.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Explanation } from '../../../src/api/data/explain-report.js';
+import type { Explanation } from '../../../src/api/data/explain.js';
 import { daysBetween } from '../../../src/reports/query/days.js';
 import { ALWAYS, byDay, periodOf, rowsPerDay } from '../../reports/fetch/by-day.js';
 import { prove } from '../../support/prove.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
-import { logRequest } from '../../../src/api/http/request-log.js';
+import { logRequest } from '../../../src/api/http/finish.js';
 import { createServer, type ServerOptions } from '../../../src/api/http/server.js';
 import { GatewayError } from '../../../src/errors.js';
 import { createLog } from '../../../src/telemetry/logger.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearPath, nearReport } from '../../../src/api/http/near-path.js';
+import { nearPath, nearReport } from '../../../src/api/http/not-found.js';
 
 const KNOWN = ['/', '/healthz', '/readyz', '/gateway/v1/me', '/openapi.json', '/docs', '/docs/errors'];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createMemoryLeases } from '../../../src/store/embedded/memory-brief.js';
+import { createMemoryLeases } from '../../../src/store/embedded/embedded-store.js';
 import { createLocalBus } from '../../../src/store/listeners.js';
 import type { Store } from '../../../src/store/port.js';
 import { createRecordedLog } from '../../support/recorded-log.js';

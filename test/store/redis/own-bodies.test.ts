@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeVersioned, encodeVersioned } from '../../../src/store/redis/cache-scripts.js';
+import { decodeVersioned, encodeVersioned } from '../../../src/store/redis/redis-cache.js';
 
 describe('a body at a key of its own', () => {
   it('gives its value back, as a view and not as a copy', () =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RegistryDelta, RegistryRecord, RegistrySnapshot } from '../../../src/store/port.js';
-import { createRegistryCopy } from '../../../src/store/registry/copy.js';
+import { createRegistryCopy } from '../../../src/store/registry/lost.js';
 
 type Writes = ReadonlyMap<string, string | null>;
 

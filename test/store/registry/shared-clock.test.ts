@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/port.js';
-import { followSharedClock } from '../../../src/store/registry/open.js';
+import { followSharedClock } from '../../../src/store/registry/schema.js';
 import { openEmbedded, openReplica, type ReplicaOptions, withoutBus } from '../../support/shared-registry.js';
 import { createTestClock, DAY } from '../../support/test-clock.js';
 

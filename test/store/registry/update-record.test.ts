@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RegistryConflict } from '../../../src/store/port.js';
+import { updateRecord } from '../../../src/store/registry/record-book.js';
 import type { Registry } from '../../../src/store/registry/replica.js';
-import { updateRecord } from '../../../src/store/registry/update-record.js';
 import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 const ID = 'counter';

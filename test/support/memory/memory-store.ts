@@ -2,13 +2,13 @@
 import type { Clock } from '../../../src/lib/clock.js';
 import { nextTurn } from '../../../src/lib/time.js';
 import { chargesOver, countersOver, documentsOver } from '../../../src/store/embedded/durable.js';
-import { HISTORY_TABLES, historyOver, PIN_TABLES } from '../../../src/store/embedded/history.js';
-import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
 import {
   createMemoryLeases,
   createMemoryPresence,
   createMemoryQuotas,
-} from '../../../src/store/embedded/memory-brief.js';
+} from '../../../src/store/embedded/embedded-store.js';
+import { HISTORY_TABLES, historyOver, PIN_TABLES } from '../../../src/store/embedded/history.js';
+import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
 import { createListeners } from '../../../src/store/listeners.js';
 import type { Store } from '../../../src/store/port.js';
 import type { StoreLog } from '../../../src/store/refused.js';

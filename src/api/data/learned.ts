@@ -4,6 +4,7 @@ import Type from 'typebox';
 import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
+import { QUANTILES } from '../../reports/query/describe.js';
 import { type AskCall, askScopes, readAskCall, showScope, THE_REPORT, unlessAway } from './ask.js';
 
 export function registerFinality(app: FastifyInstance, g: Gateway): void {
@@ -96,5 +97,94 @@ const FINALITY: Operation = {
   ...ABOUT_SCOPES,
   answers: {
     200: json(FINALITY_ANSWER, 'What was learned.', ['cache-control']),
+  },
+};
+
+/** How far what was served can be relied upon: `GET /gateway/v1/truth`. */
+
+export function registerTruth(app: FastifyInstance, g: Gateway): void {
+  app.get(
+    '/gateway/v1/truth',
+    shownToTeams(
+      'history',
+      'What came of days of a report that were asked for again, as far as that was seen',
+      TRUTH,
+    ),
+    async (request, reply) => {
+      const call = readAskCall(request, reply);
+      const shown = await truthOf(g, await askScopes(g, call, g.truth.scopesOf));
+      call.trace.mark('answer');
+      return reply.header('cache-control', 'private, no-store').send(shown);
+    },
+  );
+}
+
+/** On both planes. @throws GatewayError `not_ready` */
+export async function truthOf({ truth, finality }: Gateway, scopes: readonly Scope[]): Promise<object> {
+  const show = async (scope: Scope) => {
+    const { measuredSince, ages } = await truth.read(scope);
+    const changeAt = await finality.readChanges(scope);
+    return {
+      ...showScope(scope),
+      measuredSince: measuredSince === null ? null : new Date(measuredSince).toISOString(),
+      ages: ages.map(({ differs_since, ...age }) => {
+        const changeUntilFinal = changeAt(age.ageDays);
+        return { ...age, differsSince: differs_since, ...(changeUntilFinal && { changeUntilFinal }) };
+      }),
+    };
+  };
+  return { data: await unlessAway(Promise.all(scopes.map(show))), meta: truth.about };
+}
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const TRUTH_SCOPE = Type.Object(
+  {
+    endpoint: Type.String(),
+    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
+    split: Type.Array(Type.String()),
+    measuredSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    ages: Type.Array(
+      Type.Object({
+        ageDays: Type.Integer({ description: 'When it was asked for again; 90: or older.' }),
+        n: count(
+          'Distinct dates that were asked for again at that age; each counts by the worst that was seen.',
+        ),
+        same: count('The same rows as before.'),
+        differsSince: count('Other rows, and no more can be said.'),
+        restated: count('What was known had been seen a second time, and then changed.'),
+        wrong: count('What was served is not what it said it was, or depended on the range asked for.'),
+        wrongPercentAtMost: Type.Number({ description: 'With 95 %, if dates were independent.' }),
+        failed: count('Dates that were to be asked for again, and could not be.'),
+        changeUntilFinal: Type.Optional(
+          Type.Record(Type.String(), QUANTILES, {
+            description:
+              'By column: by how much what was said of days of that age changed until they were final, as meta.expectedChange of a report. Absent below 30 days.',
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'ScopeTruth' },
+);
+
+/** On both planes. */
+export const TRUTH_ANSWER = Type.Object(
+  {
+    data: Type.Array(TRUTH_SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+    meta: Type.Object({
+      basis: Type.String({ description: 'How days come to be asked for again.' }),
+      approximate: Type.String({ description: 'What the bounds do not say.' }),
+      notMeasured: Type.Optional(Type.String({ description: 'Why hardly anything is measured.' })),
+    }),
+  },
+  { title: 'Truth' },
+);
+
+const TRUTH: Operation = {
+  id: 'getTruth',
+  ...ABOUT_SCOPES,
+  answers: {
+    200: json(TRUTH_ANSWER, 'What was measured.', ['cache-control']),
   },
 };
