@@ -1,4 +1,4 @@
-/** `/mcp` of the data plane: its tools ask by the same calls as HTTP. */
+/** The data plane: what teams ask. */
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
@@ -37,6 +37,8 @@ import type { Finish } from './http/finish.js';
 import { wrongMethod } from './http/not-found.js';
 import { readKeyHeaders } from './http/request-keys.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+
+// `/mcp` of the data plane: its tools ask by the same calls as HTTP.
 
 function registerAgents(app: FastifyInstance, services: Services): void {
   const { config, reporting, gateway, limits, identify, store, clock, log, purges, erasures } = services;
@@ -79,7 +81,7 @@ function describedReports({ report }: Config, known: readonly string[]): Describ
   };
 }
 
-/** 405 below a prefix. What has an address of its own needs no more than its routes: `api/http/not-found.ts` tells of them. */
+// 405 below a prefix. What has an address of its own needs no more than its routes: `api/http/not-found.ts` tells of them.
 
 /** @param url ends in a wildcard: every method of it is answered that has no route. To be called after the routes are registered. */
 function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly HTTPMethods[]): void {
@@ -93,8 +95,6 @@ function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly
     handler: async () => undefined,
   });
 }
-
-/** The data plane: what teams ask. */
 
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;

@@ -11,7 +11,7 @@ function above(folder: URL): URL {
   return above(parent);
 }
 
-/** The package's version, read once from package.json. */
+// The package's version, read once from package.json.
 
 export const VERSION: string = (
   JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8')) as { version: string }

@@ -1,4 +1,4 @@
-/** The teams that a file declares, at a start. */
+/** One process of the gateway: store, services, planes, ports; and the way back. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -30,6 +30,8 @@ import { openStore } from './open-store.js';
 import { hideSecrets, type LocalSecrets, localSecrets, settingSecrets } from './secrets.js';
 import type { Workers } from './workers.js';
 
+// The teams that a file declares, at a start.
+
 /** @throws ConfigError with a line per fault */
 export function readTeamsFile(path: string): ParsedTeams['teams'] {
   let text: string;
@@ -48,7 +50,7 @@ export function readTeamsFile(path: string): ParsedTeams['teams'] {
 }
 
 /** Teams that left the file are kept: a start with the wrong file must not take anybody's access. */
-export async function declareTeams(
+async function declareTeams(
   options: ApplyOptions & { readonly logger: Logger },
   teams: ParsedTeams['teams'],
 ): Promise<void> {
@@ -66,8 +68,6 @@ export async function declareTeams(
     );
   }
 }
-
-/** One process of the gateway: store, services, planes, ports; and the way back. */
 
 interface RunOptions {
   readonly config: Config;
@@ -234,7 +234,7 @@ async function listenAll(options: PlaneOptions, planes: readonly Plane[]): Promi
   return { servers, urls };
 }
 
-/** What answers on the data port while the store is waited for: alive, and not ready. */
+// What answers on the data port while the store is waited for: alive, and not ready.
 
 /** Who waits hears of no other process. */
 const CONDITIONS = { store: 'waiting for Redis', credential: 'unknown', platform: 'unknown' };

@@ -99,7 +99,7 @@ function refused(name: string, path: string, message: string, advice: string): C
   return new ConfigError([`${name} (${path}): ${message}; ${advice}`]);
 }
 
-/** What must not show up in a log line, whatever put it there. */
+// What must not show up in a log line, whatever put it there.
 
 /** Hides every secret there is, and those that take their places. */
 export function hideSecrets(log: Log, config: Config, secrets: LocalSecrets, keeper: VaultKeeper): void {

@@ -1,8 +1,13 @@
-/** Documents that only grow: what one replica saw is added to what all have seen, by compare-and-set. */
-
+/**
+ * Counts of this process. They are gathered in memory, and merged at intervals into documents that all replicas share, one for
+ * each key. A tally only grows, so replicas may add theirs in any order, and may add the same one twice. What this process knows
+ * is kept where the store has lost the document, or a later release has written it.
+ */
 import { createLastUsed } from '../lib/last-used.js';
 import { repeat } from '../lib/repeat.js';
 import type { Documents } from './port.js';
+
+// Documents that only grow: what one replica saw is added to what all have seen, by compare-and-set.
 
 interface MergedDocument<T> {
   readonly key: string;
@@ -36,12 +41,6 @@ export async function mergeDocument<T>(documents: Documents, document: MergedDoc
   }
   throw new Error('other replicas were always quicker');
 }
-
-/**
- * Counts of this process. They are gathered in memory, and merged at intervals into documents that all replicas share, one for
- * each key. A tally only grows, so replicas may add theirs in any order, and may add the same one twice. What this process knows
- * is kept where the store has lost the document, or a later release has written it.
- */
 
 interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, 'key' | 'add'> {
   readonly documents: Documents;

@@ -1,5 +1,4 @@
-/** A page for people, as the errors and `/` have one: no script, and nothing loaded. */
-
+/** The interface described: OpenAPI 3.1 made from the routes, a page to read it, and a page for every error. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
@@ -11,6 +10,8 @@ import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { CARRIER, complete } from '../../openapi/complete.js';
 import { json } from '../../openapi/operation.js';
 import type { Plane } from '../../openapi/plane.js';
+
+// A page for people, as the errors and `/` have one: no script, and nothing loaded.
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
@@ -47,7 +48,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** What stands at `/` of the data plane: where somebody is who typed the address alone, and where to go on. */
+// What stands at `/` of the data plane: where somebody is who typed the address alone, and where to go on.
 
 const WHAT = 'A gateway for reports of the advertising platform';
 
@@ -71,8 +72,6 @@ const PAGE = page(
 <li><a href="/openapi.json">The interface for tools (OpenAPI)</a></li>
 </ul>`,
 );
-
-/** The interface described: OpenAPI 3.1 made from the routes, a page to read it, and a page for every error. */
 
 interface DocsOptions {
   readonly title: string;

@@ -1,5 +1,4 @@
 /** What the cache holds of a report, and what answering it would cost. The platform is not called. */
-
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
@@ -272,7 +271,7 @@ function showRange({ from, to }: Period): string {
   return from === to ? (from as string) : `${from ?? 'open'} to ${to ?? 'open'}`;
 }
 
-/** What an answer would come from, and cost: `GET /gateway/v1/explain`. */
+// What an answer would come from, and cost: `GET /gateway/v1/explain`.
 
 export function registerExplain(app: FastifyInstance, g: Gateway): void {
   app.get(

@@ -1,4 +1,4 @@
-/** When days change no more: `GET /gateway/v1/finality`. */
+/** What was learned of days: when they change no more, and how far what was served can be relied upon. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
@@ -6,6 +6,8 @@ import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
 import { QUANTILES } from '../../reports/query/describe.js';
 import { type AskCall, askScopes, readAskCall, showScope, THE_REPORT, unlessAway } from './ask.js';
+
+// When days change no more: `GET /gateway/v1/finality`.
 
 export function registerFinality(app: FastifyInstance, g: Gateway): void {
   app.get(
@@ -100,7 +102,7 @@ const FINALITY: Operation = {
   },
 };
 
-/** How far what was served can be relied upon: `GET /gateway/v1/truth`. */
+// How far what was served can be relied upon: `GET /gateway/v1/truth`.
 
 export function registerTruth(app: FastifyInstance, g: Gateway): void {
   app.get(

@@ -1,5 +1,4 @@
-/** What a cookie is good for on the data plane: it reads, and makes the gateway's own calls, and no others. */
-
+/** The explorer's session: `/gateway/v1/session`. */
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
@@ -18,6 +17,8 @@ import type { Session, Sessions } from '../../sessions/sessions.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { readRequestBody } from '../http/request-body.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/request-keys.js';
+
+// What a cookie is good for on the data plane: it reads, and makes the gateway's own calls, and no others.
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -83,8 +84,6 @@ async function sessionFor(request: FastifyRequest, sessions: Sessions): Promise<
     help: 'Send the team key in authorization or x-api-key.',
   });
 }
-
-/** The explorer's session: `/gateway/v1/session`. */
 
 interface ExplorerSessionOptions {
   readonly identify: Identify;

@@ -1,11 +1,12 @@
-/** One log line per request; on `debug` a second one, with its stages. */
-
+/** The end of every request, the same for all planes and for requests that no router has seen. */
 import { pipeline, type Readable, Transform } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { wallMs } from '../../lib/time.js';
 import type { RateStanding } from '../../limits/team-limits.js';
 import type { Log } from '../../telemetry/logger.js';
 import type { EndedStage, Trace } from '../../telemetry/trace.js';
+
+// One log line per request; on `debug` a second one, with its stages.
 
 /** The members of a request that its log line and its metrics need; one that the path gate refused has no more. */
 export type Accounted = Pick<FastifyRequest, 'id' | 'method' | 'originalUrl' | 'trace' | 'raw'> & {
@@ -99,8 +100,6 @@ export function loggedPath({ trace, originalUrl }: Pick<Accounted, 'trace' | 'or
 function describe(cause: unknown): unknown {
   return cause instanceof Error ? { type: cause.name, message: cause.message, stack: cause.stack } : cause;
 }
-
-/** The end of every request, the same for all planes and for requests that no router has seen. */
 
 export interface Finish {
   /** Headers that depend on what is known of the request at its end. */

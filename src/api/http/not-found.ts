@@ -1,8 +1,9 @@
-/** Where somebody probably meant to go who asked for an address at which there is nothing. Pure. */
-
+/** What is said where no route answers: which methods the address takes, or which address is near. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CATALOGUE, GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
+
+// Where somebody probably meant to go who asked for an address at which there is nothing. Pure.
 
 const REPORTS = '/api/v1/report/';
 /** A suggestion repeats what was sent, of a length that somebody reads. */
@@ -45,8 +46,6 @@ const OTHER_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^\/(ready|readiness)$/, '/readyz'],
   [/^\/errors?\b/, '/docs/errors'],
 ];
-
-/** What is said where no route answers: which methods the address takes, or which address is near. */
 
 interface KnownRoute {
   readonly url: string;

@@ -1,12 +1,17 @@
-/** Requests that the next reader might take for others: another version of HTTP, no host, two of them, or a body where none belongs. */
+/**
+ * The one gate before all routing: a path has one spelling, or it is refused. Beside a wildcard proxy every other
+ * spelling (`/Report/x`, `/report//x`, `%2e%2e`) would miss the guarded route and reach the platform with its token.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { uptimeMs } from '../../lib/time.js';
 import { Trace } from '../../telemetry/trace.js';
 import { corsOf, PREFLIGHT_VARY } from './cors.js';
-import { noteProblem, problemAnswer } from './problem-reply.js';
 import { type Accounted, GONE } from './finish.js';
+import { noteProblem, problemAnswer } from './problem-reply.js';
+
+// Requests that the next reader might take for others: another version of HTTP, no host, two of them, or a body where none belongs.
 
 /** @returns why a request cannot be read in one way only, or null */
 export function ambiguityOf(raw: IncomingMessage): GatewayError | null {
@@ -38,11 +43,6 @@ export function ambiguityOf(raw: IncomingMessage): GatewayError | null {
 function ambiguous(detail: string, status = 400): GatewayError {
   return new GatewayError('invalid_request', { status, detail, headers: { connection: 'close' } });
 }
-
-/**
- * The one gate before all routing: a path has one spelling, or it is refused. Beside a wildcard proxy every other
- * spelling (`/Report/x`, `/report//x`, `%2e%2e`) would miss the guarded route and reach the platform with its token.
- */
 
 type GateFault = 'invalid_path' | 'uri_too_long';
 
@@ -127,7 +127,7 @@ export function widerPath(path: string, chars: string): { readonly path: RegExp 
   return { path: new RegExp(`^${pattern}$`, 'u') };
 }
 
-/** Answers a request target that the path gate refuses. No router has seen it, and none will. */
+// Answers a request target that the path gate refuses. No router has seen it, and none will.
 
 interface PathRefusal {
   readonly corsOrigins: readonly string[];

@@ -1,4 +1,4 @@
-/** Requests that Node's parser refuses, and CONNECT: they never become a request, and are answered on the socket. */
+/** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -24,9 +24,11 @@ import { Trace } from '../../telemetry/trace.js';
 import type { RequestTracing } from '../../telemetry/tracing.js';
 import { dropForwardedPorts } from './caller-address.js';
 import { registerCors } from './cors.js';
+import { type Accounted, GONE } from './finish.js';
 import { ambiguityOf, createGate, type GateRules, refusePath } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
-import { type Accounted, GONE } from './finish.js';
+
+// Requests that Node's parser refuses, and CONNECT: they never become a request, and are answered on the socket.
 
 interface Refused {
   readonly status: number;
@@ -82,8 +84,6 @@ function isAnswering(socket: Socket): boolean {
   const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
   return message?.headersSent ?? false;
 }
-
-/** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -210,10 +210,8 @@ function traceRequests(app: FastifyInstance, onDone: OnDone): void {
   });
 }
 
-/**
- * Answers that wait their turn, where requests were sent ahead. When the connection ends Node tells the one whose turn
- * it is, and forgets the others: whatever was held for them would be held for ever.
- */
+// Answers that wait their turn, where requests were sent ahead. When the connection ends Node tells the one whose turn
+// it is, and forgets the others: whatever was held for them would be held for ever.
 
 /** One listener for each connection, however many wait. */
 const waiting = new WeakMap<Socket, Set<ServerResponse>>();

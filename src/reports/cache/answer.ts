@@ -193,7 +193,7 @@ function rejected({ header }: Entry): GatewayError {
   return new GatewayError('upstream_rejected', { status, upstream, upstreamAccounts: accounts });
 }
 
-/** Rows with the totals of their period, in one state: neither is older than a known change of days of the other. */
+// Rows with the totals of their period, in one state: neither is older than a known change of days of the other.
 
 /** Totals whose rows are remembered. */
 const MAX_PAIRS = 10_000;

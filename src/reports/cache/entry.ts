@@ -1,10 +1,22 @@
-/** Stored bodies: segments of deflate. Several of them, concatenated, are one stream. */
+/**
+ * A cache entry as bytes: a binary header, facts as JSON, and the body.
+ *
+ * Header members that have a place in the binary header, and a value that fits, stand there. All others are facts: what
+ * many entries share or what has no fixed length (columns, types, accounts, paging, words of the platform), and members of
+ * other releases. So nothing is lost.
+ *
+ * The checksum covers the name of the entry, the version, the facts and the header. An entry under the wrong name, as after
+ * a rename in the store, is damaged, and never served for another day or account. The checksum is at the same place in every
+ * format, so that entries of a later release are told from damaged ones.
+ */
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
 import { turn } from '../../lib/time.js';
 import type { CacheEntry } from '../../store/port.js';
 import { ROW_SEPARATOR, type Segment } from '../rows/entry.js';
 import { isWholeHeader, pack, unpack } from './header.js';
+
+// Stored bodies: segments of deflate. Several of them, concatenated, are one stream.
 
 /** A body as it is stored, with length and checksum of the plain one. */
 export interface StoredBody extends Segment {
@@ -140,18 +152,6 @@ export async function crcsInTurns(bodies: readonly Buffer[]): Promise<number[]> 
   }
   return sums;
 }
-
-/**
- * A cache entry as bytes: a binary header, facts as JSON, and the body.
- *
- * Header members that have a place in the binary header, and a value that fits, stand there. All others are facts: what
- * many entries share or what has no fixed length (columns, types, accounts, paging, words of the platform), and members of
- * other releases. So nothing is lost.
- *
- * The checksum covers the name of the entry, the version, the facts and the header. An entry under the wrong name, as after
- * a rename in the store, is damaged, and never served for another day or account. The checksum is at the same place in every
- * format, so that entries of a later release are told from damaged ones.
- */
 
 /**
  * Of header and facts; entries of another format count as absent. Raise it also when accounts are extracted differently:

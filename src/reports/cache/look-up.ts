@@ -1,4 +1,4 @@
-/** What an entry may be used for: here a day's age is judged. Pure. */
+/** What the store holds of a report: entries of one series, read in one round trip. */
 import type { CacheDirectives } from '../../lib/http/cache-directives.js';
 import type { Report } from '../query/canonicalize.js';
 import { type EntryRef, newPatience, type Patience } from '../question.js';
@@ -16,6 +16,8 @@ import {
 import type { HeldEntry } from './entries.js';
 import type { Purges } from './purges.js';
 import type { CacheTier, ReadWhen } from './tier.js';
+
+// What an entry may be used for: here a day's age is judged. Pure.
 
 /** stale: usable at once, with a refresh behind · error-only: usable when the platform fails */
 export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
@@ -89,8 +91,6 @@ function stateOf({ header }: Entry, nowMs: number, rules: FreshnessRules, negati
   // From the future after a clock was set back: then it is not known how old it is.
   return Math.abs(nowMs - header.fetchedAt) < rememberedForMs(header, negativeMs) ? 'fresh' : 'absent';
 }
-
-/** What the store holds of a report: entries of one series, read in one round trip. */
 
 export type LookUp = ReturnType<typeof createLookUp>;
 

@@ -75,7 +75,7 @@ function between(days: ReadonlySet<number>, low: number, high: number): boolean 
   return false;
 }
 
-/** Which calls bring which entries. Pure. */
+// Which calls bring which entries. Pure.
 
 /** One call, and the wanted entries it would bring. */
 export interface PlannedFetch {

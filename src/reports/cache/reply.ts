@@ -1,5 +1,4 @@
-/** A finished answer as HTTP: validators, age and lifetime, 304 (RFC 9110, section 13; RFC 9111, section 5). */
-
+/** An answer as HTTP: a body with its headers, or a 304. */
 import { turn } from '../../lib/time.js';
 import { type CacheStatus, writeCacheStatus } from '../../outcome.js';
 import type { Trace } from '../../telemetry/trace.js';
@@ -9,6 +8,8 @@ import type { RequestContext } from '../question.js';
 import { HIT_BYTES, type ReportReply } from '../report-call.js';
 import type { Answer, Source } from './answer.js';
 import type { Finished, Replies } from './finished.js';
+
+// A finished answer as HTTP: validators, age and lifetime, 304 (RFC 9110, section 13; RFC 9111, section 5).
 
 export interface Validators {
   /** Opaque tag of the plain body, without quotes. */
@@ -61,8 +62,6 @@ export function cacheHeaders(
     vary: VARY,
   };
 }
-
-/** An answer as HTTP: a body with its headers, or a 304. */
 
 export type Reply = ReturnType<typeof createReply>;
 

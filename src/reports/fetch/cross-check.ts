@@ -1,6 +1,12 @@
 /**
- * When a series is to be checked: its first joins, one a day, and each week the first of about a length and each that is
- * longer. What was checked is remembered by this process; replicas agree on who makes a check by the names given here.
+ * Stage behind the answer: answers joined from days are held against the platform's whole answer for the same range, so
+ * that a platform that changes its ways is noticed: the first joins of each series, then one a day of each series that
+ * is in use, also when it is answered from memory, and one in so many. A series is asked for in several lengths, and a
+ * platform may sample long ranges only: so each week the first join of about a length, and each that is longer, is
+ * checked too. Not where the configuration has decided, nor a range without a final day, of which nothing can be told.
+ *
+ * A check costs a call, unless one is made anyway: where days are missing and a check is due, the whole range is asked
+ * for instead of the missing days alone.
  */
 import { createLastUsed } from '../../lib/last-used.js';
 import { daysFound } from '../cache/look-up.js';
@@ -14,6 +20,9 @@ import { dayRefs } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { isFinalDay } from '../rows/freshness.js';
 import { fetchToLearn } from './call-platform.js';
+
+// When a series is to be checked: its first joins, one a day, and each week the first of about a length and each that is
+// longer. What was checked is remembered by this process; replicas agree on who makes a check by the names given here.
 
 /** Series of one process that are remembered; of one that is not the check is made anew, once among all replicas. */
 const SERIES = 10_000;
@@ -139,17 +148,6 @@ function lengthOf({ from, to }: Report): number {
 function lengthClass(days: number): number {
   return Math.floor(Math.log2(days));
 }
-
-/**
- * Stage behind the answer: answers joined from days are held against the platform's whole answer for the same range, so
- * that a platform that changes its ways is noticed: the first joins of each series, then one a day of each series that
- * is in use, also when it is answered from memory, and one in so many. A series is asked for in several lengths, and a
- * platform may sample long ranges only: so each week the first join of about a length, and each that is longer, is
- * checked too. Not where the configuration has decided, nor a range without a final day, of which nothing can be told.
- *
- * A check costs a call, unless one is made anyway: where days are missing and a check is due, the whole range is asked
- * for instead of the missing days alone.
- */
 
 /** A check that failed is tried again after this time, not at each answer. */
 const RETRY_MS = 300_000;

@@ -1,8 +1,8 @@
 /**
- * Tries shared by several callers. Of callers of one team who want the same, one waits in line for a slot; of callers whose
- * try failed together, one tries again, and its result is for all. The others wait for it, holding nothing.
+ * Calls that nobody asked for, so that finality is not learned from young days alone: once a month, of each endpoint, split and
+ * advertiser that is in use, the last 90 days. Behind answers, where the platform has nothing better to do; what it brings is
+ * kept, recorded and compared like any other answer.
  */
-
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
@@ -17,6 +17,9 @@ import { dayAt, daysBetween, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import { dayRef } from '../question.js';
 import { fetchToLearn, isShareSpent } from './call-platform.js';
+
+// Tries shared by several callers. Of callers of one team who want the same, one waits in line for a slot; of callers whose
+// try failed together, one tries again, and its result is for all. The others wait for it, holding nothing.
 
 interface TryInput<T> {
   /** What is wanted, and the team that is charged for it. */
@@ -89,12 +92,6 @@ export function createSharedTries<T>(maxWaiting: number) {
 function concernsOne(error: unknown): boolean {
   return isShareSpent(error) || (error instanceof GatewayError && error.code === 'upstream_timeout');
 }
-
-/**
- * Calls that nobody asked for, so that finality is not learned from young days alone: once a month, of each endpoint, split and
- * advertiser that is in use, the last 90 days. Behind answers, where the platform has nothing better to do; what it brings is
- * kept, recorded and compared like any other answer.
- */
 
 const DAYS = 90;
 const HOUR_MS = 3_600_000;

@@ -1,3 +1,4 @@
+/** Stage: makes parts of the platform's answer to a report: rows, bytes, days, or a refusal. */
 import type { EndpointRule } from '../../config/schema.js';
 import { GatewayError } from '../../errors.js';
 import { invalid, originCaching, single } from '../../platform/interpret.js';
@@ -203,8 +204,6 @@ function emptyDaysOf({ rowCount, lastDate }: Digest, { report, range }: AskedRep
   const days = from === null ? [to] : daysBetween(from, to);
   return lastDate === null ? days : days.filter((day) => day > lastDate);
 }
-
-/** Stage: makes parts of the platform's answer to a report: rows, bytes, days, or a refusal. */
 
 /** Statuses that are remembered for a short time. */
 export const REMEMBERED: readonly number[] = [400, 404, 422];

@@ -1,9 +1,7 @@
 /**
- * A range that the platform refuses, of which history has the older days: they are from history, and the rest is asked for.
- * Where the platform begins to answer is known from before, or found by halving. A refusal can have another reason than age,
- * as the length of the range or one bad day: so the oldest day is tried alone, and the one before the youngest that is refused.
+ * Stage: a day that the platform answers without rows, or refuses, meets what history knows of it. This is the one place
+ * where an empty day is believed or not (`reports/history/forgotten.ts`). History is read only when a day is empty, or refused.
  */
-
 import { StoreUnavailable } from '../../store/port.js';
 import type { Gateway } from '../gateway.js';
 import {
@@ -19,6 +17,10 @@ import type { Period } from '../query/period.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { joinEntries } from '../rows/join-entries.js';
 import type { Fetch, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
+
+// A range that the platform refuses, of which history has the older days: they are from history, and the rest is asked for.
+// Where the platform begins to answer is known from before, or found by halving. A refusal can have another reason than age,
+// as the length of the range or one bad day: so the oldest day is tried alone, and the one before the youngest that is refused.
 
 /** Asks the platform for another range of the same report. */
 type AskFurther = (range: Period) => Promise<Fetched>;
@@ -149,11 +151,6 @@ function together(
     ...{ splittable: rest.splittable, rowCount: rest.rowCount, storable: rest.storable, flaws: rest.flaws },
   };
 }
-
-/**
- * Stage: a day that the platform answers without rows, or refuses, meets what history knows of it. This is the one place
- * where an empty day is believed or not (`reports/history/forgotten.ts`). History is read only when a day is empty, or refused.
- */
 
 /** Days on either side of an answer that are looked at beside it. */
 const NEAR_DAYS = 7;

@@ -4,7 +4,6 @@
  * Rows are matched by date, ids and what the report is split by. Names are attributes: a campaign that was renamed is a
  * row that changed, and not one that went away while another came.
  */
-
 import { type GatewayError, invalidQuery } from '../../errors.js';
 import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../rows/decimal.js';
 import type { RowsHeader } from '../rows/entry.js';
@@ -212,7 +211,7 @@ function haveSameColumns(a: Columns, b: Columns): boolean {
   });
 }
 
-/** All that is known of some days: each revision with what became of it, what its rows add up to, and what is missing. */
+// All that is known of some days: each revision with what became of it, what its rows add up to, and what is missing.
 
 export interface RevisionsWanted {
   readonly series: string;

@@ -3,7 +3,6 @@
  * look says so, while the platform still answers an older day with rows. Otherwise the platform may have forgotten it, or
  * no longer lets the account see it, and the rows of history stand. Pure.
  */
-
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
@@ -150,10 +149,8 @@ function probeOf(
   return date === undefined ? null : { from: date, to: date };
 }
 
-/**
- * How far back the platform answers with rows, by endpoint: what was seen in the last seven days, and from which age on it
- * was found to have forgotten. Gathered in memory, and added now and then to what all replicas have seen.
- */
+// How far back the platform answers with rows, by endpoint: what was seen in the last seven days, and from which age on it
+// was found to have forgotten. Gathered in memory, and added now and then to what all replicas have seen.
 
 const Milliseconds = Type.Integer();
 const ReachForm = Type.Object({

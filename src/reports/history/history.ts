@@ -1,5 +1,4 @@
-/** What history holds of days that the platform answers without rows, or refuses; and the mark that it does. */
-
+/** The history of reports: what of them is recorded, and what is read back. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Config } from '../../config/load.js';
@@ -33,6 +32,8 @@ import {
   voidCut,
 } from './record.js';
 import { believed, headsIn, type Revision } from './revision.js';
+
+// What history holds of days that the platform answers without rows, or refuses; and the mark that it does.
 
 /** What was known last of a day. */
 export interface RecalledDay {
@@ -125,7 +126,7 @@ export function fromHistory(
   return { body, header: { ...header, fetchStartedAt, fetchedAt, fetchedOn, seq, kind, forgotten } };
 }
 
-/** Days that an operator has accepted as empty: what the platform no longer has of them is believed at the first look. */
+// Days that an operator has accepted as empty: what the platform no longer has of them is believed at the first look.
 
 const RECORD = 'accepted-empty';
 /** Beyond it the oldest are forgotten: what they were about is empty in the history by then. */
@@ -208,8 +209,6 @@ async function countLost(
   }
   return days;
 }
-
-/** The history of reports: what of them is recorded, and what is read back. */
 
 export interface HistoryOptions extends Pick<Recorder, 'encode' | 'credential'> {
   readonly config: Pick<Config, 'history'>;

@@ -1,4 +1,7 @@
-/** An answer that stays: what is known of it without its rows. */
+/**
+ * Answers that stay. All pins of a team lie together: an index of them, which is written only where it is what was read,
+ * and their rows beside it. So the limits hold however many are made at once, on however many replicas.
+ */
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import type { Caller } from '../../auth/authenticate.js';
@@ -12,6 +15,8 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import { monthsOf } from './erase.js';
 import type { Erasures } from './erasures.js';
 import { decodeContents } from './read.js';
+
+// An answer that stays: what is known of it without its rows.
 
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
 
@@ -87,11 +92,6 @@ export function mayBeSeen({ named, held }: Pin, { team }: Pick<Caller, 'team'>):
   const allowed = new Set(team.advertisers.map(String));
   return named.length > 0 && [...named, ...held].every((account) => allowed.has(account));
 }
-
-/**
- * Answers that stay. All pins of a team lie together: an index of them, which is written only where it is what was read,
- * and their rows beside it. So the limits hold however many are made at once, on however many replicas.
- */
 
 export interface Pins {
   /** The oldest first. @throws GatewayError `conflict` where none can be kept; `not_ready` */

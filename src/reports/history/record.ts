@@ -1,4 +1,7 @@
-/** Tells when the columns of a report change between two revisions of a day: once a change, not once a day. */
+/**
+ * Records fetched days, behind their answers: a day is appended to its history when its rows differ from what was known.
+ * An answer never waits for it; what cannot be written is counted, and marked when the store is back.
+ */
 import type { Logger } from 'pino';
 import { createLastUsed } from '../../lib/last-used.js';
 import { monthOf } from '../../store/history-content.js';
@@ -23,6 +26,8 @@ import {
 import type { Erasures } from './erasures.js';
 import { readContents } from './read.js';
 import { believed, noteMissed, type Revision } from './revision.js';
+
+// Tells when the columns of a report change between two revisions of a day: once a change, not once a day.
 
 interface SchemaDriftOptions {
   readonly store: Pick<HistoryStore, 'contents'>;
@@ -94,11 +99,6 @@ function beforeOf({ kind, revisions }: DayChange): Revision | null {
   if (before === undefined || before.rowCount === 0 || latest.rowCount === 0) return null;
   return before.schema === latest.schema ? null : before;
 }
-
-/**
- * Records fetched days, behind their answers: a day is appended to its history when its rows differ from what was known.
- * An answer never waits for it; what cannot be written is counted, and marked when the store is back.
- */
 
 /**
  * Of one day each. missed: it could not be written; erased: its account was erased meanwhile; voided: one of its revisions

@@ -1,5 +1,7 @@
-/** What is known of advertisers, by all replicas together: when each was seen last, and by which name. Pure. */
-
+/**
+ * Advertisers and their names, as answers of the platform told them: noted behind the answer, gathered in memory, and added
+ * now and then to what all replicas have seen, one document.
+ */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { recordForm } from '../../lib/record.js';
@@ -10,6 +12,8 @@ import { accountsAsked, type Erasures } from '../history/erasures.js';
 import type { Report } from '../query/canonicalize.js';
 import { plainName } from '../query/parameters.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
+
+// What is known of advertisers, by all replicas together: when each was seen last, and by which name. Pure.
 
 /** Advertisers that are remembered: those seen last. With the longest names they fit a document of the store. */
 export const MAX_ADVERTISERS = 2500;
@@ -113,7 +117,7 @@ export function encodeBook(book: Book): string {
   return JSON.stringify({ form: 1, advertisers });
 }
 
-/** Which advertisers the rows of an answer name, and by which names. Pure. */
+// Which advertisers the rows of an answer name, and by which names. Pure.
 
 /** The longest name that is kept, in UTF-16 units. */
 export const MAX_NAME = 200;
@@ -207,11 +211,6 @@ function nameOf(value: unknown): string | null {
     .replaceAll(/\p{Cs}/gu, '\ufffd');
   return name === '' ? null : name;
 }
-
-/**
- * Advertisers and their names, as answers of the platform told them: noted behind the answer, gathered in memory, and added
- * now and then to what all replicas have seen, one document.
- */
 
 interface AdvertisersOptions {
   readonly documents: Documents;

@@ -1,5 +1,4 @@
 /** Compares the days of a new answer with what earlier answers said of them. Pure. */
-
 import { dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, RowsHeader, SplitFrom } from '../rows/entry.js';
@@ -76,15 +75,13 @@ export interface DaysOf extends ReportSeries {
 /** @returns null when the platform refused, or when its answer may not be split */
 export type FetchDays = (what: DaysOf, from: string, to: string) => Promise<Days | null>;
 
-/**
- * Stage behind the answer: two answers disagree on final days. Has the platform restated them, or do its numbers depend
- * on the range asked for?
- *
- * The day alone proves nothing: where one of the answers began or ended at it, it only repeats that question. So a
- * third range is asked for, which begins and ends elsewhere than both. It must say what the newer answer says; and the
- * older question, asked again, must have come to say the same, for a difference that lies in the range would still be
- * there.
- */
+// Stage behind the answer: two answers disagree on final days. Has the platform restated them, or do its numbers depend
+// on the range asked for?
+//
+// The day alone proves nothing: where one of the answers began or ended at it, it only repeats that question. So a
+// third range is asked for, which begins and ends elsewhere than both. It must say what the newer answer says; and the
+// older question, asked again, must have come to say the same, for a difference that lies in the range would still be
+// there.
 
 /** @returns the days of a range as the platform gives them now; null when that cannot be told */
 export type FetchRange = (from: string, to: string) => Promise<Days | null>;

@@ -190,7 +190,7 @@ export function countAges({ dates }: Evidence): AgeCount[] {
   return counts;
 }
 
-/** What a day that is fetched again says of what was known of it before: of finality, and of truth. Pure. */
+// What a day that is fetched again says of what was known of it before: of finality, and of truth. Pure.
 
 /**
  * From the mildest to the worst.

@@ -1,4 +1,7 @@
-/** Relative changes in fixed buckets, and what they come to. Pure. */
+/**
+ * Finality of days: for how long numbers change is learned behind answers, shown and, where the settings say so, used for
+ * freshness. Observations go to one document a scope, which all replicas share; a window that comes out of it goes to the registry.
+ */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/load.js';
 import { randomId } from '../../lib/chance.js';
@@ -29,6 +32,8 @@ import {
 } from './evidence.js';
 import { percentAtMost, type Scope, scopeId, scopeOf, scopesWith } from './scope.js';
 import { createRules, createWindows, isSameWindow, type Window, type Windows, windowOf } from './windows.js';
+
+// Relative changes in fixed buckets, and what they come to. Pure.
 
 /** At most so much, as a share of the greater value. The last is of values of different signs. */
 const EDGES = [
@@ -88,10 +93,8 @@ function edgeOf(buckets: readonly number[], wanted: number): number {
   return EDGES.at(-1) as number;
 }
 
-/**
- * By how much numbers of a day change until it is final, by its age: when a day is first seen final, what was said of it
- * at each age is held against that. Counted in fixed buckets, which replicas add to.
- */
+// By how much numbers of a day change until it is final, by its age: when a day is first seen final, what was said of it
+// at each age is held against that. Counted in fixed buckets, which replicas add to.
 
 type ContentsStore = { readonly history: Pick<Store['history'], 'contents'> };
 
@@ -210,11 +213,6 @@ async function fieldsOf(
   }
   return [...fields.values()];
 }
-
-/**
- * Finality of days: for how long numbers change is learned behind answers, shown and, where the settings say so, used for
- * freshness. Observations go to one document a scope, which all replicas share; a window that comes out of it goes to the registry.
- */
 
 /** lost: of scopes that there was no room for. */
 type FinalityEvent = 'changed' | 'widened' | 'narrowed' | 'lost';

@@ -1,8 +1,7 @@
 /**
- * What is known of kinds of reports, as records of the registry, so that replicas share it. It changes rarely: a few
- * times while learning and on probation, once when proven, once when refuted.
+ * Stage beside the path: learns whether answers may be split by day, and goes on checking. What it learns of a kind is
+ * shared by replicas, see `kinds.ts`.
  */
-
 import type { Logger } from 'pino';
 import { randomBuffer } from '../../lib/chance.js';
 import { createRecordBook } from '../../store/registry/record-book.js';
@@ -27,6 +26,9 @@ import {
   type Trial,
   wholeUntil,
 } from './state.js';
+
+// What is known of kinds of reports, as records of the registry, so that replicas share it. It changes rarely: a few
+// times while learning and on probation, once when proven, once when refuted.
 
 const PREFIX = 'divisible/';
 /** Generation of kinds without a record; not under the prefix, for it is no kind. */
@@ -110,11 +112,6 @@ function worth(value: Divisibility | null): number {
 function newGeneration(): string {
   return randomBuffer(6).toString('hex');
 }
-
-/**
- * Stage beside the path: learns whether answers may be split by day, and goes on checking. What it learns of a kind is
- * shared by replicas, see `kinds.ts`.
- */
 
 export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
 

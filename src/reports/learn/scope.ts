@@ -29,7 +29,7 @@ export function scopesWith(written: readonly Scope[], unwritten: readonly Scope[
   return [...byId.values()];
 }
 
-/** How often something may happen that was seen so often, by the exact bound of Clopper and Pearson. Pure. */
+// How often something may happen that was seen so often, by the exact bound of Clopper and Pearson. Pure.
 
 const CHANCE = 0.05;
 const STEPS = 50;

@@ -1,6 +1,9 @@
 /**
- * Probation: ranges of different lengths and ends are answered as a whole while the join of their days is compared
- * with them. Pure: which ranges count, which one to try next, and which further calls make its join whole.
+ * Whether answers of a kind may be split by day: learned from answers that overlap, tried in probation, never assumed. Pure.
+ *
+ * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps, campaigns
+ * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
+ * probation after them, until ranges of different lengths and ends were held against their joins. See `probation.ts`.
  */
 import Type, { type Static } from 'typebox';
 import { type Frozen, type RecordOf, recordForm } from '../../lib/record.js';
@@ -8,6 +11,9 @@ import type { DayRange } from '../cache/plan.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import { digest } from '../query/platform-call.js';
+
+// Probation: ranges of different lengths and ends are answered as a whole while the join of their days is compared
+// with them. Pure: which ranges count, which one to try next, and which further calls make its join whole.
 
 /** A range that was tried; its final days only. */
 const TrialRecord = Type.Object({
@@ -91,14 +97,6 @@ export function independentRange(
   while (ends.to.has(to)) to += 1;
   return to > today ? null : { from, to };
 }
-
-/**
- * Whether answers of a kind may be split by day: learned from answers that overlap, tried in probation, never assumed. Pure.
- *
- * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps, campaigns
- * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
- * probation after them, until ranges of different lengths and ends were held against their joins. See `probation.ts`.
- */
 
 /** One final day with rows that two answers with different ends agree on. */
 const AgreementRecord = Type.Object({

@@ -1,8 +1,7 @@
 /**
- * What came of asking for days again, of one scope: of each date, at which ages it came to which verdict. Pure. It only grows,
- * by union: replicas add what they saw in any order, and twice, and each date counts once an age, by the worst.
+ * Truth, measured: what came of each day that was fetched again. Verdicts go to one document a scope, which all replicas share,
+ * and one more names the scopes, for documents cannot be listed.
  */
-
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { createLastUsed } from '../../lib/last-used.js';
@@ -15,6 +14,9 @@ import { dayAt, dayNumber, daysBetween } from '../query/days.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { isWhatItSays, type Look, lookOf, type TruthVerdict, VERDICTS } from './evidence.js';
 import { percentAtMost, type Scope, scopeId, scopeOf, scopesWith } from './scope.js';
+
+// What came of asking for days again, of one scope: of each date, at which ages it came to which verdict. Pure. It only grows,
+// by union: replicas add what they saw in any order, and twice, and each date counts once an age, by the worst.
 
 /** Ages beyond are taken for this one. */
 const MAX_AGE = 90;
@@ -111,11 +113,6 @@ export function countVerdicts({ dates }: Tally): AgeVerdicts[] {
   }
   return ages;
 }
-
-/**
- * Truth, measured: what came of each day that was fetched again. Verdicts go to one document a scope, which all replicas share,
- * and one more names the scopes, for documents cannot be listed.
- */
 
 export interface TruthOptions {
   readonly documents: Documents;

@@ -1,5 +1,4 @@
-/** When the numbers of a day change no more, by what was seen of days before it. Pure. */
-
+/** The one place that says which days of a report are final, and how long the others are fresh. */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { updateRecord } from '../../store/registry/record-book.js';
@@ -8,6 +7,8 @@ import type { Report } from '../query/canonicalize.js';
 import type { FreshnessRules } from '../rows/freshness.js';
 import { countAges, type DateEvidence, type Evidence } from './evidence.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
+
+// When the numbers of a day change no more, by what was seen of days before it. Pure.
 
 interface WindowRules {
   /** It is never shorter than that. */
@@ -80,10 +81,8 @@ export function isSameWindow(one: Window, other: Window): boolean {
   );
 }
 
-/**
- * The windows that were learned, as records of the registry: every process has them at hand, for they decide what is fresh.
- * They change seldom; what they were learned from lies elsewhere, see `learn.ts`.
- */
+// The windows that were learned, as records of the registry: every process has them at hand, for they decide what is fresh.
+// They change seldom; what they were learned from lies elsewhere, see `learn.ts`.
 
 const PREFIX = 'finality/';
 /** Scopes that are remembered. */
@@ -162,8 +161,6 @@ function room(registry: Registry): [string, null][] | null {
   const [oldest] = idle.sort(([, a], [, b]) => a.revision - b.revision);
   return oldest === undefined ? null : [[oldest[0], null]];
 }
-
-/** The one place that says which days of a report are final, and how long the others are fresh. */
 
 /** `fixed`: `report.restatementDays`, nothing is learned; `observe`: learned and shown; `learned`: freshness goes by it. */
 export type FinalityMode = 'fixed' | 'observe' | 'learned';

@@ -1,5 +1,8 @@
-/** Expressions that speak of an account, in filter languages that are not known here: by their words alone. Pure. */
-
+/**
+ * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
+ * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
+ * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
+ */
 import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from '../rows/json.js';
 import { ACTS_AS, OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
@@ -13,6 +16,8 @@ import {
   ownValues,
 } from './chosen-ids.js';
 import { plainName } from './parameters.js';
+
+// Expressions that speak of an account, in filter languages that are not known here: by their words alone. Pure.
 
 const BETWEEN = `[\\s_.\\-[\\]"'\\\\]*`;
 /** `advertiserId`, `advertiser_id`, `"user.ids"` in a text; `advertiser: 2` and `client in (2)`, too. */
@@ -55,12 +60,6 @@ function decodeOnce(text: string): string {
     String.fromCharCode(Number.parseInt(percent ?? (escaped as string), 16)),
   );
 }
-
-/**
- * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
- * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
- * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
- */
 
 export interface LookalikeRules {
   /** Names that are checked against the team's list already. */

@@ -72,7 +72,7 @@ function scalar({ place, values, json }: Given): string | null {
   return typeof json === 'string' ? json : null;
 }
 
-/** Which accounts the path of a request names: some platforms have addresses such as `advertiser/2/stats`. Pure. */
+// Which accounts the path of a request names: some platforms have addresses such as `advertiser/2/stats`. Pure.
 
 const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER}|adv)s?(?:[-_.]?ids?)?$`, 'i');
 const OWNER_AND_ID = new RegExp(`^(?:${OWNER}|adv)s?[-_.~](\\w*\\d\\w*)$`, 'i');

@@ -1,7 +1,9 @@
-/** The query string, read once and strictly: no spelling of a name or value is left to a second parser. */
+/** The parameters of a report request as they were given, in query and body; names that could be read two ways are refused. */
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, sortedJson } from '../rows/json.js';
 import { type Kind, nameFault, type ParameterTable, readJson, readText } from './parameters.js';
+
+// The query string, read once and strictly: no spelling of a name or value is left to a second parser.
 
 export interface QueryPair {
   readonly name: string;
@@ -66,8 +68,6 @@ function encode(text: string): string {
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
-
-/** The parameters of a report request as they were given, in query and body; names that could be read two ways are refused. */
 
 export type Place = 'query' | 'body';
 

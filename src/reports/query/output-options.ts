@@ -1,11 +1,13 @@
-/** Which format and which content coding an answer takes (RFC 9110, sections 12.5.1 and 12.5.3). */
+/** The gateway's own parameters. They start with `_` and never reach the platform. */
 import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
+import type { QueryPair } from './given-parameters.js';
 import { didYouMean, GATEWAY_PARAMETERS, type GatewayParameter, plainName } from './parameters.js';
 import { PERIOD_WORDS, resolvePeriod } from './period.js';
-import type { QueryPair } from './given-parameters.js';
+
+// Which format and which content coding an answer takes (RFC 9110, sections 12.5.1 and 12.5.3).
 
 export type Coding = 'identity' | 'gzip' | 'br' | 'zstd';
 
@@ -54,8 +56,6 @@ export function negotiateCoding(acceptEncoding: string | undefined): Coding {
   const chosen = negotiator.encoding(CODINGS);
   return (chosen as Coding | undefined) ?? 'identity';
 }
-
-/** The gateway's own parameters. They start with `_` and never reach the platform. */
 
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
 export type Format = (typeof FORMATS)[number];

@@ -1,4 +1,6 @@
-/** Decimal numbers as text: which of them JavaScript holds exactly, and how they are written in an answer. */
+/** Exact arithmetic on decimals of rows, without the rounding of doubles. */
+
+// Decimal numbers as text: which of them JavaScript holds exactly, and how they are written in an answer.
 
 /** Every decimal of so many significant digits survives a double, unless it is too large or too small for one. */
 const SAFE_DIGITS = 15;
@@ -61,8 +63,6 @@ function decimalValue(text: string): string | null {
   if (end === 0) return '0';
   return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
-
-/** Exact arithmetic on decimals of rows, without the rounding of doubles. */
 
 /** units × 10^-scale */
 export interface Decimal {

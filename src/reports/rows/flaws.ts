@@ -1,10 +1,12 @@
 /**
- * What in an answer with status 200 says that it is an error and no report: platforms answer so when their own
- * layers fail. Names are compared in lower case without separators.
+ * Flaws: how an answer visibly differs from the query. Its rows are passed on with a warning; they are not final, are stored
+ * for five minutes at most, and nothing is learned from them. Pure.
  */
-
 import type { Period } from '../query/period.js';
 import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from './json.js';
+
+// What in an answer with status 200 says that it is an error and no report: platforms answer so when their own
+// layers fail. Names are compared in lower case without separators.
 
 /** Objects around a report that may tell how the call went. */
 const WRAPPERS = new Set(
@@ -251,11 +253,6 @@ function parsed(text: string): Json {
     throw error;
   }
 }
-
-/**
- * Flaws: how an answer visibly differs from the query. Its rows are passed on with a warning; they are not final, are stored
- * for five minutes at most, and nothing is learned from them. Pure.
- */
 
 export const FLAW_CODES = [
   'duplicate_rows',

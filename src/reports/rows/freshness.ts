@@ -158,11 +158,9 @@ export function ageMs(fetchedAt: number, nowMs: number): number {
   return Math.max(0, nowMs - fetchedAt);
 }
 
-/**
- * Days without rows at the end of an answer: an outage, a cap and "not ready yet" look like that. Such a day is
- * believed when two looks at that very day, an hour apart, say the same. What an answer says of one of its days tells
- * nothing of another.
- */
+// Days without rows at the end of an answer: an outage, a cap and "not ready yet" look like that. Such a day is
+// believed when two looks at that very day, an hour apart, say the same. What an answer says of one of its days tells
+// nothing of another.
 
 /** A second look this much later confirms an empty day. */
 const CONFIRM_AFTER_MS = 3_600_000;

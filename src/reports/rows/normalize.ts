@@ -1,5 +1,7 @@
-/** Rows of an answer as JSON text, each column as numbers or as texts. */
-
+/**
+ * The platform's answer as the gateway gives it: rows with camelCase names, ISO dates, columns of one type, and numbers
+ * only where JavaScript holds their decimal value exactly. Rows come as ready JSON text, so that serving them is a join.
+ */
 import { accountsShown } from '../query/accounts.js';
 import { isoDate } from '../query/days.js';
 import {
@@ -18,6 +20,8 @@ import type { Paging } from './paging.js';
 import { filterFlaws, type RowFilter } from './row-filters.js';
 import { columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import { type FoundRows, findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
+
+// Rows of an answer as JSON text, each column as numbers or as texts.
 
 /** What is the same for all rows with the same members. */
 interface RowPlan {
@@ -138,11 +142,6 @@ function cellJson(value: Json, isText: boolean, isDate: boolean): string {
 function tokenJson(number: JsonNumber): string {
   return numberTokenJson(number.text);
 }
-
-/**
- * The platform's answer as the gateway gives it: rows with camelCase names, ISO dates, columns of one type, and numbers
- * only where JavaScript holds their decimal value exactly. Rows come as ready JSON text, so that serving them is a join.
- */
 
 export interface NormalizeInput extends RowsInput {
   /** Tells the members that name an account; see accounts.ts. */

@@ -1,7 +1,12 @@
-/** Names of members that tell where the rows of an answer are, and where they are not. */
+/**
+ * Where the rows of a report stand in the platform's answer, whose shape is not documented: found by rule, or by
+ * configuration where the rule is wrong. When in doubt it is an error: a wrong guess would be served as a report.
+ */
 import type { Period } from '../query/period.js';
 import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
 import { type Paging, readPaging } from './paging.js';
+
+// Names of members that tell where the rows of an answer are, and where they are not.
 
 export const PREFERRED: readonly string[] = [
   'data',
@@ -25,11 +30,6 @@ const NEVER_ROWS: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-
-/**
- * Where the rows of a report stand in the platform's answer, whose shape is not documented: found by rule, or by
- * configuration where the rule is wrong. When in doubt it is an error: a wrong guess would be served as a report.
- */
 
 /** What an endpoint's configuration says of its answers. */
 export interface RowsRule {

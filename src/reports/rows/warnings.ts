@@ -1,5 +1,4 @@
-/** What columns of rows are: numbers or texts. Where two sets of rows differ in that, the schema changed. Pure. */
-
+/** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
 import type { Report } from '../query/canonicalize.js';
 import { didYouMean } from '../query/parameters.js';
 import type { AssembleInput, KnownDay, Past } from './answer.js';
@@ -7,6 +6,8 @@ import { decodeFacts, holdsTexts } from './column-types.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
 import { type FinalRules, tellExpected } from './freshness.js';
+
+// What columns of rows are: numbers or texts. Where two sets of rows differ in that, the schema changed. Pure.
 
 type Columns = Pick<RowsHeader, 'columns' | 'types'>;
 type ColumnKind = 'nothing' | 'text' | 'number';
@@ -72,8 +73,6 @@ export function schemaMix(days: readonly Columns[]): SchemaMix | null {
     .map(([column]) => column);
   return partial.length + retyped.length === 0 ? null : { partial, retyped };
 }
-
-/** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
 
 /** For programs. */
 export const WARNING_CODES = [

@@ -1,15 +1,6 @@
 /**
- * Cache entries as records of an ordered environment. The keys:
- * `e` series · group · field: an entry: length of its head (1 byte) · head · body; of a large one: 0 · length of its
- * head · head · name of its body
- * `f` series · digest: facts
- * `p` name of a body (10 bytes) · number (2 bytes): a piece of it
- *
- * Of several entries of one series those of a range of days are neighbours.
- *
- * A large body lies in pieces, so that none is copied, summed or read in one go while hits wait, and an entry is judged
- * or replaced without a look at its body. Pieces are written before the entry that names them, under a name that is used
- * once, and never changed: a reader of several turns reads one body, or finds that it is gone.
+ * Cache entries on the disk, in two generations. Writes go to the newer generation; an entry that is read from the older
+ * one is promoted to the newer one. The older generation is deleted as a whole, with the entries that nobody read since.
  */
 import { randomBuffer } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
@@ -26,6 +17,18 @@ import {
 import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import { type Reader, RecordDamaged, type RecordWrite, type View } from './environment.js';
 import type { Draft, Table } from './table.js';
+
+// Cache entries as records of an ordered environment. The keys:
+// `e` series · group · field: an entry: length of its head (1 byte) · head · body; of a large one: 0 · length of its
+// head · head · name of its body
+// `f` series · digest: facts
+// `p` name of a body (10 bytes) · number (2 bytes): a piece of it
+//
+// Of several entries of one series those of a range of days are neighbours.
+//
+// A large body lies in pieces, so that none is copied, summed or read in one go while hits wait, and an entry is judged
+// or replaced without a look at its body. Pieces are written before the entry that names them, under a name that is used
+// once, and never changed: a reader of several turns reads one body, or finds that it is gone.
 
 const ENTRY = Buffer.from('e');
 const FACTS = Buffer.from('f');
@@ -103,11 +106,6 @@ function element(text: string): Buffer {
   const escaped = bytes.toString('latin1').replaceAll('\0', '\0\xff');
   return Buffer.concat([Buffer.from(escaped, 'latin1'), Buffer.of(0, 1)]);
 }
-
-/**
- * Cache entries on the disk, in two generations. Writes go to the newer generation; an entry that is read from the older
- * one is promoted to the newer one. The older generation is deleted as a whole, with the entries that nobody read since.
- */
 
 /** With so many places or more, one walk reads all records from the first place to the last. */
 const WALK_FROM = 8;

@@ -1,5 +1,4 @@
-/** Leases, token buckets and presence of a gateway that is one process: they end with it. */
-
+/** The embedded store: all parts over files of one folder and the memory of one process. */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
@@ -27,6 +26,8 @@ import { HISTORY_TABLES, historyOver, PIN_TABLES } from './history.js';
 import { createLapsingMap, createLapsingRecords, startSweep } from './lapsing.js';
 import { registryOver } from './registry.js';
 import { createTable } from './table.js';
+
+// Leases, token buckets and presence of a gateway that is one process: they end with it.
 
 export function createMemoryLeases(
   clock: Clock,

@@ -1,3 +1,4 @@
+/** Short-lived data: leases, presence and quotas. Presence and quotas must not be evicted, so they have an index of their ends. */
 import { startTimer } from '../../lib/time.js';
 import { byId, wholeMs } from '../check-input.js';
 import { createListeners } from '../listeners.js';
@@ -80,8 +81,6 @@ export function createRedisBus(
     close: () => disconnect(current, closeMs),
   };
 }
-
-/** Short-lived data: leases, presence and quotas. Presence and quotas must not be evicted, so they have an index of their ends. */
 
 /**
  * ARGV: owner, milliseconds. One 1 or 0 per key. It is sent whole each time: sent again because the server has lost it, it

@@ -1,10 +1,7 @@
 /**
- * A replica's copy of the registry, and what may happen to it: a look at the store brings news, an own commit is
- * taken over at once. The two overlap, so news may be older than what the copy knows; it never goes back.
- *
- * Values in, values out; the looking and committing is done by `replica.ts`.
+ * What a store that changed hands has lost: commits that were acknowledged, known here, and are gone (a Redis failover
+ * replicates asynchronously).
  */
-
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { randomShare } from '../../lib/chance.js';
@@ -20,6 +17,11 @@ import {
   type RegistrySnapshot,
   type RegistryStore,
 } from '../port.js';
+
+// A replica's copy of the registry, and what may happen to it: a look at the store brings news, an own commit is
+// taken over at once. The two overlap, so news may be older than what the copy knows; it never goes back.
+//
+// Values in, values out; the looking and committing is done by `replica.ts`.
 
 export type RegistryCopy = ReturnType<typeof createRegistryCopy>;
 
@@ -104,11 +106,6 @@ export function createRegistryCopy(first: RegistrySnapshot) {
     },
   };
 }
-
-/**
- * What a store that changed hands has lost: commits that were acknowledged, known here, and are gone (a Redis failover
- * replicates asynchronously).
- */
 
 /** A record that says what was mended, for replicas that knew still more than the one that mended it. */
 export const MENDED_RECORD = 'meta/mended';

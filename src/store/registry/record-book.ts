@@ -1,9 +1,14 @@
-/** Read, change, write a record, and start over when another replica changed it in between. */
+/**
+ * Records of one kind, one for each id, as parsed values. A text is parsed once while it is remembered; beyond a bound the oldest
+ * records are deleted. Replicas share them; they change rarely.
+ */
 import { randomShare } from '../../lib/chance.js';
 import { sleep } from '../../lib/time.js';
 import { RegistryConflict, type RegistryRecord } from '../port.js';
 import { createTurns } from '../turns.js';
 import type { Registry } from './replica.js';
+
+// Read, change, write a record, and start over when another replica changed it in between.
 
 const MAX_TRIES = 10;
 const CONFLICT_WAIT_MS = 10;
@@ -57,11 +62,6 @@ export function updateRecord(
     }
   });
 }
-
-/**
- * Records of one kind, one for each id, as parsed values. A text is parsed once while it is remembered; beyond a bound the oldest
- * records are deleted. Replicas share them; they change rarely.
- */
 
 type Others = readonly (readonly [record: string, RegistryRecord])[];
 

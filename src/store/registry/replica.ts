@@ -1,4 +1,9 @@
-/** Keeps a replica's copy in step with the store: looks for what is new, and loads everything where that cannot tell. */
+/**
+ * The registry in memory: every replica's copy of teams, keys, the vault and purges, kept in step with the store.
+ *
+ * A message on the bus brings a change at once; a poll finds it when the message is lost. A commit is applied to
+ * the own copy before it resolves, so that a replica always sees what it wrote itself.
+ */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
 import { sleep, startTicks, stopTicks } from '../../lib/time.js';
@@ -15,6 +20,8 @@ import {
 import { noteUnconfirmed } from './durability.js';
 import { createRegistryCopy, type RegistryCopy } from './lost.js';
 import { createSuccession, RegistryLost, type Succession, type SuccessionRules } from './succession.js';
+
+// Keeps a replica's copy in step with the store: looks for what is new, and loads everything where that cannot tell.
 
 type RegistrySync = ReturnType<typeof createRegistrySync>;
 
@@ -134,13 +141,6 @@ export function createTurns(work: () => Promise<void>): () => Promise<void> {
     return next;
   };
 }
-
-/**
- * The registry in memory: every replica's copy of teams, keys, the vault and purges, kept in step with the store.
- *
- * A message on the bus brings a change at once; a poll finds it when the message is lost. A commit is applied to
- * the own copy before it resolves, so that a replica always sees what it wrote itself.
- */
 
 /** Says on the bus that the registry has changed; the message is its version. */
 const CHANNEL = 'registry';

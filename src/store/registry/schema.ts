@@ -6,8 +6,8 @@ import { recordForm } from '../../lib/record.js';
 import { sleep } from '../../lib/time.js';
 import { auditLine, GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import { StoreRefused } from '../refused.js';
-import { openRegistry, type Registry, type RegistryOptions } from './replica.js';
 import { updateRecord } from './record-book.js';
+import { openRegistry, type Registry, type RegistryOptions } from './replica.js';
 
 /**
  * @param options testClock: whether the clock may be moved
@@ -76,7 +76,7 @@ export function followSharedClock(registry: Registry, clock: MovableClock) {
   };
 }
 
-/** The form of the records, as a number in the registry, and the way from an older form to this one. */
+// The form of the records, as a number in the registry, and the way from an older form to this one.
 
 export const SCHEMA_RECORD = 'meta/schema';
 

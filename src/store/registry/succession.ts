@@ -1,7 +1,6 @@
 /**
- * Puts a registry that is gone from the store back from memory: by the replica that knows most, and only where there
- * is none. All replicas that notice say how much they know, wait a moment for the others, and the one that knows most makes
- * it. A replica that knows something else puts that back afterwards, see lost.ts.
+ * What becomes of a replica's copy when the store holds no registry any more, or another one. Nothing is thrown away
+ * before something takes its place, and every such event is told.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -19,6 +18,10 @@ import {
   StoreUnavailable,
 } from '../port.js';
 import { type Known, loadAndMend } from './lost.js';
+
+// Puts a registry that is gone from the store back from memory: by the replica that knows most, and only where there
+// is none. All replicas that notice say how much they know, wait a moment for the others, and the one that knows most makes
+// it. A replica that knows something else puts that back afterwards, see lost.ts.
 
 const CHANNEL = 'registry-lost';
 /** Time in which replicas say how much they know. */
@@ -112,11 +115,6 @@ async function make(
 function compare(one: Claim, other: Claim): number {
   return one.version - other.version || one.newest - other.newest || (one.id < other.id ? -1 : 1);
 }
-
-/**
- * What becomes of a replica's copy when the store holds no registry any more, or another one. Nothing is thrown away
- * before something takes its place, and every such event is told.
- */
 
 /** Says in an adopted registry which one it took the place of. */
 const ADOPTED_RECORD = 'meta/adopted';

@@ -1,8 +1,4 @@
-/**
- * Estimates whether work on an answer would block the event loop for more than 5 ms: by its members, names and bytes, and by
- * the rows and columns of a format. Pure, so that the same answer is always treated alike.
- */
-
+/** Worker threads for what takes long, so that a cached hit never waits for somebody's miss; see cost.ts. */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -15,6 +11,9 @@ import { bodyHash } from '../../rows/entry.js';
 import { type EncodedEntry, encodeEntry, type RawWrite } from '../entry.js';
 import { asBuffer, formatRows, readAnswer, type TableTask, tableAnswer } from './tasks.js';
 import type * as tasks from './worker.js';
+
+// Estimates whether work on an answer would block the event loop for more than 5 ms: by its members, names and bytes, and by
+// the rows and columns of a format. Pure, so that the same answer is always treated alike.
 
 const LIMIT_NS = 5_000_000;
 
@@ -98,8 +97,6 @@ function namesIn(chunks: readonly Uint8Array[]): number {
 function sizeOf(chunks: readonly Uint8Array[]): number {
   return chunks.reduce((sum, { length }) => sum + length, 0);
 }
-
-/** Worker threads for what takes long, so that a cached hit never waits for somebody's miss; see cost.ts. */
 
 /** A thread needs the build, in tests too, where the sources run as they are. */
 const WORKER = fileURLToPath(new URL('dist/workers/worker.js', PACKAGE_ROOT));
