@@ -1,5 +1,5 @@
 /**
- * What work on an answer costs for a member, a byte, a name and a cell: the numbers of src/reports/cache/threads/cost.ts. The second
+ * What work on an answer costs for a member, a byte, a name and a cell: the numbers of src/reports/cache/threads/worker-pool.ts. The second
  * fastest of 15 runs counts, so that other work on the machine matters little.
  *
  * Usage: npm run build && node bench/cells.mjs

@@ -165,7 +165,7 @@ const PLAIN_LENGTH_AT = 29;
 const PLAIN_CRC_AT = 33;
 const STORED_CRC_AT = 37;
 
-/** How a body is stored; for deflate see segment.ts. */
+/** How a body is stored. */
 const [PLAIN, DEFLATED] = [0, 1] as const;
 
 export interface RawEntry {

@@ -1,6 +1,6 @@
 /**
  * Stage beside the path: learns whether answers may be split by day, and goes on checking. What it learns of a kind is
- * shared by replicas, see `kinds.ts`.
+ * shared by replicas: records of the registry.
  */
 import type { Logger } from 'pino';
 import { randomBuffer } from '../../lib/chance.js';

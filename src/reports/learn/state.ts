@@ -3,7 +3,7 @@
  *
  * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps, campaigns
  * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
- * probation after them, until ranges of different lengths and ends were held against their joins. See `probation.ts`.
+ * probation after them, until ranges of different lengths and ends were held against their joins.
  */
 import Type, { type Static } from 'typebox';
 import { type Frozen, type RecordOf, recordForm } from '../../lib/record.js';

@@ -1,4 +1,4 @@
-/** Worker threads for what takes long, so that a cached hit never waits for somebody's miss; see cost.ts. */
+/** Worker threads for what takes long, so that a cached hit never waits for somebody's miss. */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
