@@ -5,13 +5,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { isKeyless, readKeyHeaders } from '../api/http/request-keys.js';
+import { isAllowed } from '../api/operations/table.js';
 import type { NamedAdmin } from '../config/admin-tokens.js';
 import { GatewayError } from '../errors.js';
 import { arrivalOf } from '../sessions/arrival.js';
 import { judgeSession } from '../sessions/judge.js';
 import { invalidSession, type Session, type Sessions } from '../sessions/sessions.js';
 import type { Actor } from '../telemetry/audit.js';
-import { isAllowed, leastRole } from './roles.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,8 +35,7 @@ export async function authenticateAdmin(
 ): Promise<void> {
   const admin = byToken(request, admins) ?? (await bySession(request, admins, sessions));
   if (admin === null) throw new GatewayError('missing_admin_token', { headers: CHALLENGE });
-  const { method, routeOptions } = request;
-  const least = leastRole(method, routeOptions.url ?? '');
+  const least = request.routeOptions.config.operation?.role ?? 'owner';
   if (!isAllowed(admin.role, least)) {
     throw new GatewayError('forbidden', {
       detail: `This call needs the role ${least}; the token ${admin.name} has the role ${admin.role}.`,

@@ -1,16 +1,16 @@
 /** What `dsp-gateway doctor` asks of a gateway that runs: everything it depends on, each with what to do. */
 import type { FastifyInstance } from 'fastify';
-import Type, { type Static } from 'typebox';
+import { runDoctor } from '../api/operations/overview.js';
 import type { Directory } from '../auth/directory.js';
 import type { Outlook } from '../credential/outlook.js';
 import type { TokenProof } from '../credential/verify-token.js';
 import type { Clock } from '../lib/clock.js';
 import { VERSION } from '../lib/package-root.js';
-import { json, shownAs } from '../openapi/operation.js';
-import { Check, type Look, lookAtAll } from '../telemetry/checks.js';
+import { type Check, type Look, lookAtAll } from '../telemetry/checks.js';
 import type { Health } from '../telemetry/health.js';
 import type { Level, Verdict } from '../telemetry/verdict.js';
 import { directoryLooks } from './doctor-directory.js';
+import { serve } from './serve.js';
 
 export interface DoctorOptions {
   readonly config: { readonly platform: { readonly timezone: string; readonly probe?: string | undefined } };
@@ -23,28 +23,18 @@ export interface DoctorOptions {
 
 type Found = Omit<Check, 'name'>;
 
-const Checkup = Type.Object({ version: Type.String(), checks: Type.Array(Check) }, { title: 'Checkup' });
-
 /** @param verdict what the gateway knows of itself without asking anybody */
 export function registerDoctor(app: FastifyInstance, options: DoctorOptions, verdict: () => Verdict): void {
-  const shown = shownAs('status', 'Look at everything that the gateway needs; asks the platform once', {
-    id: 'runDoctor',
-    answers: { 200: json(Checkup) },
-  });
-  app.post(
-    '/admin/v1/doctor',
-    shown,
-    async (): Promise<Static<typeof Checkup>> => ({
-      version: VERSION,
-      checks: [
-        ...(await lookAtAll({
-          ...platformLooks(options),
-          ...partLooks(verdict),
-          ...directoryLooks(options),
-        })),
-      ],
-    }),
-  );
+  serve(app, runDoctor, async () => ({
+    version: VERSION,
+    checks: [
+      ...(await lookAtAll({
+        ...platformLooks(options),
+        ...partLooks(verdict),
+        ...directoryLooks(options),
+      })),
+    ],
+  }));
 }
 
 /** The call comes first, for what follows may be what it told. */

@@ -1,105 +1,14 @@
 /** Team keys: issue, list, roll, revoke. The key itself is shown once, in the answer that made it. */
 import type { FastifyInstance } from 'fastify';
-import Type, { type Static } from 'typebox';
+import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../api/operations/keys.js';
 import type { KeyRecord } from '../auth/key-record.js';
 import type { LastUse } from '../auth/last-use.js';
-import { json, type Operation, shownAs } from '../openapi/operation.js';
 import { readFutureDate } from './future-date.js';
-import { changed, REMOVED_ANSWERS } from './say-unconfirmed.js';
+import { serve } from './serve.js';
 import { createTeamKeys, type IssuedKey, showKey, type TeamKeysOptions } from './team-keys.js';
 
 export interface KeysOptions extends TeamKeysOptions {
   readonly lastUse: Pick<LastUse, 'read'>;
-}
-
-const NewKey = Type.Object(
-  {
-    label: Type.Optional(Type.String({ maxLength: 200, description: 'For people.' })),
-    expiresAt: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: 'ISO date; absent: never.' }),
-    ),
-  },
-  { additionalProperties: false },
-);
-
-const Roll = Type.Object(
-  {
-    overlapSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 31_536_000,
-        description: 'How long the old key stays valid; 0 when absent.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
-
-const time = Type.String({ format: 'date-time' });
-const timeOrNull = Type.Union([time, Type.Null()]);
-
-const Issued = Type.Object(
-  {
-    id: Type.String({ description: 'Stays when the key is rolled.' }),
-    key: Type.String({ description: 'The key itself, shown this once.' }),
-    prefix: Type.String({ description: 'How it begins.' }),
-    teamId: Type.String(),
-    createdAt: time,
-    expiresAt: timeOrNull,
-  },
-  { title: 'IssuedKey' },
-);
-
-const Key = Type.Object(
-  {
-    id: Type.String(),
-    teamId: Type.String(),
-    label: Type.String(),
-    prefix: Type.String({ description: 'How it begins.' }),
-    createdAt: time,
-    expiresAt: timeOrNull,
-    revokedAt: timeOrNull,
-    previous: Type.Union([Type.Object({ prefix: Type.String(), validUntil: timeOrNull }), Type.Null()], {
-      description: 'The one it replaced, while that is valid.',
-    }),
-    lastUsedAt: timeOrNull,
-  },
-  { title: 'Key' },
-);
-
-const ofTeam = { id: "The team's id." };
-const ofKey = { id: "The key's id." };
-
-/** In the OpenAPI document. */
-const DESCRIBED = {
-  issue: {
-    id: 'issueKey',
-    path: ofTeam,
-    answers: { 201: changed(Issued, 'Issued.') },
-    problems: ['not_found', 'conflict'],
-  },
-  list: {
-    id: 'listKeys',
-    path: ofTeam,
-    answers: { 200: json(Type.Object({ keys: Type.Array(Key) }), 'Keys of the team.') },
-    problems: ['not_found', 'not_ready'],
-  },
-  listAll: {
-    id: 'listAllKeys',
-    answers: { 200: json(Type.Object({ keys: Type.Array(Key) }), 'Keys of all teams, the oldest first.') },
-    problems: ['not_ready'],
-  },
-  revoke: { id: 'revokeKey', path: ofKey, answers: REMOVED_ANSWERS, problems: ['not_found', 'conflict'] },
-  roll: {
-    id: 'rollKey',
-    path: ofKey,
-    answers: { 201: changed(Issued, 'Replaced.') },
-    problems: ['not_found', 'conflict'],
-  },
-} as const satisfies Record<string, Operation>;
-
-interface IdParams {
-  readonly id: string;
 }
 
 export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
@@ -110,42 +19,16 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
   };
 
-  app.post(
-    '/admin/v1/teams/:id/keys',
-    shownAs('keys', 'Issue a key', DESCRIBED.issue, NewKey),
-    async (request, reply) => {
-      const { label = '', expiresAt: given = null } = request.body as Static<typeof NewKey>;
-      const { id: teamId } = request.params as IdParams;
-      const expiresAt = readFutureDate('expiresAt', given, clock.now());
-      return reply.code(201).send(showIssued(await keys.issue({ teamId, label, expiresAt }, request.actor)));
-    },
-  );
-
-  app.get('/admin/v1/teams/:id/keys', shownAs('keys', 'Keys of a team', DESCRIBED.list), async (request) =>
-    listed(keys.of((request.params as IdParams).id)),
-  );
-
-  app.get('/admin/v1/keys', shownAs('keys', 'Keys of all teams', DESCRIBED.listAll), async () =>
-    listed(keys.all()),
-  );
-
-  app.delete(
-    '/admin/v1/keys/:id',
-    shownAs('keys', 'Revoke a key', DESCRIBED.revoke),
-    async (request, reply) => {
-      await keys.revoke((request.params as IdParams).id, request.actor);
-      return reply.code(204).send();
-    },
-  );
-
-  app.post(
-    '/admin/v1/keys/:id/roll',
-    shownAs('keys', 'Replace a key, the old one staying valid for a while', DESCRIBED.roll, Roll),
-    async (request, reply) => {
-      const { overlapSeconds = 0 } = request.body as Static<typeof Roll>;
-      const { id } = request.params as IdParams;
-      return reply.code(201).send(showIssued(await keys.roll(id, overlapSeconds, request.actor)));
-    },
+  serve(app, issueKey, async ({ params, body, actor }) => {
+    const { label = '', expiresAt: given = null } = body;
+    const expiresAt = readFutureDate('expiresAt', given, clock.now());
+    return showIssued(await keys.issue({ teamId: params.id, label, expiresAt }, actor));
+  });
+  serve(app, listKeys, async ({ params }) => listed(keys.of(params.id)));
+  serve(app, listAllKeys, async () => listed(keys.all()));
+  serve(app, revokeKey, async ({ params, actor }) => keys.revoke(params.id, actor));
+  serve(app, rollKey, async ({ params, body, actor }) =>
+    showIssued(await keys.roll(params.id, body.overlapSeconds ?? 0, actor)),
   );
 }
 

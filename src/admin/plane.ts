@@ -9,7 +9,6 @@ import { RegistryLost } from '../store/registry/succession.js';
 import { type Actor, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
 import { sayUnconfirmed } from './say-unconfirmed.js';
-import { SESSION_PATH } from './session.js';
 
 export interface AdminPlaneOptions {
   readonly admins: readonly NamedAdmin[];
@@ -34,8 +33,7 @@ export async function registerAdminPlane(
     scope.removeContentTypeParser('application/json');
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseBody);
     scope.addHook('onRequest', async (request) => {
-      const isSignIn = request.method === 'POST' && request.routeOptions.url === SESSION_PATH;
-      if (!isSignIn) await authenticateAdmin(request, admins, sessions);
+      if (request.routeOptions.config.isOpen !== true) await authenticateAdmin(request, admins, sessions);
     });
     // What one person has seen is not left in the browser for the next.
     scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));

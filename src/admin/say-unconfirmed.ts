@@ -1,7 +1,5 @@
 /** Answers to changes that too few replicas of Redis have confirmed say so: they are made, and could be lost. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import Type, { type TSchema } from 'typebox';
-import { type Answer, json } from '../openapi/operation.js';
 import { type Durability, noteDurability } from '../store/registry/durability.js';
 
 /** Adds the member `unconfirmed` to such answers; one without a body becomes a 200 that has it. */
@@ -27,24 +25,3 @@ export function sayUnconfirmed(scope: FastifyInstance): void {
     return text;
   });
 }
-
-const UNCONFIRMED = Type.Object(
-  { replicas: Type.Integer({ minimum: 0 }), wanted: Type.Integer({ minimum: 0 }) },
-  {
-    title: 'Unconfirmed',
-    description:
-      'The change is made, and only so many replicas of Redis have confirmed it: it could be lost.',
-  },
-);
-const PERHAPS = Type.Object({ unconfirmed: Type.Optional(UNCONFIRMED) });
-
-/** The answer to a change, in the document. */
-export function changed(schema: TSchema, description = 'Done.'): Answer {
-  return json(Type.Intersect([schema, PERHAPS]), description);
-}
-
-/** The answers to a change that there is nothing to be said of. */
-export const REMOVED_ANSWERS: Readonly<Record<string, Answer>> = {
-  204: { description: 'Done; there is nothing to say.' },
-  200: json(Type.Object({ unconfirmed: UNCONFIRMED }), 'Done, and confirmed by too few replicas of Redis.'),
-};

@@ -1,6 +1,5 @@
 /** The admin plane: what operators ask. */
 import type { FastifyInstance } from 'fastify';
-import { registerAdvertisers } from '../admin/advertisers.js';
 import { registerAudit } from '../admin/audit.js';
 import { authenticateAdmin } from '../admin/authenticate-admin.js';
 import { registerCache } from '../admin/cache.js';
@@ -12,7 +11,6 @@ import { registerLearned } from '../admin/learned.js';
 import { registerAdminPlane } from '../admin/plane.js';
 import { registerRegistry } from '../admin/registry.js';
 import { createReseal } from '../admin/reseal.js';
-import { isAllowed, leastRole } from '../admin/roles.js';
 import { registerSeries } from '../admin/series.js';
 import { registerSession } from '../admin/session.js';
 import { currentVerdict, registerStatus } from '../admin/status.js';
@@ -21,10 +19,10 @@ import { registerTail } from '../admin/tail.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
 import { registerUsage } from '../admin/usage.js';
-import { registerWriteBudgets } from '../admin/write-budgets.js';
 import { registerWrites } from '../admin/writes.js';
 import type { ErrorCode } from '../errors.js';
 import { VERSION } from '../lib/package-root.js';
+import type { Operation } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
 import { createSessions } from '../sessions/sessions.js';
 import { registerDocs } from './data/docs.js';
@@ -71,8 +69,6 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerCache(scope, services);
     registerHistory(scope, services);
     registerWrites(scope, services);
-    registerWriteBudgets(scope, services);
-    registerAdvertisers(scope, services);
     registerLearned(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerUsage(scope, services.usage);
@@ -114,15 +110,14 @@ const PLANE: Plane = {
 };
 
 /** What a call can give because of who makes it, or because it changes what the store holds. */
-function callerProblems(method: string, path: string): ErrorCode[] {
-  const least = leastRole(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'));
+function callerProblems(method: string, { role }: Operation): ErrorCode[] {
   return [
     'missing_admin_token',
     'invalid_admin_token',
     'invalid_session',
     'session_forbidden',
     'not_ready',
-    ...(isAllowed('viewer', least) ? [] : (['forbidden'] as const)),
+    ...(role === 'viewer' ? [] : (['forbidden'] as const)),
     ...(method === 'get' ? [] : CHANGE_PROBLEMS),
   ];
 }

@@ -37,6 +37,7 @@ function describe(hosts: MetricsRoute['hosts']) {
     },
     config: {
       operation: {
+        role: 'viewer' as const,
         id: 'getMetrics',
         answers: { 200: { description: 'The numbers.', content: text } },
         problems: misdirected,

@@ -1,12 +1,15 @@
 /** The admin API as the commands use it: where it is, who asks, and its errors as lines a person can read. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Static, TSchema } from 'typebox';
+import type { AdminOperation, AnswerOf } from '../api/operations/operation.js';
+import type { AdminCalls } from '../api/operations/table.js';
 import type { Environment } from '../config/rules.js';
+import type { Frozen } from '../lib/record.js';
 import { timeoutSignal } from '../lib/time.js';
-import type { Answers } from './answers.js';
 import { CommandError, Unreachable } from './command-error.js';
 import { EXIT, exitCodeOf } from './exit-codes.js';
-import { Refused } from './say-refusal.js';
+import { problemIn, Refused } from './say-refusal.js';
 
 export interface AdminOptions {
   readonly url?: string;
@@ -14,28 +17,29 @@ export interface AdminOptions {
   readonly json?: boolean;
 }
 
-export interface Admin {
-  /**
-   * Asks the admin API.
-   * @param answer which one is expected
-   * @param path below `/admin/v1/`, here and below
-   * @param withinMs how long it may take
-   * @throws CommandError, here and below
-   */
-  ask<Name extends keyof Answers>(
-    answer: Name,
-    method: Method,
-    path: string,
-    body?: object,
-    withinMs?: number,
-  ): Promise<Answers[Name]>;
-  /** The same, where no answer but a good one is wanted. */
-  tell(method: Method, path: string): Promise<void>;
-  /** The lines of an answer that goes on, until it ends or is stopped. Both reject with {@link Unreachable} when it breaks off. */
-  lines(path: string, stop: AbortSignal): Promise<AsyncIterable<string>>;
+export type AnswerTo<C extends keyof AdminCalls> = AnswerOf<AdminCalls[C]>;
+
+/** What a call is made with. */
+interface Given<O extends AdminOperation> {
+  /** In the place of `:id`. */
+  readonly id?: string | undefined;
+  /** Members without a value are left out. */
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: O extends { readonly body: infer B extends TSchema } ? Frozen<Static<B>> : never;
+  /** How long it may take. */
+  readonly withinMs?: number;
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export interface Admin {
+  /**
+   * Makes a call of the admin API.
+   * @returns its answer as this release describes it; another release may be at the other end
+   * @throws CommandError, here and below
+   */
+  ask<C extends keyof AdminCalls>(call: C, given?: Given<AdminCalls[C]>): Promise<AnswerTo<C>>;
+  /** The lines of an answer that goes on, until it ends or is stopped. Both reject with {@link Unreachable} when it breaks off. */
+  lines(call: keyof AdminCalls, query: URLSearchParams, stop: AbortSignal): Promise<AsyncIterable<string>>;
+}
 
 /** A rotation asks the platform twice, each time with a deadline of its own. */
 const TIMEOUT_MS = 120_000;
@@ -52,36 +56,24 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
   };
   async function check(status: number, text: () => Promise<string>): Promise<void> {
     if (status === 401) throw unknownToken(base, token.source);
-    if (status < 200 || status > 299) throw await refusal(await text(), status, base);
+    if (status < 200 || status > 299) throw refusal(await text(), status, base);
   }
-  async function send(method: Method, path: string, body?: object, withinMs?: number): Promise<string> {
-    const url = `${base}/admin/v1/${path}`;
-    const { status, text } = await exchange(url, method, token.text, body, withinMs).catch(away);
-    await check(status, async () => text);
-    return text;
-  }
-
   return {
-    async ask(answer, method, path, body, withinMs) {
-      const value = parseAnswer(await send(method, path, body, withinMs), base);
-      const { ANSWERS } = await import('./answers.js');
-      const form = ANSWERS[answer];
-      if (form.is(value)) return value;
-      throw new CommandError(
-        `what answers at ${base} is no admin plane that this release knows: its answer has another form`,
-        EXIT.unavailable,
+    async ask(call, { id, query = {}, body, withinMs } = {}) {
+      const [method = '', pattern = ''] = call.split(' ');
+      const given = Object.entries(query).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)]],
       );
+      const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+      const url = `${base}${pattern.replace(':id', id ?? '')}${search}`;
+      const { status, text } = await exchange(url, method, token.text, body, withinMs).catch(away);
+      await check(status, async () => text);
+      return parseAnswer(text, base) as never;
     },
-    async tell(method, path) {
-      await send(method, path);
-    },
-    async lines(path, stop) {
+    async lines(call, query, stop) {
       const headers = { authorization: `Bearer ${token.text}` };
-      const response = await fetch(`${base}/admin/v1/${path}`, {
-        headers,
-        redirect: 'manual',
-        signal: stop,
-      }).catch(away);
+      const url = `${base}${call.split(' ')[1]}?${query}`;
+      const response = await fetch(url, { headers, redirect: 'manual', signal: stop }).catch(away);
       await check(response.status, () => response.text());
       return linesOf(response, away);
     },
@@ -170,12 +162,14 @@ function checked(text: string, source: string): AdminToken {
   );
 }
 
-function parseAnswer(text: string, base: string): unknown {
+/** @returns null for an answer without a body */
+function parseAnswer(text: string, base: string): object | null {
+  if (text === '') return null;
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
-  }
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {}
+  throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
 }
 
 /** With the address, for often a gateway was meant that listens elsewhere. */
@@ -187,9 +181,8 @@ function unknownToken(base: string, source: string): CommandError {
 }
 
 /** What was answered in place of what was asked for. */
-async function refusal(text: string, status: number, base: string): Promise<CommandError> {
-  const { ANSWERS } = await import('./answers.js');
-  const problem = ANSWERS.problem.parse(text);
+function refusal(text: string, status: number, base: string): CommandError {
+  const problem = problemIn(text);
   if (problem === null) {
     const words = `what answers at ${base} is no admin plane: ${status}, and no problem document`;
     return new CommandError(words, EXIT.unavailable);

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { countChanges, describeChanges } from '../declared/describe-changes.js';
 import type { Removed } from '../declared/plan-teams.js';
-import type { AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { AdminOptions, AnswerTo } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -35,7 +34,7 @@ export function addApplyCommand(program: Command, terminal: Terminal): void {
         const { parseTeams } = await import('../declared/parse-teams.js');
         const { teams, faults } = parseTeams(await readText(terminal, file), file === '-' ? 'stdin' : file);
         if (faults.length > 0) throw new CommandError(faults.join('\n'), EXIT.data);
-        const applied = await admin.ask('applied', 'POST', 'teams/apply', { teams, removed, dryRun });
+        const applied = await admin.ask('POST /admin/v1/teams/apply', { body: { teams, removed, dryRun } });
         show(terminal, options, applied, describe);
       }),
     );
@@ -46,7 +45,7 @@ function removedRule({ prune, release }: ApplyOptions): Removed {
   return prune ? 'delete' : release ? 'release' : 'keep';
 }
 
-function describe({ dryRun, changes }: Answers['applied']): string {
+function describe({ dryRun, changes }: AnswerTo<'POST /admin/v1/teams/apply'>): string {
   const lines = [...describeChanges(changes), `${dryRun ? 'would be: ' : ''}${countChanges(changes)}`];
   return `${lines.join('\n')}\n`;
 }

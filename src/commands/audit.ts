@@ -1,7 +1,6 @@
 /** `dsp-gateway audit`: who changed what. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { AdminOptions, AnswerTo } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -37,10 +36,8 @@ export function addAuditCommand(program: Command, terminal: Terminal): void {
       act<AuditOptions>(terminal, async (admin, options) => {
         const { limit, before, action, team } = options;
         const since = options.since === undefined ? undefined : sinceOf(options.since, terminal.nowMs());
-        const search = new URLSearchParams({ limit: String(limit) });
-        for (const [name, value] of Object.entries({ before, action, team, since }))
-          if (value !== undefined) search.set(name, value);
-        const { entries } = await admin.ask('audit', 'GET', `audit?${search}`);
+        const query = { limit, before, action, team, since };
+        const { entries } = await admin.ask('GET /admin/v1/audit', { query });
         show(terminal, options, entries, listEntries);
       }),
     );
@@ -63,7 +60,7 @@ function readLimit(text: string): number {
   return Number(text);
 }
 
-function listEntries(entries: Answers['audit']['entries']): string {
+function listEntries(entries: AnswerTo<'GET /admin/v1/audit'>['entries']): string {
   if (entries.length === 0)
     return 'Nothing was changed yet, or nothing that fits; every change is noted here.\n';
   return renderTable(

@@ -1,8 +1,7 @@
 /** `dsp-gateway cache`: look into the report cache, and empty it. */
 import type { Command } from 'commander';
 import { readReportAddress } from '../reports/query/platform-call.js';
-import type { AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { AdminOptions, AnswerTo } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -34,8 +33,8 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
         terminal,
         async (admin, options, asked = '') => {
           const { endpoint, team } = options;
-          const search = new URLSearchParams({ ...reportIn(asked, endpoint), ...(team && { team }) });
-          const answer = await admin.ask('explanation', 'GET', `cache/explain?${search}`);
+          const query = { ...reportIn(asked, endpoint), team };
+          const answer = await admin.ask('GET /admin/v1/cache/explain', { query });
           show(terminal, options, answer, describe);
         },
       ),
@@ -58,7 +57,7 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
     .action(
       act<PurgeOptions>(terminal, async (admin, options) => {
         const scope = scopeOf(options);
-        const held = options.all ? heldIn(await admin.ask('status', 'GET', 'status')) : '';
+        const held = options.all ? heldIn(await admin.ask('GET /admin/v1/status')) : '';
         // A script is not asked: what is forgotten comes back by itself.
         if (options.all && terminal.input.isTTY)
           await confirm(
@@ -66,14 +65,14 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
             `${held} will be forgotten; the next questions go to the platform.`,
             options.yes,
           );
-        const answer = await admin.ask('purged', 'POST', 'cache/purge', scope);
+        const answer = await admin.ask('POST /admin/v1/cache/purge', { body: scope });
         show(terminal, options, answer, ({ purged }) => `purged: ${purged}${held && ` (${held})`}\n`);
       }),
     );
 }
 
 /** How much there is to forget. Processes tell now and then, so it is not exact. */
-function heldIn({ cache }: Answers['status']): string {
+function heldIn({ cache }: AnswerTo<'GET /admin/v1/status'>): string {
   return `about ${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}, and what the store holds`;
 }
 
@@ -92,7 +91,7 @@ export function reportIn(asked: string, named = 'campaigns/get'): { endpoint: st
   return { endpoint: read.endpoint ?? named, query: read.query };
 }
 
-function describe(explained: Answers['explanation']): string {
+function describe(explained: AnswerTo<'GET /admin/v1/cache/explain'>): string {
   const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway, warnings = [] } = explained;
   const learned = policy.divisibility;
   const kept = policy.mode === 'days' ? 'day by day' : 'as one entry';
@@ -139,13 +138,13 @@ function describeLearned({
   state,
   agreements,
   trials = [],
-}: NonNullable<Answers['explanation']['policy']['divisibility']>): string {
+}: NonNullable<AnswerTo<'GET /admin/v1/cache/explain'>['policy']['divisibility']>): string {
   return state === 'learning'
     ? `learning, ${counted(agreements.length, 'agreement')}`
     : `${state}, ${counted(trials.length, 'trial')}`;
 }
 
-const showRange = ({ from, to }: Answers['explanation']['calls'][number]) =>
+const showRange = ({ from, to }: AnswerTo<'GET /admin/v1/cache/explain'>['calls'][number]) =>
   `  ${from ?? 'open'} to ${to ?? 'open'}`;
 
 interface PurgeOptions extends AdminOptions {

@@ -107,7 +107,16 @@ export function act<O extends AdminOptions>(
     const args = all.slice(0, -2) as string[];
     const options = command.opts() as O;
     await run(openAdmin(options, env), options, ...args).catch((error: unknown) => {
+      if (error instanceof TypeError) throw otherForm(error);
       throw error instanceof Refused ? inWordsOf(command, error) : error;
     });
   };
+}
+
+/** Answers are not held to their schemas: another release may give them, of which what is known here can still be shown. */
+function otherForm({ message }: TypeError): CommandError {
+  return new CommandError(
+    `the gateway is of a release that this command does not know: its answer has another form (${message}); --json prints it as it came`,
+    EXIT.unavailable,
+  );
 }

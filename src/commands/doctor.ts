@@ -39,7 +39,7 @@ async function askGateway(
   open: () => Admin,
 ): Promise<{ readonly reached: boolean; readonly checks: readonly Check[] }> {
   try {
-    const { version, checks } = await open().ask('checkup', 'POST', 'doctor');
+    const { version, checks } = await open().ask('POST /admin/v1/doctor');
     const { VERSION } = await import('../lib/package-root.js');
     const own =
       version === VERSION ? null : `this command is of version ${VERSION}, the gateway of ${version}`;

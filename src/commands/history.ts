@@ -27,7 +27,8 @@ export function addHistoryCommands(program: Command, terminal: Terminal): void {
             `What is known of advertiser ${advertiser} at past moments will be gone for good.`,
             options.yes,
           );
-          const answer = await admin.ask('erased', 'POST', 'history/erase', { advertiserId: advertiser });
+          const body = { advertiserId: advertiser };
+          const answer = await admin.ask('POST /admin/v1/history/erase', { body });
           show(terminal, options, answer, ({ erased, days, complete }) =>
             complete
               ? `erased: ${erased}, ${counted(days, 'day')} of reports\n`
@@ -66,8 +67,8 @@ function addAcceptEmpty(history: Command, terminal: Terminal): void {
       act<AcceptOptions>(terminal, async (admin, options) => {
         const { advertiser: advertiserId, before, endpoint, dryRun = false, yes } = options;
         const scope = { advertiserId, before, ...(endpoint === undefined ? {} : { endpoint }) };
-        const ask = (more: object) =>
-          admin.ask('accepted', 'POST', 'history/accept-empty', { ...scope, ...more });
+        const ask = (more: { readonly dryRun?: true }) =>
+          admin.ask('POST /admin/v1/history/accept-empty', { body: { ...scope, ...more } });
         const preview = await ask({ dryRun: true });
         const told = `${preview.accepted}: ${counted(preview.days, 'day')} of reports given from history`;
         if (dryRun) return show(terminal, options, preview, () => `would accept as empty: ${told}\n`);

@@ -1,8 +1,7 @@
 /** `dsp-gateway keys`: what a team calls with. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Environment } from '../config/rules.js';
-import type { Admin, AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { Admin, AdminOptions, AnswerTo } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, rendered, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -11,8 +10,8 @@ import { renderFields, renderTable } from './table.js';
 import { readId } from './teams.js';
 import type { Terminal } from './terminal.js';
 
-type ShownKey = Answers['keys']['keys'][number];
-type IssuedKey = Answers['issuedKey'];
+type ShownKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
+type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
 
 export function addKeysCommands(program: Command, terminal: Terminal): void {
   const keys = program.command('keys').description('Keys: what the apps of a team call with.');
@@ -44,9 +43,12 @@ export function addKeysCommands(program: Command, terminal: Terminal): void {
         const { label, expires } = options;
         await showOnce(terminal, options, {
           make: () =>
-            admin.ask('issuedKey', 'POST', `teams/${team}/keys`, {
-              ...(label === undefined ? {} : { label }),
-              ...(expires === undefined ? {} : { expiresAt: expires }),
+            admin.ask('POST /admin/v1/teams/:id/keys', {
+              id: team,
+              body: {
+                ...(label === undefined ? {} : { label }),
+                ...(expires === undefined ? {} : { expiresAt: expires }),
+              },
             }),
           render: (issued) => describeIssued(issued) + firstCall(issued, options, terminal.env),
           lost: ({ id }) => revokeUnseen(admin, id),
@@ -67,7 +69,8 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
     .action(
       act<AdminOptions & { overlap: number }>(terminal, async (admin, options, key) => {
         await showOnce(terminal, options, {
-          make: () => admin.ask('issuedKey', 'POST', `keys/${key}/roll`, { overlapSeconds: options.overlap }),
+          make: () =>
+            admin.ask('POST /admin/v1/keys/:id/roll', { id: key, body: { overlapSeconds: options.overlap } }),
           render: describeIssued,
           lost: async ({ id }) =>
             `nobody has seen the new secret of ${id}; the old one is valid for ${options.overlap} s from now; roll it again: dsp-gateway keys roll ${id}`,
@@ -82,7 +85,7 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
     .argument('<key>', 'its id, key_…', readId)
     .action(
       act<AdminOptions>(terminal, async (admin, options, key) => {
-        await admin.tell('DELETE', `keys/${key}`);
+        await admin.ask('DELETE /admin/v1/keys/:id', { id: key });
         show(terminal, options, { revoked: key }, () => `revoked: ${key}\n`);
       }),
     );
@@ -92,7 +95,7 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
 async function revokeUnseen(admin: Admin, id: string): Promise<string> {
   const unseen = `nobody has seen the key ${id};`;
   try {
-    await admin.tell('DELETE', `keys/${id}`);
+    await admin.ask('DELETE /admin/v1/keys/:id', { id });
     return `${unseen} it was revoked`;
   } catch (error) {
     return `${unseen} it is valid, for it could not be revoked (${(error as Error).message}); do so: dsp-gateway keys revoke ${id}`;
@@ -106,11 +109,11 @@ function readOverlap(text: string): number {
 }
 
 async function keysOf(admin: Admin, team: string): Promise<readonly ShownKey[]> {
-  return (await admin.ask('keys', 'GET', `teams/${team}/keys`)).keys;
+  return (await admin.ask('GET /admin/v1/teams/:id/keys', { id: team })).keys;
 }
 
 async function keysOfAll(admin: Admin): Promise<readonly ShownKey[]> {
-  const { keys } = await admin.ask('keys', 'GET', 'keys');
+  const { keys } = await admin.ask('GET /admin/v1/keys');
   return keys;
 }
 

@@ -2,8 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parseJson } from '../reports/rows/json.js';
-import type { Admin, AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { Admin, AdminOptions, AnswerTo } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -17,7 +16,7 @@ interface ImportOptions extends AdminOptions {
   readonly yes?: boolean;
 }
 
-type Restored = Answers['restored'];
+type Restored = AnswerTo<'POST /admin/v1/registry/import'>;
 
 export function addRegistryCommands(program: Command, terminal: Terminal): void {
   const registry = program
@@ -31,7 +30,7 @@ export function addRegistryCommands(program: Command, terminal: Terminal): void 
     .option('--out <path>', 'a file that is not there yet; only its owner may read it')
     .action(
       act<AdminOptions & { out?: string }>(terminal, async (admin, options) => {
-        const text = `${plainJson(await admin.ask('backup', 'GET', 'registry/export'))}\n`;
+        const text = `${plainJson(await admin.ask('GET /admin/v1/registry/export'))}\n`;
         if (options.out === undefined) return terminal.print(text);
         writeNew(options.out, text);
         show(terminal, options, { written: options.out }, ({ written }) => `written: ${written}\n`);
@@ -62,7 +61,8 @@ async function restore(
   const backup = parseBackup(await readText(terminal, path), path);
   if (replace)
     await confirm(terminal, 'All teams, keys and tokens that are there now will be replaced.', yes);
-  return admin.ask('restored', 'POST', 'registry/import', { ...backup, ...(replace ? { replace } : {}) });
+  const body = { ...backup, ...(replace ? { replace } : {}) };
+  return admin.ask('POST /admin/v1/registry/import', { body });
 }
 
 function describeImport({ imported }: Restored): string {
@@ -74,12 +74,14 @@ function describeImport({ imported }: Restored): string {
   return `imported: ${counted(teams, 'team')}, ${counted(keys, 'key')}${replaced ? ', in place of what was there' : ''}${revoked}\n`;
 }
 
-function parseBackup(text: string, path: string): object {
+/** What is in it the gateway judges. */
+function parseBackup(text: string, path: string): AnswerTo<'GET /admin/v1/registry/export'> {
   try {
     // Of a member that is there twice, nobody knows which one was meant.
     parseJson(text);
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as AnswerTo<'GET /admin/v1/registry/export'>;
   } catch {
     // Told below, without the parser's words: they quote the file.
   }

@@ -15,6 +15,17 @@ export interface Refusal {
   readonly help?: string | undefined;
 }
 
+/** @returns null for what is no problem document */
+export function problemIn(text: string): Refusal | null {
+  try {
+    const { title, detail, help, errors } = JSON.parse(text) as Partial<Refusal>;
+    if (typeof title !== 'string' || typeof detail !== 'string') return null;
+    return { title, detail, help, errors };
+  } catch {
+    return null;
+  }
+}
+
 /** Thrown for a problem document; ends the command with its title, its detail, its faults and what to do next. */
 export class Refused extends CommandError {
   readonly refusal: Refusal;

@@ -1,7 +1,6 @@
 /** `dsp-gateway status`: whether the gateway is well, what to do when it is not, and the few numbers that matter. */
 import type { Command } from 'commander';
-import type { AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { AdminOptions, AnswerTo } from './admin-client.js';
 import { Unreachable } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -18,7 +17,7 @@ export function addStatusCommand(program: Command, plain: Terminal): void {
     examples: ['status', 'status --json | jq .verdict'],
   }).action(
     act<AdminOptions>(terminal, async (admin, options) => {
-      const status = await admin.ask('status', 'GET', 'status').catch((error: unknown) => {
+      const status = await admin.ask('GET /admin/v1/status').catch((error: unknown) => {
         if (!(error instanceof Unreachable)) throw error;
         const findings = [unreachable(error)];
         show(terminal, options, { verdict: { level: 'not well', findings } }, () =>
@@ -33,7 +32,7 @@ export function addStatusCommand(program: Command, plain: Terminal): void {
   );
 }
 
-function describeStatus(status: Answers['status'], nowMs: number): string {
+function describeStatus(status: AnswerTo<'GET /admin/v1/status'>, nowMs: number): string {
   const { verdict, worst, version, uptimeSeconds, replicas, store, credential, cache, platform } = status;
   const { retention = [] } = status;
   const found = verdict.findings.map(renderFinding).join('');

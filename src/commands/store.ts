@@ -1,8 +1,7 @@
 /** `dsp-gateway store`: copies of the embedded store's folder, made by the gateway where one runs. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type AdminOptions, openAdmin } from './admin-client.js';
-import type { Answers } from './answers.js';
+import { type AdminOptions, type AnswerTo, openAdmin } from './admin-client.js';
 import { adminCommand, show, withExamples } from './define.js';
 import { confirm } from './read-secret.js';
 import { inWordsOf, Refused } from './say-refusal.js';
@@ -64,16 +63,13 @@ async function copyOf(
   source: string,
   folder: string,
   options: BackupOptions,
-): Promise<Answers['copied']> {
+): Promise<AnswerTo<'POST /admin/v1/store/backup'>> {
   const history = options.withoutHistory !== true;
   const byGateway = () =>
-    openAdmin(options, { ...env, GATEWAY_DATA_DIR: source }).ask(
-      'copied',
-      'POST',
-      'store/backup',
-      { folder, history },
-      BACKUP_TIMEOUT_MS,
-    );
+    openAdmin(options, { ...env, GATEWAY_DATA_DIR: source }).ask('POST /admin/v1/store/backup', {
+      body: { folder, history },
+      withinMs: BACKUP_TIMEOUT_MS,
+    });
   if (options.url !== undefined) return byGateway();
   const { backupState } = await import('../store/embedded/backup.js');
   const { FolderInUse } = await import('../store/refused.js');

@@ -61,7 +61,7 @@ async function follow(
   let isTold = false;
   for (;;) {
     try {
-      for await (const line of await admin.lines(`tail?${search}`, stop)) {
+      for await (const line of await admin.lines('GET /admin/v1/tail', search, stop)) {
         if (isTold) terminal.say('connected again\n');
         [wasThere, isTold] = [true, false];
         if (line !== '')

@@ -6,7 +6,7 @@ import { timeoutSignal } from '../lib/time.js';
 import { CommandError, Unreachable } from './command-error.js';
 import { withExamples } from './define.js';
 import { EXIT } from './exit-codes.js';
-import { inWordsOf, Refused } from './say-refusal.js';
+import { inWordsOf, problemIn, Refused } from './say-refusal.js';
 import type { Terminal } from './terminal.js';
 
 export interface TeamOptions {
@@ -105,8 +105,7 @@ function openDataPlane(options: TeamOptions, env: Environment): AskAsTeam {
     });
     const text = await response.text();
     if (response.ok) return text;
-    const { ANSWERS } = await import('./answers.js');
-    const problem = ANSWERS.problem.parse(text);
+    const problem = problemIn(text);
     if (problem !== null) throw new Refused(problem, response.status);
     const words = `what answers at ${base} is no gateway: ${response.status}, and no problem document`;
     throw new CommandError(words, EXIT.unavailable);

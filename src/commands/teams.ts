@@ -1,6 +1,6 @@
 /** `dsp-gateway teams`: who may call. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Team } from '../auth/team.js';
+import type { NewTeam, Team, TeamPatch } from '../auth/team.js';
 import { JsonError, parseJson } from '../reports/rows/json.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
@@ -33,7 +33,7 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
     examples: ['teams list', "teams list --json | jq -r '.[].id'"],
   }).action(
     act<AdminOptions>(terminal, async (admin, options) => {
-      const { teams: all } = await admin.ask('teams', 'GET', 'teams');
+      const { teams: all } = await admin.ask('GET /admin/v1/teams');
       show(terminal, options, all, (list) =>
         list.length === 0
           ? 'There are no teams yet; make one: dsp-gateway teams create <team> --advertisers 1,2\n'
@@ -45,7 +45,7 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
     .argument('<team>', 'its id', readId)
     .action(
       act<AdminOptions>(terminal, async (admin, options, id) =>
-        show(terminal, options, await admin.ask('team', 'GET', `teams/${id}`), describeTeam),
+        show(terminal, options, await admin.ask('GET /admin/v1/teams/:id', { id }), describeTeam),
       ),
     );
   addTeamChanges(teams, terminal);
@@ -67,7 +67,7 @@ function addTeamChanges(teams: Command, terminal: Terminal): void {
       show(
         terminal,
         options,
-        await admin.ask('team', 'POST', 'teams', newTeam(id, await teamBody(terminal, options))),
+        await admin.ask('POST /admin/v1/teams', { body: newTeam(id, await teamBody(terminal, options)) }),
         describeTeam,
       ),
     ),
@@ -100,7 +100,7 @@ function addTeamDelete(teams: Command, terminal: Terminal): void {
     .action(
       act<AdminOptions & { yes?: boolean }>(terminal, async (admin, options, id) => {
         await confirm(terminal, `The team ${id} and all its keys will be gone for good.`, options.yes);
-        await admin.tell('DELETE', `teams/${id}`);
+        await admin.ask('DELETE /admin/v1/teams/:id', { id });
         show(terminal, options, { deleted: id }, () => `deleted: ${id}\n`);
       }),
     );
@@ -115,7 +115,7 @@ async function update(
   const body = await teamBody(terminal, options);
   if (Object.keys(body).length === 0)
     throw new CommandError('nothing to change was named; see --help', EXIT.usage);
-  return admin.ask('team', 'PATCH', `teams/${id}`, body);
+  return admin.ask('PATCH /admin/v1/teams/:id', { id, body });
 }
 
 /** An id as an argument. What is no id at all is refused here, for in a path it could name something else. */
@@ -157,12 +157,12 @@ function readAdvertisers(text: string): number[] | '*' {
 }
 
 /** There is no guard yet that could be taken away. */
-function newTeam(id: string | undefined, { writeGuard, ...body }: Record<string, unknown>): object {
-  return { id, ...body, ...(writeGuard === null ? {} : defined({ writeGuard })) };
+function newTeam(id: string | undefined, { writeGuard, ...body }: TeamPatch): NewTeam {
+  return { id: id as string, ...body, ...(writeGuard ? { writeGuard } : {}) };
 }
 
-/** What was named, as the admin API takes it. @throws CommandError */
-async function teamBody(terminal: Terminal, options: TeamOptions): Promise<Record<string, unknown>> {
+/** What was named, as the admin API takes it: the gateway judges the values. @throws CommandError */
+async function teamBody(terminal: Terminal, options: TeamOptions): Promise<TeamPatch> {
   const { name, advertisers, scopes, ipAllow, defaultFormat, enabled, disabled, writeGuard } = options;
   if (enabled && disabled) throw new CommandError('--enabled and --disabled exclude each other', EXIT.usage);
   const { requestsPerMinute, upstreamCallsPerDay, maxRangeDays, maxConcurrent } = options;

@@ -1,7 +1,6 @@
 /** `dsp-gateway token`: the platform's token, and the steps of its rotation. */
 import type { Command } from 'commander';
-import type { AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { AdminOptions, AnswerTo } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, refuseSecret, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -33,7 +32,7 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
     examples: ['token show', 'token show --json | jq -r .active.expiresAt'],
   }).action(
     act<AdminOptions>(terminal, async (admin, options) =>
-      showSlots(terminal, options, await admin.ask('tokens', 'GET', 'token')),
+      showSlots(terminal, options, await admin.ask('GET /admin/v1/token')),
     ),
   );
   addStage(token, terminal);
@@ -42,7 +41,7 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
   for (const [name, description] of STEPS) {
     adminCommand(token, { name, description, examples: [`token ${name}`] }).action(
       act<AdminOptions>(terminal, async (admin, options) =>
-        showSlots(terminal, options, await admin.ask('tokens', 'POST', `token/${name}`)),
+        showSlots(terminal, options, await admin.ask(`POST /admin/v1/token/${name}`)),
       ),
     );
   }
@@ -55,7 +54,7 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
       show(
         terminal,
         options,
-        await admin.ask('resealed', 'POST', 'token/reseal'),
+        await admin.ask('POST /admin/v1/token/reseal'),
         ({ masterKey, records }) => `sealed under master key ${masterKey}: ${records.join(', ')}\n`,
       ),
     ),
@@ -84,7 +83,7 @@ function addStage(token: Command, terminal: Terminal): void {
   ).action(
     act<TokenOptions>(terminal, async (admin, options) => {
       const body = await tokenBody(terminal, options);
-      showSlots(terminal, options, await admin.ask('tokens', 'POST', 'token/stage', body));
+      showSlots(terminal, options, await admin.ask('POST /admin/v1/token/stage', { body }));
     }),
   );
 }
@@ -113,7 +112,7 @@ function addRotate(token: Command, terminal: Terminal): void {
           ...(mint ? {} : await tokenBody(terminal, options)),
           ...(force ? { force } : {}),
         };
-        showSlots(terminal, options, await admin.ask('tokens', 'POST', 'token/rotate', body));
+        showSlots(terminal, options, await admin.ask('POST /admin/v1/token/rotate', { body }));
       }),
     );
 }
@@ -128,21 +127,21 @@ function addActivate(token: Command, terminal: Terminal): void {
     .action(
       act<TokenOptions>(terminal, async (admin, options) => {
         const body = options.force ? { force: true } : {};
-        showSlots(terminal, options, await admin.ask('tokens', 'POST', 'token/activate', body));
+        showSlots(terminal, options, await admin.ask('POST /admin/v1/token/activate', { body }));
       }),
     );
 }
 
-async function tokenBody(terminal: Terminal, { fromFile, expires }: TokenOptions): Promise<object> {
+async function tokenBody(terminal: Terminal, { fromFile, expires }: TokenOptions) {
   const token = await readSecret(terminal, fromFile, 'Platform token');
   return { token, ...(expires === undefined ? {} : { expiresAt: expires }) };
 }
 
-function showSlots(terminal: Terminal, options: AdminOptions, slots: Answers['tokens']): void {
+function showSlots(terminal: Terminal, options: AdminOptions, slots: AnswerTo<'GET /admin/v1/token'>): void {
   show(terminal, options, slots, (all) => describeSlots(all, terminal.nowMs()));
 }
 
-function describeSlots(slots: Answers['tokens'], nowMs: number): string {
+function describeSlots(slots: AnswerTo<'GET /admin/v1/token'>, nowMs: number): string {
   const held = (['active', 'pending', 'previous'] as const).flatMap((slot) => {
     const token = slots[slot];
     return token === null ? [] : [{ slot, ...token }];

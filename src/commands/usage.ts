@@ -1,7 +1,6 @@
 /** `dsp-gateway usage`: what each team asked for. */
 import type { Command } from 'commander';
-import type { AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { AdminOptions, AnswerTo } from './admin-client.js';
 import { act, adminCommand, show } from './define.js';
 import { renderTable } from './table.js';
 import { readId } from './teams.js';
@@ -27,7 +26,7 @@ const COLUMNS = [
 ] as const;
 
 type Field = (typeof COLUMNS)[number][0];
-type UsageDay = Answers['usage']['usage'][number];
+type UsageDay = AnswerTo<'GET /admin/v1/usage'>['usage'][number];
 
 export function addUsageCommand(program: Command, terminal: Terminal): void {
   adminCommand(program, {
@@ -42,14 +41,10 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
     .action(
       act<UsageOptions>(terminal, async (admin, options) => {
         const { team, from, to } = options;
-        const search = new URLSearchParams({
-          ...(team === undefined ? {} : { team }),
-          ...(from === undefined ? {} : { from }),
-          ...(to === undefined ? {} : { to }),
-        });
-        const used = await admin.ask('usage', 'GET', `usage?${search}`);
+        const used = await admin.ask('GET /admin/v1/usage', { query: { team, from, to } });
         // Of a team that was deleted there is usage, and of one that never was there is none.
-        if (team !== undefined && used.usage.length === 0) await admin.ask('team', 'GET', `teams/${team}`);
+        if (team !== undefined && used.usage.length === 0)
+          await admin.ask('GET /admin/v1/teams/:id', { id: team });
         show(terminal, options, used, describe);
       }),
     );
@@ -61,7 +56,7 @@ function hitRate({ hits, stale, misses }: Pick<UsageDay, 'hits' | 'stale' | 'mis
   return asked === 0 ? null : `${Math.round(((hits + stale) / asked) * 100)} %`.padStart('hit rate'.length);
 }
 
-function describe({ from, to, usage }: Answers['usage']): string {
+function describe({ from, to, usage }: AnswerTo<'GET /admin/v1/usage'>): string {
   if (usage.length === 0) return `Nothing was asked for from ${from} to ${to}.\n`;
   const sum = (field: Field) => usage.reduce((total, day) => total + day[field], 0);
   const all = { hits: sum('hits'), stale: sum('stale'), misses: sum('misses') };

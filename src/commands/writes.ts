@@ -1,7 +1,6 @@
 /** `dsp-gateway writes`: stop and resume them, and settle those of unknown outcome. */
 import { type Command, Option } from 'commander';
-import type { AdminOptions } from './admin-client.js';
-import type { Answers } from './answers.js';
+import type { AdminOptions, AnswerTo } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -41,7 +40,7 @@ export function addWritesCommands(program: Command, terminal: Terminal): void {
     .option('--team <id>', 'only what stops writes of this team')
     .action(
       act<AdminOptions & { team?: string }>(terminal, async (admin, options) => {
-        const stops = await admin.ask('writeStops', 'GET', 'writes');
+        const stops = await admin.ask('GET /admin/v1/writes');
         const { team } = options;
         const teams = team === undefined ? stops.teams : stops.teams.filter((one) => one.team === team);
         show(terminal, options, { ...stops, teams }, (shown) => describeStops(shown, team));
@@ -66,7 +65,7 @@ function addOrder(writes: Command, terminal: Terminal, { name, why, ...about }: 
       act<OrderOptions>(terminal, async (admin, options) => {
         const { team, reason } = options;
         const order = { ...(team === undefined ? {} : { team }), reason };
-        const stops = await admin.ask('writeStops', 'POST', `writes/${name}`, order);
+        const stops = await admin.ask(`POST /admin/v1/writes/${name}`, { body: order });
         show(terminal, options, stops, (shown) => describeStops(shown));
       }),
     );
@@ -84,7 +83,7 @@ function addUnknown(writes: Command, terminal: Terminal): void {
     )
     .action(
       act<AdminOptions>(terminal, async (admin, options) => {
-        const answer = await admin.ask('unknownWrites', 'GET', 'writes/unknown');
+        const answer = await admin.ask('GET /admin/v1/writes/unknown');
         show(terminal, options, answer, describeUnknown);
       }),
     );
@@ -100,14 +99,14 @@ function addUnknown(writes: Command, terminal: Terminal): void {
       act<AdminOptions>(terminal, async (admin, options, id = '', outcome = '') => {
         if (outcome !== 'happened' && outcome !== 'not')
           throw new CommandError(`the outcome was ${outcome}; allowed is happened or not`, EXIT.usage);
-        const answer = await admin.ask('settledWrite', 'POST', 'writes/settle', { id, outcome });
+        const answer = await admin.ask('POST /admin/v1/writes/settle', { body: { id, outcome } });
         show(terminal, options, answer, describeSettled);
       }),
     );
 }
 
 /** @param only the team that was asked about */
-function describeStops({ all, teams }: Answers['writeStops'], only?: string): string {
+function describeStops({ all, teams }: AnswerTo<'GET /admin/v1/writes'>, only?: string): string {
   const stops = [
     ...(all === null ? [] : [{ team: 'all teams', ...all }]),
     ...teams.map((one) => ({ ...one, team: one.team })),
@@ -122,7 +121,7 @@ function describeStops({ all, teams }: Answers['writeStops'], only?: string): st
   );
 }
 
-function describeUnknown({ writes }: Answers['unknownWrites']): string {
+function describeUnknown({ writes }: AnswerTo<'GET /admin/v1/writes/unknown'>): string {
   if (writes.length === 0) return 'There is no write of unknown outcome.\n';
   const table = renderTable(
     ['id', 'at', 'team', 'route', 'day', 'amount', 'currency', 'why'],
@@ -134,7 +133,7 @@ function describeUnknown({ writes }: Answers['unknownWrites']): string {
   return `${table}Look on the platform whether it happened, then: dsp-gateway writes settle <id> happened|not\n`;
 }
 
-function describeSettled({ settled, outcome }: Answers['settledWrite']): string {
+function describeSettled({ settled, outcome }: AnswerTo<'POST /admin/v1/writes/settle'>): string {
   const { id, team, day, amount, currency } = settled;
   if (amount === null) return `${id} is settled: its rule has no budget, so that nothing was charged\n`;
   const shown = [amount, ...(currency ? [currency] : [])].join(' ');

@@ -6,6 +6,7 @@
  */
 import type { FastifySchema } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
+import type { AdminRole } from '../config/schema.js';
 import type { ErrorCode } from '../errors.js';
 import type { RequestHeader, ResponseHeader } from './headers.js';
 
@@ -35,6 +36,8 @@ export interface Operation {
   readonly body?: Readonly<Record<string, TSchema>>;
   /** By status, or `2XX` and the like. */
   readonly answers: Readonly<Record<string, Answer>>;
+  /** On the admin plane: the least role that may make the call; absent: owner. */
+  readonly role?: AdminRole;
   /** Beside those that every operation, or every one that asks who calls, can give. */
   readonly problems?: readonly ProblemCode[];
 }

@@ -17,8 +17,8 @@ export interface Plane {
   readonly admin: boolean;
   /** Name to what belongs under it. */
   readonly tags: Readonly<Record<string, string>>;
-  /** What a call that asks who calls can give because of who calls. @param path with `{id}` for parameters */
-  readonly callers: (method: string, path: string) => readonly ErrorCode[];
+  /** What a call that asks who calls can give because of who calls. */
+  readonly callers: (method: string, operation: Operation) => readonly ErrorCode[];
   /** On every answer to somebody who is known. */
   readonly callerHeaders: readonly ResponseHeader[];
   readonly further: readonly FurtherCall[];

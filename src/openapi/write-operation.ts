@@ -41,7 +41,7 @@ export function writeOperation({ path, method, shown, operation }: Call, plane: 
   const { requestBody, tags = [], summary, security } = shown;
   const { id, query, body, headers = [], answers, problems = [] } = operation;
   const isOpen = security?.length === 0;
-  const codes = [...problems, ...(isOpen ? [] : plane.callers(method, path))];
+  const codes = [...problems, ...(isOpen ? [] : plane.callers(method, operation))];
   const always: readonly ResponseHeader[] = isOpen ? [] : plane.callerHeaders;
   const all: Record<string, Answer> = {
     ...answers,

@@ -2,10 +2,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Fastify from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isAllowed, LEAST_ROLES, leastRole } from '../../src/admin/roles.js';
+import { type AdminPlaneOptions, registerAdminPlane } from '../../src/admin/plane.js';
+import { ADMIN_OPERATIONS, callsOf, isAllowed } from '../../src/api/operations/table.js';
 import type { AdminRole } from '../../src/config/schema.js';
-import type { Problem } from '../../src/errors.js';
+import type { GatewayError, Problem } from '../../src/errors.js';
 import { ADMIN_TOKEN, type GatewayOptions, withGateway } from '../support/start-gateway.js';
 import { adminRoutes } from './admin-routes.js';
 
@@ -42,21 +44,67 @@ async function open(config: Readonly<Record<string, unknown>> = {}) {
   return { gateway, folder, as };
 }
 
+const leastRole = (route: string) => ADMIN_OPERATIONS.find(({ call }) => call === route)?.role ?? 'owner';
+
 describe('the table of roles', () => {
   it('names every route of the admin plane, and no other', async () => {
     const { gateway } = await open();
     const routes = (await adminRoutes(gateway.admin)).filter((route) => route.includes('/admin/v1/'));
     expect(routes.length).toBeGreaterThan(20);
-    expect(
-      Object.keys(LEAST_ROLES)
-        .filter((route) => route !== 'GET /metrics')
-        .sort(),
-    ).toEqual(routes.sort());
+    expect(ADMIN_OPERATIONS.map(({ call }) => call).sort()).toEqual(routes.sort());
   });
 
-  it('gives what it does not name to owners alone', () => {
-    expect(leastRole('POST', '/admin/v1/something/new')).toBe('owner');
-    expect(leastRole('GET', '/admin/v1/something/new')).toBe('owner');
+  it('leaves secrets, erasure and backups to owners, and changes to operators', () => {
+    const rest = (role: AdminRole, lower: AdminRole) =>
+      callsOf(role).filter((call) => !callsOf(lower).includes(call));
+    expect(callsOf('viewer').filter((call) => !call.startsWith('GET '))).toEqual([
+      'POST /admin/v1/session',
+      'DELETE /admin/v1/session',
+    ]);
+    expect(rest('operator', 'viewer').sort()).toEqual([
+      'DELETE /admin/v1/keys/:id',
+      'DELETE /admin/v1/teams/:id',
+      'PATCH /admin/v1/teams/:id',
+      'POST /admin/v1/cache/purge',
+      'POST /admin/v1/doctor',
+      'POST /admin/v1/keys/:id/roll',
+      'POST /admin/v1/teams',
+      'POST /admin/v1/teams/:id/keys',
+      'POST /admin/v1/teams/apply',
+      'POST /admin/v1/writes/resume',
+      'POST /admin/v1/writes/settle',
+      'POST /admin/v1/writes/stop',
+      'PUT /admin/v1/clock',
+    ]);
+    expect(rest('owner', 'operator').sort()).toEqual([
+      'GET /admin/v1/registry/export',
+      'POST /admin/v1/history/accept-empty',
+      'POST /admin/v1/history/erase',
+      'POST /admin/v1/registry/import',
+      'POST /admin/v1/store/backup',
+      'POST /admin/v1/token/activate',
+      'POST /admin/v1/token/discard',
+      'POST /admin/v1/token/mint',
+      'POST /admin/v1/token/reseal',
+      'POST /admin/v1/token/rollback',
+      'POST /admin/v1/token/rotate',
+      'POST /admin/v1/token/stage',
+      'POST /admin/v1/token/verify',
+    ]);
+  });
+
+  it('leaves a route without a role to owners', async () => {
+    const admins = ROLES.map((role) => ({ name: role, role, token: { read: () => tokenOf(role) } }));
+    const app = Fastify();
+    app.setErrorHandler((error: GatewayError, _request, reply) => reply.code(error.status).send());
+    await registerAdminPlane(app, { admins } as unknown as AdminPlaneOptions, (scope) => {
+      scope.get('/admin/v1/new', async () => ({}));
+    });
+    const statuses = ROLES.map(async (role) => {
+      const headers = { authorization: `Bearer ${tokenOf(role)}` };
+      return (await app.inject({ url: '/admin/v1/new', headers })).statusCode;
+    });
+    expect(await Promise.all(statuses)).toEqual([403, 403, 200]);
   });
 
   it('orders the roles', () => {
@@ -75,7 +123,7 @@ describe.each(ROLES)('a token of the role %s', (role) => {
     for (const route of await adminRoutes(gateway.admin)) {
       if (!route.includes('/admin/v1/')) continue;
       const [method = '', url = ''] = route.split(' ');
-      const allowed = isAllowed(role, leastRole(method, url));
+      const allowed = isAllowed(role, leastRole(route));
       const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
       for (const one of methods) {
         const answer = await as(
@@ -91,7 +139,7 @@ describe.each(ROLES)('a token of the role %s', (role) => {
         const { code, detail } = answer.json<Problem>();
         expect([code, detail]).toEqual([
           'forbidden',
-          `This call needs the role ${leastRole(method, url)}; the token the-${role} has the role ${role}.`,
+          `This call needs the role ${leastRole(route)}; the token the-${role} has the role ${role}.`,
         ]);
       }
     }

@@ -39,7 +39,7 @@ export async function finalityOf({ finality }: Gateway, scopes: readonly Scope[]
 }
 
 /** Of calls about a report, or about an advertiser alone. */
-export const ABOUT_SCOPES: Pick<Operation, 'query' | 'problems'> = {
+export const ABOUT_SCOPES = {
   query: Type.Object({
     endpoint: Type.Optional(THE_REPORT.endpoint),
     query: Type.Optional(THE_REPORT.query),
@@ -52,7 +52,7 @@ export const ABOUT_SCOPES: Pick<Operation, 'query' | 'problems'> = {
     ),
   }),
   problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
-};
+} as const satisfies Pick<Operation, 'query' | 'problems'>;
 
 const daysOrNull = (description: string) => Type.Union([Type.Integer(), Type.Null()], { description });
 

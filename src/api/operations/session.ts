@@ -1,0 +1,64 @@
+/** Calls about the console's session. */
+import Type from 'typebox';
+import type { AdminRole } from '../../config/schema.js';
+import { changed, operations, REMOVED_ANSWERS } from './operation.js';
+
+/** Each may do what those before it may. */
+export const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
+
+export const ConsoleSession = Type.Object(
+  {
+    name: Type.String({ description: 'Of the admin token.' }),
+    role: Type.Enum([...RANKS]),
+    may: Type.Array(Type.String(), { description: 'The calls that this role may make.' }),
+    csrf: Type.String({ description: 'To be sent as x-csrf-token with every call but GET and HEAD.' }),
+    expiresAt: Type.String({
+      format: 'date-time',
+      description: 'The latest end; it ends before, where nothing is asked for an hour.',
+    }),
+  },
+  { title: 'ConsoleSession' },
+);
+
+const describe = operations('session');
+
+export const openSession = describe(
+  'openSession',
+  'viewer',
+  'POST /admin/v1/session',
+  'Sign in to the console',
+  {
+    body: Type.Object(
+      { token: Type.String({ minLength: 1, maxLength: 1024, description: 'An admin token.' }) },
+      { additionalProperties: false, title: 'SignIn' },
+    ),
+    // Read for anybody, so no longer than a token needs.
+    bodyLimit: 4096,
+    isOpen: true,
+    status: 201,
+    answer: ConsoleSession,
+    answers: { 201: { ...changed(ConsoleSession, 'Signed in.'), headers: ['set-cookie', 'cache-control'] } },
+    problems: [
+      'invalid_admin_token',
+      'session_forbidden',
+      'rate_limited',
+      'not_ready',
+      'invalid_body',
+      'body_too_large',
+      'unsupported_media_type',
+    ],
+  },
+);
+
+export const getSession = describe('getSession', 'viewer', 'GET /admin/v1/session', 'Who is signed in', {
+  answer: ConsoleSession,
+  about: 'Who is signed in.',
+  problems: ['not_found'],
+});
+
+export const closeSession = describe('closeSession', 'viewer', 'DELETE /admin/v1/session', 'Sign out', {
+  headers: ['x-csrf-token'],
+  status: 204,
+  answers: { ...REMOVED_ANSWERS, 204: { description: 'Signed out.', headers: ['set-cookie'] } },
+  problems: ['not_found'],
+});

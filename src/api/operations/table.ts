@@ -1,0 +1,51 @@
+/** All calls of the admin API. */
+import type { AdminRole } from '../../config/schema.js';
+import * as cache from './cache.js';
+import * as history from './history.js';
+import * as keys from './keys.js';
+import * as learned from './learned.js';
+import type { AdminOperation } from './operation.js';
+import * as overview from './overview.js';
+import * as registry from './registry.js';
+import * as session from './session.js';
+import * as teams from './teams.js';
+import * as token from './token.js';
+import * as writes from './writes.js';
+
+const isOperation = (one: unknown): one is AdminOperation =>
+  typeof one === 'object' && one !== null && 'call' in one && 'role' in one;
+
+export const ADMIN_OPERATIONS: readonly AdminOperation[] = [
+  ...[session, overview, teams, keys, token, cache, history, writes, learned, registry],
+].flatMap((room) => Object.values(room).filter(isOperation));
+
+type All = typeof cache &
+  typeof history &
+  typeof keys &
+  typeof learned &
+  typeof overview &
+  typeof registry &
+  typeof session &
+  typeof teams &
+  typeof token &
+  typeof writes;
+
+/** The same by `METHOD pattern`: types for clients, which load none of it. */
+export type AdminCalls = {
+  readonly [Name in keyof All as All[Name] extends { readonly call: infer C extends string }
+    ? C
+    : never]: All[Name];
+};
+
+/** Numbers for Prometheus, which are no call of the API. */
+const METRICS = 'GET /metrics';
+
+/** The calls that a role may make, as `METHOD pattern`. */
+export function callsOf(role: AdminRole): string[] {
+  const calls = ADMIN_OPERATIONS.filter((one) => isAllowed(role, one.role)).map(({ call }): string => call);
+  return [METRICS, ...calls];
+}
+
+export function isAllowed(role: AdminRole, least: AdminRole): boolean {
+  return session.RANKS.indexOf(role) >= session.RANKS.indexOf(least);
+}

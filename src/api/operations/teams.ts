@@ -1,0 +1,86 @@
+/** Calls about teams. */
+import Type from 'typebox';
+import { NewTeam, ShownTeam, TeamPatch } from '../../auth/team.js';
+import { REMOVED } from '../../declared/plan-teams.js';
+import { TeamList } from '../../declared/team-list.js';
+import { OF_TEAM, operations } from './operation.js';
+
+const describe = operations('teams');
+
+export const listTeams = describe('listTeams', 'viewer', 'GET /admin/v1/teams', 'All teams', {
+  answer: Type.Object({ teams: Type.Array(ShownTeam) }),
+  about: 'All teams.',
+});
+
+export const getTeam = describe('getTeam', 'viewer', 'GET /admin/v1/teams/:id', 'One team', {
+  path: OF_TEAM,
+  answer: ShownTeam,
+  about: 'The team.',
+  problems: ['not_found'],
+});
+
+export const createTeam = describe('createTeam', 'operator', 'POST /admin/v1/teams', 'Create a team', {
+  body: NewTeam,
+  status: 201,
+  answer: ShownTeam,
+  about: 'Created.',
+  problems: ['conflict'],
+});
+
+export const changeTeam = describe('changeTeam', 'operator', 'PATCH /admin/v1/teams/:id', 'Change a team', {
+  path: OF_TEAM,
+  body: TeamPatch,
+  answer: ShownTeam,
+  problems: ['not_found', 'conflict'],
+});
+
+export const deleteTeam = describe(
+  'deleteTeam',
+  'operator',
+  'DELETE /admin/v1/teams/:id',
+  'Delete a team and revoke its keys',
+  {
+    path: OF_TEAM,
+    status: 204,
+    problems: ['not_found', 'conflict'],
+  },
+);
+
+export const applyTeams = describe(
+  'applyTeams',
+  'operator',
+  'POST /admin/v1/teams/apply',
+  'Make the teams what a file declares',
+  {
+    body: Type.Object(
+      {
+        teams: TeamList,
+        removed: Type.Optional(
+          Type.Enum([...REMOVED], {
+            description:
+              'What becomes of teams declared before and not now: keep (as they are), release (managed by hand), delete.',
+          }),
+        ),
+        dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would change.' })),
+      },
+      { additionalProperties: false },
+    ),
+    // Room for as many teams as a list may hold.
+    bodyLimit: 33_554_432,
+    answer: Type.Object({
+      dryRun: Type.Boolean({ description: 'Nothing was written.' }),
+      changes: Type.Array(
+        Type.Object(
+          {
+            id: Type.String(),
+            action: Type.Enum(['create', 'update', 'none', ...REMOVED]),
+            before: Type.Union([ShownTeam, Type.Null()]),
+            after: Type.Union([ShownTeam, Type.Null()]),
+          },
+          { title: 'TeamChange' },
+        ),
+      ),
+    }),
+    problems: ['conflict'],
+  },
+);
