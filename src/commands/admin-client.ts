@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Static, TSchema } from 'typebox';
-import type { AdminOperation, AnswerOf } from '../api/operations/operation.js';
-import type { AdminCalls } from '../api/operations/table.js';
+import type { AdminOperation } from '../api/operations/operation.js';
+import type { AdminCalls, AnswerTo } from '../api/operations/table.js';
 import type { Environment } from '../config/rules.js';
 import type { Frozen } from '../lib/record.js';
 import { timeoutSignal } from '../lib/time.js';
@@ -16,8 +16,6 @@ export interface AdminOptions {
   readonly adminTokenFile?: string;
   readonly json?: boolean;
 }
-
-export type AnswerTo<C extends keyof AdminCalls> = AnswerOf<AdminCalls[C]>;
 
 /** What a call is made with. */
 interface Given<O extends AdminOperation> {

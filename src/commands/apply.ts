@@ -1,8 +1,9 @@
 /** `dsp-gateway apply`: teams as a file declares them. */
 import type { Command } from 'commander';
+import type { AnswerTo } from '../api/operations/table.js';
 import { countChanges, describeChanges } from '../declared/describe-changes.js';
 import type { Removed } from '../declared/plan-teams.js';
-import type { AdminOptions, AnswerTo } from './admin-client.js';
+import type { AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';

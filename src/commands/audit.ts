@@ -1,6 +1,7 @@
 /** `dsp-gateway audit`: who changed what. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { AdminOptions, AnswerTo } from './admin-client.js';
+import type { AnswerTo } from '../api/operations/table.js';
+import type { AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';

@@ -1,7 +1,8 @@
 /** `dsp-gateway cache`: look into the report cache, and empty it. */
 import type { Command } from 'commander';
+import type { AnswerTo } from '../api/operations/table.js';
 import { readReportAddress } from '../reports/query/platform-call.js';
-import type { AdminOptions, AnswerTo } from './admin-client.js';
+import type { AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';

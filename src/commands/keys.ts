@@ -1,7 +1,8 @@
 /** `dsp-gateway keys`: what a team calls with. */
 import { type Command, InvalidArgumentError } from 'commander';
+import type { AnswerTo } from '../api/operations/table.js';
 import type { Environment } from '../config/rules.js';
-import type { Admin, AdminOptions, AnswerTo } from './admin-client.js';
+import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, rendered, show } from './define.js';
 import { EXIT } from './exit-codes.js';

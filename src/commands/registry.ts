@@ -1,8 +1,9 @@
 /** `dsp-gateway registry`: backup and restore of teams, keys (hashes) and sealed tokens. */
 import { rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { AnswerTo } from '../api/operations/table.js';
 import { parseJson } from '../reports/rows/json.js';
-import type { Admin, AdminOptions, AnswerTo } from './admin-client.js';
+import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';

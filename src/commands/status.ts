@@ -1,6 +1,7 @@
 /** `dsp-gateway status`: whether the gateway is well, what to do when it is not, and the few numbers that matter. */
 import type { Command } from 'commander';
-import type { AdminOptions, AnswerTo } from './admin-client.js';
+import type { AnswerTo } from '../api/operations/table.js';
+import type { AdminOptions } from './admin-client.js';
 import { Unreachable } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';

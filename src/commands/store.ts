@@ -1,7 +1,8 @@
 /** `dsp-gateway store`: copies of the embedded store's folder, made by the gateway where one runs. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type AdminOptions, type AnswerTo, openAdmin } from './admin-client.js';
+import type { AnswerTo } from '../api/operations/table.js';
+import { type AdminOptions, openAdmin } from './admin-client.js';
 import { adminCommand, show, withExamples } from './define.js';
 import { confirm } from './read-secret.js';
 import { inWordsOf, Refused } from './say-refusal.js';

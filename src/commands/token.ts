@@ -1,6 +1,7 @@
 /** `dsp-gateway token`: the platform's token, and the steps of its rotation. */
 import type { Command } from 'commander';
-import type { AdminOptions, AnswerTo } from './admin-client.js';
+import type { AnswerTo } from '../api/operations/table.js';
+import type { AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, refuseSecret, show } from './define.js';
 import { EXIT } from './exit-codes.js';

@@ -1,6 +1,7 @@
 /** `dsp-gateway usage`: what each team asked for. */
 import type { Command } from 'commander';
-import type { AdminOptions, AnswerTo } from './admin-client.js';
+import type { AnswerTo } from '../api/operations/table.js';
+import type { AdminOptions } from './admin-client.js';
 import { act, adminCommand, show } from './define.js';
 import { renderTable } from './table.js';
 import { readId } from './teams.js';

@@ -1,6 +1,7 @@
 /** `dsp-gateway writes`: stop and resume them, and settle those of unknown outcome. */
 import { type Command, Option } from 'commander';
-import type { AdminOptions, AnswerTo } from './admin-client.js';
+import type { AnswerTo } from '../api/operations/table.js';
+import type { AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';

@@ -6,7 +6,8 @@ import { changesOf, draftOf, newTeamOf } from '../../src/web/console/teams/draft
 import { guardDraftOf, guardOf, isKnown, newRule, routesTwice } from '../../src/web/console/teams/guard.js';
 import { faultAt, type Team } from '../../src/web/console/teams/team.js';
 
-const TEAM: Team = {
+/** With a scope of another release. */
+const TEAM = {
   id: 'a',
   name: 'A',
   scopes: ['report:read', 'of:another-release'],
@@ -15,7 +16,7 @@ const TEAM: Team = {
   ipAllow: ['10.0.0.0/8'],
   defaultFormat: 'json',
   disabled: false,
-};
+} as unknown as Team;
 
 it('a form that was not touched changes nothing; one limit is sent alone', () => {
   const draft = draftOf(TEAM);
@@ -95,7 +96,7 @@ it('a guard with whatever this page does not know is left alone', () => {
     null,
   ])
     expect(isKnown({ 'POST /api/v1/a': rule })).toBe(false);
-  const team = { ...TEAM, writeGuard: { 'POST /api/v1/a': { perWeek: 1 } } };
+  const team = { ...TEAM, writeGuard: { 'POST /api/v1/a': { perWeek: 1 } } } as Team;
   const draft = draftOf(team);
   expect(changesOf(draft, { ...draft, name: 'B' })).toEqual({ name: 'B' });
 });

@@ -1,11 +1,11 @@
 /** Which advertisers a team may see, with their names: `GET /gateway/v1/advertisers`. */
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import type { Team } from '../../auth/team.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Book } from '../../reports/learn/advertisers.js';
+import { ADVERTISERS, ADVERTISERS_QUERY } from '../operations/learned.js';
 import { type AskCall, readAskCall, readParameters, unlessAway } from './ask.js';
 
 export function registerAdvertisers(app: FastifyInstance, g: Gateway): void {
@@ -102,37 +102,6 @@ function faultsOf(search: unknown, limit: unknown): FieldFault[] {
     faults.push({ param: 'limit', message: `must be a whole number from 1 to ${MAX_LIMIT}` });
   return faults;
 }
-
-const orNull = (schema: ReturnType<typeof Type.String>, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
-
-/** On both planes. */
-export const ADVERTISERS = Type.Object(
-  {
-    advertisers: Type.Array(
-      Type.Object({
-        id: Type.Integer(),
-        name: orNull(Type.String(), 'As an answer of the platform told it last; null: none did.'),
-        lastSeenAt: orNull(
-          Type.String({ format: 'date-time' }),
-          'When an answer last held it, to the hour; null: none did.',
-        ),
-      }),
-      { description: 'Those seen last come first.' },
-    ),
-  },
-  { title: 'Advertisers' },
-);
-
-export const ADVERTISERS_QUERY = (limit: string) =>
-  Type.Object({
-    search: Type.Optional(
-      Type.String({ description: 'Only those whose id begins so, or whose name has this in it.' }),
-    ),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_000, description: `How many; ${limit} when not given.` }),
-    ),
-  });
 
 const OPERATION: Operation = {
   id: 'getAdvertisers',

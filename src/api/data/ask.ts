@@ -3,7 +3,6 @@
  * for the report itself, nothing stored is read before.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { Caller } from '../../auth/authenticate.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import type { ProblemCode } from '../../openapi/operation.js';
@@ -22,16 +21,6 @@ import { showId } from '../../reports/rows/answer-meta.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-
-/** The parameters that name a report. */
-export const THE_REPORT = {
-  endpoint: Type.String({ description: 'The path of a report.', examples: ['campaigns/get'] }),
-  query: Type.String({
-    description:
-      'The query of the report as one value. Where it stands in an address, & is %26 and = is %3D in it.',
-    examples: ['advertiserId=1&byDate=1&_period=last_7_days'],
-  }),
-};
 
 export const ABOUT_A_REPORT: readonly ProblemCode[] = [
   'invalid_query',

@@ -18,15 +18,8 @@ import type { ReportReply } from '../../reports/report-call.js';
 import { revisionOf, showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import { ROW_SEPARATOR } from '../../reports/rows/entry.js';
-import {
-  ABOUT_A_REPORT,
-  type AskCall,
-  type AskedCall,
-  ask,
-  daysAskedAbout,
-  readAskCall,
-  THE_REPORT,
-} from './ask.js';
+import { THE_REPORT } from '../operations/learned.js';
+import { ABOUT_A_REPORT, type AskCall, type AskedCall, ask, daysAskedAbout, readAskCall } from './ask.js';
 import { findPin } from './pins.js';
 import { NUMBER, PERIOD } from './revisions.js';
 

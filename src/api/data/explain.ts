@@ -1,6 +1,6 @@
 /** What the cache holds of a report, and what answering it would cost. The platform is not called. */
 import type { FastifyInstance } from 'fastify';
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
 import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import { refuseForeignAccounts } from '../../policy/check-advertiser.js';
@@ -8,8 +8,7 @@ import type { Decision, Mode } from '../../reports/cache/decide.js';
 import { decideFor, isFresh, type Run, startRun } from '../../reports/cache/run.js';
 import { selectFromAll } from '../../reports/fetch/select.js';
 import type { Gateway } from '../../reports/gateway.js';
-import { currentState, Divisibility } from '../../reports/learn/state.js';
-import { PassedOn, ShownWarning } from '../../reports/query/describe.js';
+import { currentState } from '../../reports/learn/state.js';
 import type { Format } from '../../reports/query/output-options.js';
 import type { Period } from '../../reports/query/period.js';
 import { buildPlatformCall } from '../../reports/query/platform-call.js';
@@ -18,104 +17,17 @@ import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } fro
 import type { Entry } from '../../reports/rows/entry.js';
 import { freshForMs, isFinal, rememberedForMs } from '../../reports/rows/freshness.js';
 import { questionWarnings } from '../../reports/rows/warnings.js';
-import { type AskCall, ask, type NamedReport, parseNamed, readAskCall, THE_REPORT } from './ask.js';
+import {
+  type ExplainedEntry as EntrySchema,
+  type Explanation as ExplanationSchema,
+  TeamExplanation as TeamExplanationSchema,
+} from '../operations/cache.js';
+import { THE_REPORT } from '../operations/learned.js';
+import { type AskCall, ask, type NamedReport, parseNamed, readAskCall } from './ask.js';
 
-const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const date = Type.String({ format: 'date' });
-
-const ENTRY = {
-  state: Type.Enum(['fresh', 'final', 'stale', 'missing'], {
-    description:
-      'final: fresh, and past restatement; stale: past freshness, still of use; missing: the platform must be asked.',
-  }),
-  final: Type.Boolean(),
-  asOf: nullable(Type.String({ format: 'date-time' })),
-  ageSeconds: nullable(Type.Integer()),
-  ttlSeconds: nullable(Type.Integer({ description: 'Freshness left; negative when it is over.' })),
-  rows: nullable(Type.Integer()),
-};
-const ExplainedEntry = Type.Object(ENTRY, { title: 'ExplainedEntry' });
-type ExplainedEntry = Frozen<Static<typeof ExplainedEntry>>;
-
-const RangeSchema = Type.Object({ from: nullable(date), to: nullable(date) }, { title: 'Range' });
-
-/** How it is answered. */
-const EXPLAINED_POLICY = {
-  mode: Type.Enum(['days', 'whole']),
-  because: Type.String(),
-  restatementDays: Type.Number(),
-  staleWhileRevalidateSeconds: Type.Number(),
-  staleIfErrorSeconds: Type.Number(),
-};
-
-const EXPLAINED = {
-  report: Type.Object(
-    { endpoint: Type.String(), query: Type.String({ description: 'URL-encoded.' }) },
-    { description: 'As it was named; an address that was given is read so.' },
-  ),
-  inWords: Type.Object({
-    kept: Type.String({ description: 'By day or as a whole, and why.' }),
-    price: Type.String({ description: 'What an answer costs now.' }),
-  }),
-  price: Type.Object({
-    calls: Type.Integer({ description: 'Platform calls before the answer; as many as calls has.' }),
-    behind: Type.Integer({ description: 'Those behind it.' }),
-  }),
-  canonical: Type.Object({ method: Type.String(), target: Type.String(), body: nullable(Type.String()) }),
-  days: nullable(
-    Type.Array(Type.Object({ date, ...ENTRY }, { title: 'ExplainedDay' }), {
-      description:
-        'Every day of a report split by date, also while it is kept as one entry; null for other reports.',
-    }),
-  ),
-  whole: Type.Union([ExplainedEntry, Type.Null()], {
-    description: 'The one entry of a report that is not split by day.',
-  }),
-  refusal: nullable(
-    Type.Object(
-      { status: Type.Integer(), ttlSeconds: Type.Integer() },
-      { description: "The platform's refusal, while it is remembered: the answer for so long." },
-    ),
-  ),
-  calls: Type.Array(RangeSchema, {
-    description: 'The platform calls that answering now would make before the answer.',
-  }),
-  behind: Type.Array(RangeSchema, {
-    description: 'Those it would make behind the answer, for what is given past its freshness.',
-  }),
-  storeAway: Type.Boolean(),
-  passedOn: PassedOn,
-  warnings: Type.Array(ShownWarning, {
-    description: 'What the answer will warn of already for its question.',
-  }),
-};
-
-/** For teams: about their own query, and nothing that was learned from queries of others. */
-const TeamExplanation = Type.Object(
-  { ...EXPLAINED, policy: Type.Object(EXPLAINED_POLICY) },
-  { title: 'TeamExplanation' },
-);
-type TeamExplanation = Frozen<Static<typeof TeamExplanation>>;
-
-/** For operators. */
-export const Explanation = Type.Object(
-  {
-    ...EXPLAINED,
-    series: Type.String(),
-    key: Type.String(),
-    policy: Type.Object({
-      ...EXPLAINED_POLICY,
-      divisibility: Type.Union([
-        Type.Object(Divisibility.schema.properties, {
-          description: 'What was learned of reports of this kind.',
-        }),
-        Type.Null(),
-      ]),
-    }),
-  },
-  { title: 'Explanation' },
-);
-export type Explanation = Frozen<Static<typeof Explanation>>;
+type ExplainedEntry = Frozen<Static<typeof EntrySchema>>;
+type TeamExplanation = Frozen<Static<typeof TeamExplanationSchema>>;
+export type Explanation = Frozen<Static<typeof ExplanationSchema>>;
 
 /** @returns also the accounts of the entries that are described */
 async function explainQuery(g: Gateway, { question, totals, moment }: Query, named: NamedReport) {
@@ -304,7 +216,7 @@ export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamEx
 const EXPLAIN: Operation = {
   id: 'explainReport',
   query: Type.Object(THE_REPORT),
-  answers: { 200: json(TeamExplanation, 'As of now; the platform is not asked.', ['cache-control']) },
+  answers: { 200: json(TeamExplanationSchema, 'As of now; the platform is not asked.', ['cache-control']) },
   problems: [
     'invalid_query',
     'scope_missing',

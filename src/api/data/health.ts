@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { json } from '../../openapi/operation.js';
 import type { Conditions } from '../../telemetry/health.js';
+import { CONDITIONS } from '../operations/overview.js';
 
 /** This process, and beside it each part as the worst of all processes and replicas has it. */
 export interface Readiness extends Conditions {
@@ -33,16 +34,6 @@ export function registerHealth(app: FastifyInstance, readiness: () => Readiness)
 
 /** For anybody, without a key. */
 const OPEN = { tags: ['health'], security: [] };
-
-const condition = (description: string) =>
-  Type.String({ description: `${description} ok, or what is wrong in a few words.` });
-
-/** Each part of the gateway's health. */
-export const CONDITIONS = {
-  store: condition('The store:'),
-  credential: condition("The platform's credential:"),
-  platform: condition('The platform:'),
-};
 
 const READINESS = Type.Object(
   {

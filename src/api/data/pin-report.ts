@@ -26,7 +26,8 @@ import type { Entry, RowsHeader } from '../../reports/rows/entry.js';
 import type { JsonObject } from '../../reports/rows/json.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { readRequestBody } from '../http/request-body.js';
-import { ABOUT_A_REPORT, type AskCall, type NamedReport, questionAbout, THE_REPORT } from './ask.js';
+import { THE_REPORT } from '../operations/learned.js';
+import { ABOUT_A_REPORT, type AskCall, type NamedReport, questionAbout } from './ask.js';
 import { describePin, PIN, PINS_PATH, pinCall, send, shown, textOrNull } from './pins.js';
 
 const BODY_LIMITS: BodyLimits = { maxMembers: 16, maxItems: 0 };

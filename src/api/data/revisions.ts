@@ -6,7 +6,8 @@ import { refuseForeignAccounts } from '../../policy/check-advertiser.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { ListedRevision } from '../../reports/history/diff-days.js';
 import { showId } from '../../reports/rows/answer-meta.js';
-import { ABOUT_A_REPORT, ask, daysAskedAbout, readAskCall, THE_REPORT } from './ask.js';
+import { THE_REPORT } from '../operations/learned.js';
+import { ABOUT_A_REPORT, ask, daysAskedAbout, readAskCall } from './ask.js';
 
 export function registerRevisions(app: FastifyInstance, g: Gateway): void {
   app.get(

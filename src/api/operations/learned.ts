@@ -1,12 +1,14 @@
 /** Calls about what was learned of reports, and of advertisers. */
 import Type from 'typebox';
-import { ADVERTISERS, ADVERTISERS_QUERY } from '../data/advertisers.js';
-import { ABOUT_SCOPES, FINALITY_ANSWER, TRUTH_ANSWER } from '../data/learned.js';
+import type { Operation } from '../../openapi/operation.js';
+import { QUANTILES } from '../../reports/query/describe.js';
 import { operations } from './operation.js';
 
-const orNull = (schema: ReturnType<typeof Type.String>) => Type.Union([schema, Type.Null()]);
+const orNull = (schema: ReturnType<typeof Type.String>, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 const time = orNull(Type.String({ format: 'date-time' }));
 const count = Type.Integer({ minimum: 0 });
+const counted = (description: string) => Type.Integer({ minimum: 0, description });
 
 const Kind = Type.Object(
   {
@@ -35,6 +37,143 @@ const Kind = Type.Object(
   },
   { title: 'DivisibilityOfKind' },
 );
+
+/** The parameters that name a report. */
+export const THE_REPORT = {
+  endpoint: Type.String({ description: 'The path of a report.', examples: ['campaigns/get'] }),
+  query: Type.String({
+    description:
+      'The query of the report as one value. Where it stands in an address, & is %26 and = is %3D in it.',
+    examples: ['advertiserId=1&byDate=1&_period=last_7_days'],
+  }),
+};
+
+/** Of calls about a report, or about an advertiser alone. */
+export const ABOUT_SCOPES = {
+  query: Type.Object({
+    endpoint: Type.Optional(THE_REPORT.endpoint),
+    query: Type.Optional(THE_REPORT.query),
+    advertiserId: Type.Optional(
+      Type.String({
+        description:
+          'In the place of endpoint and query: all that is known of the reports of this advertiser.',
+        examples: ['1'],
+      }),
+    ),
+  }),
+  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
+} as const satisfies Pick<Operation, 'query' | 'problems'>;
+
+const daysOrNull = (description: string) => Type.Union([Type.Integer(), Type.Null()], { description });
+
+const SCOPE = Type.Object(
+  {
+    endpoint: Type.String(),
+    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
+    split: Type.Array(Type.String()),
+    windowDays: Type.Integer({ description: 'In use: a day that is older is final.' }),
+    learnedDays: daysOrNull('What was learned; null where nothing was observed.'),
+    settledFromDays: daysOrNull(
+      'From this age on no day was ever seen to change, and enough were seen; null where that cannot be said.',
+    ),
+    observedSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    ages: Type.Array(
+      Type.Object({
+        ageDays: Type.Integer(),
+        n: Type.Integer({ description: 'Distinct dates that were seen at that age, and again later.' }),
+        changed: Type.Integer({ description: 'Those that had other rows then.' }),
+        changedPercentAtMost: Type.Number({ description: 'With 95 %, if days were independent.' }),
+      }),
+    ),
+  },
+  { title: 'ScopeFinality' },
+);
+
+/** On both planes. */
+export const FINALITY_ANSWER = Type.Object(
+  {
+    data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+    meta: Type.Object({
+      mode: Type.Enum(['fixed', 'observe', 'learned']),
+      restatementDays: Type.Integer(),
+      maxDays: Type.Integer(),
+      approximate: Type.String({ description: 'What the bounds do not say.' }),
+      notLearned: Type.Optional(Type.String({ description: 'Why nothing is learned.' })),
+    }),
+  },
+  { title: 'Finality' },
+);
+
+const TRUTH_SCOPE = Type.Object(
+  {
+    endpoint: Type.String(),
+    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
+    split: Type.Array(Type.String()),
+    measuredSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    ages: Type.Array(
+      Type.Object({
+        ageDays: Type.Integer({ description: 'When it was asked for again; 90: or older.' }),
+        n: counted(
+          'Distinct dates that were asked for again at that age; each counts by the worst that was seen.',
+        ),
+        same: counted('The same rows as before.'),
+        differsSince: counted('Other rows, and no more can be said.'),
+        restated: counted('What was known had been seen a second time, and then changed.'),
+        wrong: counted('What was served is not what it said it was, or depended on the range asked for.'),
+        wrongPercentAtMost: Type.Number({ description: 'With 95 %, if dates were independent.' }),
+        failed: counted('Dates that were to be asked for again, and could not be.'),
+        changeUntilFinal: Type.Optional(
+          Type.Record(Type.String(), QUANTILES, {
+            description:
+              'By column: by how much what was said of days of that age changed until they were final, as meta.expectedChange of a report. Absent below 30 days.',
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'ScopeTruth' },
+);
+
+/** On both planes. */
+export const TRUTH_ANSWER = Type.Object(
+  {
+    data: Type.Array(TRUTH_SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+    meta: Type.Object({
+      basis: Type.String({ description: 'How days come to be asked for again.' }),
+      approximate: Type.String({ description: 'What the bounds do not say.' }),
+      notMeasured: Type.Optional(Type.String({ description: 'Why hardly anything is measured.' })),
+    }),
+  },
+  { title: 'Truth' },
+);
+
+/** On both planes. */
+export const ADVERTISERS = Type.Object(
+  {
+    advertisers: Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        name: orNull(Type.String(), 'As an answer of the platform told it last; null: none did.'),
+        lastSeenAt: orNull(
+          Type.String({ format: 'date-time' }),
+          'When an answer last held it, to the hour; null: none did.',
+        ),
+      }),
+      { description: 'Those seen last come first.' },
+    ),
+  },
+  { title: 'Advertisers' },
+);
+
+export const ADVERTISERS_QUERY = (limit: string) =>
+  Type.Object({
+    search: Type.Optional(
+      Type.String({ description: 'Only those whose id begins so, or whose name has this in it.' }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000, description: `How many; ${limit} when not given.` }),
+    ),
+  });
 
 const learned = operations('learned');
 

@@ -7,7 +7,6 @@ import { AuditRecord } from '../../telemetry/audit.js';
 import { Check } from '../../telemetry/checks.js';
 import { Verdict } from '../../telemetry/verdict.js';
 import { ShownUsageDay } from '../../usage/usage-day.js';
-import { CONDITIONS } from '../data/health.js';
 import { operations, TEAM_ID } from './operation.js';
 import { Stops } from './writes.js';
 
@@ -16,6 +15,16 @@ const count = Type.Integer({ minimum: 0 });
 const LOAD = { l1Bytes: count, l1Entries: count, callsRunning: count, callsQueued: count };
 const day = (description: string) => Type.String({ format: 'date', description });
 const teamOnly = Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only this one.' }));
+
+const condition = (description: string) =>
+  Type.String({ description: `${description} ok, or what is wrong in a few words.` });
+
+/** Each part of the gateway's health. */
+export const CONDITIONS = {
+  store: condition('The store:'),
+  credential: condition("The platform's credential:"),
+  platform: condition('The platform:'),
+};
 
 const Loss = Type.Object(
   {

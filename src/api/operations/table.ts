@@ -4,7 +4,7 @@ import * as cache from './cache.js';
 import * as history from './history.js';
 import * as keys from './keys.js';
 import * as learned from './learned.js';
-import type { AdminOperation } from './operation.js';
+import type { AdminOperation, AnswerOf } from './operation.js';
 import * as overview from './overview.js';
 import * as registry from './registry.js';
 import * as session from './session.js';
@@ -36,6 +36,9 @@ export type AdminCalls = {
     ? C
     : never]: All[Name];
 };
+
+/** The answer to a call, as this release describes it. */
+export type AnswerTo<Call extends keyof AdminCalls> = AnswerOf<AdminCalls[Call]>;
 
 /** Numbers for Prometheus, which are no call of the API. */
 const METRICS = 'GET /metrics';

@@ -1,15 +1,7 @@
 /** Entries of the audit as sentences. Pure. */
+import type { AnswerTo } from '../../api/operations/table.js';
 
-export interface AuditEntry {
-  readonly id: string;
-  readonly at: string;
-  readonly actor: string;
-  readonly address: string | null;
-  readonly action: string;
-  readonly subject: string;
-  readonly before?: unknown;
-  readonly after?: unknown;
-}
+export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
 
 /** What follows the actor's name; `{}` is the subject. */
 const VERBS: Readonly<Record<string, string>> = {

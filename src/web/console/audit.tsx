@@ -1,5 +1,7 @@
 /** Who changed what: searched, as sentences, with the details below each. */
+
 import { useEffect, useState } from 'preact/hooks';
+import type { AnswerTo } from '../../api/operations/table.js';
 import { fromNow, moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { useNotices } from '../ui/notices.js';
@@ -25,11 +27,7 @@ const KINDS = [
   { value: 'session', title: 'sign-ins' },
 ];
 
-interface Page {
-  readonly entries: readonly AuditEntry[];
-  /** What to give as `before` for the next page; null: there is none. */
-  readonly next: string | null;
-}
+type Page = AnswerTo<'GET /admin/v1/audit'>;
 
 export function Audit() {
   const { query } = useRoute();

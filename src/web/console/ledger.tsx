@@ -1,27 +1,14 @@
 /** What each team asked for, what it cost and what it saved. */
 
+import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { compact, duration, fromNow, percent } from '../ui/format.js';
 import { Card, Empty, Name } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 
-export interface LedgerTeam {
-  readonly id: string;
-  readonly name: string | null;
-  readonly requests: number;
-  readonly hitRatio: number | null;
-  readonly platformCalls: number;
-  readonly platformCallsSaved: number;
-  readonly errors: number;
-  readonly rateLimited: number;
-  readonly p50Ms: number | null;
-  readonly p99Ms: number | null;
-  readonly lastSeenAt: string | null;
-}
+export type LedgerTeam = LedgerAnswer['teams'][number];
 
-export interface LedgerAnswer {
-  readonly teams: readonly LedgerTeam[];
-}
+export type LedgerAnswer = AnswerTo<'GET /admin/v1/series/teams'>;
 
 const number = (
   title: string,

@@ -20,7 +20,7 @@ export const NEW_ONES = 'Charts load within twenty seconds of the first one.';
 
 /** Answered without waiting for the platform. */
 function hitRatio({ outcomes }: Series): number | null {
-  const of = (name: string) => sum(outcomes[name] ?? []);
+  const of = (name: keyof Series['outcomes']) => sum(outcomes[name]);
   const served = of('hit') + of('stale') + of('stale-if-error');
   const all = served + of('miss') + of('refresh') + of('collapsed');
   return all === 0 ? null : served / all;

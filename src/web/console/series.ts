@@ -1,4 +1,5 @@
 /** What the gateway counted of itself over time, as `GET /admin/v1/series` gives it. Pure. */
+import type { AnswerTo } from '../../api/operations/table.js';
 
 export type Range = '1h' | '24h' | '30d';
 
@@ -8,34 +9,11 @@ export const RANGES: readonly { readonly value: Range; readonly title: string }[
   { value: '30d', title: '30 days' },
 ];
 
-export interface Latency {
-  /** Upper edges, in ms; the last bin has what is slower than the last edge. */
-  readonly binsMs: readonly number[];
-  /** For each point the count in each bin. */
-  readonly counts: readonly (readonly number[])[];
-}
+export type Latency = Series['latency'];
 
-export interface Series {
-  readonly requests: readonly number[];
-  readonly errors: readonly number[];
-  readonly rateLimited: readonly number[];
-  readonly outcomes: Readonly<Record<string, readonly number[]>>;
-  readonly hitTiers: { readonly memory: readonly number[]; readonly store: readonly number[] };
-  readonly platformCalls: readonly number[];
-  readonly platformCallsSaved: readonly number[];
-  readonly queue: readonly number[];
-  readonly budgetLeft: readonly (number | null)[];
-  readonly latency: Latency;
-}
+export type Series = SeriesAnswer['series'];
 
-export interface SeriesAnswer {
-  readonly range: Range;
-  readonly from: string;
-  readonly to: string;
-  readonly stepSeconds: number;
-  readonly points: number;
-  readonly series: Series;
-}
+export type SeriesAnswer = AnswerTo<'GET /admin/v1/series'>;
 
 export const sum = (values: readonly (number | null)[]): number =>
   values.reduce<number>((total, value) => total + (value ?? 0), 0);

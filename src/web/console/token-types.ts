@@ -1,30 +1,12 @@
 /** The platform's tokens as `GET /admin/v1/token` tells of them. Pure. */
+import type { AnswerTo } from '../../api/operations/table.js';
 
-export interface Token {
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly source: 'seed' | 'staged' | 'minted' | 'file';
-  readonly createdAt: string;
-  readonly expiresAt: string;
-  readonly expiryKnown: boolean;
-  readonly verifiedAt: string | null;
-}
+export type Token = NonNullable<Tokens['active']>;
 
 /** A process of the gateway, and the token it asks with. */
-export interface Holder {
-  readonly id: string;
-  readonly host: string;
-  readonly pid: number;
-  /** null: it has none, or does not tell. */
-  readonly tokenId: string | null;
-  readonly tokenSince: string | null;
-}
+export type Holder = AnswerTo<'GET /admin/v1/status'>['processes'][number];
 
-export interface Tokens {
-  readonly active: Token | null;
-  readonly pending: Token | null;
-  readonly previous: Token | null;
-}
+export type Tokens = AnswerTo<'GET /admin/v1/token'>;
 
 export type Slot = 'active' | 'pending' | 'previous';
 

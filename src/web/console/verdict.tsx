@@ -1,20 +1,10 @@
 /** Whether all is well, and what to do where it is not: as `dsp-gateway status` says it. */
+
+import type { AnswerTo } from '../../api/operations/table.js';
 import { span } from '../ui/format.js';
 import { Card, Tag, type Tone } from '../ui/parts.js';
 
-export interface Finding {
-  readonly level: string;
-  readonly says: string;
-  readonly do: string;
-}
-
-export interface Status {
-  readonly ready: boolean;
-  readonly version: string;
-  readonly uptimeSeconds: number;
-  readonly verdict: { readonly level: string; readonly findings: readonly Finding[] };
-  readonly processes: readonly unknown[];
-}
+export type Status = AnswerTo<'GET /admin/v1/status'>;
 
 const TONES: Readonly<Record<string, Tone>> = { well: 'good', warning: 'warn' };
 const WORDS: Readonly<Record<string, string>> = { well: 'All is well', warning: 'Works, but look at this' };

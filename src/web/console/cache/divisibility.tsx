@@ -1,27 +1,15 @@
 /** Which kinds of reports may be split by day, as far as that was learned. */
+
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { count, fromNow } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Tag, type Tone, Wait } from '../../ui/parts.js';
 import { useAdmin } from '../admin.js';
 
-interface Kind {
-  readonly id: string;
-  readonly endpoint: string | null;
-  readonly split: readonly string[] | null;
-  readonly spentBased: string | null;
-  readonly passedOn: readonly string[];
-  readonly state: 'learning' | 'probation' | 'proven' | 'refuted';
-  readonly inWords: string;
-  readonly agreedDays: number;
-  readonly neededDays: number;
-  readonly provenAt: string | null;
-}
+type Kind = Answer['kinds'][number];
 
-interface Answer {
-  readonly kinds: readonly Kind[];
-  readonly pinned: readonly { readonly endpoint: string; readonly divisible: 'always' | 'never' }[];
-}
+type Answer = AnswerTo<'GET /admin/v1/divisibility'>;
 
 const LIVE_MS = 60_000;
 

@@ -1,32 +1,13 @@
 /** What the gateway says of one report, and how people name one. Pure. */
+import type { AnswerTo } from '../../../api/operations/table.js';
 
-export type DayState = 'final' | 'fresh' | 'stale' | 'missing';
+export type DayState = Entry['state'];
 
-export interface Entry {
-  readonly state: DayState;
-  readonly asOf: string | null;
-  readonly ageSeconds: number | null;
-  readonly ttlSeconds: number | null;
-  readonly rows: number | null;
-}
+export type Entry = NonNullable<Explained['whole']>;
 
-export interface ExplainedDay extends Entry {
-  readonly date: string;
-}
+export type ExplainedDay = NonNullable<Explained['days']>[number];
 
-export interface Explained {
-  readonly report: { readonly endpoint: string; readonly query: string };
-  readonly inWords: { readonly kept: string; readonly price: string };
-  readonly price: { readonly calls: number; readonly behind: number };
-  readonly canonical: { readonly method: string; readonly target: string; readonly body: string | null };
-  readonly days: readonly ExplainedDay[] | null;
-  readonly whole: Entry | null;
-  readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;
-  readonly storeAway: boolean;
-  readonly passedOn: readonly string[];
-  readonly warnings: readonly { readonly code: string; readonly message: string }[];
-  readonly policy: { readonly mode: 'days' | 'whole'; readonly restatementDays: number };
-}
+export type Explained = AnswerTo<'GET /admin/v1/cache/explain'>;
 
 /** In the order in which a day goes through them, backwards; a mark beside the colour for those who see none. */
 export const STATES: readonly {

@@ -1,5 +1,7 @@
 /** When days change no more, and what came of days that were asked for again: by the age of a day. */
+
 import { useState } from 'preact/hooks';
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
 import { count, counted, percent } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
@@ -9,33 +11,9 @@ import { useAdmin } from '../admin.js';
 import { useAdvertisers } from '../teams/advertisers.js';
 import type { Explained } from './explained.js';
 
-interface FinalityScope {
-  readonly endpoint: string;
-  readonly advertiserId: number | string | null;
-  readonly split: readonly string[];
-  readonly windowDays: number;
-  readonly learnedDays: number | null;
-  readonly settledFromDays: number | null;
-  readonly ages: readonly {
-    readonly ageDays: number;
-    readonly n: number;
-    readonly changed: number;
-    readonly changedPercentAtMost: number;
-  }[];
-}
+type FinalityScope = AnswerTo<'GET /admin/v1/finality'>['data'][number];
 
-interface TruthScope {
-  readonly endpoint: string;
-  readonly split: readonly string[];
-  readonly ages: readonly {
-    readonly ageDays: number;
-    readonly n: number;
-    readonly same: number;
-    readonly differsSince: number;
-    readonly restated: number;
-    readonly wrong: number;
-  }[];
-}
+type TruthScope = AnswerTo<'GET /admin/v1/truth'>['data'][number];
 
 interface Learned<Scope> {
   readonly data: readonly Scope[];

@@ -1,5 +1,7 @@
 /** Forgetting: first what it would take, then a question, then it is done. */
+
 import { useState } from 'preact/hooks';
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Fault, Refused } from '../../ui/api.js';
 import { ConfirmButton } from '../../ui/dialog.js';
 import { bytes, count, counted } from '../../ui/format.js';
@@ -16,23 +18,7 @@ interface Scope {
   readonly to: string;
 }
 
-interface Preview {
-  readonly purged: string;
-  readonly preview: {
-    readonly days: number | null;
-    readonly reports: readonly {
-      readonly endpoint: string;
-      readonly advertiserId: number | string | null;
-      readonly split: readonly string[];
-    }[];
-    readonly report: {
-      readonly entries: number;
-      readonly days: readonly string[];
-      readonly rows: number;
-      readonly bytes: number;
-    } | null;
-  };
-}
+type Preview = Required<Omit<AnswerTo<'POST /admin/v1/cache/purge'>, 'dryRun'>>;
 
 /** Where nothing is said, everything is meant. */
 function bodyOf({ endpoint, advertiserId, from, to }: Scope): Record<string, unknown> {

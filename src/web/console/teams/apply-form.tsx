@@ -1,5 +1,7 @@
 /** Teams as a file declares them: first what would change, and only then is it applied. */
+
 import { useState } from 'preact/hooks';
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { Refused, wordsOf } from '../../ui/api.js';
 import { ConfirmButton } from '../../ui/dialog.js';
 import { counted } from '../../ui/format.js';
@@ -9,17 +11,11 @@ import { hrefOf } from '../../ui/route.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
 import { ChangeList } from '../audit.js';
-import type { Team } from './team.js';
 
 export const APPLY = 'POST /admin/v1/teams/apply';
 const PATH = '/admin/v1/teams/apply';
 
-interface TeamChange {
-  readonly id: string;
-  readonly action: 'create' | 'update' | 'none' | 'keep' | 'release' | 'delete';
-  readonly before: Team | null;
-  readonly after: Team | null;
-}
+type TeamChange = AnswerTo<'POST /admin/v1/teams/apply'>['changes'][number];
 
 const ACTIONS: Readonly<Record<TeamChange['action'], { readonly title: string; readonly tone: Tone }>> = {
   create: { title: 'created', tone: 'good' },

@@ -1,5 +1,7 @@
 /** What the writes of a team may cost, by route, and what of the day is left. */
+
 import { Fragment } from 'preact';
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { amount } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Wait } from '../../ui/parts.js';
@@ -7,13 +9,7 @@ import { useAdmin } from '../admin.js';
 import { type GuardRule, isKnown, type WriteGuard } from './guard.js';
 import type { Team } from './team.js';
 
-interface DayBudget {
-  readonly route: string;
-  readonly day: string;
-  readonly maxPerDay: number;
-  readonly left: number;
-  readonly currency: string | null;
-}
+type DayBudget = AnswerTo<'GET /admin/v1/teams/:id/write-budgets'>['budgets'][number];
 
 /** Often enough to see a day run out. */
 const LIVE_MS = 15_000;

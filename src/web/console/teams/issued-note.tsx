@@ -1,10 +1,9 @@
 /** A key as it was made: shown this once, in no address and in no storage, gone with the page. */
-import { useEffect, useRef, useState } from 'preact/hooks';
 
-export interface IssuedKey {
-  readonly id: string;
-  readonly key: string;
-}
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AnswerTo } from '../../../api/operations/table.js';
+
+export type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
 
 interface IssuedNoteProps {
   readonly issued: IssuedKey;

@@ -1,4 +1,6 @@
 /** What a team asked for: by the hour as charts, by the day as numbers. */
+
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { bytes, compact } from '../../ui/format.js';
@@ -9,18 +11,7 @@ import { useAdmin } from '../admin.js';
 import { callLines, NEW_ONES, OverviewFigures, outcomeLines } from '../overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer, sum, timesOf } from '../series.js';
 
-interface UsageDay {
-  readonly day: string;
-  readonly requests: number;
-  readonly hits: number;
-  readonly misses: number;
-  readonly upstreamCalls: number;
-  readonly upstreamCallsSaved: number;
-  readonly rows: number;
-  readonly bytesOut: number;
-  readonly errors: number;
-  readonly rateLimited: number;
-}
+type UsageDay = AnswerTo<'GET /admin/v1/usage'>['usage'][number];
 
 /** A team is counted by the hour: an hour has one point. */
 const TEAM_RANGES = RANGES.filter(({ value }) => value !== '1h');

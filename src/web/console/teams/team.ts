@@ -1,39 +1,15 @@
 /** Teams and keys as the admin API gives them, and what a form says of their members. Pure. */
+
+import type { AnswerTo } from '../../../api/operations/table.js';
 import type { Fault } from '../../ui/api.js';
 
 export type LimitName = 'requestsPerMinute' | 'upstreamCallsPerDay' | 'maxRangeDays' | 'maxConcurrent';
 
-export interface Team {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly advertisers: readonly number[] | '*';
-  readonly limits: Readonly<Record<LimitName, number>>;
-  readonly ipAllow: readonly string[];
-  readonly defaultFormat: string;
-  readonly disabled: boolean;
-  /** Which writes it may make, and what they may cost; absent: not guarded. */
-  readonly writeGuard?: unknown;
-  /** `file`: declared in a file and changed by `apply` alone. */
-  readonly managedBy?: string;
-}
+export type Team = AnswerTo<'GET /admin/v1/teams/:id'>;
 
-export interface TeamKey {
-  readonly id: string;
-  readonly teamId: string;
-  readonly label: string;
-  readonly prefix: string;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly previous: { readonly prefix: string; readonly validUntil: string | null } | null;
-  readonly lastUsedAt: string | null;
-}
+export type TeamKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
 
-export interface Advertiser {
-  readonly id: number;
-  readonly name: string | null;
-}
+export type Advertiser = Pick<AnswerTo<'GET /admin/v1/advertisers'>['advertisers'][number], 'id' | 'name'>;
 
 export const SCOPES: readonly { readonly value: string; readonly says: string }[] = [
   { value: 'report:read', says: 'Asks for reports, from the cache where it can.' },

@@ -1,15 +1,9 @@
 /** Whose writes are stopped, as the admin API says it. */
+import type { AnswerTo } from '../../../api/operations/table.js';
 
-interface WriteStop {
-  readonly by: string;
-  readonly at: string;
-  readonly reason: string;
-}
+type WriteStop = NonNullable<WriteStops['all']>;
 
-export interface WriteStops {
-  readonly all: WriteStop | null;
-  readonly teams: readonly (WriteStop & { readonly team: string })[];
-}
+export type WriteStops = AnswerTo<'GET /admin/v1/writes'>;
 
 export interface ShownStop extends WriteStop {
   /** Null: of all teams. */

@@ -1,5 +1,6 @@
 /** Guarded writes of which nobody knows whether they happened, and what became of each. */
 
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
 import { moment } from '../../ui/format.js';
@@ -7,21 +8,9 @@ import { useNotices } from '../../ui/notices.js';
 import { Card, Empty, Name } from '../../ui/parts.js';
 import { useAdmin } from '../admin.js';
 
-interface UnknownWrite {
-  readonly id: string;
-  readonly team: string;
-  readonly route: string;
-  readonly day: string;
-  /** null where the rule has no budget. */
-  readonly amount: number | null;
-  readonly currency: string | null;
-  readonly at: string;
-  readonly why: string;
-}
+type UnknownWrite = UnknownAnswer['writes'][number];
 
-export interface UnknownAnswer {
-  readonly writes: readonly UnknownWrite[];
-}
+export type UnknownAnswer = AnswerTo<'GET /admin/v1/writes/unknown'>;
 
 const COLUMNS: readonly Column<UnknownWrite>[] = [
   { title: 'Sent', cell: ({ at }) => <span class="nowrap">{moment(at)}</span>, by: ({ at }) => at },
