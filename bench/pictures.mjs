@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { startDemo } from '../dist/modules/demo/start-demo.js';
+import { startDemo } from '../dist/modules/cli/demo/start-demo.js';
 import { createRandom } from './trace.mjs';
 
 const FOLDER = fileURLToPath(new URL('../docs/pictures/', import.meta.url));

@@ -8,7 +8,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { createSeries } from '../dist/modules/series/create-series.js';
+import { createSeries } from '../dist/modules/teams/series/create-series.js';
 import { createEmbeddedStore } from '../dist/modules/store/embedded/embedded-store.js';
 import { createRedisStore } from '../dist/modules/store/redis/redis-store.js';
 import { CLIENT_CORE, end, temporaryFolder } from './support/processes.mjs';

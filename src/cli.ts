@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `dsp-gateway`: the command line. Every command says by `--help` what it takes. */
-import { exitOnFault } from './commands/exit.js';
-import { createProgram } from './commands/program.js';
-import { processTerminal } from './commands/terminal.js';
+import { exitOnFault } from './cli/exit.js';
+import { createProgram } from './cli/program.js';
+import { processTerminal } from './cli/terminal.js';
 
 await createProgram(processTerminal()).parseAsync().catch(exitOnFault);

@@ -5,9 +5,7 @@
  *
  * `reports/get-report.ts` has the steps of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
  */
-import type { Caller } from './auth/authenticate.js';
-import { checkQuery } from './policy/authorize.js';
-import { refuseForeignAccounts, withholdForeignAccounts } from './policy/check-advertiser.js';
+
 import type { Admit } from './reports/admit.js';
 import type { AnswerQuery } from './reports/cache/answer.js';
 import type { AnswerMemory } from './reports/cache/finished.js';
@@ -17,6 +15,9 @@ import type { Query } from './reports/query.js';
 import type { RequestContext } from './reports/question.js';
 import type { ReportCall, ReportReply } from './reports/report-call.js';
 import type { JsonObject } from './reports/rows/json.js';
+import type { Caller } from './teams/auth/authenticate.js';
+import { checkQuery } from './teams/policy/authorize.js';
+import { refuseForeignAccounts, withholdForeignAccounts } from './teams/policy/check-advertiser.js';
 
 export function createGateway({
   admit,

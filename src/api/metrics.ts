@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../errors.js';
-import type { ProblemCode } from '../openapi/operation.js';
 import { registerHealth } from './data/health.js';
 import { isOwnHost } from './http/own-host.js';
+import type { ProblemCode } from './openapi/operation.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
 interface MetricsRoute {

@@ -3,9 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
 import { uptimeMs } from '../lib/time.js';
-import type { Services } from '../services.js';
-import type { TailLine } from '../tail/tail.js';
-import { savedCalls } from '../usage/count-request.js';
+import type { Services } from '../server/services.js';
+import { savedCalls } from '../teams/usage/count-request.js';
 import type { Readiness } from './data/health.js';
 import {
   type Accounted,
@@ -19,6 +18,7 @@ import {
 } from './http/finish.js';
 import { widerPath } from './http/path-gate.js';
 import { createServer, type ServerOptions } from './http/server.js';
+import type { TailLine } from './tail/tail.js';
 
 export interface PlaneOptions {
   readonly services: Services;

@@ -1,8 +1,8 @@
 /** Authenticates and authorizes the caller and enforces its rate, before the query is read. */
-import type { Caller, Identify } from '../auth/authenticate.js';
-import type { Scope } from '../auth/team.js';
-import type { TeamLimits } from '../limits/team-limits.js';
-import { checkCaller } from '../policy/authorize.js';
+import type { Caller, Identify } from '../teams/auth/authenticate.js';
+import type { Scope } from '../teams/auth/team.js';
+import type { TeamLimits } from '../teams/limits/team-limits.js';
+import { checkCaller } from '../teams/policy/authorize.js';
 import type { ReportCall } from './report-call.js';
 
 export type Admit = ReturnType<typeof createAdmit>;

@@ -3,8 +3,8 @@
  * the same. Permissions are never remembered, and neither are bodies nor keys.
  */
 import { LRUCache } from 'lru-cache';
-import type { Team } from '../auth/team.js';
 import { readCacheDirectives } from '../lib/http/cache-directives.js';
+import type { Team } from '../teams/auth/team.js';
 import type { Report } from './query/canonicalize.js';
 import type { Format } from './query/output-options.js';
 import { memoryKeyOf, type ParseQuery, type Query } from './query.js';

@@ -3,7 +3,7 @@
  * valid for that day.
  */
 
-import type { AccessRequest } from '../policy/authorize.js';
+import type { AccessRequest } from '../teams/policy/authorize.js';
 import { cutToFinal, type FinalOption, finalOption } from './cache/final.js';
 import type { Moment } from './history/revision.js';
 import { momentOf, type Shape, shapeKey, shapeOf } from './options.js';

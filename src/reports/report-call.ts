@@ -1,5 +1,5 @@
 /** A report request as it comes off the wire, and what goes back. */
-import type { KeyHeaders } from '../auth/authenticate.js';
+import type { KeyHeaders } from '../teams/auth/authenticate.js';
 import type { Trace } from '../telemetry/trace.js';
 import type { JsonObject } from './rows/json.js';
 

@@ -1,12 +1,12 @@
 /** Starts over after the master key was lost: no gateway runs, the teams stay. */
 
 import { existsSync } from 'node:fs';
-import { sealedAndKeys } from '../auth/forget-sealed.js';
-import { KEY_PREFIX } from '../auth/key-record.js';
 import type { Config } from '../config/load.js';
 import { createClock } from '../lib/clock.js';
 import { stateFolder } from '../store/embedded/durable-folders.js';
 import { StoreRefused } from '../store/refused.js';
+import { sealedAndKeys } from '../teams/auth/forget-sealed.js';
+import { KEY_PREFIX } from '../teams/auth/key-record.js';
 import { auditLine } from '../telemetry/audit.js';
 import { createLog } from '../telemetry/logger.js';
 import { openStore, redisConnection } from './open-store.js';

@@ -14,20 +14,20 @@ import { type Config, ConfigError, type ProxySettings } from '../config/load.js'
 import { type SecretWatch, watchSecrets } from '../config/secret.js';
 import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
 import { openAdminPlane } from '../config/warnings.js';
-import { type ApplyOptions, applyTeams } from '../declared/apply-teams.js';
-import { type ParsedTeams, parseTeams } from '../declared/parse-teams.js';
 import { GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
 import { randomId } from '../lib/chance.js';
 import { createClock } from '../lib/clock.js';
 import { sleep } from '../lib/time.js';
-import { createServices, type Services } from '../services.js';
 import type { Store } from '../store/port.js';
+import { type ApplyOptions, applyTeams } from '../teams/declared/apply-teams.js';
+import { type ParsedTeams, parseTeams } from '../teams/declared/parse-teams.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
 import { createDrain, type Drain } from './drain.js';
 import { openStore } from './open-store.js';
 import { hideSecrets, type LocalSecrets, localSecrets, settingSecrets } from './secrets.js';
+import { createServices, type Services } from './services.js';
 import type { Workers } from './workers.js';
 
 // The teams that a file declares, at a start.

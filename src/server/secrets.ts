@@ -1,14 +1,14 @@
 /** Master key and admin token: from the settings, or, with the embedded store, made and kept in its folder. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { SEALED_RECORDS } from '../auth/forget-sealed.js';
 import { type Config, ConfigError } from '../config/load.js';
 import { fixedSecret, type Secret } from '../config/secret.js';
 import { adminToken, masterKey, type SecretRule } from '../config/secret-rules.js';
-import type { VaultKeeper } from '../credential/keeper.js';
-import { localSecret } from '../credential/local-secret.js';
 import { randomBuffer } from '../lib/chance.js';
+import type { VaultKeeper } from '../platform/credential/keeper.js';
+import { localSecret } from '../platform/credential/local-secret.js';
 import type { RegistryStore } from '../store/port.js';
+import { SEALED_RECORDS } from '../teams/auth/forget-sealed.js';
 import type { Log } from '../telemetry/logger.js';
 
 export interface LocalSecrets {

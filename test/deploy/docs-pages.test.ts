@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { registerDocs } from '../../src/api/data/docs.js';
 import { CATALOGUE } from '../../src/errors.js';
-import { json, shownAs } from '../../src/openapi/operation.js';
+import { json, shownAs } from '../../src/api/openapi/operation.js';
 import { withGateway } from '../support/start-gateway.js';
 
 let app: FastifyInstance;

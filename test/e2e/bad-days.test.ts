@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Ran, runCli } from '../commands/run-cli.js';
+import { type Ran, runCli } from '../cli/run-cli.js';
 import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { openRedisScene } from '../support/on-redis.js';
 import {

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { connectAgent } from '../mcp/agent.js';
+import { connectAgent } from '../api/mcp/agent.js';
 import { ask, newTeam } from '../support/ask.js';
 import { type Gateway, startGateway, startPlatform, tempFolder } from '../support/processes.js';
 

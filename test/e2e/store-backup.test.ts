@@ -2,7 +2,7 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { runCli } from '../commands/run-cli.js';
+import { runCli } from '../cli/run-cli.js';
 import { ask } from '../support/ask.js';
 import {
   type Gateway,

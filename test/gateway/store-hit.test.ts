@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGateway } from '../../src/gateway.js';
-import type { Services } from '../../src/services.js';
+import type { Services } from '../../src/server/services.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { type Handler, sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
 import { exchange, head } from '../support/raw-socket.js';

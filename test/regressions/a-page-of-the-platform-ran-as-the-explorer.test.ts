@@ -3,7 +3,7 @@
  * the explorer's origin: its script could read the session's csrf and go on in the team's name.
  */
 import { expect, it } from 'vitest';
-import { ask, signIn } from '../sessions/signed-in.js';
+import { ask, signIn } from '../teams/sessions/signed-in.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt } from '../support/start-gateway.js';
 

@@ -4,7 +4,7 @@
  */
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
-import { faultOf } from '../../src/commands/exit.js';
+import { faultOf } from '../../src/cli/exit.js';
 import { DamagedRecord } from '../../src/lib/record.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { StoreRefused } from '../../src/store/refused.js';

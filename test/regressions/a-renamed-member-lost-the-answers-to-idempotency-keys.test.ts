@@ -3,7 +3,7 @@
  * used before was answered again, and while two releases ran side by side neither could read the other's records.
  */
 import { expect, it } from 'vitest';
-import { readRecord, writeRecord } from '../../src/pass-through/idempotency-record.js';
+import { readRecord, writeRecord } from '../../src/api/proxy/idempotency-record.js';
 
 /** As releases before the rename write it. */
 const EARLIER = {

@@ -1,7 +1,7 @@
 /** A team that was deleted and made anew under the same id is another team: nothing of the first one answers it. */
 import { describe, expect, it } from 'vitest';
-import type { ShownSeries } from '../../src/series/create-series.js';
-import { agentOf } from '../mcp/agent.js';
+import type { ShownSeries } from '../../src/teams/series/create-series.js';
+import { agentOf } from '../api/mcp/agent.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, startGateway, type TestGateway } from '../support/start-gateway.js';
 

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildMetricsPlane } from '../../src/api/metrics.js';
 import { fixedSecret } from '../../src/config/secret.js';
-import { ask, signIn } from '../sessions/signed-in.js';
+import { ask, signIn } from '../teams/sessions/signed-in.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';
 import { ADMIN_TOKEN, REPORT, withGateway } from '../support/start-gateway.js';

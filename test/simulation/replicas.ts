@@ -8,7 +8,7 @@ import { stringify } from 'yaml';
 import { buildDataPlane } from '../../src/api/data.js';
 import { type Config, loadConfig } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
-import { createServices, type Services } from '../../src/services.js';
+import { createServices, type Services } from '../../src/server/services.js';
 import { createLog } from '../../src/telemetry/logger.js';
 import type { MemoryServer } from '../support/memory/memory-store.js';
 import { clockOf } from '../support/test-clock.js';

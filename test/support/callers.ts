@@ -1,6 +1,6 @@
 /** Callers as `authenticate` makes them, for checks that need nothing else of a request. */
-import type { Caller } from '../../src/auth/authenticate.js';
-import { completeTeam, type NewTeam } from '../../src/auth/team.js';
+import type { Caller } from '../../src/teams/auth/authenticate.js';
+import { completeTeam, type NewTeam } from '../../src/teams/auth/team.js';
 
 /** A caller of a team that may see no advertiser, unless told otherwise. */
 export function callerOf(team: Partial<NewTeam> = {}): Caller {

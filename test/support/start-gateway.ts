@@ -13,7 +13,7 @@ import { buildDataPlane } from '../../src/api/data.js';
 import { type Config, loadConfig } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import type { Problem } from '../../src/errors.js';
-import { createServices, type Services } from '../../src/services.js';
+import { createServices, type Services } from '../../src/server/services.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator-api.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
-import { MILLIONTHS } from '../../src/write-guard/types.js';
+import { MILLIONTHS } from '../../src/teams/write-guard/types.js';
 import { ADMIN_TOKEN, startGatewayAt, type TestGateway } from '../support/start-gateway.js';
 import { signedIn } from './people.js';
 

@@ -1,7 +1,7 @@
 /** How the pages say numbers, times and addresses. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { span as spanOfCommands } from '../../src/commands/span.js';
+import { span as spanOfCommands } from '../../src/cli/span.js';
 import { Refused, wordsOf } from '../../src/web/ui/api.js';
 import { bytes, counted, duration, fromNow, moment, percent, span } from '../../src/web/ui/format.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';

@@ -1,10 +1,10 @@
 /** Which advertisers a team may see, with their names: `GET /gateway/v1/advertisers`. */
 import type { FastifyInstance } from 'fastify';
-import type { Team } from '../../auth/team.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';
-import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Book } from '../../reports/learn/advertisers.js';
+import type { Team } from '../../teams/auth/team.js';
+import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { ADVERTISERS, ADVERTISERS_QUERY } from '../operations/learned.js';
 import { type AskCall, readAskCall, readParameters, unlessAway } from './ask.js';
 

@@ -3,11 +3,7 @@
  * for the report itself, nothing stored is read before.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../auth/authenticate.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
-import type { ProblemCode } from '../../openapi/operation.js';
-import { checkQuery } from '../../policy/authorize.js';
-import { checkAdvertiser } from '../../policy/check-advertiser.js';
 import type { Admit } from '../../reports/admit.js';
 import { type Scope, scopeOf } from '../../reports/learn/scope.js';
 import { daysBetween } from '../../reports/query/days.js';
@@ -19,8 +15,12 @@ import type { ReportCall } from '../../reports/report-call.js';
 import type { ReportPolicy } from '../../reports/report-policy.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { StoreUnavailable } from '../../store/port.js';
+import type { Caller } from '../../teams/auth/authenticate.js';
+import { checkQuery } from '../../teams/policy/authorize.js';
+import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
 import { readKeyHeaders } from '../http/request-keys.js';
+import type { ProblemCode } from '../openapi/operation.js';
 
 export const ABOUT_A_REPORT: readonly ProblemCode[] = [
   'invalid_query',

@@ -7,9 +7,9 @@ import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { PACKAGE_ROOT } from '../../lib/package-root.js';
-import { CARRIER, complete } from '../../openapi/complete.js';
-import { json } from '../../openapi/operation.js';
-import type { Plane } from '../../openapi/plane.js';
+import { CARRIER, complete } from '../openapi/complete.js';
+import { json } from '../openapi/operation.js';
+import type { Plane } from '../openapi/plane.js';
 
 // A page for people, as the errors and `/` have one: no script, and nothing loaded.
 

@@ -2,8 +2,6 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
-import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
-import { refuseForeignAccounts } from '../../policy/check-advertiser.js';
 import type { Decision, Mode } from '../../reports/cache/decide.js';
 import { decideFor, isFresh, type Run, startRun } from '../../reports/cache/run.js';
 import { selectFromAll } from '../../reports/fetch/select.js';
@@ -17,6 +15,8 @@ import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } fro
 import type { Entry } from '../../reports/rows/entry.js';
 import { freshForMs, isFinal, rememberedForMs } from '../../reports/rows/freshness.js';
 import { questionWarnings } from '../../reports/rows/warnings.js';
+import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
+import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import {
   type ExplainedEntry as EntrySchema,
   type Explanation as ExplanationSchema,

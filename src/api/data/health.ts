@@ -1,8 +1,8 @@
 /** Whether the process lives, and whether it should be sent requests. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { json } from '../../openapi/operation.js';
 import type { Conditions } from '../../telemetry/health.js';
+import { json } from '../openapi/operation.js';
 import { CONDITIONS } from '../operations/overview.js';
 
 /** This process, and beside it each part as the worst of all processes and replicas has it. */

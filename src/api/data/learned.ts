@@ -1,8 +1,8 @@
 /** What was learned of days: when they change no more, and how far what was served can be relied upon. */
 import type { FastifyInstance } from 'fastify';
-import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
+import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { ABOUT_SCOPES, FINALITY_ANSWER, TRUTH_ANSWER } from '../operations/learned.js';
 import { type AskCall, askScopes, readAskCall, showScope, unlessAway } from './ask.js';
 

@@ -1,16 +1,16 @@
 /** What a team may know of itself: `GET /gateway/v1/me`. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Caller, Identify } from '../../auth/authenticate.js';
-import { ShownTeam } from '../../auth/team.js';
-import { Outlook } from '../../credential/outlook.js';
 import type { Frozen } from '../../lib/record.js';
-import type { Limits } from '../../limits/limits.js';
-import { json, type Operation } from '../../openapi/operation.js';
-import { checkTeam } from '../../policy/authorize.js';
-import { checkAddress } from '../../policy/check-address.js';
-import { OwnUsageDay } from '../../usage/usage-day.js';
+import { Outlook } from '../../platform/credential/outlook.js';
+import type { Caller, Identify } from '../../teams/auth/authenticate.js';
+import { ShownTeam } from '../../teams/auth/team.js';
+import type { Limits } from '../../teams/limits/limits.js';
+import { checkTeam } from '../../teams/policy/authorize.js';
+import { checkAddress } from '../../teams/policy/check-address.js';
+import { OwnUsageDay } from '../../teams/usage/usage-day.js';
 import { readKeyHeaders } from '../http/request-keys.js';
+import { json, type Operation } from '../openapi/operation.js';
 
 export interface MeOptions {
   readonly identify: Identify;

@@ -1,10 +1,7 @@
 /** Answers that stay: `/gateway/v1/pins`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import type { Caller } from '../../auth/authenticate.js';
 import { GatewayError, invalidQuery } from '../../errors.js';
-import { type Answer, json, type Operation, shownToTeams } from '../../openapi/operation.js';
-import { checkAdvertiser } from '../../policy/check-advertiser.js';
 import { entityTag, isNotModified, VARY } from '../../reports/cache/reply.js';
 import type { Gateway } from '../../reports/gateway.js';
 import { mayBeSeen, ownerOf, PIN_LIMITS, type Pin, type PinnedRows } from '../../reports/history/pins.js';
@@ -16,6 +13,9 @@ import type { ReportReply } from '../../reports/report-call.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import { joinEntries } from '../../reports/rows/join-entries.js';
+import type { Caller } from '../../teams/auth/authenticate.js';
+import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
+import { type Answer, json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { type AskCall, parseNamed, readAskCall, readParameters } from './ask.js';
 import { OWN_HEAD } from './reports.js';
 

@@ -5,11 +5,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline, Readable, type Transform } from 'node:stream';
-import type { KeyHeaders } from '../../auth/authenticate.js';
 import { asGatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { uptimeMs } from '../../lib/time.js';
 import { HIT_BYTES, type ReportHandler, type ReportReply } from '../../reports/report-call.js';
+import type { KeyHeaders } from '../../teams/auth/authenticate.js';
 import { Trace } from '../../telemetry/trace.js';
 import { type Finish, GONE, measured } from '../http/finish.js';
 import { inTurns } from '../http/in-turns.js';

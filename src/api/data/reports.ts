@@ -2,7 +2,6 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { type Answer, idOf, json, type Operation, type ProblemCode } from '../../openapi/operation.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../reports/query/describe.js';
 import type { ParameterTable } from '../../reports/query/parameters.js';
 import { AT_ONCE_BYTES, type ReportCall, type ReportHandler } from '../../reports/report-call.js';
@@ -11,6 +10,7 @@ import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.j
 import { onResponseClosed } from '../http/on-response-closed.js';
 import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
+import { type Answer, idOf, json, type Operation, type ProblemCode } from '../openapi/operation.js';
 
 export const REPORT_PREFIX = '/api/v1/report/';
 

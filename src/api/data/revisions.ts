@@ -1,11 +1,11 @@
 /** What is known of each day of a report, and since when: `GET /gateway/v1/revisions`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
-import { refuseForeignAccounts } from '../../policy/check-advertiser.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { ListedRevision } from '../../reports/history/diff-days.js';
 import { showId } from '../../reports/rows/answer-meta.js';
+import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
+import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { THE_REPORT } from '../operations/learned.js';
 import { ABOUT_A_REPORT, ask, daysAskedAbout, readAskCall } from './ask.js';
 

@@ -1,16 +1,16 @@
 /** What the gateway counted of the caller's own team over time: `GET /gateway/v1/series`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import type { Identify } from '../../auth/authenticate.js';
 import { GatewayError } from '../../errors.js';
-import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
-import { checkTeam } from '../../policy/authorize.js';
-import { checkAddress } from '../../policy/check-address.js';
-import type { Series } from '../../series/create-series.js';
-import { isRange, NO_RANGE, RANGE, SHOWN_SERIES } from '../../series/describe.js';
-import type { Range } from '../../series/shape.js';
 import { StoreUnavailable } from '../../store/port.js';
+import type { Identify } from '../../teams/auth/authenticate.js';
+import { checkTeam } from '../../teams/policy/authorize.js';
+import { checkAddress } from '../../teams/policy/check-address.js';
+import type { Series } from '../../teams/series/create-series.js';
+import { isRange, NO_RANGE, RANGE, SHOWN_SERIES } from '../../teams/series/describe.js';
+import type { Range } from '../../teams/series/shape.js';
 import { readKeyHeaders } from '../http/request-keys.js';
+import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 
 export interface OwnSeriesOptions {
   readonly identify: Identify;

@@ -2,21 +2,21 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Caller, Identify } from '../../auth/authenticate.js';
-import type { Directory } from '../../auth/directory.js';
-import { ShownTeam } from '../../auth/team.js';
 import { GatewayError } from '../../errors.js';
-import { json, type Operation } from '../../openapi/operation.js';
-import { checkTeam } from '../../policy/authorize.js';
-import { checkAddress } from '../../policy/check-address.js';
-import { arrivalOf } from '../../sessions/arrival.js';
-import { endSessionCookie, writeSessionCookie } from '../../sessions/cookie.js';
-import { checkSignIn, judgeSession } from '../../sessions/judge.js';
-import { LIFETIME_MS } from '../../sessions/record.js';
-import type { Session, Sessions } from '../../sessions/sessions.js';
+import type { Caller, Identify } from '../../teams/auth/authenticate.js';
+import type { Directory } from '../../teams/auth/directory.js';
+import { ShownTeam } from '../../teams/auth/team.js';
+import { checkTeam } from '../../teams/policy/authorize.js';
+import { checkAddress } from '../../teams/policy/check-address.js';
+import { arrivalOf } from '../../teams/sessions/arrival.js';
+import { endSessionCookie, writeSessionCookie } from '../../teams/sessions/cookie.js';
+import { checkSignIn, judgeSession } from '../../teams/sessions/judge.js';
+import { LIFETIME_MS } from '../../teams/sessions/record.js';
+import type { Session, Sessions } from '../../teams/sessions/sessions.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { readRequestBody } from '../http/request-body.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/request-keys.js';
+import { json, type Operation } from '../openapi/operation.js';
 
 // What a cookie is good for on the data plane: it reads, and makes the gateway's own calls, and no others.
 

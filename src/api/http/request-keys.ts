@@ -1,6 +1,6 @@
 /** The caller's key as sent: every value of the two headers that may carry it; or, without either, the session. */
 import type { IncomingMessage } from 'node:http';
-import type { KeyHeaders } from '../../auth/authenticate.js';
+import type { KeyHeaders } from '../../teams/auth/authenticate.js';
 
 /** What came of the cookie of a request, where there is one; noted before anybody asks who it is. */
 const sessions = new WeakMap<IncomingMessage, KeyHeaders['session']>();

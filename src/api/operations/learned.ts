@@ -1,7 +1,7 @@
 /** Calls about what was learned of reports, and of advertisers. */
 import Type from 'typebox';
-import type { Operation } from '../../openapi/operation.js';
 import { QUANTILES } from '../../reports/query/describe.js';
+import type { Operation } from '../openapi/operation.js';
 import { operations } from './operation.js';
 
 const orNull = (schema: ReturnType<typeof Type.String>, description?: string) =>

@@ -1,11 +1,11 @@
 /**
  * One call of the admin API, said once. Its route, the check of query and body, the role it needs, its place in the OpenAPI
- * document and the answer that commands and pages expect are taken from here. Its handler is given to `serve` (`admin/serve.ts`).
+ * document and the answer that commands and pages expect are taken from here. Its handler is given to `serve` (`api/admin/serve.ts`).
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
 import type { Frozen } from '../../lib/record.js';
-import { type Answer, json, type Operation } from '../../openapi/operation.js';
+import { type Answer, json, type Operation } from '../openapi/operation.js';
 
 export interface AdminOperation extends Pick<Operation, 'path' | 'query' | 'headers' | 'problems'> {
   /** Unique on the plane; clients name a function by it. */

@@ -1,12 +1,12 @@
 /** Calls about the gateway as a whole: health, numbers over time, what happens and what happened. */
 import Type, { type TSchema } from 'typebox';
-import { Outlook } from '../../credential/outlook.js';
 import { OUTCOMES } from '../../outcome.js';
-import { RANGE, SHOWN_LEDGER, SHOWN_SERIES } from '../../series/describe.js';
+import { Outlook } from '../../platform/credential/outlook.js';
+import { RANGE, SHOWN_LEDGER, SHOWN_SERIES } from '../../teams/series/describe.js';
+import { ShownUsageDay } from '../../teams/usage/usage-day.js';
 import { AuditRecord } from '../../telemetry/audit.js';
 import { Check } from '../../telemetry/checks.js';
 import { Verdict } from '../../telemetry/verdict.js';
-import { ShownUsageDay } from '../../usage/usage-day.js';
 import { operations, TEAM_ID } from './operation.js';
 import { Stops } from './writes.js';
 

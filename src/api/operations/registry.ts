@@ -1,7 +1,39 @@
 /** Calls about backups: the registry as a whole, and the embedded store as a whole. */
 import Type from 'typebox';
-import { Backup } from '../../admin/registry-backup.js';
+import { VAULT_RECORD } from '../../platform/credential/keeper.js';
+import { PURGES_RECORD } from '../../reports/cache/purges.js';
+import { TEAM_PREFIX } from '../../teams/auth/directory.js';
+import { KEY_PREFIX, LIFE_PREFIX } from '../../teams/auth/key-record.js';
+import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
 import { operations } from './operation.js';
+
+/** The records of a backup: by how their ids begin, and single ones. */
+export const PREFIXES = [TEAM_PREFIX, KEY_PREFIX, LIFE_PREFIX];
+export const SINGLE = [VAULT_RECORD, PEPPER_RECORD, TOKEN_PEPPER_RECORD, PURGES_RECORD];
+
+const BACKUP_ID = `^(${PREFIXES.join('|')}).{1,100}$|^(${SINGLE.join('|')})$`;
+
+export const FORMAT = 'dsp-gateway-registry';
+const closed = { additionalProperties: false };
+
+export const Backup = Type.Object(
+  {
+    format: Type.Literal(FORMAT),
+    schema: Type.Integer({ minimum: 0, description: 'Form of the records.' }),
+    exportedAt: Type.String({ description: 'ISO time, for people.' }),
+    records: Type.Array(
+      Type.Object(
+        {
+          id: Type.String({ pattern: BACKUP_ID }),
+          text: Type.String(),
+        },
+        closed,
+      ),
+      { description: 'Teams, keys, the vault, the pepper and the purges, as they are stored.' },
+    ),
+  },
+  closed,
+);
 
 const describe = operations('registry');
 

@@ -1,8 +1,8 @@
 /** Calls about teams. */
 import Type from 'typebox';
-import { NewTeam, ShownTeam, TeamPatch } from '../../auth/team.js';
-import { REMOVED } from '../../declared/plan-teams.js';
-import { TeamList } from '../../declared/team-list.js';
+import { NewTeam, ShownTeam, TeamPatch } from '../../teams/auth/team.js';
+import { REMOVED } from '../../teams/declared/plan-teams.js';
+import { TeamList } from '../../teams/declared/team-list.js';
 import { OF_TEAM, operations } from './operation.js';
 
 const describe = operations('teams');

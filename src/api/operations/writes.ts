@@ -1,6 +1,6 @@
 /** Calls about guarded writes: stopped and resumed, budgets, and writes of unknown outcome. */
 import Type from 'typebox';
-import { Stop } from '../../write-guard/brake.js';
+import { Stop } from '../../teams/write-guard/brake.js';
 import { OF_TEAM, operations } from './operation.js';
 
 const Order = Type.Object(

@@ -4,12 +4,12 @@
  */
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
-import type { Caller } from '../../auth/authenticate.js';
-import type { Directory } from '../../auth/directory.js';
 import { GatewayError } from '../../errors.js';
 import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { createTurns } from '../../store/turns.js';
+import type { Caller } from '../../teams/auth/authenticate.js';
+import type { Directory } from '../../teams/auth/directory.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { monthsOf } from './erase.js';

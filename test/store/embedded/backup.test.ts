@@ -2,7 +2,7 @@ import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../../src/store/port.js';
-import { runCli } from '../../commands/run-cli.js';
+import { runCli } from '../../cli/run-cli.js';
 import { change } from '../conformance-registry.js';
 import { inFolder, openIn } from './in-folder.js';
 

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { successionRules } from '../../../src/auth/succession-rules.js';
+import { successionRules } from '../../../src/teams/auth/succession-rules.js';
 import { fixedSecret } from '../../../src/config/secret.js';
-import { createSealer } from '../../../src/credential/seal.js';
+import { createSealer } from '../../../src/platform/credential/seal.js';
 import { type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { openRegistry } from '../../../src/store/registry/replica.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';

@@ -2,8 +2,6 @@
 
 import { type ErrorCode, GatewayError, type GatewayErrorOptions } from '../../../errors.js';
 import { holdsToken } from '../../../platform/scrub.js';
-import { type AnswerAsk, answerTable } from '../../../tables/answer-table.js';
-import { type PackAsk, type Packed, packTable } from '../../../tables/pack.js';
 import type { FormatTask } from '../../rows/answer.js';
 import {
   type DayBlock,
@@ -14,6 +12,8 @@ import {
 } from '../../rows/digest.js';
 import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../../rows/entry.js';
 import { projectRows, toCsv, toNdjson } from '../../rows/row-formats.js';
+import { type AnswerAsk, answerTable } from '../../tables/answer-table.js';
+import { type PackAsk, type Packed, packTable } from '../../tables/pack.js';
 import { encodeEntry, type RawWrite } from '../entry.js';
 
 export interface TableTask {

@@ -4,9 +4,9 @@
  */
 import { createInterface } from 'node:readline';
 import { createClock } from '../../../../dist/modules/lib/clock.js';
-import { idempotencyDocument } from '../../../../dist/modules/pass-through/idempotency-record.js';
+import { idempotencyDocument } from '../../../../dist/modules/api/proxy/idempotency-record.js';
 import { createEmbeddedStore } from '../../../../dist/modules/store/embedded/embedded-store.js';
-import { purseOf } from '../../../../dist/modules/write-guard/unknown-writes.js';
+import { purseOf } from '../../../../dist/modules/teams/write-guard/unknown-writes.js';
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { dataDir, once, purses } = JSON.parse(line);

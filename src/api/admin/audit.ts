@@ -1,0 +1,85 @@
+/** The audit trail, newest first. */
+import type { FastifyInstance } from 'fastify';
+import { isIsoDate } from '../../config/rules.js';
+import { type FieldFault, invalidQuery } from '../../errors.js';
+import type { Store } from '../../store/port.js';
+import { AuditRecord } from '../../telemetry/audit.js';
+import type { Taken } from '../operations/operation.js';
+import { AUDIT_PAGE_MAX, listAudit } from '../operations/overview.js';
+import { serve } from './serve.js';
+
+/** Ids of entries, by the kind of store that gives them. */
+const IDS: Readonly<Record<Store['kind'], RegExp>> = {
+  embedded: /^\d{1,15}$/,
+  redis: /^\d{1,20}-\d{1,20}$/,
+};
+
+export function registerAudit(
+  app: FastifyInstance,
+  { kind, registry }: Pick<Store, 'kind' | 'registry'>,
+): void {
+  serve(app, listAudit, async ({ query }) => {
+    const errors = faultsOf(query, IDS[kind]);
+    if (errors.length > 0) throw invalidQuery(...errors);
+    return findEntries(registry, query);
+  });
+}
+
+/** What the schema cannot say. */
+function faultsOf({ before, since }: AuditQuery, ids: RegExp): FieldFault[] {
+  const faults: FieldFault[] = [];
+  if (before !== undefined && !ids.test(before))
+    faults.push({ param: 'before', message: 'must be the id of an entry, as this list gives it' });
+  if (since !== undefined && !isIsoDate(since))
+    faults.push({
+      param: 'since',
+      message: 'must be an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z',
+    });
+  return faults;
+}
+
+type AuditQuery = Taken<typeof listAudit>['Querystring'];
+type Entry = AuditRecord & { readonly id: string };
+
+/** What is sought may be rare, so the trail is read on until enough is found. */
+async function findEntries(
+  registry: Store['registry'],
+  query: AuditQuery,
+): Promise<{ readonly entries: readonly Entry[]; readonly next: string | null }> {
+  const { limit = 100, action, team, since, actor, search } = query;
+  const sought = [action, team, since, actor, search].some((one) => one !== undefined);
+  const found: Entry[] = [];
+  // One more than is wanted tells whether there is another page.
+  for (let before = query.before; found.length <= limit; ) {
+    const lines = await registry.readAudit(sought ? AUDIT_PAGE_MAX : limit + 1, before);
+    const entries = lines.map(({ id, text }) => ({ ...AuditRecord.read(text, `audit/${id}`), id }));
+    found.push(...entries.filter((entry) => isSought(entry, query)));
+    before = entries.at(-1)?.id;
+    const isLast = before === undefined || isBefore(entries.at(-1), since);
+    if (isLast) break;
+  }
+  const entries = found.slice(0, limit);
+  return { entries, next: found.length > entries.length ? (entries.at(-1)?.id ?? null) : null };
+}
+
+function isSought(entry: Entry, { action, team, since, actor, search }: AuditQuery): boolean {
+  if (isBefore(entry, since)) return false;
+  if (actor !== undefined && entry.actor !== actor) return false;
+  if (search !== undefined && !folded(JSON.stringify(entry)).includes(folded(search))) return false;
+  if (action !== undefined && entry.action !== action && !entry.action.startsWith(`${action}.`)) return false;
+  return team === undefined || isAbout(entry, team);
+}
+
+function folded(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
+}
+
+/** A team itself, or one of its keys. */
+function isAbout({ action, subject, before, after }: Entry, team: string): boolean {
+  if (action.startsWith('team.')) return subject === team;
+  return [before, after].some((state) => (state as { teamId?: unknown } | undefined)?.teamId === team);
+}
+
+function isBefore(entry: Entry | undefined, since: string | undefined): boolean {
+  return entry !== undefined && since !== undefined && Date.parse(entry.at) < Date.parse(since);
+}

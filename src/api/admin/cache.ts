@@ -1,0 +1,108 @@
+/** The cache: purge, explain. */
+import type { FastifyInstance } from 'fastify';
+import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import type { PurgeScope, Purges } from '../../reports/cache/purges.js';
+import { dayNumber } from '../../reports/query/days.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
+import { readReportAddress } from '../../reports/query/platform-call.js';
+import type { Reporting } from '../../server/compose-reports.js';
+import type { Directory } from '../../teams/auth/directory.js';
+import { auditLine } from '../../telemetry/audit.js';
+import type { NamedReport } from '../data/ask.js';
+import { explainCache, purgeCache } from '../operations/cache.js';
+import type { Taken } from '../operations/operation.js';
+import { serve } from './serve.js';
+
+export interface CacheOptions {
+  readonly purges: Purges;
+  readonly clock: Clock;
+  readonly reporting: Pick<Reporting, 'explain' | 'previewPurge'>;
+  readonly directory: Pick<Directory, 'team'>;
+}
+
+export function registerCache(
+  app: FastifyInstance,
+  { purges, clock, reporting, directory }: CacheOptions,
+): void {
+  serve(app, purgeCache, async ({ body, actor }) => {
+    const scope = readScope(body);
+    const purged = describeScope(scope);
+    if (body.dryRun === true)
+      return { purged, dryRun: true, preview: await reporting.previewPurge(scope, namedIn(body)) };
+    const event = { action: 'cache.purge', subject: purged, after: scope };
+    await purges.append(scope, auditLine(event, actor, clock.now()));
+    return { purged };
+  });
+  serve(app, explainCache, async ({ query: given }) => {
+    const { endpoint, query } = namedReport(given);
+    if (given.team === undefined) return reporting.explain(endpoint, query);
+    const known = directory.team(given.team);
+    if (known === undefined) throw invalid('team', 'must be the id of a team');
+    return reporting.explain(endpoint, query, known.defaultFormat);
+  });
+}
+
+/** By endpoint and query, or by an address as it was copied; nothing is asked for there. */
+function namedReport({ endpoint, query, url }: Taken<typeof explainCache>['Querystring']): NamedReport {
+  if (url === undefined) {
+    if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
+    if (query === undefined) throw invalid('query', 'must be the URL-encoded query of a report');
+    return { endpoint, query };
+  }
+  if (endpoint !== undefined || query !== undefined)
+    throw invalid('url', 'goes in the place of endpoint and query');
+  const read = readReportAddress(url.trim());
+  if (read === null || !isEndpointPath(read.endpoint)) throw invalid('url', NO_REPORT);
+  return { endpoint: read.endpoint, query: read.query };
+}
+
+const NO_REPORT =
+  'must be the address of a report, or its path with the query, e.g. /api/v1/report/campaigns/get?advertiserId=1: only what lies below /api/v1/report/ is cached';
+
+const invalid = (param: string, message: string) => invalidQuery({ param, message });
+
+/** The report of which a preview tells more. */
+function namedIn({ endpoint, query }: Taken<typeof purgeCache>['Body']): NamedReport | null {
+  if (query === undefined || endpoint === undefined) return null;
+  if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
+  return { endpoint, query };
+}
+
+function readScope(body: Taken<typeof purgeCache>['Body']): PurgeScope {
+  const { all, advertiserId, endpoint, from, to, dryRun, query } = body;
+  const scope: PurgeScope = {
+    ...(advertiserId === undefined ? {} : { advertiserId: String(advertiserId) }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+  const limited = Object.keys(scope).length > 0;
+  const faults: FieldFault[] = [
+    ...(['from', 'to'] as const)
+      .filter((end) => scope[end] !== undefined && dayNumber(scope[end]) === null)
+      .map((end) => ({ param: end, message: 'must be a calendar day as YYYY-MM-DD' })),
+    ...(from !== undefined && to !== undefined && from > to
+      ? [{ param: 'to', message: 'must not be before from' }]
+      : []),
+    ...(query !== undefined && !(dryRun === true && endpoint !== undefined)
+      ? [{ param: 'query', message: 'goes with dryRun and endpoint only' }]
+      : []),
+    ...(all === true && limited ? [{ param: 'all', message: 'goes alone' }] : []),
+    ...(all === undefined && !limited
+      ? [{ param: 'all', message: 'say {"all": true}, or any of advertiserId, endpoint, from, to' }]
+      : []),
+  ];
+  if (faults.length > 0) throw new GatewayError('invalid_body', { status: 422, errors: faults });
+  return scope;
+}
+
+function describeScope({ advertiserId, endpoint, from, to }: PurgeScope): string {
+  const days = from === undefined && to === undefined ? '' : `days ${from ?? 'any'} to ${to ?? 'any'}`;
+  const parts = [
+    advertiserId === undefined ? '' : `advertiser ${advertiserId}`,
+    endpoint === undefined ? '' : `endpoint ${endpoint}`,
+    days,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? 'all' : parts.join(', ');
+}

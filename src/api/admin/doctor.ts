@@ -1,0 +1,149 @@
+/** What `dsp-gateway doctor` asks of a gateway that runs: everything it depends on, each with what to do. */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../lib/clock.js';
+import { VERSION } from '../../lib/package-root.js';
+import type { Outlook } from '../../platform/credential/outlook.js';
+import type { TokenProof } from '../../platform/credential/verify-token.js';
+import type { Directory } from '../../teams/auth/directory.js';
+import { type Check, type Look, lookAtAll } from '../../telemetry/checks.js';
+import type { Health } from '../../telemetry/health.js';
+import type { Level, Verdict } from '../../telemetry/verdict.js';
+import { runDoctor } from '../operations/overview.js';
+import { directoryLooks } from './doctor-directory.js';
+import { serve } from './serve.js';
+
+export interface DoctorOptions {
+  readonly config: { readonly platform: { readonly timezone: string; readonly probe?: string | undefined } };
+  readonly clock: Clock;
+  readonly directory: Directory;
+  readonly health: Pick<Health, 'processes'>;
+  readonly outlook: () => Outlook;
+  readonly proveActive: () => Promise<TokenProof>;
+}
+
+type Found = Omit<Check, 'name'>;
+
+/** @param verdict what the gateway knows of itself without asking anybody */
+export function registerDoctor(app: FastifyInstance, options: DoctorOptions, verdict: () => Verdict): void {
+  serve(app, runDoctor, async () => ({
+    version: VERSION,
+    checks: [
+      ...(await lookAtAll({
+        ...platformLooks(options),
+        ...partLooks(verdict),
+        ...directoryLooks(options),
+      })),
+    ],
+  }));
+}
+
+/** The call comes first, for what follows may be what it told. */
+function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
+  const { config, clock, health, outlook, proveActive } = options;
+  let proof: TokenProof | null = null;
+  return {
+    'the token works': async () => {
+      if (outlook().state === 'missing')
+        return { level: 'not well', says: 'there is no platform token', do: 'dsp-gateway token rotate' };
+      proof = await proveActive();
+      return proven(proof);
+    },
+    'the call that proves it': async () =>
+      config.platform.probe === undefined && proof?.target === null
+        ? { level: 'warning', says: proof.reason, do: 'set PLATFORM_PROBE to the path of a cheap report' }
+        : (config.platform.probe ??
+          proof?.target ??
+          'chosen by the gateway, among the reports that teams ask for'),
+    "the token's expiry": async () => expiry(outlook()),
+    'clock, against the platform': async () => drift(proof?.platformNowMs ?? null, clock.now()),
+    'time zone': async () => {
+      const { timezone } = config.platform;
+      const there = new Intl.DateTimeFormat('en-GB', {
+        timeZone: timezone,
+        dateStyle: 'medium',
+        timeStyle: 'short',
+      });
+      return `the platform's day begins at midnight in ${timezone}, where it is ${there.format(clock.now())}`;
+    },
+    versions: async () => versions(health.processes().map(({ version }) => version || 'an older one')),
+  };
+}
+
+function proven({ outcome, reason, target }: TokenProof): string | Found {
+  if (outcome === 'accepted') return `${reason} (${target})`;
+  if (outcome === 'refused')
+    return {
+      level: 'not well',
+      says: `the platform refuses it: ${reason} (${target})`,
+      do: 'dsp-gateway token rotate',
+    };
+  if (target === null) return { level: 'skipped', says: reason, do: null };
+  return {
+    level: 'warning',
+    says: `it could not be told: ${reason} (${target})`,
+    do: "see that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if it is set, names a report",
+  };
+}
+
+function expiry({ state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook): string | Found {
+  if (expiresAt === null) return { level: 'skipped', says: 'there is no token', do: null };
+  const assumed = expiryKnown === false ? ', assumed: a year after it was first seen' : '';
+  const renewal = renewsAt === null ? '' : `; renewed by itself from ${renewsAt.slice(0, 10)}`;
+  const says = `on ${expiresAt.slice(0, 10)}, in ${daysLeft} days${assumed}${renewal}`;
+  if (state !== 'expiring' && state !== 'expired') return says;
+  return {
+    level: state === 'expired' ? 'not well' : 'warning',
+    says,
+    do: 'dsp-gateway token rotate --expires <date>',
+  };
+}
+
+/** More shifts days and ages visibly. */
+const DRIFT_MS = 60_000;
+
+function drift(platformNowMs: number | null, nowMs: number): string | Found {
+  if (platformNowMs === null)
+    return { level: 'skipped', says: 'the platform did not tell its time', do: null };
+  const seconds = Math.round((nowMs - platformNowMs) / 1000);
+  if (Math.abs(seconds) * 1000 <= DRIFT_MS) return `${Math.abs(seconds)} s apart`;
+  const way = seconds > 0 ? 'ahead of' : 'behind';
+  return {
+    level: 'warning',
+    says: `this machine's clock is ${Math.abs(seconds)} s ${way} the platform's: days begin at the wrong time`,
+    do: 'synchronise it (NTP); under a test clock that was moved this is to be expected',
+  };
+}
+
+function versions(all: readonly string[]): string | Found {
+  const different = [...new Set(all)].sort();
+  const count = `${all.length} ${all.length === 1 ? 'process' : 'processes'}`;
+  if (different.length <= 1) return `${count}, version ${VERSION}`;
+  return {
+    level: 'warning',
+    says: `${count} of different versions: ${different.join(', ')}`,
+    do: 'end the roll-out: they share a store, but not what is new',
+  };
+}
+
+const PARTS: readonly (readonly [part: string, name: string])[] = [
+  ['store', 'store'],
+  ['platform', 'circuit and pause'],
+  ['secrets', 'files of secrets'],
+  ['log', 'log'],
+  ['gateway', 'ready'],
+];
+
+/** What the gateway knows of each part without asking. */
+function partLooks(verdict: () => Verdict): Readonly<Record<string, Look>> {
+  return Object.fromEntries(
+    PARTS.map(([part, name]) => [
+      name,
+      async () => {
+        const found = verdict().findings.find((finding) => finding.part === part);
+        return found === undefined
+          ? 'well'
+          : { level: found.level satisfies Level, says: found.says, do: found.do };
+      },
+    ]),
+  );
+}

@@ -1,0 +1,94 @@
+/** What was learned of reports, for operators: divisibility by kind, finality and truth by advertiser or report. */
+import type { FastifyInstance } from 'fastify';
+import { invalidQuery } from '../../errors.js';
+import type { Gateway } from '../../reports/gateway.js';
+import type { Learner } from '../../reports/learn/learn.js';
+import { type Scope, scopeOf } from '../../reports/learn/scope.js';
+import { NEEDED_DAYS } from '../../reports/learn/state.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
+import type { Reporting } from '../../server/compose-reports.js';
+import { findAdvertisers } from '../data/advertisers.js';
+import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../data/ask.js';
+import { finalityOf, truthOf } from '../data/learned.js';
+import {
+  getDivisibility,
+  getFinality,
+  getTruth,
+  listAdvertisers,
+  USUAL_ADVERTISERS,
+} from '../operations/learned.js';
+import type { Taken } from '../operations/operation.js';
+import { serve } from './serve.js';
+
+export function registerLearned(
+  app: FastifyInstance,
+  { reporting: { gateway: g } }: { readonly reporting: Pick<Reporting, 'gateway'> },
+): void {
+  serve(app, getDivisibility, async () => ({
+    kinds: g.learner.list().map(([id, known]) => showKind(id, known)),
+    pinned: [...g.policy.endpoints].flatMap(([endpoint, { divisible }]) =>
+      divisible === 'auto' ? [] : [{ endpoint, divisible }],
+    ),
+  }));
+  serve(app, getFinality, async ({ query }) =>
+    finalityOf(g, await scopesAsked(g, query, g.finality.scopesOf)),
+  );
+  serve(app, getTruth, async ({ query }) => truthOf(g, await scopesAsked(g, query, g.truth.scopesOf)));
+  serve(app, listAdvertisers, async ({ query: { search, limit } }) =>
+    findAdvertisers(
+      g,
+      { ...(search && { search }), ...(limit && { limit: String(limit) }) },
+      '*',
+      USUAL_ADVERTISERS,
+    ),
+  );
+}
+
+/** @throws GatewayError 400 `invalid_query`; `not_ready` */
+async function scopesAsked(
+  { parse }: Gateway,
+  { endpoint, query, advertiserId }: Taken<typeof getFinality>['Querystring'],
+  scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>,
+): Promise<readonly Scope[]> {
+  if (advertiserId === undefined && endpoint !== undefined && query !== undefined) {
+    if (!isEndpointPath(endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
+    return [scopeOf(parseNamed(parse, { endpoint, query }, 'json').question.report)];
+  }
+  if (endpoint !== undefined || query !== undefined || !isAccountId(advertiserId)) {
+    const param =
+      advertiserId === undefined ? (endpoint === undefined ? 'endpoint' : 'query') : 'advertiserId';
+    throw invalidQuery({ param, message: ABOUT_ONE_FAULT });
+  }
+  return (await unlessAway(scopesOf(advertiserId))).slice(0, MOST_SCOPES);
+}
+
+/** Without what only the next proof needs. */
+function showKind(id: string, known: ReturnType<Learner['list']>[number][1]): object {
+  const { state, about, agreements, trials = [] } = known;
+  const time = (ms: number | null | undefined) =>
+    ms === null || ms === undefined ? null : new Date(ms).toISOString();
+  return {
+    id,
+    endpoint: about?.endpoint ?? null,
+    split: about?.split ?? null,
+    spentBased: about?.spentBased ?? null,
+    passedOn: about?.passedOn ?? [],
+    state,
+    inWords: WORDS[state] ?? 'A newer release has written it.',
+    agreedDays: new Set(agreements.map(({ date }) => date)).size,
+    neededDays: NEEDED_DAYS,
+    trials: trials.length,
+    provenAt: time(known.provenAt),
+    refutedUntil: state === 'refuted' ? time(known.refutedUntil) : null,
+    wholeUntil: time(known.wholeUntil),
+    restatements: known.restatements,
+    oldestRestatementDays: known.oldestRestatementDays,
+  };
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  learning: 'Answered as a whole, until days of answers that overlap were seen to agree.',
+  probation: 'Answered as a whole; behind the answer the join of its days is compared with it.',
+  proven: 'Answered by day; a join is held against a whole answer of the platform now and then.',
+  refuted: 'The numbers of a day depend on the period asked for: answered as a whole, for a day at least.',
+};

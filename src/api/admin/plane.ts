@@ -1,0 +1,98 @@
+/** The admin plane: every route behind an admin token and its role, every body held to its schema. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { NamedAdmin } from '../../config/admin-tokens.js';
+import { GatewayError } from '../../errors.js';
+import { JsonError, parseJson } from '../../reports/rows/json.js';
+import { StoreUnavailable } from '../../store/port.js';
+import { RegistryLost } from '../../store/registry/succession.js';
+import type { Sessions } from '../../teams/sessions/sessions.js';
+import { type Actor, GATEWAY_ACTOR } from '../../telemetry/audit.js';
+import { authenticateAdmin } from './authenticate-admin.js';
+import { sayUnconfirmed } from './say-unconfirmed.js';
+
+export interface AdminPlaneOptions {
+  readonly admins: readonly NamedAdmin[];
+  readonly sessions: Sessions;
+}
+
+/**
+ * Opens a scope on `app` in which routes ask for an admin token of the role they need.
+ * @param routes registers them
+ */
+export async function registerAdminPlane(
+  app: FastifyInstance,
+  { admins, sessions }: AdminPlaneOptions,
+  routes: (scope: FastifyInstance) => void,
+): Promise<void> {
+  app.decorateRequest('actor', null as unknown as Actor);
+  app.decorateRequest('signedIn', null);
+  app.addHook('onRequest', async (request) => {
+    request.actor = GATEWAY_ACTOR;
+  });
+  await app.register(async (scope) => {
+    scope.removeContentTypeParser('application/json');
+    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseBody);
+    scope.addHook('onRequest', async (request) => {
+      if (request.routeOptions.config.isOpen !== true) await authenticateAdmin(request, admins, sessions);
+    });
+    // What one person has seen is not left in the browser for the next.
+    scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+    // A POST without a body is one with an empty object: all members of such bodies are optional.
+    scope.addHook('preValidation', async (request) => {
+      request.body ??= {};
+    });
+    sayUnconfirmed(scope);
+    scope.setErrorHandler((error) => {
+      throw error instanceof StoreUnavailable ? storeAway(error) : error;
+    });
+    routes(scope);
+  });
+}
+
+/** Nothing of the change is promised: it is to be read again, and made again if need be. */
+function storeAway(cause: StoreUnavailable): GatewayError {
+  if (cause.why === 'no-room') {
+    return new GatewayError('not_ready', {
+      detail:
+        "The store has no room left (Redis no memory, the embedded store no disk), so the change was refused and not made. Raise Redis's maxmemory, free the disk, or remove what else fills them, and try again.",
+      retryAfterS: 30,
+      cause,
+    });
+  }
+  return new GatewayError('not_ready', {
+    detail:
+      cause instanceof RegistryLost
+        ? `Nothing was changed: ${cause.message}.`
+        : 'The store cannot be reached; whether a change was made is not known. Try again, and look first.',
+    retryAfterS: 5,
+    cause,
+  });
+}
+
+/** Read strictly: of a member that is given twice, whoever reviewed the request may have seen the other one. */
+function parseBody(
+  _request: FastifyRequest,
+  bytes: string | Buffer,
+  done: (error: Error | null, body?: unknown) => void,
+): void {
+  try {
+    const text = typeof bytes === 'string' ? bytes : UTF8.decode(bytes);
+    if (text !== '') parseJson(text, { maxDepth: MAX_DEPTH });
+    done(null, text === '' ? {} : JSON.parse(text));
+  } catch (error) {
+    done(refusedBody(error as Error));
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const MAX_DEPTH = 64;
+
+function refusedBody(cause: Error): GatewayError {
+  const param = cause instanceof JsonError && cause.isDuplicate ? cause.path.join('.') : null;
+  const detail = cause instanceof TypeError ? 'The body is not UTF-8.' : 'The body is not JSON.';
+  return new GatewayError('invalid_body', {
+    status: 422,
+    ...(param === null ? { detail } : { errors: [{ param, message: 'must not be given twice' }] }),
+    cause,
+  });
+}

@@ -1,0 +1,77 @@
+/** The console's session: `/admin/v1/session`. */
+import type { FastifyInstance } from 'fastify';
+import type { NamedAdmin } from '../../config/admin-tokens.js';
+import { GatewayError } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { arrivalOf } from '../../teams/sessions/arrival.js';
+import { endSessionCookie, writeSessionCookie } from '../../teams/sessions/cookie.js';
+import { checkSignIn } from '../../teams/sessions/judge.js';
+import { LIFETIME_MS } from '../../teams/sessions/record.js';
+import type { Session, Sessions } from '../../teams/sessions/sessions.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
+import type { AnswerOf } from '../operations/operation.js';
+import { closeSession, getSession, openSession } from '../operations/session.js';
+import { callsOf } from '../operations/table.js';
+import { holderOf } from './authenticate-admin.js';
+import { serve } from './serve.js';
+
+export interface ConsoleSessionOptions {
+  readonly admins: readonly NamedAdmin[];
+  readonly sessions: Sessions;
+  readonly registry: Pick<Registry, 'commit'>;
+  readonly clock: Clock;
+}
+
+export function registerSession(app: FastifyInstance, options: ConsoleSessionOptions): void {
+  const { admins, sessions, registry, clock } = options;
+  /** Written before it is done: no audit, no session. */
+  const audit = (action: string, actor: Actor, after?: object) =>
+    registry.commit({
+      writes: new Map(),
+      audit: [
+        auditLine(
+          { action, subject: actor.name, ...(after === undefined ? {} : { after }) },
+          actor,
+          clock.now(),
+        ),
+      ],
+    });
+
+  serve(app, openSession, async (request, reply) => {
+    const arrival = arrivalOf(request);
+    checkSignIn(arrival);
+    const admin = holderOf(request.body.token.trim(), admins);
+    const until = new Date(clock.now() + LIFETIME_MS).toISOString();
+    const actor = { name: admin.name, address: request.ip };
+    const signedIn = { holder: admin.name, proof: admin.token.read() };
+    const session = await sessions.open(signedIn, arrival, () => audit('session.open', actor, { until }));
+    const cookie = writeSessionCookie(sessions.cookie, session.id, LIFETIME_MS / 1000, arrival.secure);
+    return reply.header('set-cookie', cookie).send(describe(admin, session));
+  });
+  serve(app, getSession, async ({ signedIn }) => {
+    const { admin, session } = signedIn ?? notSignedIn();
+    return describe(admin, session);
+  });
+  serve(app, closeSession, async (request, reply) => {
+    const { session } = request.signedIn ?? notSignedIn();
+    await sessions.close(session.id);
+    // Nobody stays signed in because the trail cannot be written.
+    await audit('session.close', request.actor).catch((error: unknown) => {
+      request.log.warn({ err: error }, 'a session was ended, and the audit could not be told');
+    });
+    const cookie = endSessionCookie(sessions.cookie, arrivalOf(request).secure);
+    return reply.header('set-cookie', cookie).send();
+  });
+}
+
+function describe({ name, role }: NamedAdmin, { csrf, endsAtMs }: Session): AnswerOf<typeof getSession> {
+  return { name, role, may: callsOf(role), csrf, expiresAt: new Date(endsAtMs).toISOString() };
+}
+
+function notSignedIn(): never {
+  throw new GatewayError('not_found', {
+    detail: 'The request is made by a token in its headers, so there is no session it is about.',
+    help: 'Leave the header out to ask by cookie.',
+  });
+}

@@ -1,0 +1,49 @@
+/** The embedded store as a whole: copied by the gateway that has it open, which no other process may open meanwhile. */
+import type { FastifyInstance } from 'fastify';
+import { GatewayError } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Store } from '../../store/port.js';
+import { BackupTargetRefused, StoreRefused } from '../../store/refused.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { auditLine } from '../../telemetry/audit.js';
+import { backUpStore } from '../operations/registry.js';
+import { serve } from './serve.js';
+
+export interface StoreRoutesOptions {
+  readonly store: Pick<Store, 'backup'>;
+  readonly registry: Pick<Registry, 'commit'>;
+  readonly clock: Clock;
+}
+
+export function registerStore(app: FastifyInstance, { store, registry, clock }: StoreRoutesOptions): void {
+  serve(app, backUpStore, async ({ body, actor }) => {
+    const { folder, history = true } = body;
+    if (store.backup === undefined)
+      throw new GatewayError('conflict', {
+        detail: 'The store is Redis, which is backed up by its own means.',
+        help: 'Copy its files (RDB, AOF), or use GET /admin/v1/registry/export.',
+      });
+    const event = { action: 'store.backup', subject: 'store', after: { folder, history } };
+    // Written before it is done: no audit, no copy.
+    const begin = async () => {
+      const audit = [auditLine(event, actor, clock.now())];
+      await registry.commit({ writes: new Map(), audit });
+    };
+    await store.backup(folder, history, begin).catch((error: unknown) => {
+      throw refused(error);
+    });
+    return { folder, history };
+  });
+}
+
+function refused(error: unknown): unknown {
+  if (error instanceof BackupTargetRefused)
+    return new GatewayError('invalid_body', {
+      status: 422,
+      errors: [{ param: 'folder', message: error.fault }],
+      cause: error,
+    });
+  if (error instanceof StoreRefused)
+    return new GatewayError('conflict', { detail: `No copy was kept: ${error.message}.`, cause: error });
+  return error;
+}

@@ -1,0 +1,122 @@
+/** Writes: stopped and resumed, those of which nobody knows whether they happened, and what may still be spent. */
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import { GatewayError } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import { RegistryConflict } from '../../store/port.js';
+import type { Registry } from '../../store/registry/replica.js';
+import type { Directory } from '../../teams/auth/directory.js';
+import { limitOf } from '../../teams/write-guard/amount.js';
+import type { BrakeLever } from '../../teams/write-guard/brake.js';
+import type { ReservationBook } from '../../teams/write-guard/reservations.js';
+import { isWriteGuard, type WriteGuard } from '../../teams/write-guard/rule.js';
+import { guardUnavailable, MILLIONTHS } from '../../teams/write-guard/types.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
+import type { Taken } from '../operations/operation.js';
+import {
+  type Budget,
+  getWriteBudgets,
+  getWrites,
+  listUnknownWrites,
+  resumeWrites,
+  settleWrite,
+  stopWrites,
+  type UnknownWrite,
+} from '../operations/writes.js';
+import { serve } from './serve.js';
+import { noTeam } from './team-records.js';
+
+export interface WritesOptions {
+  readonly brake: BrakeLever;
+  readonly reservations: Pick<ReservationBook, 'unknown' | 'settle' | 'left'>;
+  readonly registry: Pick<Registry, 'commit'>;
+  readonly directory: Pick<Directory, 'team'>;
+  readonly clock: Clock;
+}
+
+export function registerWrites(app: FastifyInstance, options: WritesOptions): void {
+  const { brake, reservations, registry, directory, clock } = options;
+
+  serve(app, getWrites, async () => brake.stops());
+  serve(app, stopWrites, async ({ body, actor }) => {
+    const { team = null, reason } = body;
+    if (team !== null && directory.team(team) === undefined) throw noTeam();
+    const stop = { by: actor.name, at: new Date(clock.now()).toISOString(), reason };
+    await brake.stop(team, stop, orderLine('writes.stop', body, actor, clock));
+    return brake.stops();
+  });
+  serve(app, resumeWrites, async ({ body, actor }) => {
+    const line = orderLine('writes.resume', body, actor, clock);
+    await brake.resume(body.team ?? null, line).catch((error: unknown) => {
+      throw error instanceof RegistryConflict ? stoppedAnew() : error;
+    });
+    return brake.stops();
+  });
+  serve(app, listUnknownWrites, async () => ({ writes: (await reservations.unknown()).map(shown) }));
+  serve(app, settleWrite, async ({ body: { id, outcome }, actor }) => {
+    const settled = await reservations.settle(id, outcome, async (write) => {
+      const { id: _, ...told } = shown(write);
+      const after = { ...told, teamId: write.team, outcome };
+      const audit = [auditLine({ action: 'writes.settle', subject: id, after }, actor, clock.now())];
+      await registry.commit({ writes: new Map(), audit });
+    });
+    return { settled: shown(settled), outcome };
+  });
+  serve(app, getWriteBudgets, async ({ params: { id } }) => {
+    const team = directory.team(id);
+    if (team === undefined) throw noTeam();
+    const { writeGuard = {} } = team;
+    if (!isWriteGuard(writeGuard)) throw guardUnavailable(OF_ANOTHER_RELEASE);
+    return { budgets: await Promise.all(budgetsOf(id, writeGuard, reservations)) };
+  });
+}
+
+function orderLine(
+  action: string,
+  { team, reason }: Taken<typeof stopWrites>['Body'],
+  actor: Actor,
+  clock: Clock,
+): string {
+  const subject = team === undefined ? 'all teams' : `the team ${team}`;
+  const after = { ...(team === undefined ? {} : { teamId: team }), reason };
+  return auditLine({ action, subject, after }, actor, clock.now());
+}
+
+function stoppedAnew(): GatewayError {
+  return new GatewayError('conflict', {
+    detail: 'Writes were stopped anew meanwhile, and are not resumed.',
+    help: 'Read GET /admin/v1/writes, and resume them again if that is still wanted.',
+  });
+}
+
+type Listed = Awaited<ReturnType<ReservationBook['unknown']>>[number];
+
+function shown({ amount, atMs, ...write }: Listed): Static<typeof UnknownWrite> {
+  const { id, team, route, day, currency, why } = write;
+  const units = amount === null ? null : amount / MILLIONTHS;
+  return { id, team, route, day, amount: units, currency, at: new Date(atMs).toISOString(), why };
+}
+
+function budgetsOf(
+  team: string,
+  guard: WriteGuard,
+  reservations: Pick<ReservationBook, 'left'>,
+): Promise<Static<typeof Budget>>[] {
+  return Object.entries(guard).flatMap(([route, { budget }]) => {
+    const { maxPerDay, currency = null } = budget ?? {};
+    if (maxPerDay === undefined) return [];
+    const found = reservations.left(team, route, limitOf(maxPerDay));
+    return [
+      found.then(({ day, left }) => ({
+        route,
+        day,
+        maxPerDay,
+        left: Math.max(0, left) / MILLIONTHS,
+        currency,
+      })),
+    ];
+  });
+}
+
+const OF_ANOTHER_RELEASE =
+  'Another release of the gateway wrote the write guard of the team, and this one does not know all that it says.';

@@ -1,0 +1,145 @@
+/** One call of a tool: its arguments checked, its table in pages, its error as one that an agent can act on. */
+import type { TSchema } from 'typebox';
+import Value from 'typebox/value';
+import { asGatewayError, type FieldFault, type GatewayError, invalidQuery, toProblem } from '../../errors.js';
+import { randomBuffer } from '../../lib/chance.js';
+import { type PackAsk, type Packed, packTable } from '../../reports/tables/pack.js';
+import type { Caps } from '../../reports/tables/pages.js';
+import type { Table } from '../../reports/tables/table.js';
+import { describeReports, getUsage, whoami } from './own-tools.js';
+import { compareAsOf, explainQuery, getFinality, queryReport } from './report-tools.js';
+import type { Snapshots } from './snapshots.js';
+import type { ToolCall, ToolParts } from './tool-call.js';
+import { inWordsOfTools } from './tool-words.js';
+import { ARGUMENTS, type ToolName } from './tools.js';
+
+/** A result by the protocol: `structuredContent`, and the same as JSON text. */
+export interface ToolResult {
+  [member: string]: unknown;
+  content: { type: 'text'; text: string }[];
+  structuredContent: Record<string, unknown>;
+  isError?: true;
+}
+
+export interface ToolBench extends ToolParts {
+  readonly snapshots: Snapshots;
+  readonly caps: Caps;
+  /** Told of an error that is given, for log and metrics. */
+  readonly onError: (call: ToolCall, error: GatewayError) => void;
+}
+
+type Tool = (parts: ToolParts, call: ToolCall, args: never, pack: PackAsk) => Promise<Packed>;
+
+const RUN: Readonly<Record<ToolName, Tool>> = {
+  whoami: packed(whoami),
+  describe_reports: packed(describeReports),
+  query_report: queryReport,
+  explain_query: packed(explainQuery),
+  compare_as_of: compareAsOf,
+  get_finality: packed(getFinality),
+  get_usage: packed(getUsage),
+};
+
+/** Of a tool whose tables are small. */
+function packed<A>(tool: (parts: ToolParts, call: ToolCall, args: A) => Promise<Table>) {
+  return async (parts: ToolParts, call: ToolCall, args: A, pack: PackAsk): Promise<Packed> =>
+    packTable(await tool(parts, call, args), pack);
+}
+
+/**
+ * @param admitted rejects where the call is not let in: an agent is told so as of any other error
+ * @returns a result in any case: what goes wrong is told as one with `isError`
+ */
+export async function callTool(
+  bench: ToolBench,
+  call: ToolCall,
+  name: ToolName,
+  given: unknown,
+  admitted: Promise<unknown>,
+): Promise<ToolResult> {
+  try {
+    await admitted;
+    return resultOf(await run(bench, call, name, given));
+  } catch (thrown) {
+    const error = inWordsOfTools(asGatewayError(thrown));
+    bench.onError(call, error);
+    return errorOf(error, call.ask.id, bench.caps);
+  }
+}
+
+async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unknown): Promise<string> {
+  const args = readArguments(name, given);
+  const { cursor, limit } = args as { readonly cursor?: string; readonly limit?: number };
+  if (cursor !== undefined) {
+    const others = Object.keys(args).filter((member) => member !== 'cursor');
+    if (others.length > 0)
+      throw invalidQuery(
+        ...others.map((param) => ({ param, message: 'does not go with cursor: give the cursor alone' })),
+      );
+    return bench.snapshots.read(call.caller, name, cursor);
+  }
+  const begun = bench.snapshots.begin();
+  const walk = randomBuffer(16).toString('base64url');
+  const caps = { ...bench.caps, maxRows: Math.min(limit ?? bench.caps.maxRows, bench.caps.maxRows) };
+  const told = await RUN[name](bench, call, args as never, { caps, walk });
+  return bench.snapshots.keep(call.caller, name, walk, told, begun);
+}
+
+function readArguments(name: ToolName, given: unknown = {}): object {
+  const schema: TSchema = ARGUMENTS[name];
+  const faults = faultsOf(schema, given);
+  if (faults.length > 0) throw invalidQuery(...faults);
+  return given as object;
+}
+
+/** Each place once. */
+function faultsOf(schema: TSchema, given: unknown): FieldFault[] {
+  const faults = new Map<string, string>();
+  for (const { keyword, instancePath, params, message } of Value.Errors(schema, given)) {
+    const place = instancePath.slice(1).replaceAll('/', '.');
+    const { additionalProperties = [], requiredProperties = [] } = params as Partial<
+      Record<string, readonly string[]>
+    >;
+    if (keyword === 'additionalProperties')
+      for (const member of additionalProperties) faults.set(join(place, member), strange(schema, place));
+    else if (keyword === 'required')
+      for (const member of requiredProperties) faults.set(join(place, member), 'is missing');
+    else if (keyword === 'enum') faults.set(place, `must be one of ${allowedOf(params).join(', ')}`);
+    else if (!faults.has(place) && keyword !== 'boolean') faults.set(place, message);
+  }
+  return [...faults].map(([param, message]) => ({ param, message }));
+}
+
+const allowedOf = (params: object) => (params as { readonly allowedValues: readonly string[] }).allowedValues;
+
+function join(place: string, member: string): string {
+  return place === '' ? member : `${place}.${member}`;
+}
+
+function strange(schema: TSchema, place: string): string {
+  if (place !== '') return 'is no member that is known here';
+  const known = Object.keys((schema as { readonly properties?: object }).properties ?? {});
+  return `is no argument of this tool; allowed are ${known.join(', ')}`;
+}
+
+function resultOf(text: string): ToolResult {
+  return {
+    content: [{ type: 'text', text }],
+    structuredContent: JSON.parse(text) as Record<string, unknown>,
+  };
+}
+
+/** The problem as HTTP would have it, within the caps: a long list of faults, or the platform's own words, may not fit. */
+function errorOf(error: GatewayError, requestId: string, { maxBytes }: Caps): ToolResult {
+  const { code, detail, help, status, errors = [], errorCount, upstream } = toProblem(error, requestId);
+  const { retryAfterS: retryAfterSeconds } = error.options;
+  const short = { code, detail, help, status, requestId, retryAfterSeconds };
+  const whole = { ...short, errors: errors.length === 0 ? undefined : errors, errorCount, upstream };
+  const all = [
+    whole,
+    { ...short, errors: errors.slice(0, 3), errorCount: errorCount ?? errors.length },
+    short,
+  ];
+  const fitting = all.map((one) => JSON.stringify(one)).find((text) => Buffer.byteLength(text) <= maxBytes);
+  return { ...resultOf(fitting ?? JSON.stringify({ code })), isError: true };
+}

@@ -1,0 +1,88 @@
+/** A report as an agent names it, by structured arguments, as the query that anybody else would ask for it by. Pure. */
+import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
+import { type QueryPair, writeQueryText } from '../../reports/query/given-parameters.js';
+import type { QueryArguments, ReportArguments } from './tools.js';
+
+export interface ReportRules {
+  /** The parameter that names the account, e.g. `advertiserId`. */
+  readonly accountField: string;
+  readonly defaultEndpoint: string;
+  readonly maxUriBytes: number;
+}
+
+/** A report, by its path below `/api/v1/report/` and its query, URL-encoded. */
+export interface AskedReport {
+  readonly endpoint: string;
+  readonly query: string;
+}
+
+/**
+ * Names, values and accounts are checked where every query is: nothing here decides who may see what.
+ * @param shape further parameters of the gateway's own
+ * @throws GatewayError `invalid_query`; `uri_too_long`
+ */
+export function reportOf(
+  args: ReportArguments,
+  rules: ReportRules,
+  shape: readonly QueryPair[] = [],
+): AskedReport {
+  const { endpoint = rules.defaultEndpoint, advertiserId, period, split = [], filters = [] } = args;
+  const faults: FieldFault[] = [];
+  if (!isEndpointPath(endpoint)) faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });
+  for (const [at, { name }] of filters.entries())
+    if (name.startsWith('_'))
+      faults.push({
+        param: `filters.${at}.name`,
+        message: "is the gateway's own, and no filter: use the tool's arguments",
+      });
+  if (period?.relative !== undefined && (period.from !== undefined || period.to !== undefined))
+    faults.push({ param: 'period.relative', message: 'does not go with from and to: leave out one of them' });
+  if (faults.length > 0) throw invalidQuery(...faults);
+  const pairs = [
+    ...(advertiserId === undefined ? [] : [{ name: rules.accountField, value: String(advertiserId) }]),
+    ...pair('dateFrom', period?.from),
+    ...pair('dateTo', period?.to),
+    ...pair('_period', period?.relative),
+    ...split.map((by) => ({ name: `by${by.charAt(0).toUpperCase()}${by.slice(1)}`, value: '1' })),
+    ...filters.flatMap(({ name, values }) => values.map((value) => ({ name, value }))),
+    ...shape,
+  ];
+  const query = queryOf(pairs);
+  if (query.length > rules.maxUriBytes)
+    throw new GatewayError('uri_too_long', {
+      detail: `As a query the arguments take ${query.length} bytes, and may take ${rules.maxUriBytes}.`,
+      help: 'Give fewer filters or columns at once.',
+    });
+  return { endpoint, query };
+}
+
+/** What of a question shapes its answer, as parameters. */
+export function shapeOf({ columns, totals, asOf, final }: QueryArguments): readonly QueryPair[] {
+  return [
+    ...pair('_fields', columns?.join(',')),
+    ...pair('_totals', totals === true ? '1' : undefined),
+    ...pair('_asOf', asOf),
+    ...pair('_final', final),
+    { name: '_format', value: 'json' },
+  ];
+}
+
+/** Half of a character, which has no bytes in UTF-8. */
+const HALF_CHARACTER = /\p{Surrogate}/u;
+
+/** @throws GatewayError `invalid_query` */
+export function queryOf(pairs: readonly QueryPair[]): string {
+  const faults = pairs
+    .filter(({ name, value }) => HALF_CHARACTER.test(name) || HALF_CHARACTER.test(value))
+    .map(({ name }) => ({
+      param: name.replace(new RegExp(HALF_CHARACTER, 'gu'), '?'),
+      message: 'holds half of a surrogate pair, which is no text',
+    }));
+  if (faults.length > 0) throw invalidQuery(...faults);
+  return writeQueryText(pairs);
+}
+
+function pair(name: string, value: string | undefined): readonly QueryPair[] {
+  return value === undefined ? [] : [{ name, value }];
+}

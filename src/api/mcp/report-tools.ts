@@ -1,0 +1,105 @@
+/** Tools about a report: each makes the call that HTTP makes, and gives its answer as a table. */
+
+import { GatewayError } from '../../errors.js';
+import type { ReportReply } from '../../reports/report-call.js';
+import { noTable } from '../../reports/tables/answer-table.js';
+import type { PackAsk, Packed } from '../../reports/tables/pack.js';
+import { type Row, type Table, tableOf } from '../../reports/tables/table.js';
+import { showDiff } from '../data/diff.js';
+import { showExplanation } from '../data/explain.js';
+import { showFinality } from '../data/learned.js';
+import { queryOf, reportOf, shapeOf } from './report-of.js';
+import type { ToolCall, ToolParts } from './tool-call.js';
+import type { CompareArguments, QueryArguments, ReportArguments } from './tools.js';
+
+/** A larger answer is not read at once: it would take too much memory beside itself. */
+const MAX_ANSWER_BYTES = 16_777_216;
+
+/** @throws GatewayError as for the report */
+export async function queryReport(
+  parts: ToolParts,
+  call: ToolCall,
+  args: QueryArguments,
+  pack: PackAsk,
+): Promise<Packed> {
+  const asked = reportOf(args, parts.rules, shapeOf(args));
+  const reply = await parts.report({
+    ...call.ask,
+    ...asked,
+    method: 'GET',
+    target: `/api/v1/report/${asked.endpoint}?${asked.query}`,
+    readBody: null,
+    accept: undefined,
+    acceptEncoding: undefined,
+    cacheControl: undefined,
+    ifNoneMatch: undefined,
+  });
+  const { columns = null, sort = null } = args;
+  const packed = await parts.table({ chunks: jsonOf(reply), ask: { kind: 'report', columns, sort }, pack });
+  await parts.seenColumns.add(call.caller, asked.endpoint, packed.columns);
+  return packed;
+}
+
+/** @throws GatewayError as for the report */
+export async function explainQuery(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
+  const asked = reportOf(args, parts.rules);
+  const shown = (await showExplanation(parts.reports, { ...call.ask, query: aboutReport(asked) })) as Row;
+  const { days, inWords, price, refusal, storeAway, passedOn, warnings } = shown;
+  const rows = (days ?? (shown.whole === null ? [] : [shown.whole])) as readonly Row[];
+  return tableOf({ report: asked, inWords, price, refusal, storeAway, passedOn, warnings }, rows);
+}
+
+/** @throws GatewayError as for the report; 404 `not_known_then` */
+export async function compareAsOf(
+  parts: ToolParts,
+  call: ToolCall,
+  args: CompareArguments,
+  pack: PackAsk,
+): Promise<Packed> {
+  const { from = 'first', to = 'latest' } = args;
+  const asked = reportOf(args, parts.rules);
+  const moments = queryOf([
+    { name: 'from', value: from },
+    { name: 'to', value: to },
+  ]);
+  const reply = await showDiff(parts.reports, {
+    ...call.ask,
+    query: `${aboutReport(asked)}&${moments}&_format=json`,
+  });
+  return parts.table({ chunks: jsonOf(reply), ask: { kind: 'changes' }, pack });
+}
+
+/** @throws GatewayError 400; 403 */
+export async function getFinality(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
+  const { advertiserId, ...more } = args;
+  const query =
+    Object.keys(more).length > 0 || advertiserId === undefined
+      ? aboutReport(reportOf(args, parts.rules))
+      : queryOf([{ name: 'advertiserId', value: String(advertiserId) }]);
+  const shown = (await showFinality(parts.reports, { ...call.ask, query })) as {
+    readonly data: readonly Row[];
+    readonly meta: Row;
+  };
+  const rows = shown.data.map(({ ages: _, ...scope }) => scope);
+  return tableOf(shown.meta, rows);
+}
+
+function aboutReport({ endpoint, query }: { readonly endpoint: string; readonly query: string }): string {
+  return queryOf([
+    { name: 'endpoint', value: endpoint },
+    { name: 'query', value: query },
+  ]);
+}
+
+/** @returns its JSON in pieces. @throws GatewayError where it has none, or too much */
+function jsonOf({ status, headers, body }: ReportReply): readonly Buffer[] {
+  const pieces = body ?? [];
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > MAX_ANSWER_BYTES)
+    throw new GatewayError('upstream_too_large', {
+      detail: `The answer has ${bytes} bytes; a tool takes at most ${MAX_ANSWER_BYTES}.`,
+      help: 'Ask for a shorter period, for fewer columns or splits, or for one campaign.',
+    });
+  if (status === 200 && headers['content-type']?.startsWith('application/json') === true) return pieces;
+  throw noTable();
+}

@@ -1,0 +1,91 @@
+/**
+ * What a route tells of itself in the OpenAPI document, as `config.operation`, beside the `schema` that it is run by.
+ *
+ * Apart from it on purpose: Fastify writes an answer by its response schema, and leaves out members that are not in it.
+ * Nothing here is run against a request or an answer.
+ */
+import type { FastifySchema } from 'fastify';
+import type { TObject, TSchema } from 'typebox';
+import type { AdminRole } from '../../config/schema.js';
+import type { ErrorCode } from '../../errors.js';
+import type { RequestHeader, ResponseHeader } from './headers.js';
+
+export interface Answer {
+  /** Where several operations have the same one. */
+  readonly name?: string;
+  readonly description: string;
+  /** Media type to schema; absent: there is no body. */
+  readonly content?: Readonly<Record<string, TSchema>>;
+  /** Beside those that every answer has. */
+  readonly headers?: readonly ResponseHeader[];
+}
+
+/** A code with the status that the catalogue has for it, or with another one. */
+export type ProblemCode = ErrorCode | { readonly code: ErrorCode; readonly status: number };
+
+export interface Operation {
+  /** Of this one alone on its plane; clients name a function by it. */
+  readonly id: string;
+  /** Which parameters there are in the path, in words. */
+  readonly path?: Readonly<Record<string, string>>;
+  /** Parameters of the query, which the route reads itself. */
+  readonly query?: TObject;
+  /** Beside those that show who calls. */
+  readonly headers?: readonly RequestHeader[];
+  /** Media type to schema of a body that the route reads itself. */
+  readonly body?: Readonly<Record<string, TSchema>>;
+  /** By status, or `2XX` and the like. */
+  readonly answers: Readonly<Record<string, Answer>>;
+  /** On the admin plane: the least role that may make the call; absent: owner. */
+  readonly role?: AdminRole;
+  /** Beside those that every operation, or every one that asks who calls, can give. */
+  readonly problems?: readonly ProblemCode[];
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How the OpenAPI document describes the route. */
+    readonly operation?: Operation;
+  }
+}
+
+/** The answer 200 of most calls. */
+export function json(
+  schema: TSchema,
+  description = 'The answer.',
+  headers: readonly ResponseHeader[] = [],
+): Answer {
+  return { description, content: { 'application/json': schema }, headers };
+}
+
+/**
+ * The options of a route by which it is shown in the document.
+ * @param body what Fastify holds the body to
+ */
+export function shownAs(
+  tag: string,
+  summary: string,
+  operation: Operation,
+  body?: TSchema,
+): { readonly schema: FastifySchema; readonly config: { readonly operation: Operation } } {
+  const schema = { tags: [tag], summary, ...(body === undefined ? {} : { body }) };
+  return { schema, config: { operation } };
+}
+
+/** The same for a call of the data plane, which takes a team's key. */
+export function shownToTeams(tag: string, summary: string, operation: Operation) {
+  return {
+    schema: { summary, tags: [tag], security: [{ bearer: [] }, { apiKey: [] }] },
+    config: { operation },
+  };
+}
+
+/** An id for an operation that is named by its path alone: `get`, `/report/campaigns/get` → `getReportCampaignsGet`. */
+export function idOf(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return method.toLowerCase() + words.map(capitalized).join('');
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

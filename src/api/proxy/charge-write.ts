@@ -1,0 +1,114 @@
+/** What a write takes of its day: reserved just before it is sent, and settled by what became of it. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import { GatewayError } from '../../errors.js';
+import { showAmount } from '../../teams/write-guard/amount.js';
+import { type Check, check } from '../../teams/write-guard/check-write.js';
+import {
+  type Brake,
+  guardUnavailable,
+  type Reservation,
+  type Reservations,
+} from '../../teams/write-guard/types.js';
+import type { CallReport } from '../../telemetry/trace.js';
+import { certainlyNotExecuted } from './certainly-not-executed.js';
+import { refusal } from './guard-write.js';
+import type { Charge } from './guarding.js';
+
+export interface ChargingOptions {
+  readonly reservations: Reservations;
+  readonly brake: Brake;
+  readonly logger: Logger;
+}
+
+/** Whether the platform did what it was asked for. */
+export type Became = { readonly acted: boolean } | { readonly unknown: string };
+
+export interface Charging {
+  /**
+   * The last step before a write is sent, when it has its slot: it may have waited long.
+   * @param judge whether it may be sent by what holds now, and what it takes of its day; asked before and after the store
+   * @returns null for a write that no rule is for
+   * @throws GatewayError `writes_stopped`, `write_guard_refused`, `write_guard_unavailable`; whatever `judge` throws; then
+   *   nothing is reserved
+   */
+  begin(team: string, judge: () => Charge | null): Promise<Reservation | null>;
+  /**
+   * Never throws: the caller is owed the platform's answer. It is awaited before that is given: whoever has it finds the
+   * day and the list as they are, on every replica. That takes one call of the store, and none while it is known to be away.
+   */
+  end(reservation: Reservation | null, became: Became): Promise<void>;
+}
+
+export function createCharging({ reservations, brake, logger }: ChargingOptions): Charging {
+  const look = (team: string, judge: () => Charge | null) => {
+    brake.check(team);
+    return judge();
+  };
+  return {
+    async begin(team, judge) {
+      const charge = look(team, judge);
+      if (charge === null) return null;
+      const reserved = await reservations.reserve({ team, ...charge });
+      if (reserved.kind === 'over') throw refusal(dayCheck(charge, reserved));
+      try {
+        // The store may have taken its time.
+        if (!isDeepStrictEqual(look(team, judge), charge)) throw guardUnavailable(CHANGED);
+      } catch (error) {
+        await reservations.giveBack(reserved.reservation);
+        throw error;
+      }
+      return reserved.reservation;
+    },
+    async end(reservation, became) {
+      if (reservation === null) return;
+      try {
+        if ('unknown' in became) await reservations.keepUnknown(reservation, became.unknown);
+        else if (became.acted) await reservations.keep(reservation);
+        else await reservations.giveBack(reservation);
+      } catch (error) {
+        logger.error(
+          { err: error },
+          'what became of a guarded write could not be noted; its amount stays charged',
+        );
+      }
+    },
+  };
+}
+
+const CHANGED =
+  'The write guard of the team was changed while this write had its turn; nothing was sent. Send it again.';
+
+/** @param left of the day, millionths; below 0 where more is charged than it allows now */
+export function dayCheck(
+  charge: Charge,
+  { day, left }: { readonly day: string; readonly left: number },
+): Check {
+  const { currency } = charge;
+  // Both are there wherever a day has a limit.
+  const [amount, max] = [charge.amount ?? 0, charge.max ?? 0];
+  const limit = `at most ${showAmount(max, currency)} a day, of which ${showAmount(Math.max(0, left), currency)} are left on ${day}`;
+  return check('budget.maxPerDay', amount <= left, showAmount(amount, currency), limit);
+}
+
+/**
+ * By these the platform says that it does not take up the request (RFC 9110, section 15.5; RFC 6585). Of the others it
+ * may have done something: 409 is said of what is there already, 424 of what came half-way.
+ */
+const NOT_TAKEN_UP = new Set([
+  400, 401, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 417, 422, 428, 429, 431,
+]);
+
+/** @param status of the platform's answer */
+export function becameOf(status: number): Became {
+  if (status < 400) return { acted: true };
+  return NOT_TAKEN_UP.has(status)
+    ? { acted: false }
+    : { unknown: `the platform answered with status ${status}` };
+}
+
+/** @param tries every try of the write, which ended with `error` and without an answer that was passed on */
+export function becameOfFailure(error: unknown, tries: readonly CallReport[]): Became {
+  if (certainlyNotExecuted(error, tries)) return { acted: false };
+  return { unknown: `it ended with ${error instanceof GatewayError ? error.code : 'internal_error'}` };
+}

@@ -1,0 +1,114 @@
+/** Declared pass-through routes in the OpenAPI document. What the platform answers is its own, and is not described. */
+import Type from 'typebox';
+import type { RouteRule } from '../../config/schema.js';
+import type { RequestHeader, ResponseHeader } from '../openapi/headers.js';
+import { type Answer, idOf, type Operation, type ProblemCode } from '../openapi/operation.js';
+import type { FurtherCall } from '../openapi/plane.js';
+import { isWrite } from './checks.js';
+import { DRY_RUN_ANSWER } from './dry-run.js';
+
+export const PASSED_TAG = 'passed through';
+
+export function describeDeclared(rule: RouteRule): FurtherCall {
+  const { method, path, read, account } = rule;
+  const shown = path.replace(/\*$/, '{segment}');
+  const operation = describeOperation(method, shown, account);
+  return {
+    method,
+    path: shown,
+    tag: PASSED_TAG,
+    summary: read ? 'Passed through to the platform; only reads' : 'Passed through to the platform',
+    operation: isWrite(method, rule) ? asWrite(operation) : operation,
+  };
+}
+
+function describeOperation(method: string, path: string, account: readonly string[]): Operation {
+  const isGet = method === 'GET' || method === 'HEAD';
+  const platforms: Answer = {
+    ...PLATFORMS,
+    headers: [...PLATFORMS_HEADERS, ...(method === 'POST' ? REPLAYED : [])],
+  };
+  return {
+    id: idOf(method, path.replace(/^\/api\/v1/, '')),
+    path: { segment: 'One segment.' },
+    headers: isGet ? READ_HEADERS : method === 'POST' ? ['idempotency-key', ...WRITE_HEADERS] : WRITE_HEADERS,
+    ...(isGet ? {} : { body: bodyOf(account) }),
+    answers: {
+      '2XX': platforms,
+      ...(isGet ? { 304: { description: 'As the platform says.', headers: PLATFORMS_HEADERS } } : {}),
+      '4XX': platforms,
+    },
+    problems: [...PROBLEMS, ...(isGet ? [] : BODY), ...(method === 'POST' ? IDEMPOTENCY : [])],
+  };
+}
+
+/** A write can be looked at only, and is held to the team's write guard. */
+function asWrite(operation: Operation): Operation {
+  return {
+    ...operation,
+    query: DRY_RUN_QUERY,
+    headers: [...(operation.headers ?? []), 'x-write-checksum'],
+    answers: { ...operation.answers, 200: LOOKED_AT },
+    problems: [...(operation.problems ?? []), ...GUARD],
+  };
+}
+
+const DRY_RUN_QUERY = Type.Object({
+  _dryRun: Type.Optional(
+    Type.Literal('1', { description: 'Only say what the write guard makes of it; nothing is sent.' }),
+  ),
+});
+
+/** JSON, of which the gateway knows where the account stands; other bodies are streamed. */
+function bodyOf(account: readonly string[]) {
+  const members = account.flatMap((place) => (place.startsWith('body.') ? [place.slice(5)] : []));
+  const known = members.map((name) => [
+    name,
+    Type.Optional(Type.Union([Type.Integer(), Type.String()], { description: 'The account.' })),
+  ]);
+  return { 'application/json': Type.Object(Object.fromEntries(known), { additionalProperties: true }) };
+}
+
+const READ_HEADERS: readonly RequestHeader[] = ['if-none-match', 'if-modified-since'];
+const WRITE_HEADERS: readonly RequestHeader[] = ['if-match'];
+const PLATFORMS_HEADERS: readonly ResponseHeader[] = [
+  'cache-status',
+  'cache-control',
+  'etag',
+  'last-modified',
+  'content-disposition',
+];
+const REPLAYED: readonly ResponseHeader[] = ['idempotency-replayed'];
+
+const PLATFORMS: Answer = {
+  description: "The platform's own answer: its status, its content type and its bytes.",
+  content: { '*/*': Type.Unknown() },
+};
+
+/** The platform's own 200, or what a dry run says. */
+const LOOKED_AT: Answer = {
+  description: `With _dryRun=1 what the write guard makes of it. Without: ${PLATFORMS.description}`,
+  content: { 'application/json': Type.Union([DRY_RUN_ANSWER, Type.Unknown()]), ...PLATFORMS.content },
+  headers: [...PLATFORMS_HEADERS, ...REPLAYED],
+};
+
+const PROBLEMS: readonly ProblemCode[] = [
+  'invalid_query',
+  'scope_missing',
+  'route_forbidden',
+  'advertiser_forbidden',
+  'advertiser_required',
+  'rate_limited',
+  'upstream_budget_exhausted',
+  'upstream_error',
+  'upstream_invalid_response',
+  'upstream_too_large',
+  'credential_unavailable',
+  'upstream_rate_limited',
+  'upstream_circuit_open',
+  'overloaded',
+  'upstream_timeout',
+];
+const BODY: readonly ProblemCode[] = ['invalid_body', 'body_too_large', 'unsupported_media_type'];
+const GUARD: readonly ProblemCode[] = ['write_guard_refused', 'write_guard_unavailable', 'writes_stopped'];
+const IDEMPOTENCY: readonly ProblemCode[] = ['idempotency_in_flight', 'idempotency_mismatch', 'not_ready'];

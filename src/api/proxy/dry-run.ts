@@ -1,0 +1,110 @@
+/** The answer to a write that is only to be looked at: nothing is sent, nothing is reserved. */
+import Type from 'typebox';
+import { GatewayError } from '../../errors.js';
+import { sortedJson } from '../../reports/rows/json.js';
+import { showAmount } from '../../teams/write-guard/amount.js';
+import { type Check, check } from '../../teams/write-guard/check-write.js';
+import type { Brake, Reservations } from '../../teams/write-guard/types.js';
+import { dayCheck } from './charge-write.js';
+import { checksumOfWrite, type Verdict } from './guard-write.js';
+import type { DayLimit } from './guarding.js';
+import type { PassContext, Question } from './passage.js';
+
+export interface DryRunOptions {
+  readonly reservations: Pick<Reservations, 'left'>;
+  readonly brake: Brake;
+}
+
+/** In the OpenAPI document. */
+export const DRY_RUN_ANSWER = Type.Object(
+  {
+    dryRun: Type.Literal(true),
+    wouldBeSent: Type.Boolean({ description: 'Whether every check was passed.' }),
+    method: Type.String(),
+    path: Type.String(),
+    query: Type.String({ description: 'As it would be sent.' }),
+    body: Type.Unknown({ description: 'The body with members sorted by name; null where it is no JSON.' }),
+    checks: Type.Array(
+      Type.Object({
+        rule: Type.String({ description: 'E.g. budget.maxPerCall.' }),
+        passed: Type.Boolean(),
+        value: Type.String({ description: 'What the request has.' }),
+        limit: Type.String({ description: 'What is allowed.' }),
+      }),
+      { description: 'Every rule that was looked at; none for a team without a write guard.' },
+    ),
+    left: Type.Union(
+      [
+        Type.Object({
+          day: Type.String({ description: "Today by the platform's time zone." }),
+          amount: Type.Number({ description: 'What may still be written today.' }),
+          max: Type.Number({ description: 'maxPerDay.' }),
+          currency: Type.Union([Type.String(), Type.Null()]),
+        }),
+        Type.Null(),
+      ],
+      { description: 'null where no rule limits the day.' },
+    ),
+    checksum: Type.String({ description: 'To be sent as x-write-checksum with the same request.' }),
+    platformAsked: Type.Literal(false),
+    note: Type.String(),
+  },
+  { title: 'DryRun' },
+);
+
+export const DRY_RUN_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'private, no-store',
+};
+
+const NOTE =
+  "Nothing was sent. The platform's own validation was not asked: it may refuse what passes every check here.";
+
+/** @returns JSON; the body in it keeps its numbers as they were written. @throws GatewayError `write_guard_unavailable` */
+export async function answerDryRun(
+  context: PassContext,
+  question: Question,
+  { checks: judged, day, charge }: Verdict,
+  { reservations, brake }: DryRunOptions,
+): Promise<string> {
+  const { method, path, caller } = context;
+  const { parsed, query } = question;
+  const today = day === null ? null : await reservations.left(caller.team.id, day.route, day.max);
+  const checks = [
+    brakeCheck(brake, caller.team.id),
+    ...judged,
+    // Of an amount that cannot be read another check tells.
+    ...(today === null || charge === null || charge.amount === null ? [] : [dayCheck(charge, today)]),
+  ];
+  const wouldBeSent = checks.every(({ passed }) => passed);
+  const before = { dryRun: true, wouldBeSent, method, path, query };
+  const left = today === null || day === null ? null : leftOf(day, today);
+  const after = {
+    checks,
+    left,
+    checksum: checksumOfWrite(context, question),
+    platformAsked: false,
+    note: NOTE,
+  };
+  const body = parsed === null ? 'null' : sortedJson(parsed);
+  return `${JSON.stringify(before).slice(0, -1)},"body":${body},${JSON.stringify(after).slice(1)}`;
+}
+
+function brakeCheck(brake: Brake, team: string): Check {
+  try {
+    brake.check(team);
+    return check('brake', true, 'writes are not stopped', 'writes are not stopped');
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return check('brake', false, error.options.detail ?? error.code, 'writes are not stopped');
+  }
+}
+
+function leftOf({ max, currency }: DayLimit, { day, left }: { readonly day: string; readonly left: number }) {
+  return {
+    day,
+    amount: Number(showAmount(Math.max(0, left))),
+    max: Number(showAmount(max)),
+    currency: currency ?? null,
+  };
+}

@@ -1,0 +1,103 @@
+/** Which guard a write falls under, and what it says of it before anything is sent. */
+import type { Config } from '../../config/load.js';
+import { GatewayError } from '../../errors.js';
+import { limitOf } from '../../teams/write-guard/amount.js';
+import { type Check, check, checkWrite } from '../../teams/write-guard/check-write.js';
+import { checksumOf } from '../../teams/write-guard/checksum.js';
+import { type GuardRule, isWriteGuard, ruleFor } from '../../teams/write-guard/rule.js';
+import { guardUnavailable } from '../../teams/write-guard/types.js';
+import { isWrite } from './checks.js';
+import type { Charge, DayLimit, Guarding } from './guarding.js';
+import type { PassContext, Question } from './passage.js';
+
+/** For teams without a guard. */
+export type DefaultGuard = Config['writeGuard']['default'];
+
+type Asker = Pick<PassContext, 'caller' | 'rule' | 'method' | 'path'>;
+type Asked = Pick<Question, 'pairs' | 'query' | 'body' | 'parsed' | 'fault' | 'keyed' | 'givenChecksum'>;
+
+/** @throws GatewayError `write_guard_unavailable` for a guard of which this release does not know every member */
+export function guardingOf(
+  { caller: { team }, rule, method, path }: Asker,
+  fallback: DefaultGuard,
+): Guarding {
+  if (!isWrite(method, rule)) return { kind: 'read' };
+  const { writeGuard } = team;
+  if (writeGuard === undefined) {
+    if (fallback === 'allow') return { kind: 'open' };
+    return {
+      kind: 'closed',
+      check: check('writeGuard.default', false, 'the team has no write guard', 'a write guard'),
+    };
+  }
+  if (!isWriteGuard(writeGuard)) {
+    throw guardUnavailable(
+      'Another release of the gateway wrote the write guard of the team, and this one does not know all that it says; nothing was sent.',
+    );
+  }
+  const found = ruleFor(writeGuard, method, path);
+  if (found !== null) return { kind: 'ruled', ...found };
+  const listed = Object.keys(writeGuard).join(', ') || 'none';
+  return { kind: 'closed', check: check('route', false, `${method} ${path}`, listed) };
+}
+
+export interface Verdict {
+  readonly checks: readonly Check[];
+  /** null where the day has no limit. */
+  readonly day: DayLimit | null;
+  /** What is to be reserved before it is sent; null for a write that no rule is for. */
+  readonly charge: Charge | null;
+}
+
+/** @param asked as it would be sent */
+export function judgeWrite(guarding: Guarding, asker: Asker, asked: Asked): Verdict {
+  const sum = asked.givenChecksum === null ? [] : [checksumCheck(asked.givenChecksum, asker, asked)];
+  if (guarding.kind === 'closed') return { checks: [guarding.check, ...sum], day: null, charge: null };
+  if (guarding.kind !== 'ruled') return { checks: sum, day: null, charge: null };
+  const { rule, route } = guarding;
+  const { checks, amount } = checkWrite(rule, {
+    query: asked.pairs.map(({ name }) => name),
+    body: asked.parsed ?? asked.fault ?? 'there is none',
+    hasIdempotencyKey: asked.keyed !== null,
+  });
+  const day = dayLimitOf(route, rule);
+  const { currency } = rule.budget ?? {};
+  const charge = { route, amount, max: day?.max ?? null, currency };
+  return { checks: [...checks, ...sum], day, charge };
+}
+
+function dayLimitOf(route: string, { budget }: GuardRule): DayLimit | null {
+  if (budget?.maxPerDay === undefined) return null;
+  return { route, max: limitOf(budget.maxPerDay), currency: budget.currency };
+}
+
+function checksumCheck(given: string, asker: Asker, asked: Asked): Check {
+  const sum = checksumOfWrite(asker, asked);
+  return check('checksum', sum === given, sum, given);
+}
+
+/** The bytes of a write with a checksum, or of a dry run, have been read. */
+export function checksumOfWrite(
+  { caller, method, path }: Asker,
+  { query, body }: Pick<Question, 'query' | 'body'>,
+): string {
+  const target = query === '' ? path : `${path}?${query}`;
+  return checksumOf({ team: caller.team.id, method, target, body });
+}
+
+/** @throws GatewayError `write_guard_refused`, with every rule that does not let it pass */
+export function refuse(checks: readonly Check[]): void {
+  const [first, ...others] = checks.filter(({ passed }) => !passed);
+  if (first !== undefined) throw refusal(first, others);
+}
+
+/** @param first of the rules that do not let it pass */
+export function refusal(first: Check, others: readonly Check[] = []): GatewayError {
+  return new GatewayError('write_guard_refused', {
+    detail: `The rule ${first.rule} does not let this write pass: ${first.value}; allowed is ${first.limit}. Nothing was sent.`,
+    errors: [first, ...others].map(({ rule, value, limit }) => ({
+      param: rule,
+      message: `${value}; allowed is ${limit}`,
+    })),
+  });
+}

@@ -1,0 +1,108 @@
+/**
+ * What is remembered of a write that carries an idempotency key: which request it was, and what became of it. Pure.
+ *
+ * The form is the document's text: JSON with the answer's bytes in base64. Neither the key nor the request can be read
+ * from it; the answer can, as cached reports can. Members that another release knows are kept as they are.
+ */
+import { hash } from 'node:crypto';
+import Type from 'typebox';
+import { recordForm } from '../../lib/record.js';
+import { type JsonObject, sortedJson } from '../../reports/rows/json.js';
+
+const StoredAnswer = Type.Object({
+  status: Type.Number(),
+  headers: Type.Record(Type.String(), Type.String()),
+  /** Base64. */
+  body: Type.String(),
+});
+
+const StoredOutcome = Type.Union([
+  Type.Object({ state: Type.Literal('open') }),
+  Type.Object({ state: Type.Literal('answered'), answer: StoredAnswer }),
+  Type.Object({ state: Type.Literal('unknown'), why: Type.String() }),
+]);
+
+const StoredRecord = recordForm(
+  Type.Object({
+    owner: Type.String(),
+    request: Type.String(),
+    canonical: Type.Optional(Type.String()),
+    atMs: Type.Number(),
+    /** The outcome: releases that share a store know it by this name. */
+    fate: StoredOutcome,
+  }),
+);
+
+/** An answer as it can be given again, byte for byte. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export type IdempotencyOutcome =
+  /** Asked for, by a process that may be gone. */
+  | { readonly state: 'open' }
+  | { readonly state: 'answered'; readonly answer: KeptAnswer }
+  /** The platform may or may not have done it, or did it and the answer is not kept. */
+  | { readonly state: 'unknown'; readonly why: string };
+
+export interface IdempotencyRecord {
+  /** Who asked first; tells two records of the same request apart. */
+  readonly owner: string;
+  /** Fingerprint of the request. */
+  readonly request: string;
+  /** Fingerprint of what it means; absent in records of versions that did not have it. */
+  readonly canonical?: string;
+  /** When it was first asked for, milliseconds since the Unix epoch. */
+  readonly atMs: number;
+  readonly outcome: IdempotencyOutcome;
+}
+
+/** The name of the document; keys are of a team, and any text. */
+export function idempotencyDocument(team: string, key: string): string {
+  return `idempotency:${hash('sha256', JSON.stringify([team, key]), 'base64url')}`;
+}
+
+export interface FingerprintOf {
+  readonly method: string;
+  readonly path: string;
+  /** In the spelling that is sent. */
+  readonly query: string;
+  readonly body: Buffer | null;
+}
+
+/** Equal for requests that ask the platform for the same. */
+export function fingerprint({ method, path, query, body }: FingerprintOf): string {
+  const head = Buffer.from(`${JSON.stringify([method, path, query])}\n`);
+  return hash('sha256', Buffer.concat([head, body ?? Buffer.alloc(0)]), 'base64url');
+}
+
+export interface MeaningOf extends Omit<FingerprintOf, 'body'> {
+  readonly body: JsonObject | null;
+  readonly contentType: string | undefined;
+  readonly ifMatch: string | undefined;
+}
+
+/** Equal for requests that mean the same: white space and the order of members do not matter. */
+export function canonicalFingerprint({ method, path, query, body, contentType, ifMatch }: MeaningOf): string {
+  const type = contentType?.toLowerCase().replace(/\s/g, '') ?? null;
+  const text = body === null ? null : sortedJson(body);
+  return hash('sha256', JSON.stringify([method, path, query, type, ifMatch ?? null, text]), 'base64url');
+}
+
+export function writeRecord({ outcome, ...record }: IdempotencyRecord): string {
+  if (outcome.state !== 'answered') return JSON.stringify({ ...record, fate: outcome });
+  const answer = { ...outcome.answer, body: outcome.answer.body.toString('base64') };
+  return JSON.stringify({ ...record, fate: { ...outcome, answer } });
+}
+
+/** @returns null for a text that is no record */
+export function readRecord(text: string): IdempotencyRecord | null {
+  const stored = StoredRecord.parse(text);
+  if (stored === null) return null;
+  const { fate, ...record } = stored;
+  if (fate.state !== 'answered') return { ...record, outcome: fate };
+  const answer = { ...fate.answer, body: Buffer.from(fate.answer.body, 'base64') };
+  return { ...record, outcome: { ...fate, answer } };
+}

@@ -1,0 +1,163 @@
+/**
+ * A write that carries an idempotency key asks the platform at most once. The record is made before the platform is
+ * asked, and outlives the process; where the outcome is not known, nobody asks again until it has lapsed.
+ */
+import type { Logger } from 'pino';
+import { GatewayError } from '../../errors.js';
+import { randomId } from '../../lib/chance.js';
+import type { MovableClock } from '../../lib/clock.js';
+import { type Documents, StoreUnavailable } from '../../store/port.js';
+import type { CallReport } from '../../telemetry/trace.js';
+import { certainlyNotExecuted } from './certainly-not-executed.js';
+import type { CleanAnswer } from './clean-answer.js';
+import {
+  type IdempotencyOutcome,
+  type IdempotencyRecord,
+  idempotencyDocument,
+  readRecord,
+  writeRecord,
+} from './idempotency-record.js';
+import { createOutcomeWriter, isNoRoom, type OutcomeWriter } from './outcome-writer.js';
+import { outcomeOf, replayAnswer } from './replay-answer.js';
+import type { TakenAnswer } from './take-answer.js';
+
+export interface KeyedRequest {
+  /** In its present life. */
+  readonly team: string;
+  readonly key: string;
+  /** Fingerprint of what is asked. */
+  readonly request: string;
+  /** The same of what it means, however it is spelt. */
+  readonly canonical?: string;
+}
+
+/** Asks the platform. @param onTry has to be told about every try */
+export type Attempt = (onTry: (report: CallReport) => void) => Promise<TakenAnswer>;
+
+export interface Idempotency {
+  /**
+   * @returns the answer of `attempt`, or the first answer to this key once more
+   * @throws GatewayError `idempotency_mismatch`, `idempotency_in_flight`; `not_ready` when the store is away; whatever
+   *   `attempt` throws
+   */
+  once(
+    keyed: KeyedRequest,
+    attempt: Attempt,
+  ): Promise<{ readonly answer: CleanAnswer; readonly replayed: boolean }>;
+  /** Waits for outcomes that are still to be written down. */
+  settled(): Promise<void>;
+}
+
+export interface IdempotencyOptions {
+  readonly documents: Documents;
+  readonly clock: Pick<MovableClock, 'now' | 'offsetMs'>;
+  readonly logger: Logger;
+  /** Longest time a call takes; after it nobody is asking any more. */
+  readonly callMs: number;
+}
+
+/** Counted by the store, whose time is one for all replicas: that of a machine may be wrong. */
+const LIFETIME_MS = 24 * 3_600_000;
+/** Time on top of a call's own, for the outcome to be written down. */
+const SETTLE_MS = 10_000;
+
+export function createIdempotency(options: IdempotencyOptions): Idempotency {
+  const writer = createOutcomeWriter({ ...options, noteTtlMs: LIFETIME_MS });
+  return {
+    async once(keyed, attempt) {
+      const document = idempotencyDocument(keyed.team, keyed.key);
+      const record = openRecord(keyed, options.clock.now());
+      const earlier = await begin(document, record, writer, options);
+      if (earlier !== null) return { answer: answerAgain(earlier, keyed, options), replayed: true };
+      const tries: CallReport[] = [];
+      const taken = await attempt((report) => tries.push(report)).catch(async (error: unknown) => {
+        await writer.settle(document, record, certainlyNotExecuted(error, tries) ? null : unknown(error));
+        throw error;
+      });
+      await writer.settle(document, record, outcomeOf(taken));
+      return { answer: taken.answer, replayed: false };
+    },
+    settled: writer.settled,
+  };
+}
+
+function openRecord({ request, canonical }: KeyedRequest, atMs: number): IdempotencyRecord {
+  const asked = canonical === undefined ? { request } : { request, canonical };
+  return { owner: randomId(), ...asked, atMs, outcome: { state: 'open' } };
+}
+
+/** @returns null when `record` is the first, else the text of the one that is there */
+async function begin(
+  document: string,
+  record: IdempotencyRecord,
+  writer: OutcomeWriter,
+  { documents, clock }: IdempotencyOptions,
+): Promise<string | null> {
+  const text = writeRecord(record);
+  try {
+    const found = await documents.create(document, text, LIFETIME_MS);
+    if (found === null || !hasLapsed(found, clock)) return found;
+    if (await documents.replace(document, found, text, LIFETIME_MS)) return null;
+    return await documents.create(document, text, LIFETIME_MS);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    if (isNoRoom(error)) throw noRoom(error);
+    // It may have been made all the same, and nobody will ask for it.
+    writer.settleLater(document, record, null);
+    throw new GatewayError('not_ready', {
+      detail: 'The store that remembers idempotency keys cannot be reached; the platform was not asked.',
+      retryAfterS: 5,
+      cause: error,
+    });
+  }
+}
+
+/** The store drops what has lapsed, but knows nothing of a clock that was moved for a test. */
+function hasLapsed(text: string, { now, offsetMs }: IdempotencyOptions['clock']): boolean {
+  if (offsetMs === 0) return false;
+  const record = readRecord(text);
+  return record !== null && now() - record.atMs >= LIFETIME_MS;
+}
+
+/** @throws GatewayError for everything that cannot be given again */
+function answerAgain(
+  text: string,
+  { request, canonical }: KeyedRequest,
+  { logger, clock, callMs }: IdempotencyOptions,
+): CleanAnswer {
+  const record = readRecord(text);
+  if (record === null) {
+    logger.error('the record of an idempotency key cannot be read');
+    throw outcomeUnknown('its record cannot be read');
+  }
+  const same = record.canonical === undefined ? record.request === request : record.canonical === canonical;
+  if (!same) throw new GatewayError('idempotency_mismatch');
+  const { outcome, atMs } = record;
+  if (outcome.state === 'answered') return replayAnswer(outcome.answer);
+  if (outcome.state === 'unknown') throw outcomeUnknown(outcome.why);
+  if (clock.now() - atMs < callMs + SETTLE_MS)
+    throw new GatewayError('idempotency_in_flight', { retryAfterS: 1 });
+  throw outcomeUnknown('the gateway ended, or lost its store, before it was written down');
+}
+
+/** Nothing was written, and nothing will be. */
+function noRoom(cause: StoreUnavailable): GatewayError {
+  return new GatewayError('not_ready', {
+    detail:
+      'There is no room left to remember another idempotency key, so the platform was not asked. Try again later, or have redis.idempotencyMaxBytes raised, or the disk of the embedded store freed; a key is remembered for 24 hours.',
+    retryAfterS: 60,
+    cause,
+  });
+}
+
+/** Of what was thrown, what may be shown. */
+function unknown(error: unknown): IdempotencyOutcome {
+  const code = error instanceof GatewayError ? error.code : 'internal_error';
+  return { state: 'unknown', why: `it ended with ${code}, and the platform may have done it all the same` };
+}
+
+function outcomeUnknown(why: string): GatewayError {
+  return new GatewayError('idempotency_in_flight', {
+    detail: `The outcome of the first request with this idempotency key is not known: ${why}. It is not sent again. Look on the platform whether it was done; if it was not, send it with a new key.`,
+  });
+}

@@ -1,0 +1,156 @@
+/**
+ * What of a body the platform's framework would take for another method: a member, field or part named `_method`.
+ * Bodies are looked through as they pass, so that neither their size nor their framing is a way around it.
+ */
+import { GatewayError } from '../../errors.js';
+
+/** How a framework reads a body, by its content type; null for one that it leaves alone. */
+export type BodyKind = 'json' | 'form' | 'multipart' | null;
+
+/** As PHP and Symfony decide: forms by their type, JSON wherever the type says so. */
+export function bodyKindOf(contentType: string | undefined): BodyKind {
+  const text = contentType?.trim().toLowerCase() ?? '';
+  if (text.startsWith('application/x-www-form-urlencoded')) return 'form';
+  if (text.startsWith('multipart/form-data')) return 'multipart';
+  return text.includes('/json') || text.includes('+json') ? 'json' : null;
+}
+
+/** PHP drops spaces in front of a field's name, and takes dots and open brackets for underscores. */
+const OVERRIDE = /^\s*[_.[ ]method(?:[\0[]|$)/i;
+
+export interface Search {
+  /** @returns whether the override was found in what has come so far */
+  find(chunk: Uint8Array): boolean;
+  /** @returns whether the end makes one of what came last */
+  end(): boolean;
+}
+
+/** @returns looks through a body, chunk by chunk, in bounded memory */
+export function searchOverride(kind: Exclude<BodyKind, null>): Search {
+  if (kind === 'json') return searchJson();
+  return kind === 'form' ? searchForm() : searchParts();
+}
+
+export function overrideRefused(): GatewayError {
+  return new GatewayError('invalid_body', {
+    errors: [{ param: '_method', message: 'is not passed through' }],
+    headers: { connection: 'close' },
+  });
+}
+
+/** A name of which so much has come is another one: the longest spelling of `_method` is shorter. */
+const LONGEST_NAME = 256;
+
+/** Names between `&` and `=`. */
+function searchForm(): Search {
+  let name = '';
+  let inName = true;
+  const isOverride = () => name !== '' && OVERRIDE.test(decodeName(name));
+  return {
+    find(chunk) {
+      for (const byte of chunk) {
+        const char = String.fromCharCode(byte);
+        if (char === '&' || (char === '=' && inName)) {
+          if (inName && isOverride()) return true;
+          inName = char === '&';
+          name = '';
+        } else if (inName && name.length < LONGEST_NAME) name += char;
+      }
+      return false;
+    },
+    end: () => inName && isOverride(),
+  };
+}
+
+function decodeName(name: string): string {
+  return name
+    .replaceAll('+', ' ')
+    .replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
+const [OPEN, CLOSE] = [new Set([0x7b, 0x5b]), new Set([0x7d, 0x5d])];
+const SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** Texts that a colon follows, in the outermost object. */
+function searchJson(): Search {
+  let depth = 0;
+  let text: string | null = null;
+  let last = '';
+  let escaped = false;
+  const take = (byte: number): void => {
+    if (text === null) return;
+    if (escaped) escaped = false;
+    else if (byte === BACKSLASH) escaped = true;
+    else if (byte === QUOTE) {
+      [last, text] = [text, null];
+      return;
+    }
+    if (depth === 1 && text.length < LONGEST_NAME) text += String.fromCharCode(byte);
+  };
+  return {
+    find(chunk) {
+      for (const byte of chunk) {
+        if (text !== null) take(byte);
+        else if (byte === QUOTE) text = '';
+        else if (byte === COLON && depth === 1 && isOverrideText(last)) return true;
+        else {
+          if (OPEN.has(byte)) depth += 1;
+          else if (CLOSE.has(byte)) depth -= 1;
+          if (!SPACE.has(byte)) last = '';
+        }
+      }
+      return false;
+    },
+    end: () => false,
+  };
+}
+
+/** @param source as it stands between its quotes */
+function isOverrideText(source: string): boolean {
+  const text = source.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return text === '_method';
+}
+
+/** The longest head of a part that is read; one that is longer is no client's. */
+const LONGEST_HEAD = 8192;
+const NAME = /(?:^|[;\s])name\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;]*))/gi;
+
+/**
+ * The heads of parts: whatever stands between a line that begins with `--` and an empty one, so that the boundary, of
+ * which readers have had different ideas, need not be known.
+ */
+function searchParts(): Search {
+  let line = '';
+  let head: string | null = null;
+  const endOfLine = (): boolean => {
+    const text = line.replace(/\r$/, '');
+    line = '';
+    if (text.startsWith('--')) head = '';
+    else if (head !== null && text === '') {
+      const found = namesOverride(head);
+      head = null;
+      return found;
+    } else if (head !== null && head.length < LONGEST_HEAD) head += `\n${text}`;
+    return false;
+  };
+  return {
+    find(chunk) {
+      for (const byte of chunk) {
+        if (byte === 0x0a) {
+          if (endOfLine()) return true;
+        } else if (line.length < LONGEST_HEAD) line += String.fromCharCode(byte);
+      }
+      return false;
+    },
+    end: () => head !== null && namesOverride(head + line),
+  };
+}
+
+function namesOverride(head: string): boolean {
+  return [...head.matchAll(NAME)].some(([, double, single, bare]) =>
+    OVERRIDE.test((double ?? single ?? bare ?? '').replace(/\\(.)/g, '$1')),
+  );
+}

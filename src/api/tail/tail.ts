@@ -1,0 +1,147 @@
+/**
+ * What happens, as it happens: a line for each answered request of the data plane, from all processes, while somebody looks.
+ * Who looks says so again and again over the store's bus; nobody makes a line before it was heard, or longer than it holds.
+ */
+import type { Logger } from 'pino';
+import type { Clock } from '../../lib/clock.js';
+import { startTicks, stopTicks, type Timer } from '../../lib/time.js';
+import type { Bus } from '../../store/port.js';
+
+/** One answered request. */
+export interface TailLine {
+  /** ISO time at which it was over. */
+  readonly at: string;
+  readonly team: string | null;
+  readonly key: string | null;
+  readonly method: string;
+  /** As in the log: without its query. */
+  readonly path: string;
+  readonly status: number;
+  readonly outcome: string | null;
+  /** By which way it came, where that is not plain HTTP. */
+  readonly via?: string;
+  readonly platformCalls: number;
+  readonly ms: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly requestId: string;
+}
+
+export interface Watcher {
+  /** @param line without its line break */
+  readonly onLine: (line: TailLine) => void;
+  /** So many more than could be told. */
+  readonly onDropped: (count: number) => void;
+}
+
+export interface Tail {
+  /** Whether anybody looks: asked before a line is made. */
+  readonly isOn: boolean;
+  note(line: Omit<TailLine, 'at'>): void;
+  /** @returns ends it */
+  watch(watcher: Watcher): () => void;
+  close(): void;
+}
+
+export interface TailOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const WANTED = 'tail-wanted';
+const LINES = 'tail-lines';
+const SAY_EVERY_MS = 1000;
+/** Some that were lost do not end it. */
+const HOLDS_MS = 5000;
+const SEND_EVERY_MS = 200;
+/** Of each process, between two batches: what comes beyond is counted. */
+const MAX_LINES = 500;
+
+export function createTail({ bus, clock, logger }: TailOptions): Tail {
+  const watchers = new Set<Watcher>();
+  let wantedUntilMs = Number.NEGATIVE_INFINITY;
+  let isOn = false;
+  let lines: TailLine[] = [];
+  let dropped = 0;
+  let sending: Timer | null = null;
+  let saying: Timer | null = null;
+  let stopHearing: (() => void) | null = null;
+
+  function publish(channel: string, message: string): void {
+    bus.publish(channel, message).catch((error: unknown) => {
+      logger.debug({ err: error }, 'what happens could not be told to those who look');
+    });
+  }
+
+  function send(): void {
+    if (lines.length > 0 || dropped > 0) publish(LINES, JSON.stringify({ lines, dropped }));
+    [lines, dropped] = [[], 0];
+    if (clock.monotonicMs() >= wantedUntilMs) stopSending();
+  }
+
+  function stopSending(): void {
+    isOn = false;
+    if (sending !== null) stopTicks(sending);
+    sending = null;
+  }
+
+  const stopListening = bus.subscribe(WANTED, () => {
+    wantedUntilMs = clock.monotonicMs() + HOLDS_MS;
+    isOn = true;
+    sending ??= startTicks(send, SEND_EVERY_MS).unref();
+  });
+
+  function hear(message: string): void {
+    const batch = readBatch(message);
+    if (batch === null) return;
+    for (const watcher of watchers) {
+      for (const line of batch.lines) watcher.onLine(line);
+      if (batch.dropped > 0) watcher.onDropped(batch.dropped);
+    }
+  }
+
+  function stopWatching(watcher: Watcher): void {
+    if (!watchers.delete(watcher) || watchers.size > 0) return;
+    if (saying !== null) stopTicks(saying);
+    stopHearing?.();
+    saying = stopHearing = null;
+  }
+
+  return {
+    get isOn() {
+      return isOn;
+    },
+    note(line) {
+      if (lines.length < MAX_LINES) lines.push({ at: new Date(clock.now()).toISOString(), ...line });
+      else dropped += 1;
+    },
+    watch(watcher) {
+      watchers.add(watcher);
+      stopHearing ??= bus.subscribe(LINES, hear);
+      saying ??= startTicks(() => publish(WANTED, ''), SAY_EVERY_MS).unref();
+      publish(WANTED, '');
+      return () => stopWatching(watcher);
+    },
+    close() {
+      stopListening();
+      stopSending();
+      for (const watcher of [...watchers]) stopWatching(watcher);
+    },
+  };
+}
+
+interface Batch {
+  readonly lines: readonly TailLine[];
+  readonly dropped: number;
+}
+
+/** Of this or another release, which may tell more. */
+function readBatch(message: string): Batch | null {
+  try {
+    const { lines, dropped } = JSON.parse(message) as Partial<Batch>;
+    return Array.isArray(lines) ? { lines, dropped: Number(dropped) || 0 } : null;
+  } catch {
+    return null;
+  }
+}

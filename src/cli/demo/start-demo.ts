@@ -1,0 +1,89 @@
+/** Simulator, gateway and a team with a key, all in this process, on a data folder that is thrown away. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../config/load.js';
+import type { Environment } from '../../config/rules.js';
+import { type Running, run } from '../../server/run.js';
+import { type Simulator, startSimulator } from '../../simulator/simulator.js';
+
+export interface Demo {
+  readonly simulator: Simulator;
+  readonly gatewayUrl: string;
+  readonly adminUrl: string;
+  readonly adminToken: string;
+  readonly key: string;
+  /** Waits for what the gateway does behind its answers: it compares them, and may ask the platform for that. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** It may do all that the first steps of an app team show, creating a campaign included. */
+export const TEAM = {
+  id: 'growth',
+  name: 'Growth analytics',
+  advertisers: [1, 2, 3],
+  scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'mcp'],
+};
+
+/** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are taken from it; ports that are taken are replaced by free ones */
+export async function startDemo(env: Environment): Promise<Demo> {
+  // A demo is for looking around: the platform's rate limit would get in the way.
+  const simulator = await startSimulator({
+    switches: { rateLimitPerMinute: 0, latencyMs: 40, accountNames: 'plain' },
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'dsp-gateway-demo-'));
+  const config = loadConfig({
+    HOST: '127.0.0.1',
+    PORT: env.PORT ?? (await freePort(8080)),
+    ADMIN_PORT: env.ADMIN_PORT ?? (await freePort(8081)),
+    LOG_LEVEL: env.LOG_LEVEL ?? 'error',
+    PLATFORM_BASE_URL: simulator.url,
+    PLATFORM_TOKEN: simulator.token,
+    GATEWAY_DATA_DIR: folder,
+    GATEWAY_TEST_CLOCK: env.GATEWAY_TEST_CLOCK,
+  });
+  const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'] });
+  const adminUrl = gateway.urls.get('admin') as string;
+  const key = await createTeam(adminUrl, gateway.adminToken);
+  return {
+    simulator,
+    gatewayUrl: gateway.urls.get('data') as string,
+    adminUrl,
+    adminToken: gateway.adminToken,
+    key,
+    settled: gateway.services.settled,
+    stop: () => stopAll(gateway, simulator, folder),
+  };
+}
+
+async function stopAll(gateway: Running, simulator: Simulator, folder: string): Promise<void> {
+  await gateway.stop();
+  await simulator.close();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function createTeam(adminUrl: string, adminToken: string): Promise<string> {
+  const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const response = await fetch(adminUrl + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Record<string, unknown>;
+  };
+  await post('/admin/v1/teams', TEAM);
+  return String((await post(`/admin/v1/teams/${TEAM.id}/keys`, { label: 'demo' })).key);
+}
+
+/** @returns the wanted port when nobody listens on it, else `0`: any free one */
+function freePort(wanted: number): Promise<string> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once('error', () => resolve('0'))
+      .once('listening', () => probe.close(() => resolve(String(wanted))))
+      .listen(wanted, '127.0.0.1');
+  });
+}

@@ -1,0 +1,102 @@
+/** `dsp-gateway doctor`: looks at everything that the gateway needs, and says of each what to do. */
+import type { Command } from 'commander';
+import { type Admin, type AdminOptions, openAdmin } from './admin-client.js';
+import { CommandError, Unreachable } from './command-error.js';
+import { adminCommand, show } from './define.js';
+import { EXIT } from './exit-codes.js';
+import { plainLine } from './plain-text.js';
+import type { Terminal } from './terminal.js';
+import { endWith, withColours } from './verdict.js';
+
+interface Check {
+  readonly name: string;
+  readonly level: string;
+  readonly says: string;
+  readonly do: string | null;
+}
+
+export function addDoctorCommand(program: Command, plain: Terminal): void {
+  const terminal = withColours(plain);
+  const { env } = terminal;
+  adminCommand(program, {
+    name: 'doctor',
+    description: `Look at everything the gateway needs, here and by asking it, and say what to do; the platform is asked once. Exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
+    examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
+  }).action(async (options: AdminOptions) => {
+    const asked = await askGateway(() => openAdmin(options, env));
+    const here = isElsewhere(options, env)
+      ? [skipped('this machine', 'not looked at: the gateway runs elsewhere; run doctor there, too')]
+      : await (await import('./doctor/here.js')).lookHere({ env, runs: asked.reached });
+    const checks = [...here, ...asked.checks];
+    const level = worstOf(checks.map((check) => check.level));
+    show(terminal, options, { level, checks }, describe);
+    endWith(level);
+  });
+}
+
+/** What the gateway says of itself; that it says nothing is a check, too. */
+async function askGateway(
+  open: () => Admin,
+): Promise<{ readonly reached: boolean; readonly checks: readonly Check[] }> {
+  try {
+    const { version, checks } = await open().ask('POST /admin/v1/doctor');
+    const { VERSION } = await import('../lib/package-root.js');
+    const own =
+      version === VERSION ? null : `this command is of version ${VERSION}, the gateway of ${version}`;
+    const gateway: Check =
+      own === null
+        ? { name: 'gateway', level: 'well', says: `runs, version ${version}`, do: null }
+        : { name: 'gateway', level: 'warning', says: own, do: 'use the command that came with the gateway' };
+    return { reached: true, checks: [gateway, ...checks] };
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    const isAway = error instanceof Unreachable;
+    const gateway: Check = {
+      name: 'gateway',
+      level: 'not well',
+      says: error.message.replaceAll('\n', ' '),
+      do: adviceOn(error),
+    };
+    const rest = skipped('platform, token, teams', 'not looked at: only a gateway that runs can tell');
+    return { reached: !isAway, checks: [gateway, rest] };
+  }
+}
+
+function adviceOn(error: CommandError): string {
+  if (error instanceof Unreachable) return 'start it by dsp-gateway serve, or say where it is by --url';
+  if (error.exitCode === EXIT.denied)
+    return 'name the admin token it was started with: ADMIN_TOKEN or --admin-token-file; an operator or an owner may ask';
+  return 'see what answers there, and say where the admin plane is by --url';
+}
+
+const skipped = (name: string, says: string): Check => ({ name, level: 'skipped', says, do: null });
+
+/** Whether the gateway is on another machine, whose settings are not the ones here. */
+function isElsewhere({ url }: AdminOptions, env: Terminal['env']): boolean {
+  const address = url ?? env.GATEWAY_ADMIN_URL;
+  if (!address || !URL.canParse(address)) return false;
+  return !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(address).hostname);
+}
+
+/** The worst last; what this release does not know is the worst. */
+const KNOWN = ['skipped', 'well', 'warning', 'not well'];
+const rank = (level: string) => (KNOWN.includes(level) ? KNOWN.indexOf(level) : KNOWN.length);
+
+function worstOf(levels: readonly string[]): string {
+  return levels.reduce((worst, level) => (rank(level) > rank(worst) ? level : worst), 'well');
+}
+
+const MARKS: Readonly<Record<string, string>> = { well: 'ok', warning: 'WARNING', skipped: '–' };
+
+/** A line each, and below it what to do. */
+function describe({ checks, level }: { readonly checks: readonly Check[]; readonly level: string }): string {
+  const marks = checks.map((check) => MARKS[check.level] ?? check.level.toUpperCase());
+  const width = Math.max(...marks.map((mark) => mark.length));
+  const lines = checks.map((check, at) => {
+    const advice = check.do === null ? '' : `\n${' '.repeat(width + 2)}do: ${plainLine(check.do)}`;
+    return `${(marks[at] ?? '').padEnd(width)}  ${check.name}: ${plainLine(check.says)}${advice}\n`;
+  });
+  const count = (wanted: string) => checks.filter((check) => check.level === wanted).length;
+  const summary = `${level.toUpperCase()}: ${count('well')} well, ${count('warning')} with a warning, ${count('not well')} not well, ${count('skipped')} not looked at\n`;
+  return `${lines.join('')}\n${summary}`;
+}

@@ -1,0 +1,66 @@
+/** Secrets that the embedded store makes for itself: files of the data folder, readable by their owner alone. */
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { randomBuffer } from '../../lib/chance.js';
+
+/**
+ * Reads a secret from a file, making it when there is none.
+ * @param folder an existing folder
+ * @returns the secret, the file's path, and whether it was made just now
+ * @throws the system's error when it can be neither read nor written
+ */
+export function localSecret(
+  folder: string,
+  name: string,
+  make: () => string,
+): { readonly value: string; readonly path: string; readonly created: boolean } {
+  const path = join(folder, name);
+  const known = readIfThere(path);
+  if (known !== null) return { value: known, path, created: false };
+  const value = make();
+  const draft = `${path}.${randomBuffer(6).toString('hex')}`;
+  try {
+    writeDurably(draft, `${value}\n`);
+    // A link never replaces what is there: of two processes that start at once, one secret stays.
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return { value: readFileSync(path, 'utf8').trim(), path, created: false };
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  syncFolder(dirname(path));
+  return { value, path, created: true };
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    const value = readFileSync(path, 'utf8').trim();
+    if (value === '')
+      // What it opened would be lost with a new one.
+      throw new Error(`the file ${path} is empty`);
+    return value;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

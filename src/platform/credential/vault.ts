@@ -1,0 +1,219 @@
+/**
+ * The platform's token and its life, as a pure state machine:
+ *
+ *   stage → pending → (verify) → active → previous → gone
+ *
+ * Values in, values out. Sealing, storing and asking the platform happen elsewhere.
+ */
+import { createHmac } from 'node:crypto';
+import { GatewayError } from '../../errors.js';
+import { randomBuffer } from '../../lib/chance.js';
+
+/** Where a token came from. */
+export type TokenSourceName = 'seed' | 'staged' | 'minted' | 'file';
+
+export interface Token {
+  readonly id: string;
+  readonly secret: string;
+  /** Keyed digest of the secret; tells tokens apart and shows nothing. */
+  readonly fingerprint: string;
+  readonly source: TokenSourceName;
+  /** ISO times. */
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  /** False when `expiresAt` is the document's one year, counted from when the token was first seen. */
+  readonly expiryKnown: boolean;
+  readonly verifiedAt: string | null;
+  /** When the platform last refused it; null once it answered to it again, or an operator made it active. */
+  readonly refusedAt: string | null;
+}
+
+export type Slot = 'active' | 'pending' | 'previous';
+
+export interface Vault {
+  readonly active: Token | null;
+  readonly pending: Token | null;
+  readonly previous: Token | null;
+  /** Fingerprints of every token that was ever in here, so that a seed is planted only once. */
+  readonly seen: readonly string[];
+  /** ISO times of the last recoveries, newest last: all replicas together recover only so often. */
+  readonly recoveredAt: readonly string[];
+}
+
+export const EMPTY_VAULT: Vault = { active: null, pending: null, previous: null, seen: [], recoveredAt: [] };
+
+/** The document: "A token expires 1 year after it is generated." */
+export const LIFETIME_MS = 365 * 86_400_000;
+const MAX_SEEN = 1000;
+
+/** At most this many recoveries within this time: a platform that refuses what it hands out is not asked for ever. */
+const MAX_RECOVERIES = 3;
+const RECOVERIES_WITHIN_MS = 60_000;
+
+/** @param pepper keys the fingerprint, so that it cannot be compared outside of this gateway */
+export function fingerprintOf(secret: string, pepper: Buffer): string {
+  return createHmac('sha256', pepper).update('token ').update(secret).digest('hex').slice(0, 16);
+}
+
+export interface NewToken {
+  readonly secret: string;
+  readonly source: TokenSourceName;
+  /** ISO time, or null when not known. */
+  readonly expiresAt: string | null;
+}
+
+export function createToken(from: NewToken, pepper: Buffer, nowMs: number): Token {
+  return {
+    id: `tok_${randomBuffer(9).toString('hex')}`,
+    secret: from.secret,
+    fingerprint: fingerprintOf(from.secret, pepper),
+    source: from.source,
+    createdAt: new Date(nowMs).toISOString(),
+    expiresAt: from.expiresAt ?? new Date(nowMs + LIFETIME_MS).toISOString(),
+    expiryKnown: from.expiresAt !== null,
+    verifiedAt: null,
+    refusedAt: null,
+  };
+}
+
+/** Whether a token was ever in the vault. */
+export function hasSeen(vault: Vault, fingerprint: string): boolean {
+  const held = [vault.active, vault.pending, vault.previous].some((one) => one?.fingerprint === fingerprint);
+  return held || vault.seen.includes(fingerprint);
+}
+
+/**
+ * Puts a token beside the active one. A pending one that was there before is replaced. The active one itself may be
+ * given again with another expiry, which is then its own.
+ */
+export function stage(vault: Vault, token: Token): Vault {
+  if (vault.active?.fingerprint === token.fingerprint) {
+    // Staged once more to say when it expires.
+    if (token.expiryKnown && token.expiresAt !== vault.active.expiresAt) {
+      return { ...vault, active: { ...vault.active, expiresAt: token.expiresAt, expiryKnown: true } };
+    }
+    throw refused(
+      'This token is the active one already.',
+      'Nothing needs to be done; GET /admin/v1/token shows it.',
+    );
+  }
+  const seen = [...vault.seen.filter((one) => one !== token.fingerprint), token.fingerprint].slice(-MAX_SEEN);
+  return { ...vault, pending: token, seen };
+}
+
+/** Documents that the platform accepted the token in a slot; nothing when no slot holds it. */
+export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vault {
+  if (![vault.active, vault.pending, vault.previous].some((token) => token?.id === tokenId)) return vault;
+  const verifiedAt = new Date(nowMs).toISOString();
+  const mark = (token: Token | null) => (token?.id === tokenId ? { ...token, verifiedAt } : token);
+  return {
+    ...vault,
+    active: mark(vault.active),
+    pending: mark(vault.pending),
+    previous: mark(vault.previous),
+  };
+}
+
+/** Documents that the platform answered to the active token, if it is this one. */
+export function markAccepted(vault: Vault, tokenId: string, nowMs: number): Vault {
+  const { active } = vault;
+  if (active?.id !== tokenId || (active.verifiedAt !== null && active.refusedAt === null)) return vault;
+  const verifiedAt = active.verifiedAt ?? new Date(nowMs).toISOString();
+  return { ...vault, active: { ...active, verifiedAt, refusedAt: null } };
+}
+
+/** Documents that the platform refuses the active token, if it is this one. */
+export function markRefused(vault: Vault, tokenId: string, nowMs: number): Vault {
+  const { active } = vault;
+  if (active?.id !== tokenId || active.refusedAt !== null) return vault;
+  return { ...vault, active: { ...active, refusedAt: new Date(nowMs).toISOString() } };
+}
+
+/** Makes the pending token the active one; the active one becomes previous. */
+export function activate(vault: Vault, force: boolean, nowMs: number): Vault {
+  if (vault.pending === null) throw noPending();
+  if (isExpired(vault.pending, nowMs)) throw refused('The pending token has expired.', GIVE_ANOTHER);
+  if (vault.pending.verifiedAt === null && !force) {
+    throw new GatewayError('verification_failed', {
+      detail: 'The pending token is not verified.',
+      help: 'Prove it by POST /admin/v1/token/verify, or repeat with "force": true to activate it unproven.',
+    });
+  }
+  return { ...vault, active: vault.pending, pending: null, previous: vault.active };
+}
+
+/** Makes the previous token the active one again; the two change places. */
+export function rollback(vault: Vault, nowMs: number): Vault {
+  if (vault.previous === null) throw refused('There is no previous token to go back to.', GIVE_ANOTHER);
+  if (isExpired(vault.previous, nowMs)) {
+    throw refused('The previous token has expired.', GIVE_ANOTHER);
+  }
+  return { ...vault, active: { ...vault.previous, refusedAt: null }, previous: vault.active };
+}
+
+/** The platform handed out the active token once more: only its expiry may be new. */
+export function renew(vault: Vault, expiresAt: string, expiryKnown: boolean): Vault {
+  if (vault.active === null || Date.parse(expiresAt) <= Date.parse(vault.active.expiresAt)) return vault;
+  return { ...vault, active: { ...vault.active, expiresAt, expiryKnown } };
+}
+
+/** Whether a recovery is due again, or too many were of late. A clock that was moved back does not block it. */
+export function mayRecover({ recoveredAt }: Vault, nowMs: number): boolean {
+  const lately = recoveredAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < RECOVERIES_WITHIN_MS);
+  return lately.length < MAX_RECOVERIES;
+}
+
+/** Documents that the active token was refused, and that another is about to take its place. */
+export function noteRecovery(vault: Vault, nowMs: number): Vault {
+  const at = new Date(nowMs).toISOString();
+  const active = vault.active === null ? null : { ...vault.active, refusedAt: at };
+  return { ...vault, active, recoveredAt: [...vault.recoveredAt, at].slice(-MAX_RECOVERIES) };
+}
+
+const GIVE_ANOTHER = 'Give another token by POST /admin/v1/token/rotate.';
+
+function refused(detail: string, help: string): GatewayError {
+  return new GatewayError('conflict', { detail, help });
+}
+
+export function noPending(): GatewayError {
+  return refused(
+    'There is no pending token.',
+    'Stage one by POST /admin/v1/token/stage; POST /admin/v1/token/rotate takes all steps in one.',
+  );
+}
+
+/** Forgets the pending token. */
+export function discard(vault: Vault): Vault {
+  if (vault.pending === null)
+    throw refused(
+      'There is no pending token to discard.',
+      'Nothing needs to be done; GET /admin/v1/token shows what there is.',
+    );
+  return { ...vault, pending: null };
+}
+
+/** Drops a previous token whose time is over. */
+export function dropExpired(vault: Vault, nowMs: number): Vault {
+  return vault.previous !== null && isExpired(vault.previous, nowMs) ? { ...vault, previous: null } : vault;
+}
+
+/**
+ * Whether it is not to be used any more. An expiry that is only assumed is a reason to warn: whether the token works is
+ * for the platform to say.
+ */
+export function isOver(token: Token, nowMs: number): boolean {
+  return token.expiryKnown && isExpired(token, nowMs);
+}
+
+/** Whether its time has come, known or assumed. */
+export function isExpired(token: Token, nowMs: number): boolean {
+  return Date.parse(token.expiresAt) <= nowMs;
+}
+
+/** What may be shown of a token. */
+export function showToken(token: Token | null): Omit<Token, 'secret' | 'refusedAt'> | null {
+  if (token === null) return null;
+  const { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt } = token;
+  return { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt };
+}

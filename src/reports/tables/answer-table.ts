@@ -1,0 +1,122 @@
+/** An answer of the gateway, as JSON, as the table that an agent is given of it. Pure. */
+import { GatewayError } from '../../errors.js';
+import {
+  checkSize,
+  columnsOf,
+  DOES_NOT_ADD_UP,
+  notAdditive,
+  type Row,
+  type Sort,
+  sortRows,
+  type Table,
+  tableOf,
+} from './table.js';
+
+/** What the rows of an answer are. */
+export type AnswerAsk =
+  | {
+      readonly kind: 'report';
+      /** In the order in which they are wanted; null: all. */
+      readonly columns: readonly string[] | null;
+      readonly sort: Sort | null;
+    }
+  /** Days with what changed in them: a row for each cell. */
+  | { readonly kind: 'changes' };
+
+/** Days of a warning that are listed. */
+const MOST_DAYS = 31;
+
+/** @throws GatewayError `upstream_invalid_response`; `upstream_too_large`; `invalid_query` */
+export function answerTable(text: string, ask: AnswerAsk): Table {
+  const answer = readAnswer(text);
+  return ask.kind === 'report' ? reportTable(answer, ask) : changesTable(answer);
+}
+
+function reportTable(
+  { data, meta }: JsonAnswer,
+  ask: Extract<AnswerAsk, { readonly kind: 'report' }>,
+): Table {
+  const { rowCount: _, reach: _people, warnings, ...known } = meta;
+  const columns = ask.columns ?? columnsOf(data);
+  checkSize(data, columns);
+  const { rows, isMixed } = sortRows(data, columns, ask.sort);
+  const told = [
+    ...(Array.isArray(warnings) ? warnings.map(shortened) : []),
+    ...(isMixed ? [mixedColumn((ask.sort as Sort).column)] : []),
+  ];
+  const marked = notAdditive(data, columns).map((column) => [column, DOES_NOT_ADD_UP]);
+  const about = {
+    ...known,
+    ...(told.length > 0 || Array.isArray(warnings) ? { warnings: told } : {}),
+    ...(marked.length === 0 ? {} : { columnNotes: Object.fromEntries(marked) }),
+  };
+  return tableOf(about, rows, columns);
+}
+
+function mixedColumn(column: string): Row {
+  return {
+    code: 'mixed_column',
+    message: `${column} holds numbers and texts. Rows are sorted by value where it is a number; those with a text stand behind them, in either order, and may belong elsewhere.`,
+  };
+}
+
+function changesTable({ data, meta }: JsonAnswer): Table {
+  const { rowCount, ...about } = meta;
+  const cells = data.flatMap(({ changed, kind, ...dimensions }) =>
+    Object.entries(changed as Readonly<Record<string, Row>>).map(
+      ([column, cell]): Row => ({
+        ...dimensions,
+        kind,
+        column,
+        old: cell.old,
+        new: cell.new,
+        diff: cell.diff ?? null,
+        percent: cell.percent ?? null,
+      }),
+    ),
+  );
+  return tableOf({ ...about, changedRows: rowCount }, cells);
+}
+
+interface JsonAnswer {
+  readonly data: readonly Row[];
+  readonly meta: Row;
+}
+
+/** Numbers are those that JSON holds exactly; others are texts in it already. */
+function readAnswer(text: string): JsonAnswer {
+  const answer = tryJson(text);
+  if (isAnswer(answer)) return answer;
+  throw noTable();
+}
+
+export function noTable(): GatewayError {
+  return new GatewayError('upstream_invalid_response', {
+    detail: 'The platform answers this report without rows, so there is no table of it.',
+    help: 'Ask for another report: this one can be had by HTTP alone.',
+  });
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isAnswer(value: unknown): value is JsonAnswer {
+  if (typeof value !== 'object' || value === null) return false;
+  const { data, meta } = value as Row;
+  return Array.isArray(data) && data.every(isObject) && isObject(meta);
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Many days are told by their number. */
+function shortened(warning: Row): Row {
+  const { days } = warning;
+  if (!Array.isArray(days) || days.length <= MOST_DAYS) return warning;
+  return { ...warning, days: [days[0], '…', days.at(-1)], dayCount: days.length };
+}

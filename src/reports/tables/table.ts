@@ -1,0 +1,119 @@
+/** Rows of an answer as a table: columns once, each row a list in their order; sorted where that is asked for. Pure. */
+import { GatewayError, invalidQuery } from '../../errors.js';
+import { compare, type Decimal, decimalOf } from '../rows/decimal.js';
+import { holdsId, isAdditive } from '../rows/row-names.js';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Members about it, and rows as lists in the order of `columns`. */
+export interface Table {
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly columns: readonly string[];
+  readonly rowCount: number;
+  /** Each made when it is reached: a wide table is mostly empty cells. */
+  readonly rows: Iterable<readonly unknown[]>;
+}
+
+export interface Sort {
+  readonly column: string;
+  readonly order?: 'asc' | 'desc' | undefined;
+}
+
+export const DOES_NOT_ADD_UP = 'does not add up';
+
+/** Empty ones too. The largest answer that is taken has three million members. */
+const MAX_CELLS = 5_000_000;
+const MOST_NAMED = 10;
+
+/** @returns every column that any row has, in the order in which they come */
+export function columnsOf(rows: readonly Row[]): string[] {
+  const columns = new Set<string>();
+  for (const row of rows) for (const name of Object.keys(row)) columns.add(name);
+  return [...columns];
+}
+
+/** What a row lacks is null. */
+export function tableOf(
+  about: Table['about'],
+  rows: readonly Row[],
+  columns: readonly string[] = columnsOf(rows),
+): Table {
+  return { about, columns, rowCount: rows.length, rows: listsOf(rows, columns) };
+}
+
+function* listsOf(rows: readonly Row[], columns: readonly string[]): Iterable<readonly unknown[]> {
+  for (const row of rows) yield columns.map((column) => (Object.hasOwn(row, column) ? row[column] : null));
+}
+
+/**
+ * Rows may bring columns that no other has, and each makes a cell in every row.
+ * @throws GatewayError `upstream_too_large`
+ */
+export function checkSize(rows: readonly Row[], columns: readonly string[]): void {
+  if (rows.length * columns.length <= MAX_CELLS) return;
+  const named = columns.slice(0, MOST_NAMED).map((name) => name.slice(0, 40));
+  throw new GatewayError('upstream_too_large', {
+    detail: `A table of ${rows.length} rows and ${columns.length} columns has more than ${MAX_CELLS} cells, most of them empty.`,
+    help: `Name the columns you need; there are ${named.join(', ')} and others.`,
+  });
+}
+
+/** Columns of numbers that must not be added up over rows: people, rates, means. */
+export function notAdditive(rows: readonly Row[], columns: readonly string[]): string[] {
+  return columns.filter(
+    (column) =>
+      !isAdditive(column) &&
+      !holdsId(column) &&
+      rows.some((row) => Object.hasOwn(row, column) && typeof row[column] === 'number'),
+  );
+}
+
+export interface SortedRows {
+  readonly rows: readonly Row[];
+  /** Whether the column holds numbers and texts: a text such as `-` or `1,000.50` has no value to sort by. */
+  readonly isMixed: boolean;
+}
+
+/**
+ * Numbers by value, also where they are texts, as all are in a column with a text; behind them, in either order, texts by
+ * code unit, then what is absent. Equal ones stay in their order.
+ * @throws GatewayError `invalid_query` for a column that no row has
+ */
+export function sortRows(rows: readonly Row[], columns: readonly string[], sort: Sort | null): SortedRows {
+  if (sort === null || rows.length === 0) return { rows, isMixed: false };
+  const { column, order = 'asc' } = sort;
+  if (!columns.includes(column))
+    throw invalidQuery({ param: 'sort.column', message: `must be one of ${columns.join(', ')}` });
+  const sign = order === 'asc' ? 1 : -1;
+  const keys = rows.map((row) => keyOf(row, Object.hasOwn(row, column) ? row[column] : null));
+  return {
+    rows: keys.toSorted((one, other) => compareKeys(one, other, sign)).map(({ row }) => row),
+    isMixed: keys.some(({ number }) => number !== null) && keys.some(({ text }) => text !== ''),
+  };
+}
+
+interface SortKey {
+  readonly row: Row;
+  readonly number: Decimal | null;
+  /** Nearest to it that a double holds: never in another order, so that only equal ones need the exact value. */
+  readonly near: number;
+  /** Empty where it is no text, or an empty one. */
+  readonly text: string;
+  readonly rank: 0 | 1 | 2;
+}
+
+function keyOf(row: Row, value: unknown): SortKey {
+  const number = decimalOf(value);
+  if (number !== null) return { row, number, near: Number(value), text: '', rank: 0 };
+  const isText = typeof value === 'string';
+  return { row, number, near: 0, text: isText ? value : '', rank: isText ? 1 : 2 };
+}
+
+function compareKeys(one: SortKey, other: SortKey, sign: number): number {
+  if (one.rank !== other.rank) return one.rank - other.rank;
+  if (one.number !== null && other.number !== null) {
+    if (one.near !== other.near) return one.near < other.near ? -sign : sign;
+    return sign * compare(one.number, other.number);
+  }
+  return one.text < other.text ? -sign : one.text > other.text ? sign : 0;
+}

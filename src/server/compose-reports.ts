@@ -1,0 +1,260 @@
+/** Makes what a process has for reports, once, and ties the steps of the request's path to it. */
+
+import type { NamedReport } from '../api/data/ask.js';
+import { explain } from '../api/data/explain.js';
+import { previewPurge } from '../api/data/preview-purge.js';
+import { randomId } from '../lib/chance.js';
+import type { MovableClock } from '../lib/clock.js';
+import { repeat } from '../lib/repeat.js';
+import { createAdmit } from '../reports/admit.js';
+import { createAnswerQuery } from '../reports/cache/answer.js';
+import { createBackground, createOneATurn, createRefreshes } from '../reports/cache/background.js';
+import { createAnswerMemory, type L1 } from '../reports/cache/finished.js';
+import { createLookUp } from '../reports/cache/look-up.js';
+import type { PurgeScope } from '../reports/cache/purges.js';
+import { createReplacements } from '../reports/cache/replacements.js';
+import { createReply } from '../reports/cache/reply.js';
+import { createWorkerPool } from '../reports/cache/threads/worker-pool.js';
+import { createCacheTier, type TierFault } from '../reports/cache/tier.js';
+import { fetchToLearn } from '../reports/fetch/call-platform.js';
+import { createCaps, createKnownCaps } from '../reports/fetch/caps.js';
+import { checkAfterHit, createCheckSchedule } from '../reports/fetch/cross-check.js';
+import { createExplorer, createSharedTries } from '../reports/fetch/explore.js';
+import { createFetchLocks } from '../reports/fetch/fetch-locks.js';
+import { createWriteBehind } from '../reports/fetch/keep.js';
+import { createKnownShapes } from '../reports/fetch/known-shapes.js';
+import type { Gateway } from '../reports/gateway.js';
+import { createRetention } from '../reports/history/forgotten.js';
+import { createAcceptedEmpty, createHistory, type HistoryOptions } from '../reports/history/history.js';
+import { createPins, isGone, type Lives } from '../reports/history/pins.js';
+import { createAdvertisers } from '../reports/learn/advertisers.js';
+import { createFinality, type FinalityOptions } from '../reports/learn/finality.js';
+import { createKinds, createLearner } from '../reports/learn/learn.js';
+import { createPartRefusals } from '../reports/learn/part-refusals.js';
+import { createSelectable } from '../reports/learn/selectable.js';
+import { divisibilityId } from '../reports/learn/state.js';
+import { createTruth, type TruthOptions } from '../reports/learn/truth.js';
+import { createLearnFrom } from '../reports/learn/try-kind.js';
+import { createQueries } from '../reports/queries.js';
+import type { ParseRules, Report } from '../reports/query/canonicalize.js';
+import { dayAt, startOfDay } from '../reports/query/days.js';
+import type { Format } from '../reports/query/output-options.js';
+import { parameterTable } from '../reports/query/parameters.js';
+import { createQueryParser } from '../reports/query.js';
+import type { ReportPolicy } from '../reports/report-policy.js';
+import type { FreshnessRules } from '../reports/rows/freshness.js';
+import type { Identify } from '../teams/auth/authenticate.js';
+import type { TeamLimits } from '../teams/limits/team-limits.js';
+
+export interface ReportingOptions
+  extends Pick<HistoryOptions, 'credential' | 'erasures'>,
+    Pick<FinalityOptions, 'registry'>,
+    Pick<
+      Gateway,
+      | 'config'
+      | 'store'
+      | 'purges'
+      | 'platform'
+      | 'maxConcurrent'
+      | 'isIdle'
+      | 'recentCalls'
+      | 'onReport'
+      | 'logger'
+    > {
+  /** The rules of the configuration, without what was learned. */
+  readonly policy: ReportPolicy;
+  readonly clock: MovableClock;
+  readonly identify: Identify;
+  readonly limits: TeamLimits;
+  /** Which teams there are, and were. */
+  readonly lives: Lives;
+  readonly l1: L1;
+  readonly metrics: Gateway['metrics'] &
+    HistoryOptions['metrics'] &
+    FinalityOptions['metrics'] &
+    TruthOptions['metrics'] & { storeFault(fault: TierFault): void };
+}
+
+/** Requests of one process that may wait for others' calls at once. */
+const MAX_WAITING = 10_000;
+
+/** What reports need, and its end. */
+function composeGateway(options: ReportingOptions) {
+  const { config, store, clock, logger, registry, purges, metrics } = options;
+  const { now } = clock;
+  const { accountFields } = options.policy;
+  const background = createBackground(logger);
+  const workerPool = createWorkerPool();
+  const tier = createCacheTier({
+    ...{ store: store.cache, encode: workerPool.encode, logger },
+    onFault: metrics.storeFault,
+  });
+  const finality = createFinality({ ...options, background: background.add });
+  const retention = createRetention({
+    ...{ documents: store.documents, logger },
+    declaredDays: config.platform.retentionDays ?? null,
+    endpoints: () => options.policy.endpoints.keys(),
+  });
+  function rulesFor(report: Report): FreshnessRules {
+    const [rules, edgeEndedMs] = [finality.rulesFor(report), retention.endedMs(report.endpoint)];
+    return edgeEndedMs === 0 ? rules : { ...rules, edgeEndedMs };
+  }
+  const policy = { ...options.policy, rulesFor };
+  const truth = createTruth({
+    ...{ documents: store.documents, timezoneOf: policy.timezoneOf, metrics, now, logger },
+    isSplit: (report) => learner.status(report).state === 'proven',
+    off: config.history.enabled ? null : 'history.enabled is false.',
+  });
+  const learner = createLearner({
+    ...{ kinds: createKinds(registry), policy, now, logger },
+    onEvent: metrics.divisibility,
+    onDependent: truth.dependent,
+  });
+  const accepted = createAcceptedEmpty(registry, purges);
+  const history = createHistory({
+    ...{ ...options, accepted, encode: workerPool.encode },
+    rulesOf: finality.rulesFor,
+  });
+  const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
+  const canonical = canonicalRules(options);
+  const { compressMinBytes } = config.cache;
+  const parse = createQueryParser({ canonical, policy, now, rulesOf: rulesFor, compressMinBytes });
+  const behind = { policy, now, logger, background: background.add };
+  const knownCaps = createKnownCaps(registry, (report) => divisibilityId(report, accountFields), behind);
+  const g: Gateway = {
+    ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
+    ...{ admit: createAdmit(options), parse, lives: options.lives },
+    ...{ store, tier, lookUp: createLookUp(tier, purges), purges, workerPool },
+    writeBehind: createWriteBehind(tier, background.add),
+    replacements: createReplacements(store.bus, logger),
+    platform: options.platform,
+    tries: createSharedTries(MAX_WAITING),
+    locks: createFetchLocks(store.leases, store.bus, logger, MAX_WAITING),
+    ...{ maxConcurrent: options.maxConcurrent, isIdle: options.isIdle, recentCalls: options.recentCalls },
+    background: background.add,
+    turns: createOneATurn(),
+    refreshes: createRefreshes(now, logger, background.add),
+    learner,
+    // The one circle: what is learned from fetches may need further fetches.
+    learnFrom: createLearnFrom({
+      learner,
+      policy,
+      fetchDays: (of, from, to) => fetchToLearn(g, of, from, to),
+    }),
+    partRefusals: createPartRefusals({ registry, policy, now, logger }),
+    selectable: createSelectable({ registry, accountFields, now }),
+    checks: createCheckSchedule(config.report.crossCheckEvery, { learner, policy, now }),
+    explorer: createExplorer(store.documents),
+    caps: createCaps(knownCaps, behind),
+    shapes: createKnownShapes(store.documents, behind),
+    ...{ history, retention, accepted, finality, truth, advertisers },
+    pins: createPins({ store: store.pins, encode: workerPool.encode, isErased: options.erasures.isErased }),
+    onReport: options.onReport,
+  };
+  const learned = [finality, truth, retention, advertisers];
+  return {
+    g,
+    /** Waits for work that outlives its request. */
+    settled: () =>
+      background
+        .settled()
+        .then(() => Promise.all(learned.map((part) => part.flush())))
+        .then(() => {}),
+    async close() {
+      await history.close();
+      await Promise.all(learned.map((part) => part.close()));
+      await workerPool.close();
+    },
+  };
+}
+
+export type Reporting = ReturnType<typeof composeReports>;
+
+export function composeReports(options: ReportingOptions) {
+  const { g, settled, close } = composeGateway(options);
+  const { parse, now, learner, finality, retention, background } = g;
+  const memory = createAnswerMemory({
+    ...{ l1: options.l1, purges: g.purges, now, background },
+    onCheckDue(question) {
+      const check = checkAfterHit(g, question);
+      if (check !== null) background(check);
+    },
+  });
+  const stampOf = (report: Report) =>
+    `${learner.stampOf(report)}${finality.stampOf(report)}${retention.endedMs(report.endpoint)}`;
+  const sweep = repeat(SWEEP_EVERY_MS, () => sweepPins(g));
+  return {
+    /** For calls about reports, and about what was learned of them. */
+    gateway: g,
+    admit: g.admit,
+    queries: createQueries({ parse, stampOf, now }),
+    ...{ memory, now },
+    answerQuery: createAnswerQuery(g, memory),
+    reply: createReply(now, background),
+    canonical: g.canonical,
+    explain: (endpoint: string, query: string, format?: Format) => explain(g, endpoint, query, format),
+    previewPurge: (scope: PurgeScope, named: NamedReport | null) => previewPurge(g, scope, named),
+    /** An answer as JSON as a table in pages. */
+    table: g.workerPool.table,
+    /** Whether some report came as one page of several lately. */
+    isPaged: g.shapes.isPaged,
+    acceptEmpty: g.history.acceptEmpty,
+    eraseHistory: (advertiserId: string, audit: string) => eraseHistory(g, advertiserId, audit),
+    /** Beyond which age the platform has forgotten, by endpoint. Never rejects. */
+    retentionEdges: retention.edges,
+    /** Requests that wait for what others have under way. */
+    waiting: () => g.locks.waiting + g.tries.waiting,
+    settled,
+    /** Lets go of what it holds. */
+    async close(): Promise<void> {
+      for (const part of [g.explorer, g.locks, g.replacements]) part.stop();
+      await sweep.stop();
+      await close();
+    },
+  };
+}
+
+const SWEEP_EVERY_MS = 3_600_000;
+
+async function sweepPins({ pins, lives, advertisers, logger }: Gateway): Promise<void> {
+  try {
+    await pins.sweep((owner) => isGone(owner, lives));
+    await pins.removeErased();
+    await advertisers.removeGone();
+  } catch (error) {
+    logger.warn(
+      { err: error },
+      'could not remove pins of deleted teams, or erased pins and advertiser names; trying again in an hour',
+    );
+  }
+}
+
+/** Erases what was known of an account, its pins among it; see {@link History.erase}. */
+async function eraseHistory(
+  { history, pins, advertisers, logger }: Gateway,
+  advertiserId: string,
+  audit: string,
+): Promise<number | null> {
+  const days = await history.erase(advertiserId, audit);
+  try {
+    await pins.removeErased();
+    await advertisers.removeGone();
+    return days;
+  } catch (error) {
+    logger.warn({ err: error }, 'could not remove erased pins and advertiser names; trying again in an hour');
+    return null;
+  }
+}
+
+function canonicalRules({ policy, clock }: ReportingOptions): ParseRules {
+  const { accountFields, accountPattern, nonAccounts, timezoneOf } = policy;
+  return {
+    table: parameterTable(accountFields),
+    endpoints: policy.endpoints,
+    accountFields,
+    accountPattern,
+    nonAccounts,
+    todayOf: (account) => dayAt(clock.now(), timezoneOf(account)),
+    startOfDayOf: (account, day) => startOfDay(day, timezoneOf(account)),
+  };
+}

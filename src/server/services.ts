@@ -1,0 +1,263 @@
+/** The composition: everything behind the planes, made once, passed down, and closed in the end. No server, no routes. */
+import type { Dispatcher } from 'undici';
+import { createIdempotency } from '../api/proxy/idempotency.js';
+import { createTail } from '../api/tail/tail.js';
+import type { Config, ProxySettings } from '../config/load.js';
+import type { Secret, SecretFileFault } from '../config/secret.js';
+import { createGateway } from '../gateway.js';
+import type { MovableClock } from '../lib/clock.js';
+import { VERSION } from '../lib/package-root.js';
+import { createAgent, createPlatformClient } from '../platform/client.js';
+import { type Credential, createCredential } from '../platform/credential/credential.js';
+import { createSealer } from '../platform/credential/seal.js';
+import { createTraffic, type Traffic } from '../platform/traffic.js';
+import { createL1 } from '../reports/cache/finished.js';
+import { createPurges } from '../reports/cache/purges.js';
+import { countRowsOf, guessReports } from '../reports/fetch/reference-reports.js';
+import { createErasures } from '../reports/history/erasures.js';
+import { reportPolicy } from '../reports/report-policy.js';
+import { saysError } from '../reports/rows/flaws.js';
+import type { Store } from '../store/port.js';
+import { migrateRegistry, openPresentRegistry } from '../store/registry/schema.js';
+import { createAuth } from '../teams/auth/auth.js';
+import { ensurePepper } from '../teams/auth/pepper.js';
+import { opensWhatIsStored, successionRules } from '../teams/auth/succession-rules.js';
+import { createLimits } from '../teams/limits/limits.js';
+import { createSeries, type Series } from '../teams/series/create-series.js';
+import { nameInLife } from '../teams/team-life.js';
+import { recallShares } from '../teams/usage/recall-shares.js';
+import { createUsage, type Usage } from '../teams/usage/usage.js';
+import type { UsageField } from '../teams/usage/usage-day.js';
+import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
+import type { Log } from '../telemetry/logger.js';
+import { createMetrics, type Metrics } from '../telemetry/metrics.js';
+import type { CallReport } from '../telemetry/trace.js';
+import type { Tracing } from '../telemetry/tracing.js';
+import { composeReports } from './compose-reports.js';
+import { gaugesOf } from './gauges.js';
+import { createGatewayHealth, heldToken, watchHealth } from './health.js';
+
+export interface Services
+  extends Omit<Parts, 'agent' | 'credential'>,
+    Pick<
+      Credential,
+      'keeper' | 'rotation' | 'tokenRecovery' | 'referenceReports' | 'outlook' | 'proveActive'
+    > {
+  /** Waits for work that outlives its request. */
+  settled(): Promise<void>;
+  /** Breaks off what is still under way to the platform, and lets go of everything but the store. */
+  close(): Promise<void>;
+}
+
+/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+export async function createServices(options: ServicesOptions): Promise<Services> {
+  const { agent, credential, ...parts } = await createParts(options);
+  const {
+    registry,
+    sealer,
+    reporting,
+    idempotency,
+    reservations,
+    limits,
+    usage,
+    series,
+    tail,
+    lastUse,
+    unknownWrites,
+    metrics,
+    clock,
+  } = parts;
+  const { logger } = parts.log;
+  await recallShares(limits.shares, usage, logger);
+  const upkeep = await credential.start();
+  registry.onLoss(metrics.registryLoss);
+  parts.onAnotherRegistry('pepper and token could not be made', async () => {
+    await migrateRegistry(registry, clock, logger);
+    await ensurePepper(registry, sealer);
+    await credential.establish();
+  });
+  const { keeper, rotation, tokenRecovery, referenceReports, outlook, proveActive } = credential;
+  return {
+    ...parts,
+    keeper,
+    rotation,
+    tokenRecovery,
+    referenceReports,
+    outlook,
+    proveActive,
+    async settled() {
+      await reporting.settled();
+      await idempotency.settled();
+      await reservations.settled();
+    },
+    async close() {
+      const kept = upkeep.stop();
+      await unknownWrites.stop();
+      await reporting.close();
+      await limits.close();
+      await usage.close();
+      await series.close();
+      tail.close();
+      await lastUse.close();
+      registry.stop();
+      await agent.destroy();
+      // What was asking the platform is broken off with the agent.
+      await kept;
+    },
+  };
+}
+
+type Parts = Awaited<ReturnType<typeof createParts>>;
+
+/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+async function createParts(options: ServicesOptions) {
+  const { config, store, clock, log, secretFaults = () => [] } = options;
+  const { logger } = log;
+  const foundation = await openFoundation(options);
+  const { policy, registry, directory, identify, agent, credential, nameOf } = foundation;
+  const usage = createUsage({ counters: store.counters, clock, logger, nameOf });
+  const purges = createPurges(registry);
+  const erasures = createErasures(registry, purges);
+  const l1 = createL1(config.cache.l1MaxBytes);
+  const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));
+  const self = { id: health.id, info: () => JSON.stringify(health.own()) };
+  const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
+  const { replicas, shares } = limits;
+  const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
+  const watched = { store, registry, replicas, outlook: credential.outlook };
+  const series = createSeries({ documents: store.documents, clock, logger, traffic, nameOf });
+  const metrics = createMetrics(gaugesOf({ ...foundation, ...watched, traffic, l1, secretFaults }));
+  const platform = createPlatformClient({
+    ...traffic,
+    agent,
+    rules: foundation.platformRules,
+    tokens: credential.tokenRecovery,
+    shares,
+    clock,
+    logger,
+    retry: config.platform.retry,
+    userAgent: `dsp-gateway/${VERSION}`,
+    onCall: countCalls({ metrics, usage, series, ...traffic }),
+  });
+  const callMs = config.platform.timeoutMs;
+  const idempotency = createIdempotency({ ...store, clock, logger, callMs });
+  const reporting = composeReports({
+    ...{ config, policy, store, clock, logger, registry, purges, erasures },
+    platform,
+    identify,
+    l1,
+    metrics,
+    ...traffic,
+    limits: limits.teams,
+    lives: directory,
+    credential: () => credential.keeper.vault().active?.fingerprint ?? null,
+    onReport: credential.referenceReports.note,
+  });
+  health.holds(heldToken(credential.keeper, clock.now));
+  watchHealth(health, { ...watched, ...traffic, ...reporting });
+  return {
+    ...foundation,
+    ...traffic,
+    secretFaults,
+    usage,
+    series,
+    tail: createTail({ bus: store.bus, clock, logger }),
+    purges,
+    erasures,
+    l1,
+    health,
+    limits,
+    metrics,
+    platform,
+    idempotency,
+    reporting,
+    gateway: createGateway({ ...reporting, now: clock.now }),
+  };
+}
+
+interface CallCounters extends Pick<Traffic, 'recentCalls'> {
+  readonly metrics: Metrics;
+  readonly usage: Usage;
+  readonly series: Series;
+}
+
+function countCalls({ metrics, usage, series, recentCalls }: CallCounters): (call: CallReport) => void {
+  return (call) => {
+    recentCalls.add();
+    metrics.platformCall(call);
+    usage.add(call.team, ONE_CALL);
+    series.addCall(call.team);
+  };
+}
+
+const ONE_CALL: ReadonlyMap<UsageField, number> = new Map([['upstreamCalls', 1]]);
+
+export interface ServicesOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly clock: MovableClock;
+  readonly log: Log;
+  readonly masterKey: Secret;
+  readonly proxy: ProxySettings;
+  /** The connection pool to the platform; one is made when absent. */
+  readonly agent?: Dispatcher;
+  /** Makes spans of requests; null or absent where nothing collects them. */
+  readonly tracing?: Tracing | null;
+  /** How long replicas that live are given to put a lost registry back, before a new one is created; 0 when absent. */
+  readonly graceMs?: number;
+  /** Files of secrets whose present content is not in use. */
+  readonly secretFaults?: () => readonly SecretFileFault[];
+}
+
+/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+async function openFoundation(options: ServicesOptions) {
+  const { config, store, clock, log, masterKey, proxy, graceMs = 0, tracing = null } = options;
+  const { logger } = log;
+  const { testClock } = config;
+  const policy = reportPolicy(config);
+  const sealer = createSealer(masterKey);
+  const rules = successionRules(sealer);
+  const opened = await openPresentRegistry({ store, clock, logger, graceMs, rules, testClock });
+  const { registry } = opened;
+  const { counters } = store;
+  const maxStaleMs = config.auth.maxStaleSeconds * 1000;
+  const auth = await createAuth({ registry, sealer, counters, maxStaleMs, clock, logger });
+  for (const file of config.fileSecrets)
+    if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
+  const connections = config.platform.maxConcurrent + WRITE_SOCKETS;
+  const agent = options.agent ?? createAgent(proxy, connections);
+  const { baseUrl, loginPaths } = config.platform;
+  const platformRules = { baseUrl: new URL(baseUrl), loginPaths };
+  const credential = createCredential({
+    config,
+    store,
+    registry,
+    sealer,
+    agent,
+    clock,
+    logger,
+    pepper: auth.tokenPepper,
+    rules: platformRules,
+    saysError,
+    countRows: (body, reference) => countRowsOf(body, reference, policy),
+    guessReports: () => {
+      const seen = auth.directory
+        .teams()
+        .flatMap((team) => (team.advertisers === '*' ? [] : team.advertisers));
+      return guessReports(seen, policy, clock.now());
+    },
+  });
+  const isGuarded = (team: string) => auth.directory.team(team)?.writeGuard !== undefined;
+  const nameOf = (team: string) => nameInLife(team, auth.directory.life(team));
+  const guard = createWriteGuard({ config, store, registry, clock, logger, isGuarded, nameOf });
+  return {
+    ...{ config, policy, store, clock, log, tracing },
+    ...opened,
+    ...auth,
+    ...guard,
+    ...{ sealer, agent, platformRules, credential, nameOf },
+  };
+}
+
+/** Sockets beside those of reports: a pass-through call streams its body without holding a place among report calls. */
+const WRITE_SOCKETS = 64;

@@ -1,0 +1,181 @@
+/** A team: who may call, for which advertisers, how much. One schema validates, types and documents it. */
+import Type, { type Static } from 'typebox';
+import { type Frozen, recordForm } from '../../lib/record.js';
+import { WriteGuard } from '../write-guard/rule.js';
+
+export const SCOPES = [
+  'report:read',
+  'report:pin',
+  'platform:read',
+  'platform:write',
+  'cache:refresh',
+  'mcp',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
+
+const TeamId = Type.String({
+  pattern: '^(?!gateway$)[a-z0-9-]{1,40}$',
+  description:
+    'Lower-case letters, digits and hyphens, at most 40; not gateway, which stands for the gateway itself.',
+  examples: ['growth'],
+});
+
+const DEFAULT_LIMITS = {
+  requestsPerMinute: 600,
+  upstreamCallsPerDay: 5000,
+  maxRangeDays: 400,
+  maxConcurrent: 32,
+};
+
+/** Without `default`: a validator would fill it in, and a change of one limit would take back all others. */
+const limit = (name: keyof typeof DEFAULT_LIMITS, maximum: number, description: string) =>
+  Type.Integer({
+    minimum: 1,
+    maximum,
+    description: `${description} ${DEFAULT_LIMITS[name]} when not given.`,
+  });
+
+export const TeamLimits = Type.Object(
+  {
+    requestsPerMinute: limit('requestsPerMinute', 1_000_000, 'Requests a minute, shared by all replicas.'),
+    upstreamCallsPerDay: limit('upstreamCallsPerDay', 100_000_000, 'Share of platform calls a day.'),
+    maxRangeDays: limit('maxRangeDays', 10_000, 'Longest range of one report, in days.'),
+    maxConcurrent: limit('maxConcurrent', 10_000, 'Requests at once.'),
+  },
+  { additionalProperties: false },
+);
+
+/** Written anew, for a partial object is open: a limit that is misspelt must not be taken without effect. */
+const SomeLimits = Type.Object(Type.Partial(TeamLimits).properties, { additionalProperties: false });
+
+export const Team = Type.Object(
+  {
+    id: TeamId,
+    name: Type.String({ minLength: 1, maxLength: 200, description: 'For people.' }),
+    scopes: Type.Array(Type.Enum([...SCOPES]), { uniqueItems: true, description: 'What the team may do.' }),
+    advertisers: Type.Union(
+      [
+        Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+          uniqueItems: true,
+          maxItems: 10_000,
+        }),
+        Type.Literal('*'),
+      ],
+      { description: 'Advertiser ids the team may see, or "*" for all.' },
+    ),
+    limits: TeamLimits,
+    ipAllow: Type.Array(Type.String({ minLength: 1 }), {
+      maxItems: 1000,
+      description: 'Addresses or CIDR ranges the team may call from; empty: any.',
+    }),
+    defaultFormat: Type.Enum([...FORMATS], { description: 'Format when a request asks for none.' }),
+    disabled: Type.Boolean({ description: 'A disabled team is refused everything.' }),
+    writeGuard: Type.Optional(WriteGuard),
+    managedBy: Type.Optional(
+      Type.Literal('file', {
+        description: 'Declared in a file, and refuses edits elsewhere; absent: by hand.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type Team = Frozen<Static<typeof Team>>;
+
+/** A team as it is shown: with members that a newer release has given it. */
+export const ShownTeam = Type.Object(
+  { ...Team.properties, limits: Type.Object(TeamLimits.properties, { title: 'Limits' }) },
+  { title: 'Team' },
+);
+
+/**
+ * A team as it is stored: open where another release may know more. A scope that this one does not know opens nothing
+ * here, and a format that it does not know is none it is asked for.
+ */
+export const StoredTeam = recordForm(
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    scopes: Type.Array(Type.Unsafe<Scope>(Type.String())),
+    advertisers: Type.Union([Type.Array(Type.Integer()), Type.Literal('*')]),
+    limits: Type.Object({
+      requestsPerMinute: Type.Number(),
+      upstreamCallsPerDay: Type.Number(),
+      maxRangeDays: Type.Number(),
+      maxConcurrent: Type.Number(),
+    }),
+    ipAllow: Type.Array(Type.String()),
+    defaultFormat: Type.Unsafe<(typeof FORMATS)[number]>(Type.String()),
+    disabled: Type.Boolean(),
+    /** As another release may have written it: whoever enforces it has to know all of it. */
+    writeGuard: Type.Optional(Type.Unsafe<WriteGuard>(Type.Unknown())),
+    managedBy: Type.Optional(Type.Unsafe<'file'>(Type.String())),
+  }),
+);
+
+/** The body of a new team: only `id` is required. */
+export const NewTeam = Type.Object(
+  {
+    id: TeamId,
+    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
+    limits: Type.Optional(SomeLimits),
+  },
+  { additionalProperties: false, title: 'NewTeam' },
+);
+export type NewTeam = Frozen<Static<typeof NewTeam>>;
+
+/** The body of a change: any members but `id`. */
+export const TeamPatch = Type.Object(
+  {
+    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy', 'writeGuard'])).properties,
+    limits: Type.Optional(SomeLimits),
+    writeGuard: Type.Optional(
+      Type.Union([WriteGuard, Type.Null()], { description: 'In the place of the whole guard; null: none.' }),
+    ),
+  },
+  { additionalProperties: false, title: 'TeamPatch' },
+);
+export type TeamPatch = Frozen<Static<typeof TeamPatch>>;
+
+/**
+ * A whole team from a body. A team that names no advertisers may see none: forgetting the list must not open
+ * every advertiser.
+ */
+export function completeTeam(body: NewTeam): Team {
+  return {
+    name: body.id,
+    scopes: ['report:read'],
+    advertisers: [],
+    ipAllow: [],
+    defaultFormat: 'json',
+    disabled: false,
+    ...body,
+    limits: { ...DEFAULT_LIMITS, ...body.limits },
+  };
+}
+
+/** A team with some members replaced; limits are merged one by one. */
+export function patchTeam(team: Team, { writeGuard, ...patch }: TeamPatch): Team {
+  const { writeGuard: before, ...others } = team;
+  const guard = writeGuard === undefined ? before : writeGuard;
+  return {
+    ...others,
+    ...patch,
+    limits: { ...team.limits, ...patch.limits },
+    ...(guard === undefined || guard === null ? {} : { writeGuard: guard }),
+  };
+}
+
+/** A team in the place of one that is there: what this release does not know of that one is another's, and stays. */
+export function withUnknown(team: Team, before: Team): Team {
+  return {
+    ...unknownOf(before, Team.properties),
+    ...team,
+    limits: { ...unknownOf(before.limits, TeamLimits.properties), ...team.limits },
+  };
+}
+
+function unknownOf(value: object, known: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !Object.hasOwn(known, name)));
+}

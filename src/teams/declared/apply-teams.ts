@@ -1,0 +1,99 @@
+/** Makes the teams what a file declares: one commit for all of them, an audit line for each. */
+
+import { changedInBetween } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import { type RegistryCommit, RegistryConflict } from '../../store/port.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { type Directory, TEAM_PREFIX } from '../auth/directory.js';
+import { endLife, KEY_PREFIX, LIFE_PREFIX } from '../auth/key-record.js';
+import type { NewTeam } from '../auth/team.js';
+import { isWritten, planTeams, type Removed, type TeamChange } from './plan-teams.js';
+
+export interface ApplyOptions {
+  readonly registry: Registry;
+  readonly directory: Directory;
+  readonly clock: Clock;
+}
+
+export interface Declaration {
+  readonly teams: readonly NewTeam[];
+  readonly removed: Removed;
+  /** Only plan. */
+  readonly dryRun: boolean;
+}
+
+/** Replicas that start together apply the same file. */
+const MAX_TRIES = 5;
+
+/** @returns what was changed, or would be. @throws GatewayError `conflict`, StoreUnavailable */
+export async function applyTeams(
+  options: ApplyOptions,
+  { teams, removed, dryRun }: Declaration,
+  actor: Actor,
+): Promise<TeamChange[]> {
+  const { registry, directory } = options;
+  for (let tries = 1; ; tries++) {
+    const changes = planTeams(teams, directory.teams(), removed);
+    if (dryRun || !changes.some(isWritten)) return changes;
+    try {
+      await registry.commit(commitOf(changes.filter(isWritten), options, actor));
+      return changes;
+    } catch (error) {
+      if (!(error instanceof RegistryConflict)) throw error;
+      if (tries === MAX_TRIES) throw changedInBetween('The teams were', error);
+      await registry.refresh();
+    }
+  }
+}
+
+function commitOf(changes: readonly TeamChange[], options: ApplyOptions, actor: Actor): RegistryCommit {
+  const { registry } = options;
+  const nowMs = options.clock.now();
+  const writes = new Map<string, string | null>();
+  for (const { id, after } of changes) {
+    if (after === null) for (const [key, text] of removalOf(id, options, nowMs)) writes.set(key, text);
+    else writes.set(TEAM_PREFIX + id, JSON.stringify(after));
+  }
+  return {
+    writes,
+    expect: new Map(
+      changes.map(({ id }) => [TEAM_PREFIX + id, registry.get(TEAM_PREFIX + id)?.revision ?? 0]),
+    ),
+    audit: changes.map(({ id, action, before, after }) =>
+      auditLine(
+        {
+          action: `team.${action}`,
+          subject: id,
+          ...(before === null ? {} : { before }),
+          ...(after === null ? {} : { after }),
+        },
+        actor,
+        nowMs,
+      ),
+    ),
+  };
+}
+
+/**
+ * What has to be written so that a team is gone: its keys stay, revoked, lest they come back with its id, and its life
+ * ends with all keys that are not known here yet.
+ */
+export function removalOf(
+  id: string,
+  { registry, directory }: Omit<ApplyOptions, 'clock'>,
+  nowMs: number,
+): Map<string, string | null> {
+  const life = LIFE_PREFIX + id;
+  const revokedAt = new Date(nowMs).toISOString();
+  return new Map<string, string | null>([
+    [TEAM_PREFIX + id, null],
+    [life, endLife(life, registry.get(life)?.value)],
+    ...directory
+      .keysOf(id)
+      .map((key): [string, string] => [
+        KEY_PREFIX + key.id,
+        JSON.stringify({ ...key, revokedAt: key.revokedAt ?? revokedAt }),
+      ]),
+  ]);
+}

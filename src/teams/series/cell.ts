@@ -1,0 +1,103 @@
+/** What is counted of one minute or hour: 32 numbers, in a fixed order. Pure. */
+import type { Outcome } from '../../outcome.js';
+
+/**
+ * Upper edges of the latency bins, milliseconds. They are part of what is stored: other edges need another form of
+ * document (`page.ts`). What took longer than the last one is counted in it.
+ */
+export const BINS_MS = [
+  0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000,
+] as const;
+
+/** One minute or hour. The requests are not among the numbers: they are the sum of the outcomes. */
+export type Cell = Float64Array;
+
+/** Where each number stands. New ones need another form of document. */
+export const AT = {
+  errors: 0,
+  rateLimited: 1,
+  hit: 2,
+  stale: 3,
+  staleIfError: 4,
+  miss: 5,
+  refresh: 6,
+  collapsed: 7,
+  other: 8,
+  memory: 9,
+  store: 10,
+  platformCalls: 11,
+  platformCallsSaved: 12,
+  /** The first of {@link BINS_MS}. */
+  bins: 13,
+  /** Most that waited for a place among the platform's calls. */
+  queue: 29,
+  /** One more than the least that was left of what the platform allows; 0: not known. */
+  budget: 30,
+  /** One more than the second of the minute or hour at which the last request ended; 0: there was none. */
+  last: 31,
+} as const;
+
+export const CELL_SIZE = 32;
+/** Before it are sums. */
+const FIRST_OF_NO_SUM = AT.queue;
+
+export function emptyCell(): Cell {
+  return new Float64Array(CELL_SIZE);
+}
+
+/** Adds what was counted elsewhere of the same time. */
+export function mergeInto(cell: Cell, more: Cell): void {
+  for (let at = 0; at < FIRST_OF_NO_SUM; at += 1)
+    cell[at] = Math.min(Number.MAX_SAFE_INTEGER, (cell[at] as number) + (more[at] as number));
+  for (const at of [AT.queue, AT.last]) cell[at] = Math.max(cell[at] as number, more[at] as number);
+  const [one = 0, other = 0] = [cell[AT.budget], more[AT.budget]];
+  cell[AT.budget] = one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
+}
+
+export function requestsOf(cell: Cell): number {
+  let sum = 0;
+  for (let at = AT.hit; at <= AT.other; at += 1) sum += cell[at] as number;
+  return sum;
+}
+
+/** Outcomes that are told apart; every other one is `other`. */
+const OUTCOMES: Readonly<Partial<Record<Outcome, number>>> = {
+  hit: AT.hit,
+  stale: AT.stale,
+  'stale-if-error': AT.staleIfError,
+  miss: AT.miss,
+  refresh: AT.refresh,
+  collapsed: AT.collapsed,
+};
+
+export function outcomeAt(outcome: Outcome | null): number {
+  return (outcome === null ? undefined : OUTCOMES[outcome]) ?? AT.other;
+}
+
+/** Runs for every request. */
+export function binAt(durationMs: number): number {
+  let bin = 0;
+  while (bin < BINS_MS.length - 1 && durationMs > (BINS_MS[bin] as number)) bin += 1;
+  return AT.bins + bin;
+}
+
+/**
+ * The latency that so many of all requests did not exceed, as far as bins tell it.
+ * @param share from 0 to 1. @returns null where there was no request
+ */
+export function quantileMs(cell: Cell, share: number): number | null {
+  const counts = BINS_MS.map((_, bin) => cell[AT.bins + bin] as number);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return null;
+  const wanted = share * all;
+  let below = 0;
+  for (const [bin, count] of counts.entries()) {
+    if (count > 0 && below + count >= wanted) {
+      const from = bin === 0 ? 0 : (BINS_MS[bin - 1] as number);
+      const ms = from + ((BINS_MS[bin] as number) - from) * Math.max(0, (wanted - below) / count);
+      return Number(ms.toPrecision(3));
+    }
+    below += count;
+  }
+  return BINS_MS.at(-1) as number;
+}

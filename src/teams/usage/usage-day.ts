@@ -1,0 +1,101 @@
+/** What is counted of a team on a day, and where it is kept. Pure. */
+import Type, { type TInteger } from 'typebox';
+import type { CounterAdd, CounterRaise } from '../../store/port.js';
+
+/** In the order in which they are shown; docs/operations.md says what each one is. */
+export const USAGE_FIELDS = [
+  'requests',
+  'hits',
+  'stale',
+  'misses',
+  'upstreamCalls',
+  'upstreamCallsSaved',
+  'rows',
+  'bytesOut',
+  'errors',
+  'rateLimited',
+] as const;
+
+/** Of the requests, those that came by MCP. Shown on days that have any: callers of old know the fields above. */
+const BY_MCP = 'viaMcp';
+
+type ShownField = (typeof USAGE_FIELDS)[number];
+export type UsageField = ShownField | typeof BY_MCP;
+type UsageCounts = Readonly<Record<ShownField, number>>;
+
+export interface UsageDay extends UsageCounts {
+  readonly [BY_MCP]?: number;
+  /** By UTC, `YYYY-MM-DD`. */
+  readonly day: string;
+  readonly team: string;
+}
+
+const COUNTS = {
+  ...(Object.fromEntries(USAGE_FIELDS.map((field) => [field, Type.Integer({ minimum: 0 })])) as Record<
+    ShownField,
+    TInteger
+  >),
+  [BY_MCP]: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Of the requests, those by POST /mcp; absent where there is none.',
+    }),
+  ),
+};
+
+/** A team's day as it is shown to the team itself, by UTC. */
+export const OwnUsageDay = Type.Object(
+  { day: Type.String({ format: 'date' }), ...COUNTS },
+  { title: 'OwnUsageDay', description: 'By UTC.' },
+);
+
+/** The same for operators. */
+export const ShownUsageDay = Type.Object(
+  { day: Type.String({ format: 'date' }), team: Type.String(), ...COUNTS },
+  { title: 'UsageDay', description: 'By UTC.' },
+);
+
+/** The group of one team's day. */
+export function teamGroup(day: string, team: string): string {
+  return `usage:${day}:${team}`;
+}
+
+/** The group that names the teams of a day: one field each. */
+export function dayGroup(day: string): string {
+  return `usage:${day}`;
+}
+
+/** @returns null when nothing was counted; fields of other releases are left out */
+export function readDay(day: string, team: string, group: ReadonlyMap<string, number>): UsageDay | null {
+  if (group.size === 0) return null;
+  const counts = USAGE_FIELDS.map((field) => [field, group.get(field) ?? 0]);
+  const byMcp = group.get(BY_MCP);
+  return {
+    ...{ day, team },
+    ...(Object.fromEntries(counts) as UsageCounts),
+    ...(byMcp === undefined ? {} : { [BY_MCP]: byMcp }),
+  };
+}
+
+/** @returns the counts of both, of the day and team of the first */
+export function addDays(one: UsageDay, other: UsageDay): UsageDay {
+  const sums = USAGE_FIELDS.map((field) => [field, one[field] + other[field]]);
+  const byMcp = (one[BY_MCP] ?? 0) + (other[BY_MCP] ?? 0);
+  return { ...one, ...Object.fromEntries(sums), ...(byMcp === 0 ? {} : { [BY_MCP]: byMcp }) };
+}
+
+/** Counts that are not yet in the store: day to team to field. */
+export type Pending = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<UsageField, number>>>;
+
+/** As one batch: the counts, and the teams' names in the days' groups. */
+export function toBatch(pending: Pending): { adds: CounterAdd[]; raises: CounterRaise[] } {
+  const adds: CounterAdd[] = [];
+  const raises: CounterRaise[] = [];
+  for (const [day, teams] of pending) {
+    for (const [team, counts] of teams) {
+      raises.push({ group: dayGroup(day), field: team, to: 1 });
+      for (const [field, by] of counts) adds.push({ group: teamGroup(day, team), field, by });
+    }
+  }
+  return { adds, raises };
+}

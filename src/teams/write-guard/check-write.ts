@@ -1,0 +1,202 @@
+/** Whether a write may pass its team's guard: every rule with the value that it met and its limit. Pure. */
+import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../../reports/rows/json.js';
+import { limitOf, showAmount, toMillionths } from './amount.js';
+import { fieldsOf } from './guard-faults.js';
+import { isPlainName, looksLike, PLAIN_NAMES, segmentsOf } from './names.js';
+import type { GuardRule } from './rule.js';
+
+/** One rule that was looked at. */
+export interface Check {
+  /** E.g. `budget.maxPerCall`. */
+  readonly rule: string;
+  readonly passed: boolean;
+  /** What the request has there, for people. */
+  readonly value: string;
+  /** What the rule allows, for people. */
+  readonly limit: string;
+}
+
+export interface WriteFacts {
+  /** Names of parameters that would be sent in the query. */
+  readonly query: readonly string[];
+  /** The body, or why it is not one JSON object that is read in one way only. */
+  readonly body: JsonObject | string;
+  readonly hasIdempotencyKey: boolean;
+}
+
+export interface Judged {
+  readonly checks: readonly Check[];
+  /** The amount of the rule's budget, millionths; null where there is none, or it cannot be read. */
+  readonly amount: number | null;
+}
+
+/** The longest value that is shown, and the longest number in one. */
+const [LONGEST_SHOWN, LONGEST_NUMBER] = [100, 30];
+
+export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: WriteFacts): Judged {
+  const asked = [
+    // Platforms merge query and body, and either may win.
+    check('query', query.length === 0, list(query), 'no parameters but the gateway’s own'),
+    ...(rule.requireIdempotencyKey === true
+      ? [
+          check(
+            'requireIdempotencyKey',
+            hasIdempotencyKey,
+            hasIdempotencyKey ? 'given' : 'none',
+            'an idempotency-key',
+          ),
+        ]
+      : []),
+  ];
+  if (typeof body === 'string') {
+    return { checks: [...asked, check('body', false, body, 'one JSON object')], amount: null };
+  }
+  const amount = rule.budget === undefined ? null : amountAt(body, rule.budget.field);
+  return {
+    checks: [
+      ...asked,
+      check('body', true, 'a JSON object', 'one JSON object'),
+      namesCheck(rule, body),
+      ...allowedCheck(rule, body),
+      ...budgetChecks(rule, body),
+      ...amountChecks(rule, body),
+    ],
+    amount: typeof amount === 'number' ? amount : null,
+  };
+}
+
+export function check(rule: string, passed: boolean, value: string, limit: string): Check {
+  return { rule, passed, value: clip(value), limit };
+}
+
+function clip(text: string, most = LONGEST_SHOWN): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** Names that were sent may hold anything: as JSON, each shows what it is made of. */
+function list(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : names.map(quoted).join(', ');
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^\x20-\x7e]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** All names in the body are read by everybody alike, and none may be taken for one that leads to an amount. */
+function namesCheck(rule: GuardRule, body: JsonObject): Check {
+  const odd = [...oddNames(body)];
+  if (odd.length > 0) return check('names', false, list(odd), PLAIN_NAMES);
+  const alike = fieldsOf(rule).flatMap(({ field }) =>
+    lookalikes(body, segmentsOf(field)).map((name) => ({ name, field })),
+  );
+  const [first] = alike;
+  if (first === undefined) return check('names', true, 'plain', PLAIN_NAMES);
+  return check(
+    'names',
+    false,
+    list(alike.map(({ name }) => name)),
+    `no name that may be read as ${first.field}`,
+  );
+}
+
+function* oddNames(value: Json): Generator<string> {
+  if (isJsonArray(value)) for (const item of value) yield* oddNames(item);
+  if (!(value instanceof JsonObject)) return;
+  for (const name of value.names) if (!isPlainName(name)) yield name;
+  for (const member of value.values) yield* oddNames(member);
+}
+
+/** Names beside those that lead to a field. */
+function lookalikes(value: Json | undefined, rest: readonly string[]): string[] {
+  const [next, ...further] = rest;
+  if (!(value instanceof JsonObject) || next === undefined) return [];
+  return [...value.names.filter((name) => looksLike(name, rest)), ...lookalikes(value.get(next), further)];
+}
+
+function allowedCheck({ allowFields }: GuardRule, body: JsonObject): Check[] {
+  if (allowFields === undefined) return [];
+  const others = body.names.filter((name) => !allowFields.includes(name));
+  const allowed = allowFields.join(', ') || 'none';
+  return [
+    check('allowFields', others.length === 0, list(others.length === 0 ? body.names : others), allowed),
+  ];
+}
+
+function budgetChecks({ budget }: GuardRule, body: JsonObject): Check[] {
+  if (budget === undefined) return [];
+  const { field, currencyField, currency, maxPerCall } = budget;
+  return [
+    ...(currencyField === undefined ? [] : [currencyCheck(body, currencyField, currency ?? '')]),
+    ...(maxPerCall === undefined
+      ? [readableCheck('budget.field', body, field)]
+      : [amountCheck('budget.maxPerCall', body, { field, max: maxPerCall, currency })]),
+  ];
+}
+
+function currencyCheck(body: JsonObject, field: string, currency: string): Check {
+  const found = find(body, field);
+  const shown = found.value === undefined ? found.why : `${field} is ${show(found.value)}`;
+  return check('budget.currency', found.value === currency, shown, currency);
+}
+
+function amountChecks({ amounts = [] }: GuardRule, body: JsonObject): Check[] {
+  return amounts.map((amount, index) => amountCheck(`amounts.${index}.max`, body, amount));
+}
+
+interface Limited {
+  readonly field: string;
+  readonly max: number;
+  readonly currency?: string | undefined;
+}
+
+function amountCheck(rule: string, body: JsonObject, { field, max, currency }: Limited): Check {
+  const amount = amountAt(body, field);
+  const limit = showAmount(limitOf(max), currency);
+  if (typeof amount === 'string') return check(rule, false, amount, `an amount of 0 to ${limit}`);
+  return check(
+    rule,
+    amount <= limitOf(max),
+    `${field} is ${showAmount(amount, currency)}`,
+    `at most ${limit}`,
+  );
+}
+
+function readableCheck(rule: string, body: JsonObject, field: string): Check {
+  const amount = amountAt(body, field);
+  const readable = typeof amount === 'number';
+  return check(rule, readable, readable ? `${field} is ${showAmount(amount)}` : amount, 'an amount');
+}
+
+/** @returns millionths, or in words why there is no amount */
+function amountAt(body: JsonObject, field: string): number | string {
+  const { value, why } = find(body, field);
+  if (value === undefined) return why;
+  if (!(value instanceof JsonNumber)) return `${field} is ${show(value)}, and no number`;
+  const amount = toMillionths(value.text);
+  if (amount !== null) return amount;
+  return `${field} is ${show(value)}, which is ${value.text.startsWith('-') ? 'negative' : 'too large to be counted'}`;
+}
+
+/** Only through objects: a list on the way may be read as its first item, its last, or all of them. */
+function find(body: JsonObject, field: string): { readonly value: Json | undefined; readonly why: string } {
+  let value: Json = body;
+  let place = 'body';
+  for (const name of segmentsOf(field)) {
+    if (!(value instanceof JsonObject))
+      return { value: undefined, why: `${place} is ${show(value)}, and no object` };
+    const next = value.get(name);
+    place = `${place}.${name}`;
+    if (next === undefined) return { value: undefined, why: `${place} is missing` };
+    value = next;
+  }
+  return { value, why: '' };
+}
+
+function show(value: Json): string {
+  if (isJsonArray(value)) return 'a list';
+  if (value instanceof JsonObject) return 'an object';
+  return typeof value === 'string' ? quoted(value) : clip(writeJson(value), LONGEST_NUMBER);
+}

@@ -1,0 +1,130 @@
+/** The documents themselves: that ids are their own, that what all operations share is there, and that the check of answers can fail. */
+import Schema from 'typebox/schema';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { REPORT, startGateway, withGateway } from '../../support/start-gateway.js';
+import { Description, type Document, type Exchange } from './document.js';
+
+async function describedPlane(plane: 'data' | 'admin', config = {}) {
+  const gateway = await withGateway({ config });
+  return new Description((await gateway[plane].inject('/openapi.json')).json<Document>());
+}
+
+/** Codes that the document lists for an answer. */
+function codesOf(description: Description, method: string, target: string, status: string): unknown {
+  const answer = description.answerOf(description.operationOf({ method, target }), status);
+  const schema = answer?.content?.['application/problem+json']?.schema as
+    | { allOf: readonly { properties?: { code?: { enum: unknown } } }[] }
+    | undefined;
+  return schema?.allOf[1]?.properties?.code?.enum;
+}
+
+describe.each(['data', 'admin'] as const)('the document of the %s plane', (plane) => {
+  it('gives each operation an id of its own, a tag that is explained, and problems', async () => {
+    const description = await describedPlane(plane);
+    const operations = description.operations();
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThan(10);
+    const { tags, servers } = description.document;
+    for (const { call, operation } of operations) {
+      expect([call, tags.map(({ name }) => name)]).toEqual([
+        call,
+        expect.arrayContaining([...operation.tags]),
+      ]);
+      const statuses = Object.keys(operation.responses);
+      expect([call, statuses]).toEqual([call, expect.arrayContaining(['400', '500', 'default'])]);
+      expect([call, statuses.some((status) => /^2/.test(status))]).toEqual([call, true]);
+    }
+    expect(servers).toEqual([{ url: '/', description: 'This gateway.' }]);
+  });
+
+  it('has examples that its own schemas accept, of problems and of what callers send and get', async () => {
+    const { document } = await describedPlane(plane);
+    const found: string[] = [];
+    const look = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { examples } = value as { examples?: unknown };
+      if (Array.isArray(examples)) {
+        const schema = Schema.Compile({ ...value, components: document.components } as object);
+        for (const example of examples) expect([path, schema.Check(example)]).toEqual([path, true]);
+        found.push(path.replace('/components/schemas', ''));
+      }
+      for (const [name, member] of Object.entries(value))
+        if (name !== 'examples') look(member, `${path}/${name}`);
+    };
+    look(document, '');
+    const wanted = { data: ['/Problem', '/Report'], admin: ['/Problem', '/NewTeam/properties/id'] };
+    expect(found).toEqual(expect.arrayContaining(wanted[plane]));
+  });
+
+  it('has a HEAD for each GET, without bodies', async () => {
+    const { document } = await describedPlane(plane);
+    for (const [path, { get, head }] of Object.entries(document.paths)) {
+      expect([path, head === undefined]).toEqual([path, get === undefined]);
+      expect(JSON.stringify(head?.responses ?? {})).not.toContain('"content"');
+    }
+  });
+});
+
+describe('the codes of a problem', () => {
+  it('are those that the operation can give with this status', async () => {
+    const data = await describedPlane('data');
+    expect(codesOf(data, 'GET', REPORT, '504')).toEqual(['not_cached', 'upstream_timeout']);
+    expect(codesOf(data, 'GET', REPORT, '4XX')).toEqual(['upstream_rejected']);
+    expect(codesOf(data, 'POST', '/api/v1/campaign/create', '409')).toEqual(['idempotency_in_flight']);
+    const admin = await describedPlane('admin');
+    expect(codesOf(admin, 'POST', '/admin/v1/teams', '422')).toEqual(['invalid_body']);
+    expect(codesOf(admin, 'POST', '/admin/v1/teams', '403')).toEqual(['forbidden', 'session_forbidden']);
+    expect(codesOf(admin, 'GET', '/admin/v1/teams', '403')).toEqual(['session_forbidden']);
+  });
+});
+
+describe('routes that the configuration declares', () => {
+  it('keep ids of their own where their paths differ by a sign alone', async () => {
+    const routes = ['/api/v1/a.b/*', '/api/v1/a/b/*'].map((path) => ({ method: 'GET', path }));
+    const data = await describedPlane('data', { routes });
+    const ids = data.operations().map(({ operation }) => operation.operationId);
+    expect(ids).toEqual(expect.arrayContaining(['getABSegment', 'getABSegment2']));
+  });
+});
+
+describe('an answer that is not as described', () => {
+  let data: Description;
+  beforeAll(async () => {
+    const gateway = await startGateway();
+    data = new Description((await gateway.data.inject('/openapi.json')).json<Document>());
+    await gateway.close();
+  });
+  const ANSWERED: Exchange = {
+    method: 'GET',
+    target: '/healthz',
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'x' },
+    text: '{"status":"ok"}',
+  };
+
+  it.each<[string, Partial<Exchange>, RegExp]>([
+    ['a member more', { text: '{"status":"ok","more":1}' }, /additional properties/],
+    ['a member less', { text: '{}' }, /required/],
+    ['another value', { text: '{"status":"well"}' }, /constant/],
+    ['another status', { status: 201 }, /no answer 201/],
+    ['another type', { headers: { 'content-type': 'text/html' } }, /text\/html is not described/],
+    ['a header more', { headers: { ...ANSWERED.headers, age: '1' } }, /header age/],
+    ['another call', { method: 'PUT' }, /no operation/],
+    ['a problem with another code', { status: 400, ...problem('not_found', 400) }, /equal|allowed|enum/],
+    [
+      'a problem with a member more',
+      { status: 400, ...problem('invalid_path', 400, { x: 1 }) },
+      /unevaluated/,
+    ],
+  ])('is found: %s', (_what, change, fault) => {
+    expect(data.faultsOf(ANSWERED)).toEqual([]);
+    expect(data.faultsOf({ ...ANSWERED, status: 400, ...problem('invalid_path', 400) })).toEqual([]);
+    expect(data.faultsOf({ ...ANSWERED, ...change }).join('\n')).toMatch(fault);
+  });
+});
+
+function problem(code: string, status: number, more: object = {}): Pick<Exchange, 'headers' | 'text'> {
+  const told = { type: 'x', title: 'x', status, detail: 'x', help: 'x', code, requestId: 'x', ...more };
+  return { headers: { 'content-type': 'application/problem+json' }, text: JSON.stringify(told) };
+}

@@ -1,0 +1,93 @@
+/** A client that is made of the documents: its types compile, hold what is sent, and the example of the docs runs. */
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { ROOT } from '../../support/processes.js';
+import { describedGateway } from './described-gateway.js';
+import { compile, generateTypes, neverIn, newApp } from './generated-types.js';
+
+const run = promisify(execFile);
+
+/** The TypeScript of docs/clients.md. */
+async function example(): Promise<string> {
+  const page = await readFile(join(ROOT, 'docs/clients.md'), 'utf8');
+  return /```ts\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
+}
+
+/** What the types must know: that codes are told apart, and which members there are. */
+const OPERATOR = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './admin.js';
+
+const client = createClient<paths>({ baseUrl: 'http://127.0.0.1:8081', headers: { authorization: 'Bearer x' } });
+
+export async function issue(id: string): Promise<string> {
+  const created = await client.POST('/admin/v1/teams', { body: { id, scopes: ['report:read'], advertisers: '*' } });
+  if (created.error !== undefined && created.error.code !== 'conflict') throw new Error(created.error.detail);
+  const issued = await client.POST('/admin/v1/teams/{id}/keys', { params: { path: { id } }, body: { label: 'x' } });
+  if (issued.data === undefined) throw new Error(issued.error.errors?.[0]?.param ?? issued.error.code);
+  return issued.data.key;
+}
+
+export async function verify(): Promise<components['schemas']['Token'] | null> {
+  const { data } = await client.POST('/admin/v1/token/verify');
+  return data?.pending ?? null;
+}
+
+export async function explain(query: string): Promise<string[]> {
+  const { data } = await client.GET('/admin/v1/cache/explain', { params: { query: { endpoint: 'campaigns/get', query } } });
+  return (data?.days ?? []).map(({ date, state }) => \`\${date} \${state}\`);
+}
+`;
+
+/** Compiling takes its time on a busy machine. */
+const PATIENCE_MS = 240_000;
+
+it('the example of the docs compiles strictly against what it is generated from, and runs; others do not', {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const { gateway, data, admin } = await describedGateway();
+  const folder = await newApp();
+  await generateTypes(folder, `${data.url}/openapi.json`, 'gateway.d.ts');
+  await generateTypes(folder, `${admin.url}/openapi.json`, 'admin.d.ts');
+  const program = await example();
+  const programs = {
+    'client.ts': program,
+    'operator.ts': OPERATOR,
+    'wrong-question.ts': program.replace("byDate: '1'", "byDate: 'yes'"),
+    'wrong-answer.ts': program.replace('data.meta.rowCount', 'data.meta.rows'),
+  };
+  for (const [name, text] of Object.entries(programs)) await writeFile(join(folder, name), text);
+  const compiled = compile(folder, Object.keys(programs));
+  expect(compiled.faults).toEqual({
+    'wrong-question.ts': [expect.stringContaining('"yes"')],
+    'wrong-answer.ts': [expect.stringContaining("'rows' does not exist")],
+  });
+  expect([...neverIn(compiled, 'gateway.d.ts'), ...neverIn(compiled, 'admin.d.ts')]).toEqual([]);
+
+  const env = { PATH: process.env.PATH, DSP_GATEWAY_URL: data.url, DSP_GATEWAY_KEY: await gateway.addTeam() };
+  const { stdout } = await run(process.execPath, ['client.js'], { cwd: folder, env });
+  expect(stdout).toMatch(/^7 rows, as of 2026-11-21T12:00:\d\d\.\d{3}Z \{/);
+  const refused = run(process.execPath, ['client.js'], {
+    cwd: folder,
+    env: { ...env, DSP_GATEWAY_KEY: 'nonsense' },
+  });
+  await expect(refused).rejects.toThrow('invalid_api_key: ');
+});
+
+it('an answer whose members nobody described is found among the types', {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const folder = await newApp();
+  const content = { 'application/json': { schema: { type: 'object' } } };
+  const get = { operationId: 'getThing', responses: { 200: { description: 'x', content } } };
+  const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: { '/thing': { get } } };
+  await writeFile(join(folder, 'document.json'), JSON.stringify(document));
+  await generateTypes(folder, 'document.json', 'thing.d.ts');
+  const compiled = compile(folder, ['thing.d.ts']);
+  expect(neverIn(compiled, 'thing.d.ts')).toEqual([
+    'thing.d.ts.getThing.responses.200.content.application/json[]',
+  ]);
+});

@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors.js';
+import { takeBody } from '../../../src/api/proxy/take-body.js';
+
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+interface Given {
+  readonly type?: string;
+  readonly length?: number | null;
+  readonly encoding?: string;
+  readonly required?: boolean;
+}
+
+/** The body as taken, or the code of the error. */
+async function take(text: string, { type, length = text.length, encoding, required = false }: Given) {
+  const headers = {
+    ...(type === undefined ? {} : { 'content-type': type }),
+    ...(length === null ? {} : { 'content-length': String(length) }),
+    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+  };
+  // In small pieces, as a socket may bring it.
+  const stream = Readable.from(
+    Buffer.from(text)
+      .toString('latin1')
+      .match(/.{1,7}/gs) ?? [],
+  ).map((piece) => Buffer.from(String(piece), 'latin1'));
+  try {
+    const taken = await takeBody({ stream, headers }, required ? 'json' : 'none', 100);
+    const { body, parsed } = taken;
+    // What is streamed is whole all the same.
+    if (taken.stream !== null) expect(Buffer.concat(await taken.stream.toArray()).toString()).toBe(text);
+    return { body: body?.toString() ?? null, names: parsed?.names ?? null };
+  } catch (error) {
+    if (error instanceof GatewayError) return error.code;
+    throw error;
+  }
+}
+
+describe('takeBody', () => {
+  it('finds nothing where there is no body', async () => {
+    const nothing = { body: null, stream: null, parsed: null };
+    expect(await takeBody({ stream: undefined, headers: {} }, 'json', 100)).toEqual(nothing);
+    expect(await takeBody({ stream: null, headers: {} }, 'none', 100)).toEqual(nothing);
+  });
+
+  it.each(['application/json', 'Application/JSON; charset=utf-8'])(
+    'reads small %s, byte for byte',
+    async (type) => {
+      const text = '{ "b" : "ü",\n "a":1 }';
+      expect(await take(text, { type })).toEqual({ body: text, names: ['b', 'a'] });
+      expect(await take(text, { type, required: true })).toEqual({ body: text, names: ['b', 'a'] });
+    },
+  );
+
+  it('reads a small form, and refuses to have its method changed', async () => {
+    expect(await take('a=1&b=2', { type: FORM_TYPE })).toEqual({ body: 'a=1&b=2', names: null });
+    expect(await take('a=1&_method=DELETE', { type: FORM_TYPE })).toBe('invalid_body');
+    expect(await take('_method=DELETE', { type: 'APPLICATION/X-WWW-FORM-URLENCODED; charset=x' })).toBe(
+      'invalid_body',
+    );
+  });
+
+  it.each<[string, string, Given]>([
+    ['of another type', '{', { type: 'text/csv' }],
+    ['without a type', '{', {}],
+    ['large', `{"a":"${'x'.repeat(100)}"}`, { type: JSON_TYPE }],
+    ['large, of unknown length', `{"a":"${'x'.repeat(100)}"}`, { type: JSON_TYPE, length: null }],
+    ['compressed', '{', { type: JSON_TYPE, encoding: 'gzip' }],
+    ['a large form', `a=${'x'.repeat(100)}`, { type: FORM_TYPE }],
+  ])('leaves a body to be streamed that is %s', async (_what, text, given) => {
+    expect(await take(text, given)).toEqual({ body: null, names: null });
+  });
+
+  it.each<[string, string, Given]>([
+    ['JSON of unknown length', '{"_method":"PUT"}', { type: JSON_TYPE, length: null }],
+    ['JSON of another name', '{"_method":"PUT"}', { type: 'application/vnd.api+json' }],
+    ['a form of unknown length', 'a=1&_method=PUT', { type: FORM_TYPE, length: null }],
+    [
+      'a form in parts',
+      '--b\r\ncontent-disposition: form-data; name="_method"\r\n\r\nPUT',
+      { type: 'multipart/form-data' },
+    ],
+    ['large JSON', `{"a":"${'x'.repeat(200)}","_method":"PUT"}`, { type: JSON_TYPE }],
+    ['a large form', `a=${'x'.repeat(200)}&_method=PUT`, { type: FORM_TYPE }],
+  ])('finds another method in %s', async (_what, text, given) => {
+    expect(await take(text, given)).toBe('invalid_body');
+  });
+
+  it('takes JSON that is no object where it has another name', async () => {
+    const patch = '[{"op":"add"}]';
+    expect(await take(patch, { type: 'application/json-patch+json' })).toEqual({ body: patch, names: null });
+  });
+
+  it.each<[string, string, Given, string]>([
+    ['of another type', '{}', { type: 'text/csv' }, 'unsupported_media_type'],
+    ['a form', 'userId=1', { type: FORM_TYPE }, 'unsupported_media_type'],
+    ['without a type', '{}', {}, 'unsupported_media_type'],
+    ['compressed', '{}', { type: JSON_TYPE, encoding: 'gzip' }, 'unsupported_media_type'],
+    ['large', `{"a":"${'x'.repeat(100)}"}`, { type: JSON_TYPE }, 'body_too_large'],
+    ['larger than it said', `{"a":"${'x'.repeat(100)}"}`, { type: JSON_TYPE, length: 5 }, 'body_too_large'],
+    [
+      'large, of unknown length',
+      `{"a":"${'x'.repeat(100)}"}`,
+      { type: JSON_TYPE, length: null },
+      'body_too_large',
+    ],
+    ['no object', '[1]', { type: JSON_TYPE }, 'invalid_body'],
+    ['ambiguous', '{"userId":1,"userId":2}', { type: JSON_TYPE }, 'invalid_body'],
+  ])('refuses a body that a rule has to read and that is %s', async (_what, text, given, code) => {
+    expect(await take(text, { ...given, required: true })).toBe(code);
+  });
+
+  it('reads a required body of unknown length, up to its limit', async () => {
+    const text = `{"a":"${'x'.repeat(92)}"}`;
+    expect(text).toHaveLength(100);
+    expect(await take(text, { type: JSON_TYPE, length: null, required: true })).toEqual({
+      body: text,
+      names: ['a'],
+    });
+  });
+});

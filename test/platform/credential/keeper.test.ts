@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { fixedSecret } from '../../../src/config/secret.js';
+import { createVaultKeeper } from '../../../src/platform/credential/keeper.js';
+import { createSealer, SealError } from '../../../src/platform/credential/seal.js';
+import {
+  activate,
+  createToken,
+  discard,
+  EMPTY_VAULT,
+  markVerified,
+  rollback,
+  stage,
+  type Vault,
+} from '../../../src/platform/credential/vault.js';
+import { GatewayError } from '../../../src/errors.js';
+import { RegistryConflict, StoreUnavailable } from '../../../src/store/port.js';
+import type { Registry } from '../../../src/store/registry/replica.js';
+import { GATEWAY_ACTOR } from '../../../src/telemetry/audit.js';
+import { openReplica } from '../../support/shared-registry.js';
+import { ALICE, openScene, PEPPER, secretsIn, staged } from './credential-harness.js';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const token = (secret: string, expiresAt: string | null = null) =>
+  createToken(staged(secret, expiresAt), PEPPER, NOW);
+const put = (secret: string) => (vault: Vault) => activate(stage(vault, token(secret)), true, NOW);
+
+describe('the vault in the registry', () => {
+  it('is empty at first, and has no token to ask with', async () => {
+    const { keeper } = await openScene();
+    expect(keeper.vault()).toEqual(EMPTY_VAULT);
+    expect(keeper.active).toThrow(
+      expect.objectContaining({ code: 'credential_unavailable', message: 'there is no active token' }),
+    );
+  });
+
+  it('shows its own moves at once, and those of another replica when it has looked', async () => {
+    const scene = await openScene();
+    const other = await scene.another();
+    await scene.keeper.move('token.stage', ALICE, put('one'));
+    expect(scene.keeper.active().secret).toBe('one');
+    expect(other.keeper.vault()).toEqual(EMPTY_VAULT);
+    await other.keeper.refresh();
+    expect(other.keeper.vault()).toEqual(scene.keeper.vault());
+  });
+
+  it('tells of changes by whomever', async () => {
+    const scene = await openScene();
+    const other = await scene.another();
+    const heard: string[] = [];
+    other.keeper.onChange(() => heard.push(other.keeper.vault().active?.secret ?? 'none'));
+    await other.keeper.move('x', ALICE, put('own'));
+    await scene.keeper.refresh();
+    await scene.keeper.move('x', ALICE, put('foreign'));
+    await other.keeper.refresh();
+    expect(heard).toEqual(['own', 'foreign']);
+  });
+
+  it('has no active token when its time is over, and no previous one', async () => {
+    const { keeper, clock } = await openScene();
+    const day = 86_400_000;
+    const at = (days: number) => new Date(NOW + days * day).toISOString();
+    await keeper.move('x', ALICE, (vault) => activate(stage(vault, token('one', at(1))), true, NOW));
+    await keeper.move('x', ALICE, (vault) => activate(stage(vault, token('two', at(2))), true, NOW));
+    expect(secretsIn({ keeper })).toEqual({ active: 'two', pending: null, previous: 'one' });
+    clock.pass(day);
+    expect(secretsIn({ keeper })).toEqual({ active: 'two', pending: null, previous: null });
+    clock.pass(day);
+    expect(keeper.active).toThrow(
+      expect.objectContaining({ code: 'credential_unavailable', message: 'the active token has expired' }),
+    );
+    // It is still shown, so that an operator sees what happened.
+    expect(keeper.vault().active?.secret).toBe('two');
+  });
+});
+
+describe('two replicas that move it at once', () => {
+  it('both get their way, one after the other', async () => {
+    const scene = await openScene();
+    const replicas = [scene, await scene.another(), await scene.another()];
+    await Promise.all(
+      replicas.map(async ({ keeper }, index) => {
+        for (let count = 0; count < 5; count++)
+          await keeper.move('token.stage', ALICE, (vault) => stage(vault, token(`${index}-${count}`)));
+      }),
+    );
+    await Promise.all(replicas.map(({ keeper }) => keeper.refresh()));
+    const [first, ...others] = replicas.map(({ keeper }) => keeper.vault());
+    for (const other of others) expect(other).toEqual(first);
+    // None was lost: each move saw all before it.
+    expect(first?.seen).toHaveLength(15);
+    expect(scene.registry.version).toBe(15);
+  });
+
+  it('see what the other did before they decide', async () => {
+    const scene = await openScene();
+    const other = await scene.another();
+    await scene.keeper.move('x', ALICE, (vault) => stage(vault, token('one')));
+    const seen: (string | null)[] = [];
+    await other.keeper.move('x', ALICE, (vault) => {
+      seen.push(vault.pending?.secret ?? null);
+      return stage(vault, token('two'));
+    });
+    expect(seen).toEqual([null, 'one']);
+    // A decision that no longer fits is refused, not forced.
+    await other.keeper.move('x', ALICE, discard);
+    await expect(scene.keeper.move('x', ALICE, discard)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('give up when others never stop', async () => {
+    const scene = await openScene();
+    let tries = 0;
+    const busy: Registry = {
+      ...scene.registry,
+      get: scene.registry.get,
+      commit: () => {
+        tries += 1;
+        return Promise.reject(new RegistryConflict('vault'));
+      },
+    };
+    const sealer = createSealer(fixedSecret('K', randomBytes(32).toString('base64')));
+    const { clock, log } = scene;
+    const keeper = createVaultKeeper({ registry: busy, sealer, clock, logger: log.logger });
+    await expect(keeper.move('x', ALICE, put('one'))).rejects.toMatchObject({
+      code: 'conflict',
+      status: 409,
+    });
+    expect(tries).toBe(10);
+  });
+});
+
+describe('a move', () => {
+  it('that changes nothing writes nothing', async () => {
+    const scene = await openScene();
+    await scene.keeper.move('x', ALICE, put('one'));
+    const { version } = scene.registry;
+    const vault = await scene.keeper.move('x', ALICE, (before) => markVerified(before, 'tok_unknown', NOW));
+    expect(vault).toBe(scene.keeper.vault());
+    expect(scene.registry.version).toBe(version);
+    expect(await scene.actions()).toEqual(['x']);
+  });
+
+  it('that is refused writes nothing', async () => {
+    const scene = await openScene();
+    await expect(scene.keeper.move('x', ALICE, (vault) => rollback(vault, NOW))).rejects.toThrow(
+      GatewayError,
+    );
+    expect(await scene.actions()).toEqual([]);
+    expect(scene.keeper.vault()).toEqual(EMPTY_VAULT);
+  });
+
+  it('is audited with it, by whom and from where, before and after; nothing without it', async () => {
+    const scene = await openScene();
+    const { keeper } = scene;
+    await keeper.move('token.stage', ALICE, (vault) => stage(vault, token('one')));
+    await keeper.move('token.activate', GATEWAY_ACTOR, (vault) => activate(vault, true, NOW));
+    await keeper.move('token.stage', ALICE, (vault) => stage(vault, token('two')));
+    await keeper.move('token.discard', ALICE, discard);
+    const [one, activated, two, discarded] = await scene.audit();
+    const first = keeper.vault().active?.id;
+    expect(one).toMatchObject({
+      at: '2026-11-21T12:00:00.000Z',
+      actor: 'alice',
+      address: '10.0.0.1',
+      action: 'token.stage',
+      subject: first,
+      before: { active: null, pending: null, previous: null },
+      after: { active: null, pending: { id: first, source: 'staged' }, previous: null },
+    });
+    expect(activated).toMatchObject({
+      actor: 'gateway',
+      address: null,
+      subject: first,
+      after: { active: { id: first } },
+    });
+    expect(two?.subject).not.toBe(first);
+    expect(discarded?.subject).toBe(two?.subject);
+    const text = JSON.stringify(await scene.audit());
+    expect(text).not.toMatch(/"secret"|sealed/);
+  });
+
+  it('that the store does not take is not made', async () => {
+    const scene = await openScene();
+    const away: Registry = { ...scene.registry, commit: () => Promise.reject(new StoreUnavailable('away')) };
+    const { clock, log } = scene;
+    const sealer = createSealer(fixedSecret('K', randomBytes(32).toString('base64')));
+    const keeper = createVaultKeeper({ registry: away, sealer, clock, logger: log.logger });
+    await expect(keeper.move('x', ALICE, put('one'))).rejects.toThrow(StoreUnavailable);
+    expect(keeper.vault()).toEqual(EMPTY_VAULT);
+  });
+});
+
+describe('what is kept', () => {
+  it('holds no secret: not in the registry, the audit, or the log', async () => {
+    const scene = await openScene();
+    const secrets = ['c4n4ry-one-token', 'c4n4ry-two-token', 'c4n4ry-three-token'];
+    for (const secret of secrets) await scene.keeper.move('token.stage', ALICE, put(secret));
+    const all = JSON.stringify([scene.registry.list(''), await scene.audit()]) + scene.log.text;
+    for (const secret of secrets) {
+      for (const encoding of ['utf8', 'base64', 'base64url', 'hex'] as const)
+        expect(all).not.toContain(Buffer.from(secret).toString(encoding).slice(0, 20));
+    }
+  });
+
+  it('does not open under another master key', async () => {
+    const scene = await openScene();
+    await scene.keeper.move('x', ALICE, put('one'));
+    const { registry, clock, log } = await openReplica(scene.store).then((replica) => ({
+      ...scene,
+      ...replica,
+    }));
+    const sealer = createSealer(fixedSecret('K', randomBytes(32).toString('base64')));
+    const stranger = createVaultKeeper({ registry, sealer, clock, logger: log.logger });
+    expect(stranger.vault).toThrow(SealError);
+    await expect(stranger.move('x', ALICE, put('two'))).rejects.toThrow(SealError);
+    expect(scene.keeper.active().secret).toBe('one');
+  });
+});

@@ -1,0 +1,116 @@
+import type { ServerResponse } from 'node:http';
+import { Agent } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { probeToken } from '../../../src/platform/credential/probe.js';
+import { saysError } from '../../../src/reports/rows/flaws.js';
+import { startSimulator } from '../../../src/simulator/simulator.js';
+import { deadUrl, startHttpPlatform } from '../../support/broken-platform.js';
+import { PROBE } from './credential-harness.js';
+
+/** Waits longer than a loaded machine takes, where no silence is tested. */
+function probe(baseUrl: URL, token = 'token-to-prove', target = '/api/v1/x?a=1', timeoutMs = 60_000) {
+  const agent = new Agent();
+  onTestFinished(() => agent.destroy());
+  const rules = { baseUrl, loginPaths: ['/login'] };
+  return probeToken(target, token, { agent, rules, timeoutMs, saysError, nowMs: 0 });
+}
+const answer =
+  (status: number, headers: Record<string, string> = {}) =>
+  (_request: unknown, response: ServerResponse) =>
+    void response.writeHead(status, headers).end('{}');
+
+describe('the probe', () => {
+  it('is one GET with the token, below the base path', async () => {
+    const { url, seen } = await startHttpPlatform(answer(200));
+    expect(await probe(new URL('/dsp/', url))).toEqual({
+      outcome: 'accepted',
+      reason: 'the platform answered the probe with status 200',
+      platformNowMs: expect.any(Number),
+    });
+    expect(seen).toMatchObject([
+      {
+        method: 'GET',
+        url: '/dsp/api/v1/x?a=1',
+        headers: { authorization: 'Bearer token-to-prove', accept: 'application/json' },
+      },
+    ]);
+    expect(seen[0]?.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it.each([
+    [200, {}, 'accepted'],
+    [204, {}, 'accepted'],
+    [401, {}, 'refused'],
+    [302, { location: '/login' }, 'refused'],
+    [302, { location: '/elsewhere' }, 'unknown'],
+    [403, {}, 'unknown'],
+    [404, {}, 'unknown'],
+    [422, {}, 'unknown'],
+    [429, { 'retry-after': '5' }, 'unknown'],
+    [500, {}, 'unknown'],
+    [503, {}, 'unknown'],
+    // A login page with status 200 must not prove a token.
+    [200, { 'content-type': 'text/html; charset=UTF-8' }, 'unknown'],
+    [200, { 'content-type': 'application/xhtml+xml' }, 'unknown'],
+  ] as const)('answered with %i %j is %s', async (status, headers, outcome) => {
+    const { url } = await startHttpPlatform(answer(status, headers));
+    const result = await probe(url);
+    expect(result.outcome).toBe(outcome);
+    expect(result.reason).toContain(String(status));
+  });
+
+  it.each([
+    ['{"error":"Unauthenticated."}', 'unknown'],
+    ['{"success":false,"message":"invalid token"}', 'unknown'],
+    ['{"message":"Unauthenticated."}', 'unknown'],
+    ['{"status":401,"data":[]}', 'unknown'],
+    ['[]', 'accepted'],
+    ['{"data":[],"message":"ok"}', 'accepted'],
+    ['{"error":null,"data":[{"date":"2026-11-01","impressions":5}]}', 'accepted'],
+    ['[{"error":"none","impressions":5}]', 'accepted'],
+    ['not json', 'accepted'],
+    ['', 'accepted'],
+    [`[{"error":"${'x'.repeat(70_000)}"}]`, 'accepted'],
+  ])('takes %s under status 200 for %s', async (body, outcome) => {
+    const { url } = await startHttpPlatform((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    });
+    expect((await probe(url)).outcome).toBe(outcome);
+  });
+
+  it('does not wait for a body, however long it is', async () => {
+    const { url, connections } = await startHttpPlatform((_request, response) => {
+      response.writeHead(200).write('x');
+    });
+    expect((await probe(url)).outcome).toBe('accepted');
+    await expect.poll(() => connections.size).toBe(0);
+  });
+
+  it.each([
+    ['nobody listens', async () => deadUrl()],
+    ['nothing comes', async () => (await startHttpPlatform(() => {})).url, 50],
+    [
+      'the connection is reset',
+      async () =>
+        (await startHttpPlatform((_request, response) => void response.socket?.resetAndDestroy())).url,
+    ],
+  ] as readonly [what: string, start: () => Promise<URL>, timeoutMs?: number][])(
+    'proves nothing when %s',
+    async (_what, start, timeoutMs) => {
+      const result = await probe(await start(), undefined, undefined, timeoutMs);
+      expect(result.outcome).toBe('unknown');
+      expect(result.reason).toMatch(/^the probe failed: /);
+      expect(result.reason).not.toContain('token-to-prove');
+    },
+  );
+
+  it('tells a good token from a bad one at the simulated platform, whichever way that refuses', async () => {
+    for (const unauthenticated of ['auto', 'redirect', 'json', 'html'] as const) {
+      const simulator = await startSimulator({ switches: { unauthenticated } });
+      onTestFinished(() => simulator.close());
+      const url = new URL(simulator.url);
+      expect((await probe(url, simulator.token, PROBE)).outcome).toBe('accepted');
+      expect((await probe(url, 'another', PROBE)).outcome).toBe('refused');
+    }
+  });
+});

@@ -1,0 +1,298 @@
+import { describe, expect, it } from 'vitest';
+import { startHttpPlatform } from '../../support/broken-platform.js';
+import { ALICE, openScene, PROBE, type Scene, secretsIn, staged } from './credential-harness.js';
+
+/** A scene whose active token is the simulated platform's own. */
+async function openActive(options: Parameters<typeof openScene>[0] = {}): Promise<Scene> {
+  const scene = await openScene(options);
+  await scene.rotation.rotate(staged(scene.simulator.token), true, ALICE);
+  return scene;
+}
+
+describe('the steps of a rotation', () => {
+  it('lead from one token to the next, and back', async () => {
+    const scene = await openActive();
+    const { rotation, simulator } = scene;
+    const first = simulator.token;
+    const second = simulator.issueToken();
+    await rotation.stage(staged(second), ALICE);
+    expect(secretsIn(scene)).toEqual({ active: first, pending: second, previous: null });
+    await expect(rotation.activate(false, ALICE)).rejects.toMatchObject({
+      code: 'verification_failed',
+      status: 409,
+    });
+    expect((await rotation.verify(ALICE)).pending?.verifiedAt).toBe('2026-11-21T12:00:00.000Z');
+    await rotation.activate(false, ALICE);
+    expect(secretsIn(scene)).toEqual({ active: second, pending: null, previous: first });
+    await rotation.rollback(ALICE);
+    expect(secretsIn(scene)).toEqual({ active: first, pending: null, previous: second });
+    await rotation.rollback(ALICE);
+    await rotation.stage(staged('third'), ALICE);
+    await rotation.discard(ALICE);
+    expect(secretsIn(scene)).toEqual({ active: second, pending: null, previous: first });
+    expect((await scene.actions()).slice(3)).toEqual([
+      'token.stage',
+      'token.verify',
+      'token.activate',
+      'token.rollback',
+      'token.rollback',
+      'token.stage',
+      'token.discard',
+    ]);
+  });
+
+  it('refuse what does not fit, and say why', async () => {
+    const { rotation, simulator } = await openActive();
+    for (const step of [
+      () => rotation.verify(ALICE),
+      () => rotation.activate(true, ALICE),
+      () => rotation.discard(ALICE),
+      () => rotation.rollback(ALICE),
+    ])
+      await expect(step()).rejects.toMatchObject({ code: 'conflict', status: 409 });
+    await expect(rotation.stage(staged(simulator.token), ALICE)).rejects.toMatchObject({
+      code: 'conflict',
+      options: { detail: 'This token is the active one already.' },
+    });
+  });
+
+  it('take the expiry that is given, and a year otherwise', async () => {
+    const { rotation } = await openScene();
+    const given = await rotation.stage(staged('a', '2027-01-01T00:00:00.000Z'), ALICE);
+    expect(given.pending).toMatchObject({ expiresAt: '2027-01-01T00:00:00.000Z', expiryKnown: true });
+    const assumed = await rotation.stage(staged('b'), ALICE);
+    expect(assumed.pending).toMatchObject({ expiresAt: '2027-11-21T12:00:00.000Z', expiryKnown: false });
+  });
+});
+
+describe('a verification', () => {
+  it('asks the platform with the pending token', async () => {
+    const { rotation, simulator } = await openActive();
+    const second = simulator.issueToken();
+    await rotation.stage(staged(second), ALICE);
+    simulator.clearCalls();
+    await rotation.verify(ALICE);
+    expect(simulator.calls.map(({ method, headers }) => [method, headers.authorization])).toEqual([
+      ['GET', `Bearer ${second}`],
+    ]);
+  });
+
+  it.each([
+    ['a refusal', 401, 'The platform refused the token; the active one stays.'],
+    ['a failure', 500, 'could not be proven (the platform answered the probe with status 500)'],
+    ['another refusal', 403, 'could not be proven (the platform answered the probe with status 403)'],
+  ])('fails on %s, and the token stays pending and unverified', async (_what, status, detail) => {
+    const scene = await openActive();
+    await scene.rotation.stage(staged('second'), ALICE);
+    scene.simulator.fault({ kind: 'status', status });
+    const error = await scene.rotation.verify(ALICE).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'verification_failed', status: 409 });
+    expect((error as { options: { detail: string } }).options.detail).toContain(detail);
+    expect(scene.keeper.vault().pending).toMatchObject({ secret: 'second', verifiedAt: null });
+    expect((await scene.actions()).at(-1)).toBe('token.verify');
+  });
+
+  it('without a probe proves nothing for a pasted token, and a minted one is fresh from the platform', async () => {
+    const scene = await openScene({ probe: null });
+    await scene.rotation.stage(staged('pasted'), ALICE);
+    await expect(scene.rotation.verify(ALICE)).rejects.toMatchObject({
+      code: 'verification_failed',
+      options: { detail: expect.stringContaining('set PLATFORM_PROBE') },
+    });
+    await scene.rotation.mint(ALICE);
+    expect((await scene.rotation.verify(ALICE)).pending?.verifiedAt).not.toBeNull();
+  });
+
+  it('of the first token asks for what a team may see, where nothing was ever asked for', async () => {
+    const gone = PROBE.replace('advertiserId=1', 'advertiserId=987654321');
+    const scene = await openScene({ probe: null, mint: null, guesses: [gone, PROBE] });
+    const first = scene.simulator.issueToken();
+    await scene.rotation.stage(staged(first), ALICE);
+    expect((await scene.rotation.verify(ALICE)).pending?.verifiedAt).not.toBeNull();
+    await scene.rotation.stage(staged('junk'), ALICE);
+    await expect(scene.rotation.verify(ALICE)).rejects.toMatchObject({
+      options: { detail: 'The platform refused the token; no token is active.' },
+    });
+  });
+
+  it('asks for nothing new where nobody but a start wants to know, or the platform has just handed it out', async () => {
+    const scene = await openScene({ probe: null, guesses: [PROBE] });
+    const { pending } = await scene.rotation.stage(staged(scene.simulator.issueToken()), ALICE);
+    scene.simulator.clearCalls();
+    await expect(scene.rotation.verify(ALICE, pending?.id, false)).rejects.toMatchObject({
+      code: 'verification_failed',
+    });
+    await scene.rotation.mint(ALICE);
+    await scene.rotation.verify(ALICE);
+    expect(scene.simulator.calls.filter(({ method }) => method === 'GET')).toEqual([]);
+  });
+
+  it('does not vouch for a token that took the place of the one it asked with', async () => {
+    const scene = await openActive();
+    const other = await scene.another();
+    let asked = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    let go = () => {};
+    const slow = await startHttpPlatform((_request, response) => {
+      asked();
+      go = () => void response.end('{}');
+    });
+    const verifying = await scene.another({ baseUrl: slow.url });
+    await verifying.rotation.stage(staged('good'), ALICE);
+    const verification = verifying.rotation.verify(ALICE).catch((error: unknown) => error);
+    await arrived;
+    await other.keeper.refresh();
+    await other.rotation.stage(staged('never proven'), ALICE);
+    go();
+    expect(await verification).toMatchObject({ code: 'conflict' });
+    await verifying.keeper.refresh();
+    expect(verifying.keeper.vault().pending).toMatchObject({ secret: 'never proven', verifiedAt: null });
+  });
+});
+
+describe('a minted token', () => {
+  it('is staged with the lifetime the platform gave it', async () => {
+    const scene = await openActive({ switches: { tokenTtlSeconds: 3600 } });
+    const vault = await scene.rotation.mint(ALICE);
+    expect(vault.pending).toMatchObject({
+      source: 'minted',
+      expiresAt: '2026-11-21T13:00:00.000Z',
+      expiryKnown: true,
+      verifiedAt: null,
+    });
+    expect(vault.active?.secret).toBe(scene.simulator.token);
+    expect(scene.mints()).toBe(1);
+  });
+
+  it('is assumed to live a year when the platform does not say', async () => {
+    const scene = await openScene({ switches: { tokenAnswer: 'no-expiry' } });
+    expect((await scene.rotation.mint(ALICE)).pending).toMatchObject({
+      expiresAt: '2027-11-21T12:00:00.000Z',
+      expiryKnown: false,
+    });
+  });
+
+  it('is not to be had without a token request, which says what to set', async () => {
+    const { rotation } = await openScene({ mint: null });
+    await expect(rotation.mint(ALICE)).rejects.toMatchObject({
+      code: 'conflict',
+      options: { help: expect.stringContaining('PLATFORM_CLIENT_SECRET') },
+    });
+  });
+
+  it('that is the active one once more changes nothing but a later expiry', async () => {
+    let expiresInS: number | null = 1000;
+    const scene = await openScene({
+      mint: async () => ({ secret: 'always the same', expiresInS }),
+      probe: null,
+    });
+    const first = await scene.rotation.rotate(null, false, ALICE);
+    for (const same of [1000, 500]) {
+      expiresInS = same;
+      expect(await scene.rotation.mint(ALICE)).toEqual(first);
+      expect(await scene.rotation.rotate(null, false, ALICE)).toEqual(first);
+    }
+    const before = await scene.actions();
+    expiresInS = 2000;
+    const { active, pending } = await scene.rotation.rotate(null, false, ALICE);
+    expect(active).toEqual({ ...first.active, expiresAt: '2026-11-21T12:33:20.000Z' });
+    expect(pending).toBeNull();
+    expect(await scene.actions()).toEqual([...before, 'token.mint']);
+  });
+});
+
+describe('a rotation in one', () => {
+  it('stages, verifies and activates', async () => {
+    const scene = await openActive();
+    const second = scene.simulator.issueToken();
+    const vault = await scene.rotation.rotate(staged(second, '2027-01-01T00:00:00.000Z'), false, ALICE);
+    expect(secretsIn(scene)).toEqual({ active: second, pending: null, previous: scene.simulator.token });
+    expect(vault.active).toMatchObject({
+      expiresAt: '2027-01-01T00:00:00.000Z',
+      verifiedAt: '2026-11-21T12:00:00.000Z',
+    });
+    expect((await scene.actions()).slice(-3)).toEqual(['token.stage', 'token.verify', 'token.activate']);
+  });
+
+  it('mints when no token is given', async () => {
+    const scene = await openActive();
+    await scene.rotation.rotate(null, false, ALICE);
+    expect(scene.keeper.vault().active?.source).toBe('minted');
+    expect(scene.keeper.vault().previous?.secret).toBe(scene.simulator.token);
+    expect((await scene.actions()).slice(-3)).toEqual(['token.mint', 'token.verify', 'token.activate']);
+  });
+
+  it('with a token that cannot be verified leaves the active one, and none pending', async () => {
+    const scene = await openActive();
+    const { active } = scene.keeper.vault();
+    await expect(scene.rotation.rotate(staged('wrong'), false, ALICE)).rejects.toMatchObject({
+      code: 'verification_failed',
+    });
+    expect(scene.keeper.vault()).toMatchObject({ active, pending: null, previous: null });
+    expect((await scene.actions()).slice(-3)).toEqual(['token.stage', 'token.verify', 'token.discard']);
+    // The same when it was minted, and the probe cannot tell.
+    scene.simulator.fault({ kind: 'status', status: 503, path: '/report/' });
+    await expect(scene.rotation.rotate(null, false, ALICE)).rejects.toMatchObject({
+      code: 'verification_failed',
+    });
+    expect(scene.keeper.vault()).toMatchObject({ active, pending: null, previous: null });
+  });
+
+  it('with force activates whatever it is, and the audit has that it was not proven', async () => {
+    const scene = await openActive();
+    const { active } = await scene.rotation.rotate(staged('unproven'), true, ALICE);
+    expect(active).toMatchObject({ secret: 'unproven', verifiedAt: null });
+    expect((await scene.actions()).slice(-3)).toEqual(['token.stage', 'token.verify', 'token.activate']);
+  });
+
+  it('does not activate an expired token, not even by force', async () => {
+    const scene = await openActive();
+    const expired = staged('old', '2026-11-21T12:00:00.000Z');
+    await expect(scene.rotation.rotate(expired, true, ALICE)).rejects.toMatchObject({ code: 'conflict' });
+    expect(scene.keeper.active().secret).toBe(scene.simulator.token);
+  });
+
+  it('with a token request that fails changes nothing', async () => {
+    const scene = await openActive();
+    const before = scene.keeper.vault();
+    scene.simulator.fault({ kind: 'status', status: 500, path: '/oauth/token' });
+    await expect(scene.rotation.rotate(null, false, ALICE)).rejects.toMatchObject({
+      code: 'credential_unavailable',
+    });
+    expect(scene.keeper.vault()).toEqual(before);
+  });
+
+  it("never touches another's pending token when the platform hands out the active one once more", async () => {
+    const scene = await openScene({
+      mint: async () => ({ secret: 'always the same', expiresInS: null }),
+      probe: null,
+    });
+    await scene.rotation.rotate(null, false, ALICE);
+    await scene.rotation.stage(staged("an operator's, not proven"), ALICE);
+    const before = scene.keeper.vault();
+    expect(await scene.rotation.rotate(null, true, ALICE)).toEqual(before);
+  });
+
+  it('activates its own token or none, when two are made at once', async () => {
+    const scene = await openActive();
+    const other = await scene.another();
+    const [second, third] = [scene.simulator.issueToken(), scene.simulator.issueToken()];
+    const outcomes = await Promise.allSettled([
+      scene.rotation.rotate(staged(second), false, ALICE),
+      other.rotation.rotate(staged(third), false, ALICE),
+    ]);
+    await Promise.all([scene.keeper.refresh(), other.keeper.refresh()]);
+    for (const [index, outcome] of outcomes.entries()) {
+      const own = [second, third][index];
+      if (outcome.status === 'fulfilled') expect(outcome.value.active?.secret).toBe(own);
+      else expect(outcome.reason).toMatchObject({ code: 'conflict' });
+    }
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
+    const { active, pending } = scene.keeper.vault();
+    expect([second, third]).toContain(active?.secret);
+    expect(pending).toBeNull();
+    expect(active?.verifiedAt).not.toBeNull();
+  });
+});

@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { generateApiKey } from '../../../src/teams/auth/api-key.js';
+import { authenticate, type KeyHeaders } from '../../../src/teams/auth/authenticate.js';
+import { type Directory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
+import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
+import { GatewayError } from '../../../src/errors.js';
+import { type Keys, openKeys } from './keys.js';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const iso = (ms: number) => new Date(ms).toISOString();
+
+let keys: Keys;
+beforeEach(async () => {
+  keys = await openKeys();
+});
+
+interface Circumstances {
+  readonly nowMs?: number;
+  readonly staleForMs?: number;
+  readonly directory?: Directory;
+}
+
+function enter(headers: Partial<KeyHeaders>, circumstances: Circumstances = {}) {
+  return authenticate(
+    { authorization: [], apiKey: [], ...headers },
+    { directory: keys.directory, nowMs: NOW, staleForMs: 0, maxStaleMs: 900_000, ...circumstances },
+  );
+}
+
+/** `the key id` when it is let in, else the code of the refusal. */
+function outcome(headers: Partial<KeyHeaders>, circumstances: Circumstances = {}): string {
+  try {
+    return enter(headers, circumstances).key.id;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return error.code;
+  }
+}
+
+describe('a valid key', () => {
+  it('gives its team, in either header, or the same in both', async () => {
+    const key = await keys.issue();
+    expect(enter({ apiKey: [key] }).team.id).toBe('growth');
+    for (const headers of [
+      { authorization: [`Bearer ${key}`] },
+      { authorization: [`bearer   ${key}  `] },
+      { apiKey: [` ${key} `] },
+      { authorization: [`Bearer ${key}`], apiKey: [key] },
+    ]) {
+      expect(outcome(headers)).toBe('key_1');
+    }
+  });
+
+  it('is valid until it expires, to the millisecond', async () => {
+    const key = await keys.issue({ expiresAt: iso(NOW) });
+    expect(outcome({ apiKey: [key] }, { nowMs: NOW - 1 })).toBe('key_1');
+    expect(outcome({ apiKey: [key] }, { nowMs: NOW })).toBe('expired_api_key');
+  });
+
+  it('with an expiry that nobody can read has expired', async () => {
+    const key = await keys.issue({ expiresAt: 'soon' });
+    expect(outcome({ apiKey: [key] })).toBe('expired_api_key');
+  });
+});
+
+describe('a request without a key', () => {
+  it('is told how to send one', () => {
+    try {
+      enter({});
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'missing_api_key', status: 401 });
+      expect((error as GatewayError).options.headers).toEqual({
+        'www-authenticate': 'Bearer realm="dsp-gateway"',
+      });
+    }
+  });
+});
+
+describe('a key that cannot be', () => {
+  it.each([
+    ['no scheme', (key: string) => ({ authorization: [key] })],
+    ['another scheme', (key: string) => ({ authorization: [`Basic ${key}`] })],
+    ['two words', (key: string) => ({ authorization: [`Bearer ${key} ${key}`] })],
+    ['no key after the scheme', () => ({ authorization: ['Bearer '] })],
+    ['an empty header', () => ({ apiKey: [''] })],
+    ['the header twice, with the same key', (key: string) => ({ apiKey: [key, key] })],
+    [
+      'authorization twice, with the same key',
+      (key: string) => ({ authorization: [`Bearer ${key}`, `Bearer ${key}`] }),
+    ],
+    [
+      'two different keys',
+      (key: string) => ({ authorization: [`Bearer ${key}`], apiKey: [generateApiKey()] }),
+    ],
+    ['a key beside another scheme', (key: string) => ({ authorization: ['Basic Zm9v'], apiKey: [key] })],
+    ['a key in quotes', (key: string) => ({ apiKey: [`"${key}"`] })],
+    ['two keys in one header, as a proxy joins them', (key: string) => ({ apiKey: [`${key}, ${key}`] })],
+    ['unicode that looks like it', (key: string) => ({ apiKey: [key.replace('dgw', 'dɡw')] })],
+  ])('is 401: %s', async (_what, headersOf) => {
+    const key = await keys.issue();
+    expect(outcome(headersOf(key))).toBe('invalid_api_key');
+  });
+
+  it('is refused before any look-up, and before the age of the copy is asked', () => {
+    const directory = {
+      ...keys.directory,
+      findKey: () => expect.unreachable('looked up'),
+    };
+    fc.assert(
+      fc.property(
+        fc.noShrink(fc.nat().map(generateApiKey)),
+        fc.nat(42),
+        fc.string({ minLength: 1, maxLength: 1 }),
+        (key, at, other) => {
+          fc.pre(key[at] !== other && other.trim() !== '');
+          const nearMiss = key.slice(0, at) + other + key.slice(at + 1);
+          expect(outcome({ apiKey: [nearMiss] }, { directory, staleForMs: 1e9 })).toBe('invalid_api_key');
+        },
+      ),
+    );
+  });
+
+  it('is looked up when its checksum is right, and refused as unknown', () => {
+    const looked: string[] = [];
+    const directory: Directory = {
+      ...keys.directory,
+      findKey(text) {
+        looked.push(text);
+        return keys.directory.findKey(text);
+      },
+    };
+    const stranger = generateApiKey();
+    expect(outcome({ apiKey: [stranger] }, { directory })).toBe('invalid_api_key');
+    expect(looked).toEqual([stranger]);
+  });
+
+  it('never shows itself in what is thrown', () => {
+    const key = generateApiKey();
+    for (const text of [key, key.slice(0, -1)]) {
+      try {
+        enter({ apiKey: [text] });
+        expect.unreachable();
+      } catch (error) {
+        expect(JSON.stringify([(error as Error).message, (error as GatewayError).options])).not.toContain(
+          text.slice(4, 20),
+        );
+      }
+    }
+  });
+});
+
+describe('a revoked key', () => {
+  it('says so, also when it has expired', async () => {
+    const key = await keys.issue({ revokedAt: iso(NOW - 1), expiresAt: iso(NOW - 1) });
+    expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
+  });
+
+  it('is refused from the moment the change is known', async () => {
+    const key = await keys.issue();
+    expect(outcome({ apiKey: [key] })).toBe('key_1');
+    await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), revokedAt: iso(NOW) });
+    expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
+  });
+
+  it('is what the key of a deleted team is', async () => {
+    const key = await keys.issue();
+    await keys.registry.commit({ writes: new Map([[`${TEAM_PREFIX}growth`, null]]) });
+    expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
+  });
+
+  it('that was deleted altogether is unknown', async () => {
+    const key = await keys.issue();
+    await keys.registry.commit({ writes: new Map([[`${KEY_PREFIX}key_1`, null]]) });
+    expect(outcome({ apiKey: [key] })).toBe('invalid_api_key');
+  });
+});
+
+describe('a rolled key', () => {
+  it('has two secrets under one id while they overlap, then the new one alone', async () => {
+    const old = await keys.issue();
+    const record = keys.directory.key('key_1') as KeyRecord;
+    const next = keys.directory.createSecret();
+    const [current] = record.secrets;
+    if (current === undefined) return expect.unreachable();
+    await keys.save({ ...record, secrets: [next.secret, { ...current, validUntil: iso(NOW + 60_000) }] });
+    for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('key_1');
+    const later = { nowMs: NOW + 60_000 };
+    expect(outcome({ apiKey: [old] }, { nowMs: NOW + 59_999 })).toBe('key_1');
+    expect(outcome({ apiKey: [old] }, later)).toBe('expired_api_key');
+    expect(outcome({ apiKey: [next.text] }, later)).toBe('key_1');
+    await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), revokedAt: iso(NOW) });
+    for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
+  });
+});
+
+describe('a store that has been away', () => {
+  it('is borne with up to the limit, then nobody is let in', async () => {
+    const key = await keys.issue();
+    expect(outcome({ apiKey: [key] }, { staleForMs: 900_000 })).toBe('key_1');
+    try {
+      enter({ apiKey: [key] }, { staleForMs: 900_001 });
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'not_ready', status: 503, options: { retryAfterS: 5 } });
+    }
+  });
+
+  it('changes nothing for those who send no key', () => {
+    expect(outcome({}, { staleForMs: 900_001 })).toBe('missing_api_key');
+  });
+});
+
+it('an unknown, a revoked, an expired and a valid key cost one hash and one look-up each', async () => {
+  const looked: string[] = [];
+  const counting = (text: string): Directory => ({
+    ...keys.directory,
+    findKey: (presented) => {
+      looked.push(text);
+      return keys.directory.findKey(presented);
+    },
+  });
+  const presented = {
+    invalid_api_key: generateApiKey(),
+    revoked_api_key: await keys.issue({ revokedAt: iso(NOW) }),
+    expired_api_key: await keys.issue({ expiresAt: iso(NOW) }),
+    key_3: await keys.issue(),
+  };
+  for (const [expected, key] of Object.entries(presented)) {
+    expect(outcome({ apiKey: [key] }, { directory: counting(expected) })).toBe(expected);
+  }
+  expect(looked).toEqual(Object.keys(presented));
+});

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { createDirectory, type Directory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
+import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
+import { completeTeam, type NewTeam } from '../../../src/teams/auth/team.js';
+import type { Store } from '../../../src/store/port.js';
+import type { Registry } from '../../../src/store/registry/replica.js';
+import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+
+export const PEPPER = randomBytes(32);
+
+export interface Keys {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly directory: Directory;
+  addTeam(team: NewTeam): Promise<void>;
+  /** @returns the text of a new key of a team */
+  issue(key?: Partial<KeyRecord>): Promise<string>;
+  /** Stores a key, new or changed. */
+  save(key: KeyRecord): Promise<void>;
+}
+
+/** A registry with one team, `growth`, and the directory over it. */
+export async function openKeys(): Promise<Keys> {
+  const store = withoutBus(await openEmbedded());
+  const { registry } = await openReplica(store);
+  const directory = createDirectory(registry, () => PEPPER);
+  const write = (id: string, value: object) =>
+    registry.commit({ writes: new Map([[id, JSON.stringify(value)]]) });
+  const save = (key: KeyRecord) => write(KEY_PREFIX + key.id, key);
+  const addTeam = (team: NewTeam) => write(TEAM_PREFIX + team.id, completeTeam(team));
+  await addTeam({ id: 'growth' });
+  let issued = 0;
+  return {
+    store,
+    registry,
+    directory,
+    addTeam,
+    save,
+    async issue(key = {}) {
+      issued += 1;
+      const { text, secret } = directory.createSecret();
+      await save({
+        id: `key_${issued}`,
+        teamId: 'growth',
+        label: '',
+        createdAt: '2026-11-01T00:00:00.000Z',
+        expiresAt: null,
+        revokedAt: null,
+        secrets: [secret],
+        ...key,
+      });
+      return text;
+    },
+  };
+}

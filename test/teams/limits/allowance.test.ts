@@ -1,0 +1,277 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Allowances } from '../../../src/teams/limits/allowance.js';
+import type { Bucket } from '../../../src/teams/limits/bucket.js';
+import { MINUTE, SECOND } from '../../support/test-clock.js';
+import { createAllowanceRig } from './rig.js';
+
+const perMinute = (capacity: number): Bucket => ({
+  key: 'team',
+  capacity,
+  refillPerMs: capacity / MINUTE,
+  ttlMs: 2 * MINUTE,
+});
+const perDay = (capacity: number): Bucket => ({ ...perMinute(capacity), refillPerMs: 0 });
+
+/** Takes until one is refused. */
+async function drain(allowances: Allowances, bucket: Bucket): Promise<number> {
+  let taken = 0;
+  while ((await allowances.take(bucket)) === null) taken += 1;
+  return taken;
+}
+
+describe('permits that replicas share', () => {
+  it('are never more than the bucket has, whoever asks when', async () => {
+    const step = fc.record({
+      replica: fc.nat(4),
+      advanceMs: fc.constantFrom(0, 0, 0, 1, 10, 500, 5000, 70_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 200 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(step, { maxLength: 400 }),
+        async (capacity, count, steps) => {
+          const { clock, replicas } = createAllowanceRig(count);
+          const bucket = perMinute(capacity);
+          const startMs = clock.now();
+          let accepted = 0;
+          for (const { replica, advanceMs } of steps) {
+            clock.advance(advanceMs);
+            if ((await replicas[replica % count]?.take(bucket)) === null) accepted += 1;
+            expect(accepted).toBeLessThanOrEqual(capacity + (clock.now() - startMs) * bucket.refillPerMs);
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('are all there for the replicas together, but for what lies in their hands', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 2000 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 90 }),
+        async (capacity, count, seconds) => {
+          const { clock, replicas } = createAllowanceRig(count);
+          const bucket = perMinute(capacity);
+          let accepted = 0;
+          for (let second = 0; second <= seconds; second++) {
+            for (const replica of replicas) accepted += await drain(replica, bucket);
+            clock.advance(SECOND);
+          }
+          const there = Math.floor(capacity + seconds * SECOND * bucket.refillPerMs);
+          expect(accepted).toBeLessThanOrEqual(there);
+          // One that came back within the last wait may not have been asked for yet.
+          expect(accepted).toBeGreaterThanOrEqual(Math.floor(there * 0.95) - 1);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('cost a trip for a batch, not one for each', async () => {
+    const rig = createAllowanceRig(3);
+    const bucket = perMinute(600);
+    for (let request = 0; request < 500; request++)
+      expect(await rig.replicas[request % 3]?.take(bucket)).toBeNull();
+    expect(rig.trips).toBe(51);
+    const idle = createAllowanceRig(1);
+    await drain(idle.replicas[0] as Allowances, bucket);
+    const before = idle.trips;
+    for (let request = 0; request < 1000; request++) await idle.replicas[0]?.take(bucket);
+    expect(idle.trips).toBe(before);
+  });
+
+  it('are drawn once for all who ask at once', async () => {
+    const { replicas, ...rig } = createAllowanceRig(1);
+    const bucket = perMinute(50);
+    const asked = await Promise.all(Array.from({ length: 80 }, () => replicas[0]?.take(bucket)));
+    expect(asked.filter((wait) => wait === null)).toHaveLength(50);
+    expect(rig.trips).toBeLessThanOrEqual(4);
+  });
+
+  it('say when there will be one', async () => {
+    const { clock, replicas } = createAllowanceRig(1);
+    const [replica] = replicas as [Allowances];
+    const bucket = perMinute(30);
+    expect(await drain(replica, bucket)).toBe(30);
+    expect(await replica.take(bucket)).toBe(2 * SECOND);
+    clock.advance(500);
+    expect(await replica.take(bucket)).toBe(1500);
+    clock.advance(1500);
+    expect(await replica.take(bucket)).toBeNull();
+    expect(await drain(replica, perDay(2))).toBe(0);
+    expect(await replica.take(perDay(2))).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('follow a limit that is changed, within a second', async () => {
+    const { clock, replicas } = createAllowanceRig(1);
+    const [replica] = replicas as [Allowances];
+    expect(await drain(replica, perDay(10))).toBe(10);
+    clock.advance(SECOND);
+    expect(await drain(replica, perDay(15))).toBe(5);
+    clock.advance(SECOND);
+    expect(await drain(replica, perDay(12))).toBe(0);
+  });
+
+  it('drawn under a limit that was lowered since are given up, those at hand and those on their way', async () => {
+    const rig = createAllowanceRig(2);
+    const [one, other] = rig.replicas as [Allowances, Allowances];
+    const [high, low] = [perMinute(20_000), perMinute(1)];
+    for (const replica of [one, other]) expect(await replica.take(high)).toBeNull();
+    const drawn = Promise.all([one.take(high), other.take(high)]);
+    expect([one.takeAtHand(low), other.takeAtHand(low)]).toEqual([false, false]);
+    await drawn;
+    expect([await drain(one, low), await drain(other, low)]).toEqual([0, 0]);
+    expect([one.takeAtHand(low), await one.take(low)]).toEqual([false, MINUTE]);
+    rig.clock.advance(MINUTE);
+    expect([await drain(one, low), await drain(other, low)]).toEqual([1, 0]);
+  });
+
+  it('that were on their way when the limit was lowered are not used', async () => {
+    const { replicas } = createAllowanceRig(1);
+    const [replica] = replicas as [Allowances];
+    const answers = await Promise.all([replica.take(perMinute(6000)), replica.take(perMinute(2))]);
+    expect(
+      answers.filter((wait) => wait === null).length + (await drain(replica, perMinute(2))),
+    ).toBeLessThanOrEqual(2);
+  });
+
+  it('go on being given when the clock is set back', async () => {
+    const { clock, replicas } = createAllowanceRig(1);
+    const [replica] = replicas as [Allowances];
+    expect(await drain(replica, perMinute(600))).toBe(600);
+    clock.advance(-2 * SECOND);
+    expect(await replica.take(perMinute(600))).not.toBeNull();
+    clock.advance(3 * SECOND);
+    expect(await drain(replica, perMinute(600))).toBe(10);
+  });
+
+  it('may be looked at without taking any', async () => {
+    const { clock, replicas } = createAllowanceRig(2);
+    const [one, other] = replicas as [Allowances, Allowances];
+    const bucket = perMinute(60);
+    expect(one.look(bucket).left).toBe(60);
+    for (let request = 0; request < 10; request++) await one.take(bucket);
+    expect(one.look(bucket).left).toBe(50);
+    expect(await other.refresh(bucket)).toEqual({ left: 50, nextInMs: SECOND });
+    clock.advance(5 * SECOND);
+    expect(one.look(bucket).left).toBe(55);
+    clock.advance(MINUTE);
+    expect(one.look(bucket).left).toBe(60);
+  });
+
+  it('that were not used come back, at once or at the end', async () => {
+    const { replicas } = createAllowanceRig(2);
+    const [one, other] = replicas as [Allowances, Allowances];
+    const bucket = perDay(200);
+    expect(await one.take(bucket)).toBeNull();
+    expect((await other.refresh(bucket)).left).toBe(195);
+    one.putBack(bucket);
+    expect((await one.refresh(bucket)).left).toBe(200);
+    expect((await other.refresh(bucket)).left).toBe(200);
+    expect(await one.take(bucket)).toBeNull();
+    await one.close();
+    expect((await other.refresh(bucket)).left).toBe(199);
+  });
+
+  it('lie with a replica for some seconds only, so that a full bucket is no more than full', async () => {
+    const { clock, replicas } = createAllowanceRig(2);
+    const [one, other] = replicas as [Allowances, Allowances];
+    const bucket = perMinute(600);
+    expect(await one.take(bucket)).toBeNull();
+    clock.advance(10 * MINUTE);
+    clock.advanceMonotonic(10 * MINUTE);
+    expect(await drain(other, bucket)).toBe(600);
+    expect(await drain(one, bucket)).toBe(0);
+  });
+});
+
+describe('while the store is away', () => {
+  it('each replica keeps to its part', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 500 }),
+        fc.integer({ min: 1, max: 7 }),
+        async (capacity, count) => {
+          const rig = createAllowanceRig(count);
+          rig.storeIsThere = false;
+          const bucket = perMinute(capacity);
+          const accepted: number[] = [];
+          for (const replica of rig.replicas) accepted.push(await drain(replica, bucket));
+          const sum = accepted.reduce((total, one) => total + one, 0);
+          expect(sum).toBe(Math.max(capacity, count));
+          expect(Math.max(...accepted) - Math.min(...accepted)).toBeLessThanOrEqual(1);
+          rig.clock.advance(MINUTE / 2);
+          const more = await drain(rig.replicas[0] as Allowances, bucket);
+          expect(Math.abs(more - (accepted[0] as number) / 2)).toBeLessThanOrEqual(1);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('a part begins with what the whole had left', async () => {
+    const rig = createAllowanceRig(2);
+    const [one, other] = rig.replicas as [Allowances, Allowances];
+    const bucket = perDay(100);
+    for (let request = 0; request < 40; request++) await one.take(bucket);
+    await other.refresh(bucket);
+    rig.storeIsThere = false;
+    expect((await drain(one, bucket)) + (await drain(other, bucket))).toBe(60);
+  });
+
+  it('the store is not asked for every request, and asked again in a second', async () => {
+    const rig = createAllowanceRig(1);
+    const [replica] = rig.replicas as [Allowances];
+    const bucket = perMinute(10);
+    rig.storeIsThere = false;
+    await drain(replica, bucket);
+    expect(rig.trips).toBe(1);
+    rig.storeIsThere = true;
+    rig.clock.advance(SECOND);
+    rig.clock.advanceMonotonic(SECOND);
+    // The store's bucket is full: nothing was taken from it.
+    expect(await drain(replica, bucket)).toBe(10);
+    expect(rig.trips).toBeGreaterThan(1);
+  });
+
+  it('is told from a defect, which is thrown', async () => {
+    const rig = createAllowanceRig(1);
+    const [replica] = rig.replicas as [Allowances];
+    await expect(replica.take({ ...perDay(10), capacity: Number.NaN })).rejects.toThrow(RangeError);
+  });
+
+  it('what is in hand is not given back, and closing does not fail', async () => {
+    const rig = createAllowanceRig(1);
+    const [replica] = rig.replicas as [Allowances];
+    await replica.take(perDay(100));
+    rig.storeIsThere = false;
+    await replica.close();
+    expect((await rig.quotas.take('team', { ...perDay(100), want: 0, nowMs: rig.clock.now() })).left).toBe(
+      95,
+    );
+  });
+});
+
+describe('a clock that is set', () => {
+  it.each([-60 * MINUTE, 60 * MINUTE])(
+    'by %d ms keeps nobody waiting for longer than a permit takes',
+    async (ms) => {
+      const { clock, replicas } = createAllowanceRig(2);
+      const [one, other] = replicas as [Allowances, Allowances];
+      const bucket = perMinute(60);
+      await drain(one, bucket);
+      clock.advance(ms);
+      expect(one.look(bucket).nextInMs).toBeLessThanOrEqual(SECOND);
+      for (const replica of [one, other]) {
+        await drain(replica, bucket);
+        expect(await replica.take(bucket)).toBeLessThanOrEqual(SECOND);
+      }
+      clock.advance(SECOND);
+      expect(await one.take(bucket)).toBeNull();
+    },
+  );
+});

@@ -1,0 +1,46 @@
+/** Replicas of limits on one store, with a clock that a test moves. */
+import { type Allowances, createAllowances } from '../../../src/teams/limits/allowance.js';
+import type { Replicas } from '../../../src/teams/limits/replicas.js';
+import { createMemoryQuotas } from '../../../src/store/embedded/embedded-store.js';
+import { type Quotas, StoreUnavailable } from '../../../src/store/port.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { createTestClock, type TestClock } from '../../support/test-clock.js';
+
+/** One of `count` replicas; `rank` is its place among them. */
+export function replicaOf(count: number, rank = 0): Pick<Replicas, 'count' | 'share'> {
+  return {
+    count,
+    share: (whole) => Math.max(1, Math.floor(whole / count) + (rank < whole % count ? 1 : 0)),
+  };
+}
+
+export interface AllowanceRig {
+  readonly clock: TestClock;
+  readonly replicas: readonly Allowances[];
+  readonly quotas: Quotas;
+  /** Calls that reached the store. */
+  readonly trips: number;
+  /** Whether the store answers. */
+  storeIsThere: boolean;
+}
+
+export function createAllowanceRig(count: number): AllowanceRig {
+  const clock = createTestClock();
+  const quotas = createMemoryQuotas(clock);
+  const rig = { clock, quotas, trips: 0, storeIsThere: true, replicas: [] as Allowances[] };
+  const watched: Quotas = {
+    async take(key, take) {
+      rig.trips += 1;
+      if (!rig.storeIsThere) throw new StoreUnavailable('away');
+      return quotas.take(key, take);
+    },
+    async give(key, given, capacity) {
+      if (!rig.storeIsThere) throw new StoreUnavailable('away');
+      return quotas.give(key, given, capacity);
+    },
+  };
+  const { logger } = createRecordedLog();
+  for (let rank = 0; rank < count; rank++)
+    rig.replicas.push(createAllowances({ quotas: watched, replicas: replicaOf(count, rank), clock, logger }));
+  return rig;
+}

@@ -1,0 +1,347 @@
+/** The series of a process, on documents in memory: time by a clock, faults by a store that breaks off. */
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createSeries, type Series } from '../../../src/teams/series/create-series.js';
+import type { CountedRequest } from '../../../src/teams/series/tally.js';
+import { type Documents, StoreUnavailable } from '../../../src/store/port.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { createStandingClock, DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
+
+/** What becomes of a write: it is answered, is not made, or is made and not answered. */
+type Fate = 'made' | 'away' | 'unanswered';
+
+function createDocuments() {
+  const texts = new Map<string, string>();
+  let fates: Fate[] = [];
+  const write = <T>(make: () => T): T => {
+    const fate = fates.shift() ?? 'made';
+    if (fate === 'away') throw new StoreUnavailable('away');
+    const result = make();
+    if (fate === 'unanswered') throw new StoreUnavailable('no answer');
+    return result;
+  };
+  const documents: Documents = {
+    get: async (key) => texts.get(key) ?? null,
+    create: async (key, text) =>
+      write(() => {
+        const found = texts.get(key);
+        if (found === undefined) texts.set(key, text);
+        return found ?? null;
+      }),
+    replace: async (key, before, after) =>
+      write(() => {
+        if (texts.get(key) !== before) return false;
+        if (after === null) texts.delete(key);
+        else texts.set(key, after);
+        return true;
+      }),
+  };
+  return {
+    documents,
+    texts,
+    willBe: (next: readonly Fate[]) => {
+      fates = [...next];
+    },
+  };
+}
+
+const NO_TRAFFIC = { budget: { queued: 0 }, pace: { status: () => null } };
+
+function open(
+  traffic: { budget: { queued: number }; pace: { status(): { remaining: number } | null } } = NO_TRAFFIC,
+) {
+  const clock = createStandingClock('2026-11-21T12:00:30.000Z');
+  const store = createDocuments();
+  const log = createRecordedLog();
+  const another = (writer: string) => {
+    const series = createSeries({ ...store, clock, logger: log.logger, traffic, writer });
+    onTestFinished(() => series.close());
+    return series;
+  };
+  return { clock, ...store, log, another, series: another('a') };
+}
+
+const MISS: CountedRequest = {
+  ...{ team: 'growth', outcome: 'miss', tier: 'store', code: null, plainCalls: 2, platformCalls: 1 },
+};
+function addHit(series: Series, team: string, tier: 'l1' | 'store', plainCalls: number, ms: number): void {
+  series.add({ team, outcome: 'hit', tier, code: null, plainCalls, platformCalls: 0 }, 200, ms);
+}
+
+const sum = (numbers: readonly (number | null)[]) =>
+  numbers.reduce<number>((all, one) => all + (one ?? 0), 0);
+
+describe('counts after a quiet time', () => {
+  it('are shown by other processes within a second, later ones within ten', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { series, another } = open();
+    const seen = async () =>
+      sum((await another('b').read('30d', { id: 'growth', callsPerDay: 1, lives: 'all' })).series.requests);
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    addHit(series, 'growth', 'l1', 1, 1);
+    await vi.advanceTimersByTimeAsync(SECOND);
+    expect(await seen()).toBe(1);
+    addHit(series, 'growth', 'l1', 1, 1);
+    await vi.advanceTimersByTimeAsync(9 * SECOND);
+    expect(await seen()).toBe(1);
+    await vi.advanceTimersByTimeAsync(SECOND);
+    expect(await seen()).toBe(2);
+  });
+});
+
+describe('the series of all', () => {
+  it('has the last hour by the minute, the one under way included, whoever counted', async () => {
+    const { series, another, clock } = open();
+    addHit(series, 'growth', 'l1', 1, 0.3);
+    clock.advance(MINUTE);
+    addHit(series, 'growth', 'store', 2, 4);
+    await series.flush();
+    series.add({ ...MISS, outcome: 'error', code: 'rate_limited', plainCalls: 0 }, 429, 1);
+    series.add({ ...MISS, team: null, outcome: 'error', code: 'invalid_api_key', plainCalls: 0 }, 401, 1);
+    const shown = await series.read('1h', null);
+    expect(shown).toMatchObject({
+      ...{ range: '1h', from: '2026-11-21T11:02:00.000Z', to: '2026-11-21T12:02:00.000Z' },
+      ...{ stepSeconds: 60, points: 60 },
+    });
+    const { requests, outcomes, hitTiers, errors, rateLimited, platformCallsSaved, latency } = shown.series;
+    expect([requests.length, requests.slice(-2)]).toEqual([60, [1, 3]]);
+    expect([outcomes.hit.slice(-2), outcomes.other.slice(-2)]).toEqual([
+      [1, 1],
+      [0, 2],
+    ]);
+    expect([hitTiers.memory.slice(-2), hitTiers.store.slice(-2)]).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+    expect([errors.slice(-1), rateLimited.slice(-1), platformCallsSaved.slice(-2)]).toEqual([
+      [1],
+      [1],
+      [1, 2],
+    ]);
+    expect([latency.binsMs[0], latency.binsMs.at(-1), latency.counts.length]).toEqual([0.5, 60_000, 60]);
+    expect(latency.counts.at(-1)).toEqual([0, 2, 0, 1, ...Array(12).fill(0)]);
+    // What another process has not sent yet is not known here.
+    expect(sum((await another('b').read('1h', null)).series.requests)).toBe(2);
+    expect(sum((await series.read('24h', null)).series.requests)).toBe(4);
+    expect(sum((await series.read('30d', null)).series.requests)).toBe(4);
+  });
+
+  it('has a day in steps of five minutes, and thirty by the hour', async () => {
+    const { series, clock } = open();
+    addHit(series, 'growth', 'l1', 1, 1);
+    clock.advance(DAY - 5 * MINUTE);
+    const day = await series.read('24h', null);
+    expect([day.stepSeconds, day.points, day.series.requests[0], sum(day.series.requests)]).toEqual([
+      300, 288, 1, 1,
+    ]);
+    clock.advance(28 * DAY);
+    const month = await series.read('30d', null);
+    expect([month.stepSeconds, month.points, sum(month.series.requests)]).toEqual([3600, 720, 1]);
+    clock.advance(2 * DAY);
+    expect(sum((await series.read('30d', null)).series.requests)).toBe(0);
+  });
+
+  it('has the longest queue of each minute, and the least that the platform said to be left', async () => {
+    const traffic = { budget: { queued: 3 }, pace: { status: () => ({ remaining: left }) } };
+    let left = 40;
+    const { series } = open(traffic);
+    series.addCall('growth');
+    [traffic.budget.queued, left] = [7, 12];
+    series.addCall('growth');
+    [traffic.budget.queued, left] = [0, 30];
+    series.addCall('gateway');
+    const { queue, budgetLeft, platformCalls } = (await series.read('1h', null)).series;
+    expect([queue.at(-1), budgetLeft.slice(-2), platformCalls.at(-1)]).toEqual([7, [null, 12], 3]);
+  });
+});
+
+describe('the series of a team', () => {
+  it('is by the hour, and knows what was left of the share after each', async () => {
+    const { series, clock } = open();
+    clock.set('2026-11-20T22:10:00.000Z');
+    for (let calls = 0; calls < 3; calls += 1) series.addCall('growth');
+    clock.advance(3 * HOUR);
+    series.addCall('growth');
+    series.add(MISS, 200, 30);
+    const shown = await series.read('24h', { id: 'growth', callsPerDay: 10, lives: 'all' });
+    expect([shown.stepSeconds, shown.points, shown.to]).toEqual([3600, 24, '2026-11-21T02:00:00.000Z']);
+    expect(shown.series.budgetLeft.slice(-4)).toEqual([7, 7, 10, 9]);
+    expect([shown.series.requests.at(-1), shown.series.platformCallsSaved.at(-1)]).toEqual([1, 1]);
+    expect(
+      (await series.read('1h', { id: 'growth', callsPerDay: null, lives: 'all' })).series.budgetLeft,
+    ).toEqual([null, null]);
+    expect(
+      sum((await series.read('30d', { id: 'other', callsPerDay: 1, lives: 'all' })).series.requests),
+    ).toBe(0);
+  });
+
+  it('stands in the ledger with its ratio, its latency and when it was last seen', async () => {
+    const { series, clock } = open();
+    addHit(series, 'growth', 'l1', 1, 0.4);
+    clock.advance(5 * SECOND);
+    series.add(MISS, 200, 150);
+    clock.advance(5 * SECOND);
+    series.addCall('gateway');
+    await series.flush();
+    const name = (id: string) => (id === 'growth' ? 'Growth' : undefined);
+    const [growth, own] = [(await series.ledger('1h', name))[1], (await series.ledger('30d', name))[0]];
+    expect(growth).toEqual({
+      ...{
+        id: 'growth',
+        name: 'Growth',
+        requests: 2,
+        hitRatio: 0.5,
+        platformCalls: 0,
+        platformCallsSaved: 2,
+      },
+      ...{ errors: 0, rateLimited: 0, p50Ms: 0.5, p99Ms: 198, lastSeenAt: '2026-11-21T12:00:35.000Z' },
+    });
+    expect(own).toMatchObject({
+      ...{ id: 'gateway', name: 'gateway', requests: 0, hitRatio: null, platformCalls: 1 },
+      ...{ p50Ms: null, lastSeenAt: null },
+    });
+    clock.advance(2 * HOUR);
+    expect(await series.ledger('1h', name)).toEqual([]);
+  });
+
+  it('is not kept beyond 200 teams a day, which is said once; all are counted together', async () => {
+    const { series, log } = open();
+    for (let team = 0; team < 205; team += 1) addHit(series, `team-${team}`, 'l1', 1, 1);
+    expect(await series.flush()).toBe(true);
+    addHit(series, 'team-204', 'l1', 1, 1);
+    addHit(series, 'team-7', 'l1', 1, 1);
+    expect(await series.flush()).toBe(true);
+    const ledger = await series.ledger('1h', () => undefined);
+    expect([ledger.length, ledger.find(({ id }) => id === 'team-7')?.requests]).toEqual([200, 2]);
+    expect(sum((await series.read('1h', null)).series.requests)).toBe(207);
+    expect(log.messages('warn')).toEqual([
+      'more than 200 teams asked on 2026-11-21: further ones have no series of their own',
+    ]);
+  });
+});
+
+describe('what was counted', () => {
+  it('is in the store once, whatever becomes of the writes of three processes', async () => {
+    const step = fc.record({
+      who: fc.nat({ max: 2 }),
+      hits: fc.nat({ max: 3 }),
+      passMs: fc.constantFrom(0, 10 * SECOND, MINUTE, HOUR),
+      fates: fc.array(fc.constantFrom<Fate>('made', 'away', 'unanswered'), { maxLength: 4 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+        const { clock, another, willBe } = open();
+        const all = ['x', 'y', 'z'].map(another);
+        let hits = 0;
+        for (const { who, hits: more, passMs, fates } of steps) {
+          const series = all[who] as (typeof all)[number];
+          for (let one = 0; one < more; one += 1) addHit(series, 'growth', 'l1', 1, 1);
+          hits += more;
+          willBe(fates);
+          await Promise.all([series.flush(), all[0]?.flush()]);
+          clock.advance(passMs);
+        }
+        willBe([]);
+        for (const series of all) expect(await series.flush()).toBe(true);
+        const seen = await another('reader').read('30d', null);
+        const own = await another('reader').read('30d', { id: 'growth', callsPerDay: null, lives: 'all' });
+        expect([sum(seen.series.requests), sum(own.series.outcomes.hit)]).toEqual([hits, hits]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is shown once while it is not known whether it was written', async () => {
+    const { series, willBe } = open();
+    addHit(series, 'growth', 'l1', 1, 1);
+    willBe(['unanswered', 'unanswered', 'unanswered']);
+    expect(await series.flush()).toBe(false);
+    expect(sum((await series.read('1h', null)).series.requests)).toBe(1);
+    willBe(['away']);
+    addHit(series, 'growth', 'l1', 1, 1);
+    await series.flush();
+    expect(sum((await series.read('1h', null)).series.requests)).toBe(2);
+  });
+
+  it('waits while the store is away, and within bounds', async () => {
+    const { series, willBe, clock, log } = open();
+    for (let hour = 0; hour < 1200; hour += 1) {
+      addHit(series, 'growth', 'l1', 1, 1);
+      willBe(Array<Fate>(50).fill('away'));
+      await series.flush();
+      clock.advance(HOUR);
+    }
+    willBe([]);
+    await series.flush();
+    const shown = await series.read('30d', null);
+    expect(shown.series.requests.slice(1, -1).every((count) => count === 1)).toBe(true);
+    expect(log.messages('warn')).toContain(
+      'the store is away for too long: the oldest counts of the series are lost',
+    );
+  });
+
+  it('is never negative, and never lost, where the clock goes back', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: -2 * HOUR, max: HOUR }), { maxLength: 20 }),
+        async (jumps) => {
+          const { series, clock } = open();
+          for (const ms of jumps) {
+            addHit(series, 'growth', 'l1', 1, 1);
+            clock.advance(ms);
+          }
+          const latest = Math.max(0, ...jumps.map((_, at) => sum(jumps.slice(0, at + 1))));
+          clock.advance(latest - sum(jumps));
+          const shown = await series.read('30d', { id: 'growth', callsPerDay: 5, lives: 'all' });
+          expect(sum(shown.series.requests)).toBe(jumps.length);
+          for (const numbers of [
+            shown.series.requests,
+            shown.series.budgetLeft,
+            ...shown.series.latency.counts,
+          ])
+            expect(numbers.every((one) => (one ?? 0) >= 0)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('of a damaged document is set aside with a line in the log, and never fails the reader', async () => {
+    const { series, texts, log } = open();
+    addHit(series, 'growth', 'l1', 1, 1);
+    await series.flush();
+    const [key = ''] = [...texts.keys()].filter((one) => one.startsWith('series:minutes:'));
+    texts.set(key, `${texts.get(key)}x`);
+    const damaged = texts.get(key);
+    expect(sum((await series.read('1h', null)).series.requests)).toBe(0);
+    addHit(series, 'growth', 'l1', 1, 1);
+    expect(await series.flush()).toBe(true);
+    expect(sum((await series.read('1h', null)).series.requests)).toBe(1);
+    expect(texts.get(`${key}:damaged`)).toBe(damaged);
+    expect(log.messages('error')).toEqual([
+      'a document of the series is damaged; it is left out of what is shown',
+      'a document of the series is damaged; it is set aside and begun anew',
+    ]);
+  });
+
+  it('is not written into a document of another release', async () => {
+    const { series, texts, log } = open();
+    addHit(series, 'growth', 'l1', 1, 1);
+    await series.flush();
+    const before = new Map([...texts.keys()].map((key) => [key, '2.of.another.release']));
+    for (const [key, text] of before) texts.set(key, text);
+    addHit(series, 'growth', 'l1', 1, 1);
+    expect(await series.flush()).toBe(true);
+    expect(texts).toEqual(before);
+    expect(sum((await series.read('1h', null)).series.requests)).toBe(0);
+    expect(log.messages('warn')).toContain(
+      'a document of the series is of another release and is left as it is',
+    );
+  });
+
+  it('costs the store nothing while nothing happens', async () => {
+    const { series, texts } = open();
+    expect(await series.flush()).toBe(true);
+    expect(texts.size).toBe(0);
+  });
+});

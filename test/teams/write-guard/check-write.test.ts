@@ -1,0 +1,292 @@
+/** Which writes a rule lets pass, and what it says of those that it does not. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { JsonError, JsonObject, parseJson } from '../../../src/reports/rows/json.js';
+import { type Check, checkWrite, type WriteFacts } from '../../../src/teams/write-guard/check-write.js';
+import type { GuardRule } from '../../../src/teams/write-guard/rule.js';
+import { amountsInQuery, amountsRead, list, object, raw, type Sent, textOf } from './lenient-platform.js';
+
+const RULE: GuardRule = {
+  budget: {
+    field: 'body.budget.total',
+    currencyField: 'body.currency',
+    currency: 'EUR',
+    maxPerCall: 1000,
+    maxPerDay: 5000,
+  },
+  amounts: [
+    { field: 'body.budget.daily', max: 200 },
+    { field: 'body.bid', max: 5 },
+  ],
+  allowFields: ['name', 'userId', 'budget', 'bid', 'currency'],
+  requireIdempotencyKey: true,
+};
+const HONEST = { name: 'x', userId: 1, budget: { total: 900, daily: 50 }, bid: 0.5, currency: 'EUR' };
+
+function bodyOf(text: string): JsonObject | string {
+  try {
+    const body = parseJson(text);
+    return body instanceof JsonObject ? body : 'no object';
+  } catch (error) {
+    if (error instanceof JsonError) return error.message;
+    throw error;
+  }
+}
+
+const judge = (text: string, more: Partial<WriteFacts> = {}, rule = RULE) =>
+  checkWrite(rule, { query: [], hasIdempotencyKey: true, body: bodyOf(text), ...more });
+const refused = ({ checks }: { checks: readonly Check[] }) => checks.filter(({ passed }) => !passed);
+const changed = (more: object) => JSON.stringify({ ...HONEST, ...more });
+
+describe('an honest write', () => {
+  it('passes every check, and its amount is what is reserved', () => {
+    const { checks, amount } = judge(JSON.stringify(HONEST));
+    expect(refused({ checks })).toEqual([]);
+    expect(checks.map(({ rule }) => rule)).toEqual([
+      'query',
+      'requireIdempotencyKey',
+      'body',
+      'names',
+      'allowFields',
+      'budget.currency',
+      'budget.maxPerCall',
+      'amounts.0.max',
+      'amounts.1.max',
+    ]);
+    expect(amount).toBe(900_000_000);
+  });
+
+  it.each(['1000', '1e3', '1000.000', '10000e-1', '0'])('may name its amount as %s', (amount) => {
+    expect(refused(judge(JSON.stringify(HONEST).replace('900', amount)))).toEqual([]);
+  });
+});
+
+describe('a write is refused, with rule, value and limit, when', () => {
+  it.each<[string, string, Partial<Check>]>([
+    [
+      'it costs too much',
+      changed({ budget: { total: 1200.5, daily: 1 } }),
+      { rule: 'budget.maxPerCall', value: 'body.budget.total is 1200.5 EUR', limit: 'at most 1000 EUR' },
+    ],
+    [
+      'another amount is too high',
+      changed({ bid: 5.000001 }),
+      { rule: 'amounts.1.max', value: 'body.bid is 5.000001', limit: 'at most 5' },
+    ],
+    [
+      'the amount is missing',
+      changed({ budget: { daily: 1 } }),
+      {
+        rule: 'budget.maxPerCall',
+        value: 'body.budget.total is missing',
+        limit: 'an amount of 0 to 1000 EUR',
+      },
+    ],
+    [
+      'the amount is a text',
+      changed({ bid: '5' }),
+      { rule: 'amounts.1.max', value: 'body.bid is "5", and no number' },
+    ],
+    [
+      'the amount is nothing',
+      changed({ bid: null }),
+      { rule: 'amounts.1.max', value: 'body.bid is null, and no number' },
+    ],
+    [
+      'the amount is negative',
+      changed({ bid: -1 }),
+      { rule: 'amounts.1.max', value: 'body.bid is -1, which is negative' },
+    ],
+    [
+      'the amount is in a list',
+      changed({ bid: [1] }),
+      { rule: 'amounts.1.max', value: 'body.bid is a list, and no number' },
+    ],
+    [
+      'a list is on the way to it',
+      changed({ budget: [{ total: 1, daily: 1 }] }),
+      { rule: 'budget.maxPerCall', value: 'body.budget is a list, and no object' },
+    ],
+    [
+      'it is in another currency',
+      changed({ currency: 'USD' }),
+      { rule: 'budget.currency', value: 'body.currency is "USD"', limit: 'EUR' },
+    ],
+    ['its currency is spelt otherwise', changed({ currency: 'eur' }), { rule: 'budget.currency' }],
+    [
+      'its currency is missing',
+      changed({ currency: undefined }),
+      { rule: 'budget.currency', value: 'body.currency is missing' },
+    ],
+    [
+      'a field is not allowed',
+      changed({ status: 'on' }),
+      { rule: 'allowFields', value: '"status"', limit: 'name, userId, budget, bid, currency' },
+    ],
+    ['a name is dotted', changed({ 'budget.total': 9999 }), { rule: 'names', value: '"budget.total"' }],
+    [
+      'a name holds what cannot be seen',
+      changed({ 'b\u200bid': 9999 }),
+      { rule: 'names', value: '"b\\u200bid"' },
+    ],
+    ['a name is drawn as another', changed({ bіd: 9999 }), { rule: 'names', value: '"b\\u0456d"' }],
+    [
+      'a name changes what objects are',
+      JSON.stringify(HONEST).replace('"name"', '"__proto__"'),
+      { rule: 'names', value: '"__proto__"' },
+    ],
+    [
+      'a name is another’s in capitals',
+      changed({ BID: 9999 }),
+      { rule: 'names', value: '"BID"', limit: 'no name that may be read as body.bid' },
+    ],
+    ['a name is a whole way', changed({ budgetTotal: 9999 }), { rule: 'names', value: '"budgetTotal"' }],
+    [
+      'a name further in looks like one',
+      changed({ budget: { total: 1, Total: 9999, daily: 1 } }),
+      { rule: 'names', value: '"Total"' },
+    ],
+    ['it is no object', '[1]', { rule: 'body', value: 'no object', limit: 'one JSON object' }],
+    ['a member is there twice', `{"bid":1,"bid":2}`, { rule: 'body' }],
+  ])('%s', (_, text, expected) => {
+    expect(refused(judge(text))).toContainEqual(expect.objectContaining(expected));
+  });
+
+  it('numbers are beyond all limits', () => {
+    for (const amount of ['1e999', '1e9999999999', '9'.repeat(400)]) {
+      const found = refused(judge(JSON.stringify(HONEST).replace('900', amount)));
+      expect(found).toMatchObject([
+        { rule: 'budget.maxPerCall', value: expect.stringContaining('too large') },
+      ]);
+    }
+  });
+
+  it('it has a query, or no idempotency key', () => {
+    const found = refused(
+      judge(JSON.stringify(HONEST), { query: ['budget[total]'], hasIdempotencyKey: false }),
+    );
+    expect(found).toEqual([
+      {
+        rule: 'query',
+        passed: false,
+        value: '"budget[total]"',
+        limit: 'no parameters but the gateway’s own',
+      },
+      { rule: 'requireIdempotencyKey', passed: false, value: 'none', limit: 'an idempotency-key' },
+    ]);
+  });
+
+  it('its amount cannot be read, though only the day has a limit', () => {
+    const rule: GuardRule = { budget: { field: 'body.total', maxPerDay: 5 } };
+    expect(refused(judge('{"total":"1"}', {}, rule))).toMatchObject([{ rule: 'budget.field' }]);
+    expect(judge('{"total":1.5}', {}, rule)).toMatchObject({ amount: 1_500_000 });
+  });
+});
+
+const PATH = ['budget', 'total'];
+/** Numbers as they may be written, around the limit and far beyond it. */
+const number = fc.oneof(
+  fc.constantFrom(
+    '0',
+    '1',
+    '999.9999999',
+    '1000',
+    '1e3',
+    '1000.0000000001',
+    '1001',
+    '1e999',
+    '-5',
+    '-0',
+    '1E+4',
+    '0.1e5',
+  ),
+  fc.double({ min: 0, max: 5000, noNaN: true }).map((value) => JSON.stringify(value)),
+);
+const amount: fc.Arbitrary<Sent> = fc.oneof(
+  { weight: 3, arbitrary: number.map(raw) },
+  number.map((text) => raw(JSON.stringify(text))),
+  number.map((text) => list(raw('1'), raw(text))),
+  fc.constantFrom(raw('null'), raw('true'), object(), raw('"5000 EUR"')),
+);
+const alike = (name: string) =>
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constant(name) },
+    fc.constantFrom(
+      name.toUpperCase(),
+      `${name[0]?.toUpperCase()}${name.slice(1)}`,
+      `${name}\u200b`,
+      `\ufeff${name}`,
+      `${name} `,
+      `${name}[]`,
+      `_${name}`,
+      name.replace('t', 'т').replace('o', 'о').replace('e', 'е'),
+      name.replace(/[a-z]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)),
+    ),
+  );
+const joined = fc
+  .tuple(alike('budget'), fc.constantFrom('.', '[', '/', '->', ':', '_', '-', ''), alike('total'))
+  .map(([left, mark, right]) => `${left}${mark}${right}${mark === '[' ? ']' : ''}`);
+/** Members that smuggle: each an attempt to have an amount read that was not checked. */
+const smuggled: fc.Arbitrary<readonly [string, Sent]> = fc.oneof(
+  fc.tuple(
+    alike('budget'),
+    fc.tuple(alike('total'), amount).map((member) => object(member)),
+  ),
+  fc.tuple(
+    alike('budget'),
+    fc
+      .array(
+        fc.tuple(alike('total'), amount).map((member) => object(member)),
+        { maxLength: 2 },
+      )
+      .map((items) => list(...items)),
+  ),
+  fc.tuple(joined, amount),
+  fc.tuple(fc.constantFrom('name', '__proto__', 'other'), amount),
+);
+
+describe('whatever is smuggled', () => {
+  const rule: GuardRule = { budget: { field: 'body.budget.total', maxPerCall: 1000 } };
+  const total = fc.oneof({ weight: 3, arbitrary: number.map(raw) }, amount);
+  const honest = fc
+    .tuple(total, fc.array(fc.tuple(alike('total'), amount), { maxLength: 1 }))
+    .map(([value, more]) => ['budget', object(['total', value], ...more)] as const);
+  const request = fc.record({
+    members: fc
+      .tuple(honest, fc.array(smuggled, { maxLength: 2 }), fc.boolean())
+      .map(([first, others, isLast]) => (isLast ? [...others, first] : [first, ...others])),
+    query: fc.array(fc.tuple(fc.oneof(joined, alike('total')), number), { maxLength: 1 }),
+  });
+
+  it('no reader finds a higher amount than the limit in a write that passes', () => {
+    let passed = 0;
+    fc.assert(
+      fc.property(request, ({ members, query }) => {
+        const sent = object(...members);
+        const judged = judge(textOf(sent), { query: query.map(([name]) => name) }, rule);
+        if (refused(judged).length > 0) return;
+        passed += 1;
+        const read = [...amountsRead(sent, PATH), ...amountsInQuery(query, PATH)];
+        expect(read.length).toBeGreaterThan(0);
+        expect(Math.max(...read)).toBeLessThanOrEqual(1000);
+        expect(Math.max(...read)).toBeLessThanOrEqual((judged.amount ?? 0) / 1e6);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(passed).toBeGreaterThan(30);
+  });
+
+  it('every refusal has a rule, a value and a limit', () => {
+    fc.assert(
+      fc.property(request, ({ members, query }) => {
+        for (const one of refused(
+          judge(textOf(object(...members)), { query: query.map(([name]) => name) }, rule),
+        )) {
+          expect(one.rule).toMatch(/^[a-zA-Z.0-9]+$/);
+          expect(one.value).toMatch(/^[\x20-\x7e…]+$/);
+          expect(one.limit).not.toBe('');
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { guardFaults } from '../../../src/teams/write-guard/guard-faults.js';
+import { type GuardRule, isWriteGuard, ruleFor } from '../../../src/teams/write-guard/rule.js';
+
+const CREATE = 'POST /api/v1/campaign/create';
+const GOOD: GuardRule = {
+  budget: {
+    field: 'body.budget.total',
+    currencyField: 'body.currency',
+    currency: 'EUR',
+    maxPerCall: 1000,
+    maxPerDay: 5000,
+  },
+  amounts: [
+    { field: 'body.budget.daily', max: 200 },
+    { field: 'body.bid', max: 5 },
+  ],
+  allowFields: ['name', 'userId', 'budget', 'bid', 'dates', 'adDomain', 'currency'],
+  requireIdempotencyKey: true,
+};
+const faultsOf = (rule: GuardRule, route = CREATE) =>
+  guardFaults({ [route]: rule }).map(({ param }) => param);
+
+describe('a write guard', () => {
+  it('of the documented form is taken', () => {
+    expect(isWriteGuard({ [CREATE]: GOOD })).toBe(true);
+    expect(
+      guardFaults({ [CREATE]: GOOD, 'PUT /api/v1/campaign/*': { amounts: [{ field: 'body.bid', max: 5 }] } }),
+    ).toEqual([]);
+    expect(guardFaults({})).toEqual([]);
+    expect(guardFaults(null)).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ['an unknown member', { ...GOOD, maxPerHour: 1 }],
+    ['an unknown member of the budget', { budget: { field: 'body.x', maxPerCall: 1, perCall: 1 } }],
+    ['a field outside of the body', { amounts: [{ field: 'query.bid', max: 1 }] }],
+    ['a field in a list', { amounts: [{ field: 'body.bids[0]', max: 1 }] }],
+    ['a negative limit', { amounts: [{ field: 'body.bid', max: -1 }] }],
+    ['a limit in a text', { amounts: [{ field: 'body.bid', max: '1' }] }],
+    ['a limit that cannot be counted', { amounts: [{ field: 'body.bid', max: 1e10 }] }],
+    ['no amounts in the list of them', { amounts: [] }],
+  ])('with %s is none', (_, rule) => {
+    expect(isWriteGuard({ [CREATE]: rule })).toBe(false);
+  });
+
+  it.each<[string, GuardRule, string]>([
+    ['neither budget nor amounts', { allowFields: ['name'] }, ''],
+    ['a budget without a limit', { budget: { field: 'body.total' } }, 'budget'],
+    [
+      'a call that may cost more than the day',
+      { budget: { field: 'body.total', maxPerCall: 6, maxPerDay: 5 } },
+      'budget.maxPerCall',
+    ],
+    [
+      'a place of the currency, and no currency',
+      { budget: { field: 'body.total', maxPerCall: 6, currencyField: 'body.currency' } },
+      'budget.currency',
+    ],
+    [
+      'a limit of seven decimals',
+      { budget: { field: 'body.total', maxPerCall: 0.1234567 } },
+      'budget.maxPerCall',
+    ],
+    ['a field twice', { ...GOOD, amounts: [{ field: 'body.budget.total', max: 1 }] }, 'amounts.0.field'],
+    [
+      'a field inside of another',
+      { ...GOOD, amounts: [{ field: 'body.budget', max: 1 }] },
+      'amounts.0.field',
+    ],
+    [
+      'fields that may be read as each other',
+      { ...GOOD, allowFields: undefined, amounts: [{ field: 'body.budgetTotal', max: 1 }] } as never,
+      'amounts.0.field',
+    ],
+    [
+      'a field that is not allowed',
+      { amounts: [{ field: 'body.bid', max: 5 }], allowFields: ['name'] },
+      'amounts.0.field',
+    ],
+    [
+      'an allowed field that is refused',
+      { amounts: [{ field: 'body.bid', max: 5 }], allowFields: ['bid', 'BID'] },
+      'allowFields.1',
+    ],
+    ['a name that no body may have', { amounts: [{ field: 'body.constructor', max: 5 }] }, 'amounts.0.field'],
+  ])('with %s is refused, and the member named', (_, rule, member) => {
+    expect(faultsOf(rule)).toEqual([`writeGuard.${CREATE}${member === '' ? '' : `.${member}`}`]);
+  });
+
+  it.each([
+    'GET /api/v1/campaign/get',
+    'POST /api/v1',
+    'POST /api/v2/x',
+    'POST /api/v1/*/x',
+    'post /api/v1/x',
+    'POST /api/v1/x/',
+    '__proto__',
+  ])('for the route %s is refused: it never matches a write', (route) => {
+    expect(guardFaults(Object.fromEntries([[route, GOOD]]))).toMatchObject([
+      { message: expect.stringContaining('must be a method and a path') },
+    ]);
+  });
+
+  it('that asks for an idempotency key is for a POST', () => {
+    expect(faultsOf(GOOD, 'PATCH /api/v1/campaign/*')).toEqual([
+      'writeGuard.PATCH /api/v1/campaign/*.requireIdempotencyKey',
+    ]);
+  });
+});
+
+describe('the rule for a call', () => {
+  const other: GuardRule = { amounts: [{ field: 'body.bid', max: 1 }] };
+  const guard = { [CREATE]: GOOD, 'POST /api/v1/campaign/*': other };
+
+  it('is that of its very route, then that of any segment, else none', () => {
+    expect(ruleFor(guard, 'POST', '/api/v1/campaign/create')).toEqual({ route: CREATE, rule: GOOD });
+    expect(ruleFor(guard, 'POST', '/api/v1/campaign/7')).toMatchObject({ route: 'POST /api/v1/campaign/*' });
+    for (const path of [
+      '/api/v1/campaign',
+      '/api/v1/campaign/7/pause',
+      '/api/v1/Campaign/create',
+      '/api/v1/x/create',
+    ])
+      expect(ruleFor(guard, 'POST', path)).toBeNull();
+    expect(ruleFor(guard, 'PUT', '/api/v1/campaign/create')).toBeNull();
+    expect(ruleFor({}, 'POST', '/api/v1/campaign/create')).toBeNull();
+  });
+});
