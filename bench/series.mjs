@@ -8,9 +8,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { createSeries } from '../dist/modules/teams/series/create-series.js';
 import { createEmbeddedStore } from '../dist/modules/store/embedded/embedded-store.js';
 import { createRedisStore } from '../dist/modules/store/redis/redis-store.js';
+import { createSeries } from '../dist/modules/teams/series/create-series.js';
 import { CLIENT_CORE, end, temporaryFolder } from './support/processes.mjs';
 import { startRedis } from './support/redis.mjs';
 

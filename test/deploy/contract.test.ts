@@ -1,9 +1,9 @@
 /** The page of what may be relied on says what the gateway does: its codes, calls, headers, parameters and scopes. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { SCOPES } from '../../src/teams/auth/team.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { GATEWAY_PARAMETERS } from '../../src/reports/query/parameters.js';
+import { SCOPES } from '../../src/teams/auth/team.js';
 import { withGateway } from '../support/start-gateway.js';
 
 const PAGE = readFileSync(new URL('../../docs/contract.md', import.meta.url), 'utf8');

@@ -3,8 +3,8 @@ import { type FastifyInstance, fastify } from 'fastify';
 import Type from 'typebox';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { registerDocs } from '../../src/api/data/docs.js';
-import { CATALOGUE } from '../../src/errors.js';
 import { json, shownAs } from '../../src/api/openapi/operation.js';
+import { CATALOGUE } from '../../src/errors.js';
 import { withGateway } from '../support/start-gateway.js';
 
 let app: FastifyInstance;

@@ -117,7 +117,7 @@ describe('names', () => {
     const files = mentions(/`((?:src|test|helm|config|docs|bench)\/[\w./-]*)`/g);
     expect(files.filter(({ found }) => !existsSync(join(ROOT, found)))).toEqual([]);
     const stages = [
-      ...page('docs/architecture.md').matchAll(/^ +[a-z][a-z0-9, ]* {2,}([\w-]+\/[\w-]+\.ts) /gim),
+      ...page('docs/architecture.md').matchAll(/^ +[a-z][a-z0-9, ]* {2,}((?:[\w-]+\/)+[\w-]+\.ts) /gim),
     ];
     expect(stages.length).toBeGreaterThan(10);
     expect(stages.filter(([, file = '']) => !existsSync(join(ROOT, 'src', file)))).toEqual([]);

@@ -3,10 +3,10 @@
  * far as it is understood, and keeps those members when it is written again.
  */
 import { describe, expect, it } from 'vitest';
-import { TEAM_PREFIX } from '../../src/teams/auth/directory.js';
-import { KEY_PREFIX, LIFE_PREFIX } from '../../src/teams/auth/key-record.js';
 import { VAULT_RECORD } from '../../src/platform/credential/keeper.js';
 import { PURGES_RECORD } from '../../src/reports/cache/purges.js';
+import { TEAM_PREFIX } from '../../src/teams/auth/directory.js';
+import { KEY_PREFIX, LIFE_PREFIX } from '../../src/teams/auth/key-record.js';
 import { type TestGateway, withGateway } from '../support/start-gateway.js';
 
 const NEWER = { of: 'a newer release', list: [1, { two: 2 }] };

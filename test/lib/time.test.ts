@@ -9,7 +9,15 @@ import {
   useChance,
 } from '../../src/lib/chance.js';
 import { createClock } from '../../src/lib/clock.js';
-import { sleep, startTimer, stopTimer, type TimeSource, uptimeMs, useTime, wallMs } from '../../src/lib/time.js';
+import {
+  sleep,
+  startTimer,
+  stopTimer,
+  type TimeSource,
+  uptimeMs,
+  useTime,
+  wallMs,
+} from '../../src/lib/time.js';
 
 afterEach(() => {
   useTime(null);

@@ -3,9 +3,9 @@
  * the explorer's origin: its script could read the session's csrf and go on in the team's name.
  */
 import { expect, it } from 'vitest';
-import { ask, signIn } from '../teams/sessions/signed-in.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt } from '../support/start-gateway.js';
+import { ask, signIn } from '../teams/sessions/signed-in.js';
 
 const PAGE = '<script>fetch("/gateway/v1/session")</script>';
 

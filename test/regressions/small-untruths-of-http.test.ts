@@ -5,10 +5,10 @@
 import { describe, expect, it } from 'vitest';
 import { buildMetricsPlane } from '../../src/api/metrics.js';
 import { fixedSecret } from '../../src/config/secret.js';
-import { ask, signIn } from '../teams/sessions/signed-in.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';
 import { ADMIN_TOKEN, REPORT, withGateway } from '../support/start-gateway.js';
+import { ask, signIn } from '../teams/sessions/signed-in.js';
 
 const QUERY = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 

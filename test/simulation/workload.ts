@@ -1,8 +1,8 @@
 /** What operators and the platform do meanwhile, by the seed. */
 import { createTeamKeys } from '../../src/api/admin/team-keys.js';
 import { createTeamRecords } from '../../src/api/admin/team-records.js';
-import type { NewTeam } from '../../src/teams/auth/team.js';
 import { GatewayError } from '../../src/errors.js';
+import type { NewTeam } from '../../src/teams/auth/team.js';
 import { auditLine } from '../../src/telemetry/audit.js';
 import type { Change } from './oracle.js';
 import type { Replica } from './replicas.js';

@@ -2,8 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { type RegistryCommit, type Store, StoreUnavailable } from '../../../src/store/port.js';
-import type { AuditRecord } from '../../../src/telemetry/audit.js';
 import { MILLIONTHS } from '../../../src/teams/write-guard/types.js';
+import type { AuditRecord } from '../../../src/telemetry/audit.js';
 import {
   ADMIN_TOKEN,
   type GatewayOptions,

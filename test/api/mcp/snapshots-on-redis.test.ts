@@ -1,11 +1,11 @@
 /** Walks on a shared Redis: given by one replica, taken by another, many at once, and gone when they are over. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { completeTeam } from '../../../src/teams/auth/team.js';
-import { createClock } from '../../../src/lib/clock.js';
 import { createSnapshots } from '../../../src/api/mcp/snapshots.js';
-import type { Store } from '../../../src/store/port.js';
+import { createClock } from '../../../src/lib/clock.js';
 import { packTable } from '../../../src/reports/tables/pack.js';
+import type { Store } from '../../../src/store/port.js';
+import { completeTeam } from '../../../src/teams/auth/team.js';
 import { openOnRedis } from '../../support/on-redis.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ErrorCode, GatewayError, toProblem } from '../../../src/errors.js';
 import { inWordsOfTools } from '../../../src/api/mcp/tool-words.js';
+import { type ErrorCode, GatewayError, toProblem } from '../../../src/errors.js';
 
 /** Of the errors that a tool can give. */
 const CODES: readonly ErrorCode[] = [

@@ -5,7 +5,12 @@ import { expect, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import type { Simulator } from '../../../src/simulator/simulator-api.js';
 import { type Answer, type Ask, ask } from '../../support/ask.js';
-import { ADMIN_TOKEN, type GatewayOptions, gatewayAt, type TestGateway } from '../../support/start-gateway.js';
+import {
+  ADMIN_TOKEN,
+  type GatewayOptions,
+  gatewayAt,
+  type TestGateway,
+} from '../../support/start-gateway.js';
 import { createTestClock } from '../../support/test-clock.js';
 import { Description, type Document } from './document.js';
 

@@ -2,8 +2,8 @@
 import { fastify } from 'fastify';
 import Type from 'typebox';
 import { expect, it } from 'vitest';
-import { TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { json, shownAs } from '../../../src/api/openapi/operation.js';
+import { TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { sends, startRawPlatform } from '../../support/raw-platform.js';
 import { gatewayAt, withGateway } from '../../support/start-gateway.js';
 

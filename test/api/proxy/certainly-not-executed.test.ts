@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../src/errors.js';
 import { certainlyNotExecuted } from '../../../src/api/proxy/certainly-not-executed.js';
+import { GatewayError } from '../../../src/errors.js';
 import type { CallReport } from '../../../src/telemetry/trace.js';
 
 const tried = (...outcomes: CallReport['outcome'][]): CallReport[] =>

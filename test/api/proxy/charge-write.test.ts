@@ -1,14 +1,14 @@
 /** What a write takes of its day: when it is reserved, and what becomes of it. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../src/errors.js';
 import { createCharging } from '../../../src/api/proxy/charge-write.js';
 import type { Passage } from '../../../src/api/proxy/passage.js';
 import { createSending } from '../../../src/api/proxy/send-passage.js';
+import { GatewayError } from '../../../src/errors.js';
 import type { Response } from '../../../src/platform/slot.js';
+import { guardUnavailable } from '../../../src/teams/write-guard/types.js';
 import type { CallReport } from '../../../src/telemetry/trace.js';
 import { Trace } from '../../../src/telemetry/trace.js';
-import { guardUnavailable } from '../../../src/teams/write-guard/types.js';
 import { brakeByHand } from '../../support/brake-by-hand.js';
 import { callerOf } from '../../support/callers.js';
 import { reservationsInMemory } from '../../support/reservations-in-memory.js';

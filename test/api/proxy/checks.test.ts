@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { NewTeam } from '../../../src/teams/auth/team.js';
-import type { RouteRule } from '../../../src/config/schema.js';
 import { checkAccount } from '../../../src/api/proxy/check-account.js';
 import {
   checkBody,
@@ -10,7 +8,9 @@ import {
   type PassRules,
   scopeOf,
 } from '../../../src/api/proxy/checks.js';
+import type { RouteRule } from '../../../src/config/schema.js';
 import { type JsonObject, parseJson } from '../../../src/reports/rows/json.js';
+import type { NewTeam } from '../../../src/teams/auth/team.js';
 import { callerOf } from '../../support/callers.js';
 import { codeOf, thrownBy } from '../../support/problems.js';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../src/errors.js';
 import { takeBody } from '../../../src/api/proxy/take-body.js';
+import { GatewayError } from '../../../src/errors.js';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';

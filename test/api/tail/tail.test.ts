@@ -1,8 +1,8 @@
 /** A tail: nothing while nobody looks, bounded while somebody does, and never slower for its reader. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createLocalBus } from '../../../src/store/listeners.js';
 import { createTailStream } from '../../../src/api/tail/stream.js';
 import { createTail, type TailLine, type Watcher } from '../../../src/api/tail/tail.js';
+import { createLocalBus } from '../../../src/store/listeners.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, createTestClock, SECOND } from '../../support/test-clock.js';
 

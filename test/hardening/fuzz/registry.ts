@@ -1,7 +1,7 @@
 /** Teams, keys, token and the rest of the registry in Redis, changed by somebody else before a gateway starts on them. */
 import { Redis } from 'ioredis';
-import { SealError } from '../../../src/platform/credential/seal.js';
 import { DamagedRecord } from '../../../src/lib/record.js';
+import { SealError } from '../../../src/platform/credential/seal.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { createRedisStore } from '../../../src/store/redis/redis-store.js';

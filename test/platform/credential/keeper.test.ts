@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { fixedSecret } from '../../../src/config/secret.js';
+import { GatewayError } from '../../../src/errors.js';
 import { createVaultKeeper } from '../../../src/platform/credential/keeper.js';
 import { createSealer, SealError } from '../../../src/platform/credential/seal.js';
 import {
@@ -13,7 +14,6 @@ import {
   stage,
   type Vault,
 } from '../../../src/platform/credential/vault.js';
-import { GatewayError } from '../../../src/errors.js';
 import { RegistryConflict, StoreUnavailable } from '../../../src/store/port.js';
 import type { Registry } from '../../../src/store/registry/replica.js';
 import { GATEWAY_ACTOR } from '../../../src/telemetry/audit.js';

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { Agent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fixedSecret } from '../../../src/config/secret.js';
-import { type MintOptions, mintToken } from '../../../src/platform/credential/mint.js';
 import { GatewayError } from '../../../src/errors.js';
+import { type MintOptions, mintToken } from '../../../src/platform/credential/mint.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { deadUrl, startHttpPlatform } from '../../support/broken-platform.js';
 

@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createReseal } from '../../../src/api/admin/reseal.js';
-import { openPepper, PEPPER_RECORD } from '../../../src/teams/auth/pepper.js';
 import { fixedSecret } from '../../../src/config/secret.js';
 import { createVaultKeeper, VAULT_RECORD } from '../../../src/platform/credential/keeper.js';
 import { createSealer, SealError } from '../../../src/platform/credential/seal.js';
 import { activate, createToken, stage } from '../../../src/platform/credential/vault.js';
+import { openPepper, PEPPER_RECORD } from '../../../src/teams/auth/pepper.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
 import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
 

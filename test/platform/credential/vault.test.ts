@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors.js';
 import {
   activate,
   createToken,
@@ -22,7 +23,6 @@ import {
   type Token,
   type Vault,
 } from '../../../src/platform/credential/vault.js';
-import { GatewayError } from '../../../src/errors.js';
 import { DAY } from '../../support/test-clock.js';
 
 const PEPPER = randomBytes(32);

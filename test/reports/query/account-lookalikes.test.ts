@@ -1,12 +1,12 @@
 /** What a team that is limited to advertiser 1 may ask and write: no foreign spelling passes, every honest one does. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RouteRule } from '../../../src/config/schema.js';
-import type { GatewayError } from '../../../src/errors.js';
 import { checkAccount } from '../../../src/api/proxy/check-account.js';
 import { checkQuery } from '../../../src/api/proxy/checks.js';
-import { checkAdvertiser } from '../../../src/teams/policy/check-advertiser.js';
+import type { RouteRule } from '../../../src/config/schema.js';
+import type { GatewayError } from '../../../src/errors.js';
 import { type JsonObject, parseJson } from '../../../src/reports/rows/json.js';
+import { checkAdvertiser } from '../../../src/teams/policy/check-advertiser.js';
 import { callerOf } from '../../support/callers.js';
 import { codeOf, thrownBy } from '../../support/problems.js';
 import { get, post, RULES } from './canonical-request.js';

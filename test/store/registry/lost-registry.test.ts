@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { successionRules } from '../../../src/teams/auth/succession-rules.js';
 import { fixedSecret } from '../../../src/config/secret.js';
 import { createSealer } from '../../../src/platform/credential/seal.js';
 import { type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { openRegistry } from '../../../src/store/registry/replica.js';
+import { successionRules } from '../../../src/teams/auth/succession-rules.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
 import { openOnRedis } from '../../support/on-redis.js';
 import { createRecordedLog } from '../../support/recorded-log.js';

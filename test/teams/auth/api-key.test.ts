@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { generateApiKey, hashApiKey, isWellFormedApiKey, shownPrefix } from '../../../src/teams/auth/api-key.js';
+import {
+  generateApiKey,
+  hashApiKey,
+  isWellFormedApiKey,
+  shownPrefix,
+} from '../../../src/teams/auth/api-key.js';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const key = fc.noShrink(fc.nat().map(generateApiKey));

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { Store } from '../../../src/store/port.js';
+import type { Registry } from '../../../src/store/registry/replica.js';
 import { createDirectory, type Directory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
 import { completeTeam, type NewTeam } from '../../../src/teams/auth/team.js';
-import type { Store } from '../../../src/store/port.js';
-import type { Registry } from '../../../src/store/registry/replica.js';
 import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 export const PEPPER = randomBytes(32);

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createLastUse } from '../../../src/teams/auth/last-use.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../../src/store/port.js';
+import { createLastUse } from '../../../src/teams/auth/last-use.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openEmbedded } from '../../support/shared-registry.js';
 import { createTestClock, MINUTE, NOON } from '../../support/test-clock.js';

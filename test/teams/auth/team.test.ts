@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import Value from 'typebox/value';
 import { describe, expect, it } from 'vitest';
-import { completeTeam, FORMATS, NewTeam, patchTeam, SCOPES, Team, TeamPatch } from '../../../src/teams/auth/team.js';
+import {
+  completeTeam,
+  FORMATS,
+  NewTeam,
+  patchTeam,
+  SCOPES,
+  Team,
+  TeamPatch,
+} from '../../../src/teams/auth/team.js';
 
 const limits = {
   requestsPerMinute: fc.integer({ min: 1, max: 1_000_000 }),

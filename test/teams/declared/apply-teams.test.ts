@@ -1,11 +1,11 @@
 /** Applying a file to a real registry: replicas that start together, and somebody who changes a team meanwhile. */
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { RegistryConflict, type Store } from '../../../src/store/port.js';
 import { createDirectory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { completeTeam, type NewTeam } from '../../../src/teams/auth/team.js';
 import { type ApplyOptions, applyTeams } from '../../../src/teams/declared/apply-teams.js';
 import type { TeamChange } from '../../../src/teams/declared/plan-teams.js';
-import { RegistryConflict, type Store } from '../../../src/store/port.js';
 import type { Actor, AuditRecord } from '../../../src/telemetry/audit.js';
 import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
 

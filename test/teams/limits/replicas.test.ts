@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { completeTeam } from '../../../src/teams/auth/team.js';
 import { createClock } from '../../../src/lib/clock.js';
-import { createLimits, type Limits } from '../../../src/teams/limits/limits.js';
-import { createReplicas, type Replicas } from '../../../src/teams/limits/replicas.js';
 import { createMemoryPresence } from '../../../src/store/embedded/embedded-store.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { createRedisStore, type RedisStore } from '../../../src/store/redis/redis-store.js';
+import { completeTeam } from '../../../src/teams/auth/team.js';
+import { createLimits, type Limits } from '../../../src/teams/limits/limits.js';
+import { createReplicas, type Replicas } from '../../../src/teams/limits/replicas.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
 import { waitFor } from '../../support/wait-for.js';

@@ -1,8 +1,9 @@
 /** Replicas of limits on one store, with a clock that a test moves. */
-import { type Allowances, createAllowances } from '../../../src/teams/limits/allowance.js';
-import type { Replicas } from '../../../src/teams/limits/replicas.js';
+
 import { createMemoryQuotas } from '../../../src/store/embedded/embedded-store.js';
 import { type Quotas, StoreUnavailable } from '../../../src/store/port.js';
+import { type Allowances, createAllowances } from '../../../src/teams/limits/allowance.js';
+import type { Replicas } from '../../../src/teams/limits/replicas.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createTestClock, type TestClock } from '../../support/test-clock.js';
 

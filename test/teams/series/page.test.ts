@@ -1,7 +1,15 @@
 /** Pages of the series: what is packed comes back, and what is added grows. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AT, BINS_MS, binAt, CELL_SIZE, type Cell, mergeInto, quantileMs } from '../../../src/teams/series/cell.js';
+import {
+  AT,
+  BINS_MS,
+  binAt,
+  CELL_SIZE,
+  type Cell,
+  mergeInto,
+  quantileMs,
+} from '../../../src/teams/series/cell.js';
 import {
   addBatch,
   decodePage,

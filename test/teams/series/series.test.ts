@@ -1,9 +1,9 @@
 /** The series of a process, on documents in memory: time by a clock, faults by a store that breaks off. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Documents, StoreUnavailable } from '../../../src/store/port.js';
 import { createSeries, type Series } from '../../../src/teams/series/create-series.js';
 import type { CountedRequest } from '../../../src/teams/series/tally.js';
-import { type Documents, StoreUnavailable } from '../../../src/store/port.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
 

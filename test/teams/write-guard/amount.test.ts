@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isCountable, limitOf, MOST_UNITS, showAmount, toMillionths } from '../../../src/teams/write-guard/amount.js';
+import {
+  isCountable,
+  limitOf,
+  MOST_UNITS,
+  showAmount,
+  toMillionths,
+} from '../../../src/teams/write-guard/amount.js';
 
 describe('an amount', () => {
   it.each([

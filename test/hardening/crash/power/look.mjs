@@ -3,8 +3,8 @@
  * JSON: the folder, idempotency keys of the team `free`, and purses.
  */
 import { createInterface } from 'node:readline';
-import { createClock } from '../../../../dist/modules/lib/clock.js';
 import { idempotencyDocument } from '../../../../dist/modules/api/proxy/idempotency-record.js';
+import { createClock } from '../../../../dist/modules/lib/clock.js';
 import { createEmbeddedStore } from '../../../../dist/modules/store/embedded/embedded-store.js';
 import { purseOf } from '../../../../dist/modules/teams/write-guard/unknown-writes.js';
 
