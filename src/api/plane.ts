@@ -4,7 +4,7 @@ import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
 import { uptimeMs } from '../lib/time.js';
 import type { Services } from '../server/services.js';
-import { savedCalls } from '../teams/usage/count-request.js';
+import { savedCalls } from '../teams/usage/usage-tally.js';
 import type { Readiness } from './data/health.js';
 import {
   type Accounted,

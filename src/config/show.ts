@@ -1,6 +1,5 @@
 /** The settings as they are in effect, and where each comes from; of secrets only that they are set. */
-import { loadConfig } from './load.js';
-import { readYaml } from './read-yaml.js';
+import { loadConfig, readYaml } from './load.js';
 import type { Environment } from './rules.js';
 import { listSettings, type Setting } from './settings.js';
 import type { Tree } from './tree.js';

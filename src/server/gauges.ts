@@ -5,7 +5,7 @@ import type { Store } from '../store/port.js';
 import type { Registry } from '../store/registry/replica.js';
 import type { Replicas } from '../teams/limits/replicas.js';
 import type { BrakeLever } from '../teams/write-guard/brake.js';
-import type { UnknownCount } from '../teams/write-guard/count-unknown.js';
+import type { UnknownCount } from '../teams/write-guard/create-write-guard.js';
 import type { Gauges } from '../telemetry/gauges.js';
 import type { Log } from '../telemetry/logger.js';
 

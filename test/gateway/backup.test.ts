@@ -1,6 +1,6 @@
 /** A registry exported from one gateway, and imported into another. */
 import { describe, expect, it } from 'vitest';
-import type { Backup } from '../../src/api/admin/registry-backup.js';
+import type { Backup } from '../../src/api/admin/registry.js';
 import type { Store } from '../../src/store/port.js';
 import {
   ADMIN_TOKEN,

@@ -1,6 +1,6 @@
 /** Keys as they are used: when last, and what trying wrong ones costs. */
 import { describe, expect, it } from 'vitest';
-import { generateApiKey } from '../../src/teams/auth/api-key.js';
+import { generateApiKey } from '../../src/teams/auth/directory.js';
 import { outcomeOf, type TestGateway, withGateway } from '../support/start-gateway.js';
 
 const ME = '/gateway/v1/me';

@@ -1,6 +1,6 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { createStreamPlaces } from '../../src/platform/stream-places.js';
+import { createStreamPlaces } from '../../src/platform/traffic.js';
 
 function placesFor(turns: number, maxQueued = 100) {
   const places = createStreamPlaces({ maxConcurrent: () => turns, maxQueued });

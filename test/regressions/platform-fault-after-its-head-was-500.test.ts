@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
-import { createOutlet } from '../../src/api/proxy/outlet.js';
+import { createOutlet } from '../../src/api/proxy/clean-answer.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { type Handler, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt } from '../support/start-gateway.js';

@@ -1,5 +1,5 @@
 /** What operators and the platform do meanwhile, by the seed. */
-import { createTeamKeys } from '../../src/api/admin/team-keys.js';
+import { createTeamKeys } from '../../src/api/admin/keys.js';
 import { createTeamRecords } from '../../src/api/admin/team-records.js';
 import { GatewayError } from '../../src/errors.js';
 import type { NewTeam } from '../../src/teams/auth/team.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { generateApiKey } from '../../src/teams/auth/api-key.js';
+import { generateApiKey } from '../../src/teams/auth/directory.js';
 import { createLog } from '../../src/telemetry/logger.js';
 
 function open(secrets: readonly string[] = [], level = 'debug') {

@@ -1,6 +1,6 @@
 /** The log as a person at a terminal reads it. */
 import { expect, it } from 'vitest';
-import { prettyLine } from '../../src/telemetry/pretty-line.js';
+import { prettyLine } from '../../src/telemetry/logger.js';
 
 const plain = { colours: false };
 const line = (members: object) =>

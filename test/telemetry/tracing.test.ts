@@ -2,8 +2,7 @@ import type { ExportResult } from '@opentelemetry/core';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, expect, it } from 'vitest';
 import { collectorUrl } from '../../src/telemetry/open-tracing.js';
-import { samplerOf } from '../../src/telemetry/otel/sampler.js';
-import { telling } from '../../src/telemetry/otel/telling-exporter.js';
+import { samplerOf, telling } from '../../src/telemetry/otel/start-tracing.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 
 const OTHER = { serviceName: 's', sampler: 'always_on', samplerArg: '1', disabled: false };

@@ -1,13 +1,181 @@
 /** Team keys: issue, list, roll, revoke. The key itself is shown once, in the answer that made it. */
 import type { FastifyInstance } from 'fastify';
-import type { KeyRecord } from '../../teams/auth/key-record.js';
+import { changedInBetween, GatewayError } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import { RegistryConflict } from '../../store/port.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { type Directory, newKeyId, TEAM_PREFIX } from '../../teams/auth/directory.js';
+import { KEY_PREFIX, type KeyRecord } from '../../teams/auth/key-record.js';
 import type { LastUse } from '../../teams/auth/last-use.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
 import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../operations/keys.js';
 import { readFutureDate } from './future-date.js';
 import { serve } from './serve.js';
-import { createTeamKeys, type IssuedKey, showKey, type TeamKeysOptions } from './team-keys.js';
+import { noTeam } from './team-records.js';
 
-export interface KeysOptions extends TeamKeysOptions {
+// What an operator may do with a team's keys: each change is one commit, audited.
+
+interface TeamKeysOptions {
+  readonly registry: Registry;
+  readonly directory: Directory;
+  readonly clock: Clock;
+}
+
+/** A key, and its text, which is not to be had again. */
+interface IssuedKey {
+  readonly key: KeyRecord;
+  readonly text: string;
+}
+
+interface NewTeamKey {
+  readonly teamId: string;
+  /** For people. */
+  readonly label: string;
+  /** ISO time; null: never. */
+  readonly expiresAt: string | null;
+}
+
+interface TeamKeys {
+  /** @throws GatewayError `not_found`, here and below for a team or key that does not exist */
+  of(teamId: string): readonly KeyRecord[];
+  /** Of all teams. */
+  all(): readonly KeyRecord[];
+  /** @throws GatewayError `conflict`, here and below when others keep changing the key or its team */
+  issue(draft: NewTeamKey, actor: Actor): Promise<IssuedKey>;
+  /** One that is revoked stays so, and nothing is written. */
+  revoke(id: string, actor: Actor): Promise<void>;
+  /**
+   * Gives the key another secret; the old one stays valid for a while.
+   * @throws GatewayError `conflict` for a key that is revoked, or has expired
+   */
+  roll(id: string, overlapSeconds: number, actor: Actor): Promise<IssuedKey>;
+}
+
+/** A team that is edited meanwhile is no reason to refuse its key. */
+const MAX_TRIES = 5;
+
+export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
+  const { directory, clock } = options;
+  return {
+    of: (teamId) => directory.keysOf(existingTeam(teamId, directory)),
+    all: () => directory.keys(),
+    async issue({ teamId, label, expiresAt }, actor) {
+      const { text, secret } = directory.createSecret();
+      const draft = {
+        id: newKeyId(),
+        teamId,
+        label,
+        createdAt: new Date(clock.now()).toISOString(),
+        expiresAt,
+        revokedAt: null,
+        secrets: [secret],
+      };
+      return { key: await issueForTeam(draft, actor, options), text };
+    },
+    async revoke(id, actor) {
+      const key = existingKey(id, directory);
+      if (key.revokedAt !== null) return;
+      const revoked = { ...key, revokedAt: new Date(clock.now()).toISOString() };
+      await save('key.revoke', revoked, actor, options);
+    },
+    async roll(id, overlapSeconds, actor) {
+      const key = existingKey(id, directory);
+      refuseToRoll(key, directory, clock.now());
+      const { text, secret } = directory.createSecret();
+      const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
+      const [current] = key.secrets;
+      // Only the secret that was current overlaps: one rolled away before keeps no second life.
+      const old = current === undefined ? [] : [{ ...current, validUntil }];
+      const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
+      await save('key.roll', rolled, actor, options);
+      return { key: rolled, text };
+    },
+  };
+}
+
+function existingTeam(id: string, directory: Directory): string {
+  if (directory.team(id) === undefined) throw noTeam();
+  return id;
+}
+
+function existingKey(id: string, directory: Directory): KeyRecord {
+  const key = directory.key(id);
+  if (key === undefined)
+    throw new GatewayError('not_found', {
+      detail: 'There is no key of this id.',
+      help: 'GET /admin/v1/teams/{id}/keys shows which there are.',
+    });
+  return key;
+}
+
+function refuseToRoll(key: KeyRecord, directory: Directory, nowMs: number): void {
+  const help = `Issue another key by POST /admin/v1/teams/${key.teamId}/keys.`;
+  if (directory.isRevoked(key)) throw new GatewayError('conflict', { detail: 'The key is revoked.', help });
+  if (key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs)
+    throw new GatewayError('conflict', {
+      detail: `The key has expired (${key.expiresAt}), and so would a new secret of it.`,
+      help,
+    });
+}
+
+/** For the team as it is: one that is being deleted gets no key that would outlive it. */
+async function issueForTeam(draft: KeyRecord, actor: Actor, options: TeamKeysOptions): Promise<KeyRecord> {
+  const { registry, directory } = options;
+  for (let tries = 1; ; tries++) {
+    const teamRecord = TEAM_PREFIX + existingTeam(draft.teamId, directory);
+    const life = directory.life(draft.teamId);
+    const key: KeyRecord = life === 0 ? draft : { ...draft, life };
+    const expect = new Map([[teamRecord, registry.get(teamRecord)?.revision ?? 0]]);
+    try {
+      await save('key.issue', key, actor, options, expect);
+      return key;
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'conflict' || tries === MAX_TRIES) throw error;
+      await registry.refresh();
+    }
+  }
+}
+
+/** @param expect further records that must be as they were */
+async function save(
+  action: string,
+  key: KeyRecord,
+  actor: Actor,
+  { registry, directory, clock }: TeamKeysOptions,
+  expect: ReadonlyMap<string, number> = new Map(),
+): Promise<void> {
+  const id = KEY_PREFIX + key.id;
+  const before = directory.key(key.id);
+  const shown = before === undefined ? {} : { before: showKey(before) };
+  const event = { action, subject: key.id, ...shown, after: showKey(key) };
+  try {
+    await registry.commit({
+      writes: new Map([[id, JSON.stringify(key)]]),
+      expect: new Map([...expect, [id, registry.get(id)?.revision ?? 0]]),
+      audit: [auditLine(event, actor, clock.now())],
+    });
+  } catch (error) {
+    if (!(error instanceof RegistryConflict)) throw error;
+    throw changedInBetween('The key or its team was', error);
+  }
+}
+
+/** As operators and the audit see it: without anything that would let somebody in. */
+function showKey({ id, teamId, label, createdAt, expiresAt, revokedAt, secrets }: KeyRecord): object {
+  const [current, old] = secrets;
+  return {
+    id,
+    teamId,
+    label,
+    prefix: current?.prefix,
+    createdAt,
+    expiresAt,
+    revokedAt,
+    previous: old === undefined ? null : { prefix: old.prefix, validUntil: old.validUntil },
+  };
+}
+
+interface KeysOptions extends TeamKeysOptions {
   readonly lastUse: Pick<LastUse, 'read'>;
 }
 

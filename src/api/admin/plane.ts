@@ -4,11 +4,37 @@ import type { NamedAdmin } from '../../config/admin-tokens.js';
 import { GatewayError } from '../../errors.js';
 import { JsonError, parseJson } from '../../reports/rows/json.js';
 import { StoreUnavailable } from '../../store/port.js';
+import { type Durability, noteDurability } from '../../store/registry/durability.js';
 import { RegistryLost } from '../../store/registry/succession.js';
 import type { Sessions } from '../../teams/sessions/sessions.js';
 import { type Actor, GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
-import { sayUnconfirmed } from './say-unconfirmed.js';
+
+// Answers to changes that too few replicas of Redis have confirmed say so: they are made, and could be lost.
+
+/** Adds the member `unconfirmed` to such answers; one without a body becomes a 200 that has it. */
+function sayUnconfirmed(scope: FastifyInstance): void {
+  const noted = new WeakMap<FastifyRequest, Durability>();
+  // The last hook before the handler: what reads a body leaves the context behind.
+  scope.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return done();
+    const durability: Durability = { unconfirmed: null };
+    noted.set(request, durability);
+    const end = noteDurability(durability, done);
+    reply.raw.once('close', end);
+  });
+  scope.addHook('onSend', async (request, reply, payload) => {
+    const unconfirmed = noted.get(request)?.unconfirmed ?? null;
+    if (unconfirmed === null || reply.statusCode >= 300) return payload;
+    const isEmpty = payload === undefined || payload === null || payload === '';
+    if (!isEmpty && typeof payload !== 'string') return payload;
+    const body = isEmpty ? {} : (JSON.parse(payload) as object);
+    if (isEmpty) reply.code(200);
+    const text = JSON.stringify({ ...body, unconfirmed });
+    reply.header('content-type', 'application/json; charset=utf-8').removeHeader('content-length');
+    return text;
+  });
+}
 
 export interface AdminPlaneOptions {
   readonly admins: readonly NamedAdmin[];

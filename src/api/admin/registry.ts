@@ -1,11 +1,276 @@
 /** The registry as a whole: export and import. */
 import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
+import { isIsoDate } from '../../config/rules.js';
+import { changedInBetween, type FieldFault, GatewayError } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import { VAULT_RECORD } from '../../platform/credential/keeper.js';
+import { SealError, type Sealer } from '../../platform/credential/seal.js';
+import { readVault } from '../../platform/credential/vault-text.js';
+import { laterPurges, PURGES_RECORD, PurgeList } from '../../reports/cache/purges.js';
+import { RegistryConflict } from '../../store/port.js';
+import { StoreRefused } from '../../store/refused.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { MIGRATIONS, migrateRecords, type Texts } from '../../store/registry/schema.js';
+import { TEAM_PREFIX } from '../../teams/auth/directory.js';
+import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from '../../teams/auth/key-record.js';
+import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
+import { isPeoples, revocationsFor } from '../../teams/auth/succession-rules.js';
+import { Team } from '../../teams/auth/team.js';
+import { addressFaults } from '../../teams/declared/address-faults.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
 import {
+  type Backup as BackupSchema,
   exportRegistry as exportOperation,
+  FORMAT,
   importRegistry as importOperation,
+  PREFIXES,
+  SINGLE,
 } from '../operations/registry.js';
-import { type BackupParts, exportRegistry, importRegistry } from './registry-backup.js';
 import { serve } from './serve.js';
+
+// The records of a backup: which belong to one, and what is wrong with them. Values in, values out.
+
+function isBackedUp(id: string): boolean {
+  return SINGLE.includes(id) || PREFIXES.some((prefix) => id.startsWith(prefix));
+}
+
+/** What the admin API would refuse of a key, beyond the form that it is stored in. */
+const IssuedKey = Type.Object({
+  id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$' }),
+  teamId: Type.String({ minLength: 1 }),
+  label: Type.String({ maxLength: 200 }),
+  secrets: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 2 }),
+});
+
+/** What the admin API would refuse of these records, and what could not be read; `param` is the id, or a place in it. */
+function recordFaults(records: Texts, sealer: Sealer): FieldFault[] {
+  const faults = [...records].flatMap(([id, text]) => faultsOf(id, text, records, sealer));
+  if (!records.has(PEPPER_RECORD)) faults.push({ param: PEPPER_RECORD, message: 'is missing' });
+  return faults;
+}
+
+function faultsOf(id: string, text: string, records: Texts, sealer: Sealer): FieldFault[] {
+  if (SEALED.has(id)) return sealFaults(id, text, sealer);
+  const value = parse(text);
+  if (id === PURGES_RECORD) return PurgeList.is(value) ? [] : [damaged(id)];
+  if (id.startsWith(LIFE_PREFIX)) return LifeRecord.is(value) ? [] : [damaged(id)];
+  if (id.startsWith(TEAM_PREFIX)) {
+    if (!Value.Check(Team, value) || value.id !== id.slice(TEAM_PREFIX.length)) return [damaged(id)];
+    return addressFaults(value.ipAllow, `${id}.`);
+  }
+  if (!KeyRecord.is(value) || !Value.Check(IssuedKey, value) || value.id !== id.slice(KEY_PREFIX.length))
+    return [damaged(id)];
+  return [...dateFaults(id, value), ...teamFaults(id, value, records)];
+}
+
+const SEALED = new Set([PEPPER_RECORD, TOKEN_PEPPER_RECORD, VAULT_RECORD]);
+
+function sealFaults(id: string, text: string, sealer: Sealer): FieldFault[] {
+  try {
+    if (id === VAULT_RECORD) readVault(text, sealer);
+    else resealPepper(text, sealer);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    return [{ param: id, message: error.message }];
+  }
+}
+
+function dateFaults(id: string, key: KeyRecord): FieldFault[] {
+  const dates: readonly (readonly [string, string | null])[] = [
+    ['createdAt', key.createdAt],
+    ['expiresAt', key.expiresAt],
+    ['revokedAt', key.revokedAt],
+    ...key.secrets.map(({ validUntil }, at) => [`secrets.${at}.validUntil`, validUntil] as const),
+  ];
+  return dates.flatMap(([name, date]) =>
+    date === null || isIsoDate(date)
+      ? []
+      : [{ param: `${id}.${name}`, message: 'must be an ISO date, e.g. 2027-11-01T00:00:00Z' }],
+  );
+}
+
+/** Keys of teams that are gone are kept, revoked. Any other without a team would wait for one of its name. */
+function teamFaults(id: string, key: KeyRecord, records: Texts): FieldFault[] {
+  const life = records.get(LIFE_PREFIX + key.teamId);
+  const isOver = key.revokedAt !== null || (key.life ?? 0) < lifeIn(life);
+  if (isOver || records.has(TEAM_PREFIX + key.teamId)) return [];
+  return [{ param: `${id}.teamId`, message: `must be a team of the backup; it has no ${key.teamId}` }];
+}
+
+function lifeIn(text: string | undefined): number {
+  return text === undefined ? 0 : (LifeRecord.parse(text)?.life ?? 0);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Told as damage, without the parser's words: they quote the record.
+    return undefined;
+  }
+}
+
+function damaged(param: string): FieldFault {
+  return { param, message: 'is damaged' };
+}
+
+// Backup and restore of what people made: teams, keys (hashes), sealed tokens, and the pepper the hashes hang on.
+
+export type Backup = Static<typeof BackupSchema>;
+
+interface BackupParts {
+  readonly registry: Registry;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+}
+
+function exportRegistry({ registry, clock }: BackupParts): Backup {
+  const records = backedUp(registry).map(([id, { value }]) => ({ id, text: value }));
+  return {
+    format: FORMAT,
+    schema: MIGRATIONS.length,
+    exportedAt: new Date(clock.now()).toISOString(),
+    records: records.sort((a, b) => (a.id < b.id ? -1 : 1)),
+  };
+}
+
+interface Imported {
+  readonly teams: number;
+  readonly keys: number;
+  /** Whether anything was there before. */
+  readonly replaced: boolean;
+  /** Keys that are valid in the backup, and were revoked since: they stay so. Absent when there are none. */
+  readonly stillRevoked?: number;
+}
+
+/** Divisibility that is learned meanwhile, and the like, changes the registry too. */
+const MAX_TRIES = 10;
+
+/**
+ * Puts a backup in the place of what is there, all or nothing. Whatever is not part of a backup stays: what was
+ * learned of reports, the audit. What was taken back since the backup stays taken back.
+ * @param replace without it, a registry that holds teams or keys is left alone
+ * @throws GatewayError `conflict`, `invalid_body`; StoreUnavailable
+ */
+async function importRegistry(
+  backup: Backup,
+  replace: boolean,
+  actor: Actor,
+  { registry, sealer, clock }: BackupParts,
+): Promise<Imported> {
+  const records = readRecords(backup, sealer);
+  const counts = countsOf(records.keys());
+  for (let tries = 1; ; tries++) {
+    const present: Texts = new Map(backedUp(registry).map(([id, { value }]) => [id, value]));
+    const isFilled = isPeoples(present.keys());
+    if (isFilled && !replace)
+      throw new GatewayError('conflict', {
+        detail: 'There are teams or keys already.',
+        help: 'Repeat with "replace": true to put the backup in their place.',
+      });
+    const { writes, stillRevoked } = planImport(present, records);
+    const event = {
+      action: 'registry.import',
+      subject: 'registry',
+      before: countsOf(present.keys()),
+      after: { ...counts, ...stillRevoked, exportedAt: backup.exportedAt },
+    };
+    const change = { writes, audit: [auditLine(event, actor, clock.now())] };
+    try {
+      if (registry.loss !== null) await registry.recreate(change);
+      // At just this version: a key that is being issued must not outlive what it was issued in.
+      else await registry.commit({ ...change, version: registry.version });
+      return { ...counts, replaced: isFilled, ...stillRevoked };
+    } catch (error) {
+      if (!(error instanceof RegistryConflict)) throw error;
+      if (tries === MAX_TRIES) throw changedInBetween('The registry was', error);
+      await registry.refresh();
+    }
+  }
+}
+
+/** What has to be written, so that a backup takes the place of what is there. */
+function planImport(present: Texts, backup: Texts) {
+  const revocations = revocationsFor(present, backup);
+  const writes = new Map<string, string | null>([
+    ...[...present.keys()].map((id) => [id, null] as const),
+    ...backup,
+    ...revocations,
+    ...purgesAfter(present, backup),
+    ...tokensAfter(present, backup),
+  ]);
+  const revoked = [...revocations].filter(
+    ([id, text]) =>
+      id.startsWith(KEY_PREFIX) && isRevoked(id, text) && !isRevoked(id, backup.get(id) ?? text),
+  );
+  return { writes, stillRevoked: revoked.length === 0 ? {} : { stillRevoked: revoked.length } };
+}
+
+function isRevoked(id: string, text: string): boolean {
+  return KeyRecord.read(text, id).revokedAt !== null;
+}
+
+/** The list that has counted further, lest a number is given twice. */
+function purgesAfter(present: Texts, backup: Texts): [string, string][] {
+  const [here, there] = [present.get(PURGES_RECORD), backup.get(PURGES_RECORD)];
+  const list = there === undefined ? here : laterPurges(here, there);
+  return list === undefined ? [] : [[PURGES_RECORD, list]];
+}
+
+/**
+ * A backup without tokens is no reason to lose the ones that are there, nor to forget which were: their fingerprints
+ * hang on the pepper that was there with them.
+ */
+function tokensAfter(present: Texts, backup: Texts): [string, string][] {
+  const vault = present.get(VAULT_RECORD);
+  if (backup.has(VAULT_RECORD) || vault === undefined) return [];
+  const pepper = present.get(TOKEN_PEPPER_RECORD) ?? present.get(PEPPER_RECORD);
+  return [
+    [VAULT_RECORD, vault],
+    ...(pepper === undefined ? [] : [[TOKEN_PEPPER_RECORD, pepper] as [string, string]]),
+  ];
+}
+
+function backedUp(registry: Registry) {
+  return registry.list('').filter(([id]) => isBackedUp(id));
+}
+
+/** Checks every record before any is written: what cannot be read would be found out by callers. */
+function readRecords(backup: Backup, sealer: Sealer): Texts {
+  const given = new Map(backup.records.map(({ id, text }) => [id, text]));
+  if (given.size < backup.records.length) throw invalid([{ param: 'records', message: 'name an id twice' }]);
+  const records = migrated(given, backup.schema);
+  const faults = recordFaults(records, sealer);
+  if (faults.length > 0) throw invalid(faults.slice(0, 20));
+  return records;
+}
+
+function migrated(records: Texts, schema: number): Texts {
+  try {
+    return migrateRecords(records, schema);
+  } catch (error) {
+    if (!(error instanceof StoreRefused)) throw error;
+    throw invalid([
+      { param: 'schema', message: `is of a newer release; this one reads up to ${MIGRATIONS.length}` },
+    ]);
+  }
+}
+
+function countsOf(ids: Iterable<string>): { readonly teams: number; readonly keys: number } {
+  const all = [...ids];
+  return { teams: countOf(all, TEAM_PREFIX), keys: countOf(all, KEY_PREFIX) };
+}
+
+function countOf(ids: Iterable<string>, prefix: string): number {
+  return [...ids].filter((id) => id.startsWith(prefix)).length;
+}
+
+function invalid(errors: FieldFault[]): GatewayError {
+  return new GatewayError('invalid_body', { status: 422, errors });
+}
 
 export function registerRegistry(app: FastifyInstance, parts: BackupParts): void {
   serve(app, exportOperation, async () => exportRegistry(parts));

@@ -1,7 +1,7 @@
 /** One call of a tool: its arguments checked, its table in pages, its error as one that an agent can act on. */
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
-import { asGatewayError, type FieldFault, type GatewayError, invalidQuery, toProblem } from '../../errors.js';
+import { asGatewayError, type FieldFault, GatewayError, invalidQuery, toProblem } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
 import { type PackAsk, type Packed, packTable } from '../../reports/tables/pack.js';
 import type { Caps } from '../../reports/tables/pages.js';
@@ -10,8 +10,54 @@ import { describeReports, getUsage, whoami } from './own-tools.js';
 import { compareAsOf, explainQuery, getFinality, queryReport } from './report-tools.js';
 import type { Snapshots } from './snapshots.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
-import { inWordsOfTools } from './tool-words.js';
 import { ARGUMENTS, type ToolName } from './tools.js';
+
+// Errors in the words of tools: an agent has arguments and results, and sees no parameter and no header of HTTP. Pure.
+
+/** Parameters of HTTP by what an agent gave for them. */
+const ARGUMENT_OF: ReadonlyMap<string, string> = new Map([
+  ['dateFrom', 'period.from'],
+  ['dateTo', 'period.to'],
+  ['_period', 'period.relative'],
+  ['_fields', 'columns'],
+  ['_totals', 'totals'],
+  ['_asOf', 'asOf'],
+  ['_final', 'final'],
+]);
+
+/** What an agent would give, or look at, in the place of what a text speaks of. */
+const GIVEN_FOR: readonly (readonly [spoken: RegExp, given: string])[] = [
+  [/\bbyDate=1\b/g, '"date" to split'],
+  [/\bbyCampaign=1\b/g, '"campaign" to split'],
+  [/(?<![\w])(_\w+|dateFrom|dateTo)=([\w:.+-]*\w)/g, '$1 "$2"'],
+  ...[...ARGUMENT_OF].map(([name, argument]) => [new RegExp(`(?<!\\w)${name}\\b`, 'g'), argument] as const),
+  [/\bGET \/gateway\/v1\/me lists\b/g, 'the tool whoami lists'],
+  [/(?<!\w)retry-after\b/g, 'retryAfterSeconds'],
+  [/\bthe key in authorization or x-api-key\b/g, 'the key of your connection'],
+];
+
+export function inWordsOfTools(error: GatewayError): GatewayError {
+  const { errors } = error.options;
+  const renamed = errors?.map(({ param, message }) => ({
+    param: ARGUMENT_OF.get(param) ?? param,
+    message: toldToAgent(message),
+  }));
+  const told = new GatewayError(error.code, {
+    ...error.options,
+    status: error.status,
+    ...(renamed === undefined ? {} : { errors: renamed }),
+  });
+  const { detail, help } = toProblem(told, '');
+  return new GatewayError(error.code, {
+    ...told.options,
+    detail: toldToAgent(detail),
+    help: toldToAgent(help),
+  });
+}
+
+function toldToAgent(text: string): string {
+  return GIVEN_FOR.reduce((told, [spoken, given]) => told.replace(spoken, given), text);
+}
 
 /** A result by the protocol: `structuredContent`, and the same as JSON text. */
 export interface ToolResult {

@@ -7,14 +7,35 @@ import type { Admit } from '../../reports/admit.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { readAskCall } from '../data/ask.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import { isOwnHost } from '../http/own-host.js';
 import { noteProblem } from '../http/problem-reply.js';
 import { readRequestBody } from '../http/request-body.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { callTool, type ToolBench } from './call-tool.js';
-import { refuseForeignOrigin } from './origin.js';
 import type { RunTool } from './protocol.js';
 
-export interface McpRoute {
+// Whether a page in a browser may call: of a name that only this network has, or of an origin that an operator lists.
+
+/**
+ * A page can have its own name resolve to an address of ours; it cannot take another name. Programs send no origin.
+ * @param allowed origins in full; `*` allows any
+ * @throws GatewayError `origin_forbidden`
+ */
+function refuseForeignOrigin(
+  { headers, host }: Pick<FastifyRequest, 'headers' | 'host'>,
+  allowed: readonly string[],
+): void {
+  const { origin } = headers;
+  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return;
+  if (hostOf(origin) === host.toLowerCase() && isOwnHost(host, [])) return;
+  throw new GatewayError('origin_forbidden');
+}
+
+function hostOf(origin: string): string | null {
+  return /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1] ?? null;
+}
+
+interface McpRoute {
   readonly bench: Omit<ToolBench, 'onError'>;
   readonly admit: Admit;
   /** The same without charging anybody. */

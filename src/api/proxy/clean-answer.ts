@@ -1,12 +1,134 @@
 /** The platform's answer to a pass-through request, made fit to be streamed to the caller. */
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
+import { GatewayError } from '../../errors.js';
+import { startTicks, stopTicks, uptimeMs } from '../../lib/time.js';
 import { type Headers, invalid, single } from '../../platform/interpret.js';
-import { decoderOf } from '../../platform/read-body.js';
+import { decoderOf, isDecodingError } from '../../platform/read-body.js';
 import { holdsToken, maskStream } from '../../platform/scrub.js';
 import type { Response } from '../../platform/slot.js';
-import type { AnswerBuffers } from './answer-buffers.js';
-import { createOutlet } from './outlet.js';
-import type { PatienceRules } from './read-patience.js';
+import { createPatience, type PatienceRules } from './read-patience.js';
+
+// Memory for small pass-through answers, so that the platform's part of a call is over before the caller's is.
+
+/** A larger answer is a stream: it would not be whole in there anyway. */
+const MOST_EACH = 1_048_576;
+const MOST_TOGETHER = 64 * MOST_EACH;
+/** What a stream holds by itself. */
+const HELD_ANYWAY = 65_536;
+
+interface AnswerBuffers {
+  /**
+   * @param length of the answer, bytes; null when it is not known
+   * @returns how much of it may wait for the caller, 0 for no more than any stream holds; and what gives it back, to
+   *   be called once
+   */
+  take(length: number | null): { readonly bytes: number; readonly giveBack: () => void };
+  /** Bytes that are taken now. */
+  readonly taken: number;
+}
+
+export function createAnswerBuffers(totalBytes = MOST_TOGETHER): AnswerBuffers {
+  let taken = 0;
+  return {
+    take(length) {
+      const wanted = length ?? MOST_EACH;
+      if (wanted <= HELD_ANYWAY || wanted > MOST_EACH || taken + wanted > totalBytes)
+        return { bytes: 0, giveBack: () => {} };
+      taken += wanted;
+      // One piece more than the whole: a stream that is full to the brim does not end.
+      return { bytes: wanted + HELD_ANYWAY, giveBack: () => (taken -= wanted) };
+    },
+    get taken() {
+      return taken;
+    },
+  };
+}
+
+// The last piece of a pass-through body's way: what waits for the caller waits here, and not for ever.
+
+/** Least and longest time between two looks. */
+const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
+
+/**
+ * @param bufferBytes what may wait for the caller, so that the platform's part is over before the caller's is
+ * @param assertStillAllowed asked at each look, at least once a second. @throws GatewayError when the caller may not have more
+ * @returns a stream that fails with a GatewayError, whatever broke it off
+ */
+export function createOutlet(
+  rules: PatienceRules,
+  bufferBytes: number,
+  assertStillAllowed: () => void = () => {},
+): Transform {
+  const judge = createPatience(rules, uptimeMs());
+  let arrived = 0;
+  let whole = false;
+  const outlet = new Outlet({
+    ...(bufferBytes > 0 ? { readableHighWaterMark: bufferBytes } : {}),
+    transform(chunk: Buffer, _encoding, done) {
+      arrived += chunk.length;
+      done(null, chunk);
+    },
+    flush(done) {
+      whole = true;
+      done();
+    },
+    destroy(error, done) {
+      stopTicks(look);
+      done(error);
+    },
+  });
+  const everyMs = Math.min(rules.silenceMs, rules.overMs) / 5;
+  const look = startTicks(
+    () => {
+      const withdrawn = faultOf(assertStillAllowed);
+      if (withdrawn !== null) return void outlet.destroy(withdrawn);
+      const waiting = outlet.readableLength;
+      const full = waiting >= outlet.readableHighWaterMark;
+      const standstill = judge({ arrived, taken: arrived - waiting, full, whole }, uptimeMs());
+      if (standstill === 'platform-silent') outlet.destroy(new GatewayError('upstream_timeout'));
+      if (standstill === 'caller-slow') outlet.destroy(tooSlow(rules));
+    },
+    Math.max(LOOK_MS, Math.min(LOOK_MOST_MS, everyMs)),
+  );
+  look.unref();
+  return outlet;
+}
+
+function faultOf(check: () => void): Error | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Fails with the same error for those who listen now and for those who look at it later. */
+class Outlet extends Transform {
+  override destroy(error?: Error | null): this {
+    return super.destroy(error ? asBodyFailure(error) : undefined);
+  }
+}
+
+/** Nobody is shown it, for the answer has begun: it is for the log. */
+function tooSlow({ minBytesPerSecond, overMs }: PatienceRules): GatewayError {
+  return new GatewayError('invalid_request', {
+    status: 408,
+    detail: `The caller read less than ${minBytesPerSecond} bytes a second over ${overMs / 1000} s.`,
+  });
+}
+
+/** What broke off a body whose head was good is the platform's failure, and not the gateway's. */
+function asBodyFailure(error: Error): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (isDecodingError(error)) {
+    return new GatewayError('upstream_invalid_response', {
+      internal: 'broken content-encoding',
+      cause: error,
+    });
+  }
+  return new GatewayError('upstream_error', { detail: 'The platform broke off its answer.', cause: error });
+}
 
 /** Of the platform's headers only these come back; none of ranges, which are not passed on. */
 const RESPONSE_HEADERS = new Set([

@@ -2,10 +2,13 @@
  * A write that carries an idempotency key asks the platform at most once. The record is made before the platform is
  * asked, and outlives the process; where the outcome is not known, nobody asks again until it has lapsed.
  */
+import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import type { MovableClock } from '../../lib/clock.js';
+import { sleep } from '../../lib/time.js';
+import { writeCacheStatus } from '../../outcome.js';
 import { type Documents, StoreUnavailable } from '../../store/port.js';
 import type { CallReport } from '../../telemetry/trace.js';
 import { certainlyNotExecuted } from './certainly-not-executed.js';
@@ -14,12 +17,128 @@ import {
   type IdempotencyOutcome,
   type IdempotencyRecord,
   idempotencyDocument,
+  type KeptAnswer,
   readRecord,
   writeRecord,
 } from './idempotency-record.js';
-import { createOutcomeWriter, isNoRoom, type OutcomeWriter } from './outcome-writer.js';
-import { outcomeOf, replayAnswer } from './replay-answer.js';
-import type { TakenAnswer } from './take-answer.js';
+import { KEPT_MAX_BYTES, type TakenAnswer } from './take-answer.js';
+
+// Writes down what became of a write with an idempotency key, and goes on trying while the store does not take it.
+
+interface OutcomeWriter {
+  /**
+   * Never throws: whatever goes wrong here, the caller is owed the platform's answer.
+   * @param record as it was made, open
+   * @param outcome null when nothing was done: then the key is free again
+   */
+  settle(document: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): Promise<void>;
+  /** The same, behind the caller's back, after a while. */
+  settleLater(document: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): void;
+  /** Waits for outcomes that are still to be written down. */
+  settled(): Promise<void>;
+}
+
+interface OutcomeWriterOptions {
+  readonly documents: Documents;
+  readonly logger: Logger;
+  /** How long the store keeps a document, milliseconds. */
+  readonly noteTtlMs: number;
+}
+
+/** Waits before an outcome that the store did not take is written again. */
+const AGAIN_MS = [1000, 2000, 5000, 10_000];
+
+const NO_ROOM: IdempotencyOutcome = {
+  state: 'unknown',
+  why: 'it was answered, and the store had no room left to keep the answer',
+};
+
+function createOutcomeWriter({ documents, logger, noteTtlMs }: OutcomeWriterOptions): OutcomeWriter {
+  const settling = new Set<Promise<void>>();
+
+  /** @returns whether the store took it */
+  async function write(
+    document: string,
+    record: IdempotencyRecord,
+    outcome: IdempotencyOutcome | null,
+  ): Promise<boolean> {
+    try {
+      const after = outcome === null ? null : writeRecord({ ...record, outcome });
+      await documents.replace(document, writeRecord(record), after, noteTtlMs);
+      return true;
+    } catch (error) {
+      // That it was answered is small, and keeps it from being sent again.
+      if (isNoRoom(error) && outcome?.state === 'answered') return await write(document, record, NO_ROOM);
+      logger.warn({ err: error }, 'the outcome of a write with an idempotency key could not be kept yet');
+      return false;
+    }
+  }
+
+  async function writeAgain(...outcome: Parameters<typeof write>): Promise<void> {
+    for (const waitMs of AGAIN_MS) {
+      await sleep(waitMs);
+      if (await write(...outcome)) return;
+    }
+    logger.error(
+      'the outcome of a write with an idempotency key could not be kept; repeats of it are refused',
+    );
+  }
+
+  function settleLater(...outcome: Parameters<typeof write>): void {
+    const tracked = writeAgain(...outcome).finally(() => settling.delete(tracked));
+    settling.add(tracked);
+  }
+
+  return {
+    settleLater,
+    async settle(...outcome) {
+      if (!(await write(...outcome))) settleLater(...outcome);
+    },
+    async settled() {
+      while (settling.size > 0) await Promise.all(settling);
+    },
+  };
+}
+
+function isNoRoom(error: unknown): error is StoreUnavailable {
+  return error instanceof StoreUnavailable && error.why === 'no-room';
+}
+
+// The first answer to an idempotency key: as it is kept, and as it is given again. Pure.
+
+const TOO_LARGE: IdempotencyOutcome = {
+  state: 'unknown',
+  why: `it was answered, and the answer was larger than the ${KEPT_MAX_BYTES} bytes that are kept`,
+};
+
+const REPLAYED = writeCacheStatus({
+  outcome: 'replay',
+  ttlS: 0,
+  tier: null,
+  stored: false,
+  degraded: false,
+  days: null,
+});
+
+function outcomeOf({ answer, whole }: TakenAnswer): IdempotencyOutcome {
+  return whole === null ? TOO_LARGE : { state: 'answered', answer: kept(answer, whole) };
+}
+
+function kept({ statusCode, headers }: CleanAnswer, body: Buffer): KeptAnswer {
+  // The length is that of the body as it is given again.
+  const { 'content-length': _, ...others } = headers;
+  const texts = Object.entries(others).map(([name, value]): [string, string] => [name, String(value)]);
+  return { status: statusCode, headers: Object.fromEntries(texts), body };
+}
+
+function replayAnswer({ status, headers, body }: KeptAnswer): CleanAnswer {
+  const length = status === 204 || status === 304 ? {} : { 'content-length': String(body.length) };
+  return {
+    statusCode: status,
+    headers: { ...headers, ...length, 'idempotency-replayed': 'true', 'cache-status': REPLAYED },
+    body: Readable.from(body.length === 0 ? [] : [body]),
+  };
+}
 
 export interface KeyedRequest {
   /** In its present life. */
@@ -32,7 +151,7 @@ export interface KeyedRequest {
 }
 
 /** Asks the platform. @param onTry has to be told about every try */
-export type Attempt = (onTry: (report: CallReport) => void) => Promise<TakenAnswer>;
+type Attempt = (onTry: (report: CallReport) => void) => Promise<TakenAnswer>;
 
 export interface Idempotency {
   /**
@@ -48,7 +167,7 @@ export interface Idempotency {
   settled(): Promise<void>;
 }
 
-export interface IdempotencyOptions {
+interface IdempotencyOptions {
   readonly documents: Documents;
   readonly clock: Pick<MovableClock, 'now' | 'offsetMs'>;
   readonly logger: Logger;

@@ -1,34 +1,194 @@
 /** The platform's credential, wired: vault, rotation, recovery, and what it needs without anybody asking. */
 import type { Logger } from 'pino';
+import Type from 'typebox';
 import type { Dispatcher } from 'undici';
 import type { Config } from '../../config/load.js';
 import { tokenRequestOf } from '../../config/token-request.js';
+import { randomId, randomShare } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import type { Repeated } from '../../lib/repeat.js';
-import type { Store } from '../../store/port.js';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import { type Repeated, repeat } from '../../lib/repeat.js';
+import type { Leases, Store } from '../../store/port.js';
+import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
+import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import type { InterpretRules } from '../interpret.js';
-import { bootstrapToken } from './bootstrap-token.js';
 import { createEvidence } from './evidence.js';
-import { createExpiryWarning } from './expiry-warning.js';
 import { createVaultKeeper, type VaultKeeper } from './keeper.js';
 import { type Minted, mintToken } from './mint.js';
-import { type Outlook, outlookOf } from './outlook.js';
+import { expiryText, type Outlook, outlookOf, renewalLeadMs, renewalTime } from './outlook.js';
 import { type ProbeOptions, probeToken } from './probe.js';
 import { createReferenceReports, type ReferenceReports } from './reference-reports.js';
-import { createRenewal } from './renewal.js';
 import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
-import { createTokenFile, type TokenFileOptions } from './token-file.js';
+import { bootstrapToken, createTokenFile, type TokenFileOptions } from './token-file.js';
 import { createTokenRecovery, type TokenRecovery } from './token-recovery.js';
-import { startUpkeep } from './upkeep.js';
-import { askPlatform, type TokenProof, type VerifyOptions } from './verify-token.js';
-import { createSight, type SightOptions } from './visibility-check.js';
+import { isExpired, type Token } from './vault.js';
+import {
+  askPlatform,
+  createSight,
+  type SightOptions,
+  type TokenProof,
+  type VerifyOptions,
+} from './verify-token.js';
+
+// What the credential needs now and then, without anybody asking: each job in its turn, none twice at once.
+
+interface UpkeepOptions {
+  /** By name, for the log. */
+  readonly jobs: Readonly<Record<string, () => Promise<void>>>;
+  readonly logger: Logger;
+  readonly everyMs?: number;
+}
+
+export function startUpkeep({ jobs, logger, everyMs = 1000 }: UpkeepOptions): Pick<Repeated, 'stop'> {
+  const failing = new Set<string>();
+  return repeat(everyMs, async (isStopped) => {
+    for (const [name, job] of Object.entries(jobs)) {
+      if (isStopped()) return;
+      try {
+        await job();
+        failing.delete(name);
+      } catch (error) {
+        // A fault is told once, until the job is well again: a store that is away must not fill the log.
+        if (!failing.has(name) && !isStopped())
+          logger.error({ err: error, job: name }, 'upkeep of the credential failed');
+        failing.add(name);
+      }
+    }
+  });
+}
+
+// Says that the active token is about to expire: once for each threshold, by one replica, also across restarts.
+
+const RECORD = 'expiry-warning';
+
+/** The last warning that was given. */
+const Given = recordForm(
+  Type.Object({ token: Type.String(), expiresAt: Type.String(), days: Type.Number() }),
+);
+type Given = RecordOf<typeof Given>;
+
+interface ExpiryWarningOptions {
+  readonly registry: Registry;
+  readonly keeper: VaultKeeper;
+  readonly outlook: () => Outlook;
+  readonly logger: Logger;
+}
+
+/** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
+export function createExpiryWarning(options: ExpiryWarningOptions): () => Promise<void> {
+  const { registry, keeper, logger } = options;
+  /** Spares a look at the registry each time. */
+  let settled = '';
+
+  return async function warn() {
+    const { active } = keeper.vault();
+    const outlook = options.outlook();
+    if (active === null || outlook.warningDays === null) return;
+    const given: Given = { token: active.id, expiresAt: active.expiresAt, days: outlook.warningDays };
+    const text = JSON.stringify(given);
+    if (settled === text) return;
+    let isOurs = false;
+    await updateRecord(registry, RECORD, (stored) => {
+      const before = stored === null ? null : Given.read(stored, RECORD);
+      isOurs = before === null || isNews(before, given);
+      return isOurs ? { text: JSON.stringify({ ...before, ...given }) } : null;
+    });
+    settled = text;
+    if (isOurs) say(outlook, active.id);
+  };
+
+  function say(outlook: Outlook, token: string): void {
+    const { expiresAt, expiryKnown, daysLeft, renewsAt } = outlook;
+    const what = outlook.state === 'expired' ? 'has expired' : expiryText(outlook);
+    const todo =
+      renewsAt === null
+        ? 'create another in the dashboard and rotate to it'
+        : 'it should have been renewed by itself: see why that fails';
+    logger.error({ tokenId: token, expiresAt, expiryKnown, daysLeft }, `the platform token ${what}; ${todo}`);
+  }
+}
+
+function isNews(before: Given, now: Given): boolean {
+  return before.token !== now.token || before.expiresAt !== now.expiresAt || before.days > now.days;
+}
+
+// Way 2 renews the active token by itself, well before it expires: one replica at a time, and not all at one moment.
+
+/** Held by whoever renews; after a failure nobody tries again until it ends. */
+const LEASE_KEY = 'lease:{credential}:renew';
+const MAX_RETRY_MS = 3_600_000;
+/** How long to leave it to the replica that holds the lease. */
+const LOOK_AGAIN_MS = 60_000;
+/** A pending token this young belongs to an operator who is at work. */
+const AT_WORK_MS = 86_400_000;
+
+export interface RenewalOptions {
+  readonly keeper: VaultKeeper;
+  readonly rotation: Rotation;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly renewBeforeMs: number;
+  /** From 0 to 1: how far into the first tenth of the remaining time this process waits. */
+  readonly jitter?: number;
+}
+
+/** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
+export function createRenewal(options: RenewalOptions): () => Promise<void> {
+  const { keeper, rotation, leases, clock, logger, renewBeforeMs, jitter = randomShare() } = options;
+  let lookAgainAtMs = Number.NEGATIVE_INFINITY;
+
+  /** An expired token is a matter of recovery, and one that nobody has to wait for. */
+  function isDue(token: Token): boolean {
+    if (isExpired(token, clock.now())) return false;
+    const atMs = renewalTime(token, renewBeforeMs);
+    return atMs !== null && clock.now() >= atMs + (jitter * renewalLeadMs(token, renewBeforeMs)) / 10;
+  }
+
+  function isOperatorAtWork(): boolean {
+    const { pending } = keeper.vault();
+    return pending !== null && clock.now() - Date.parse(pending.createdAt) < AT_WORK_MS;
+  }
+
+  async function renew(before: Token): Promise<void> {
+    logger.info({ tokenId: before.id, expiresAt: before.expiresAt }, 'the platform token is being renewed');
+    await rotation.rotate(null, false, GATEWAY_ACTOR);
+    const { active } = keeper.vault();
+    if (active !== null && isDue(active)) {
+      logger.warn('the platform handed out the same token, with the same expiry; trying again later');
+      return;
+    }
+    logger.info({ tokenId: active?.id, expiresAt: active?.expiresAt }, 'the platform token was renewed');
+  }
+
+  return async function renewWhenDue() {
+    const { active } = keeper.vault();
+    if (active === null || !isDue(active) || isOperatorAtWork() || clock.monotonicMs() < lookAgainAtMs)
+      return;
+    const retryMs = Math.min(MAX_RETRY_MS, Math.max(1000, renewalLeadMs(active, renewBeforeMs) / 10));
+    lookAgainAtMs = clock.monotonicMs() + Math.min(LOOK_AGAIN_MS, retryMs);
+    // A name of its own for each try, for the holder of a lease may take it once more.
+    const owner = randomId();
+    const [mine] = await leases.claim([LEASE_KEY], owner, retryMs);
+    if (!mine) return;
+    await keeper.refresh();
+    const latest = keeper.vault().active;
+    if (latest !== null && isDue(latest)) {
+      await renew(latest).catch((error: unknown) => {
+        logger.error({ err: error }, 'the platform token could not be renewed; trying again later');
+      });
+    }
+    const after = keeper.vault().active;
+    if (after === null || !isDue(after)) await leases.release([LEASE_KEY], owner);
+  };
+}
 
 const DAY_MS = 86_400_000;
 const TOKEN = 'PLATFORM_TOKEN';
 
-export interface CredentialOptions {
+interface CredentialOptions {
   readonly config: Config;
   readonly store: Store;
   readonly registry: Registry;

@@ -4,14 +4,78 @@
  */
 import type { Logger } from 'pino';
 import type { Secret } from '../../config/secret.js';
+import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Leases } from '../../store/port.js';
-import { bootstrapToken } from './bootstrap-token.js';
+import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import { takeHold, whileHolding } from './hold-lease.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
-import { fingerprintOf } from './vault.js';
+import { fingerprintOf, type NewToken } from './vault.js';
+import { REFUSED } from './verify-token.js';
+
+// Way 1: a token from the settings is planted once, and never undoes a rotation.
+
+interface SeedOptions {
+  readonly keeper: VaultKeeper;
+  readonly rotation: Rotation;
+  readonly pepper: Buffer;
+  readonly logger: Logger;
+}
+
+/**
+ * active: it was activated · refused, unproven: it stays pending, for the platform refused it, or nothing proved it ·
+ * left: it was in the vault before, or another token came in its way
+ */
+export type SeedOutcome = 'active' | 'refused' | 'unproven' | 'left';
+
+/**
+ * Stages, verifies and activates a token that was never in the vault. In an empty vault it is activated even
+ * while nothing can prove it, for there is nothing to lose; a token the platform refuses is not, and stays pending.
+ *
+ * Several processes may do this at once, and one may have ended half-way: whoever finds the seed still pending
+ * takes it further.
+ */
+export async function bootstrapToken(seed: NewToken, options: SeedOptions): Promise<SeedOutcome> {
+  const { rotation, logger } = options;
+  const { pending } = await rotation.plant(seed, GATEWAY_ACTOR);
+  const fingerprint = fingerprintOf(seed.secret, options.pepper);
+  if (pending?.fingerprint !== fingerprint || pending.source !== seed.source) return 'left';
+  try {
+    const doubt = await prove(pending.id, options);
+    if (doubt !== null) return doubt;
+    await rotation.activate(true, GATEWAY_ACTOR, pending.id);
+    return 'active';
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'conflict') throw error;
+    logger.warn({ reason: error.options.detail }, 'the seeded platform token was not activated');
+    return 'left';
+  }
+}
+
+/** @returns why it should not be activated, or null */
+async function prove(
+  id: string,
+  { keeper, rotation, logger }: SeedOptions,
+): Promise<'refused' | 'unproven' | null> {
+  try {
+    // A start asks the platform for nothing that nobody wants: the first report proves the token as well.
+    await rotation.verify(GATEWAY_ACTOR, id, false);
+    return null;
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
+    const refused = error.options.internal === REFUSED;
+    if (keeper.vault().active !== null || refused) {
+      logger.warn({ reason: error.options.detail }, 'the seeded platform token stays pending');
+      return refused ? 'refused' : 'unproven';
+    }
+    logger.warn(
+      'the seeded platform token is used unproven until the platform answers to it; set PLATFORM_PROBE to have it proven at the start',
+    );
+    return null;
+  }
+}
 
 const LEASE_KEY = 'lease:{credential}:file';
 /** How long a token that could not be proven waits for another try. */

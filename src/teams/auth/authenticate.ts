@@ -3,8 +3,7 @@
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { isWellFormedApiKey } from './api-key.js';
-import type { Directory, FoundKey } from './directory.js';
+import { type Directory, type FoundKey, isWellFormedApiKey } from './directory.js';
 import type { KeyRecord } from './key-record.js';
 import type { Team } from './team.js';
 

@@ -1,11 +1,97 @@
 /** From the text of a file of teams to teams, or to faults that name the line, the place and what is allowed. */
-
 import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { NewTeam } from '../auth/team.js';
-import { allowedAt } from './allowed.js';
+import { FORMATS, NewTeam, SCOPES, TeamLimits } from '../auth/team.js';
+import { MOST_UNITS } from '../write-guard/amount.js';
 import { listFaults, MAX_TEAMS } from './team-list.js';
+
+// What a place in a team's write guard may hold, in words.
+
+const FIELD = 'a place in the body, e.g. body.budget.total';
+const AMOUNT = `a number from 0 to ${MOST_UNITS}`;
+const FIELD_NAMES =
+  'a list of at most 200 names of members (a letter, then letters, digits, _ or -), each once';
+
+/** By name, `*` standing for the index in a list. */
+const RULE: Readonly<Record<string, string>> = {
+  '': 'a mapping of budget, amounts, allowFields, requireIdempotencyKey',
+  budget: 'a mapping of field, currencyField, currency, maxPerCall, maxPerDay',
+  'budget.field': FIELD,
+  'budget.currencyField': FIELD,
+  'budget.currency': 'the code of a currency, e.g. EUR',
+  'budget.maxPerCall': AMOUNT,
+  'budget.maxPerDay': AMOUNT,
+  amounts: 'a list of 1 to 20 mappings of field and max',
+  'amounts.*': 'a mapping of field and max',
+  'amounts.*.field': FIELD,
+  'amounts.*.max': AMOUNT,
+  allowFields: FIELD_NAMES,
+  'allowFields.*': 'the name of a member: a letter, then letters, digits, _ or -',
+  requireIdempotencyKey: 'true or false',
+};
+
+/** @param path below a route of the guard, e.g. `['budget', 'field']` */
+export function allowedInGuard(path: readonly string[]): string {
+  const name = path.map((part) => (/^[0-9]+$/.test(part) ? '*' : part)).join('.');
+  if (Object.hasOwn(RULE, name)) return RULE[name] as string;
+  const above = path
+    .slice(0, -1)
+    .join('.')
+    .replace(/\.[0-9]+$/, '.*');
+  return `no member of this name; there is ${RULE[Object.hasOwn(RULE, above) ? above : '']}`;
+}
+
+// What a place in a file of teams may hold, in words.
+
+const MEMBERS: Readonly<Record<string, string>> = {
+  id: 'lower-case letters, digits and hyphens, at most 40',
+  name: 'text of 1 to 200 characters',
+  scopes: `a list of ${SCOPES.join(', ')}, each once`,
+  advertisers: 'a list of advertiser ids (whole numbers from 1), each once, or "*" for all',
+  limits: `a mapping of ${Object.keys(TeamLimits.properties).join(', ')}`,
+  ipAllow: 'a list of IPv4 or IPv6 addresses, or ranges such as 10.0.0.0/8',
+  defaultFormat: `one of ${FORMATS.join(', ')}`,
+  disabled: 'true or false',
+  writeGuard: 'a mapping of at most 100 routes (POST /api/v1/campaign/create) to their rules',
+};
+
+const SCOPE = `one of ${SCOPES.join(', ')}`;
+const ADVERTISER = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+
+/** @param path e.g. `['teams', '0', 'limits', 'maxRangeDays']` */
+export function allowedAt(path: readonly string[]): string {
+  const [list, index, member, part, ...inner] = path;
+  if (list === undefined) return 'a mapping with the member teams';
+  if (list !== 'teams') return 'no member of this name; there is teams alone';
+  if (index === undefined) return 'a list of teams';
+  if (member === undefined) return `a mapping of ${Object.keys(NewTeam.properties).join(', ')}`;
+  if (/^(api)?keys?$/i.test(member)) {
+    return 'no key, ever; issue one by: dsp-gateway keys issue <team>';
+  }
+  const words = Object.hasOwn(MEMBERS, member) ? MEMBERS[member] : undefined;
+  if (words === undefined)
+    return `no member of this name; there are ${Object.keys(NewTeam.properties).join(', ')}`;
+  if (part === undefined) return words;
+  if (member === 'scopes') return SCOPE;
+  if (member === 'advertisers') return ADVERTISER;
+  if (member === 'limits') return allowedLimit(part);
+  if (member === 'writeGuard') return allowedInGuard(inner);
+  return words;
+}
+
+interface Bounds {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+function allowedLimit(name: string): string {
+  const limits = TeamLimits.properties as Readonly<Record<string, TSchema & Bounds>>;
+  const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+  return limit === undefined
+    ? `no limit of this name; there are ${Object.keys(limits).join(', ')}`
+    : `a whole number from ${limit.minimum} to ${limit.maximum}`;
+}
 
 export interface ParsedTeams {
   readonly teams: readonly NewTeam[];

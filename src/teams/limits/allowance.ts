@@ -1,18 +1,127 @@
-/**
- * Permits of buckets that all replicas share, drawn from the store in batches, so that most requests are decided
- * without asking it.
- *
- * A permit is taken from the shared bucket before it is used, so the replicas together never use more than there are;
- * what lies unused with them is at most {@link BATCH_PART} of a bucket, and for {@link HELD_MS}. While the
- * store is away every replica keeps to its own part of the bucket.
- */
+/** Asks the store for permits of a bucket; while it is away this replica keeps to its own part of the bucket. */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
 import { type QuotaGrant, type Quotas, StoreUnavailable } from '../../store/port.js';
-import { describeGrant, leftIn, refilled } from '../../store/quota-bucket.js';
-import { type Bucket, bucketLeft, isSameLimit, lookAt, nextIn, type QuotaStatus } from './bucket.js';
-import { createLocalLeases, createPermitReturns, type LocalLease } from './local-leases.js';
+import { describeGrant, leftIn, type QuotaBucket, refilled } from '../../store/quota-bucket.js';
+import {
+  type Bucket,
+  bucketLeft,
+  isSameLimit,
+  type Known,
+  lookAt,
+  nextIn,
+  type QuotaStatus,
+} from './bucket.js';
 import type { Replicas } from './replicas.js';
+
+// What this replica holds of each bucket: permits that were drawn and not used, and what the bucket said last.
+
+/** More leases than this are looked through for those of no use any more. */
+const MANY = 1024;
+
+/** This replica's part in one bucket. */
+interface LocalLease {
+  /** As it was last asked for. */
+  bucket: Bucket;
+  /** When, by time that never jumps. */
+  usedAtMs: number;
+  /** Permits drawn and not used. */
+  held: number;
+  /** When they were drawn, by time that never jumps. */
+  drawnAtMs: number;
+  /** What the bucket said last, and when. */
+  said: Known['said'];
+  /** When an empty bucket may be asked again; 0: now. */
+  askAtMs: number;
+  /** This replica's own part, while the store is away. */
+  own: QuotaBucket | null;
+  waiting: number;
+  drawing: Promise<void> | null;
+}
+
+const EMPTY = {
+  held: 0,
+  drawnAtMs: 0,
+  said: null,
+  askAtMs: 0,
+  own: null,
+  waiting: 0,
+  drawing: null,
+} as const;
+
+/** @param letGo called for a lease drawn under another limit, which is in force no more */
+function createLocalLeases(clock: Clock, letGo: (lease: LocalLease) => void) {
+  const leases = new Map<string, LocalLease>();
+
+  /** The bucket of a day that is over is never asked for again. */
+  function forgetUnused(nowMs: number): void {
+    for (const [key, lease] of leases) if (nowMs - lease.usedAtMs > lease.bucket.ttlMs) leases.delete(key);
+  }
+
+  return {
+    /** Made when there is none. */
+    of(bucket: Bucket): LocalLease {
+      const usedAtMs = clock.monotonicMs();
+      const lease = leases.get(bucket.key) ?? { ...EMPTY, bucket, usedAtMs };
+      if (!isSameLimit(lease.bucket, bucket)) letGo(lease);
+      lease.bucket = bucket;
+      lease.usedAtMs = usedAtMs;
+      if (!leases.has(bucket.key)) {
+        leases.set(bucket.key, lease);
+        if (leases.size > MANY) forgetUnused(usedAtMs);
+      }
+      return lease;
+    },
+    find: (key: string): LocalLease | undefined => leases.get(key),
+    all: (): readonly LocalLease[] => [...leases.values()],
+    clear: (): void => leases.clear(),
+  };
+}
+
+/** Permits that were drawn and not used, on their way back to their buckets. */
+function createPermitReturns(quotas: Quotas, logger: Logger) {
+  const underWay = new Set<Promise<void>>();
+
+  /** What is held goes back to its bucket; a store that is away gets it with the next return. */
+  function giveBack(lease: LocalLease): void {
+    const { bucket, held } = lease;
+    if (held < 1 || lease.own !== null) return;
+    lease.held = 0;
+    const giving = quotas
+      .give(bucket.key, held, bucket.capacity)
+      .then((left) => {
+        if (lease.said !== null && lease.said.left < left) lease.said = { ...lease.said, left };
+      })
+      .catch((error: unknown) => {
+        lease.held += held;
+        logger.debug({ err: error }, 'permits could not be given back');
+      })
+      .finally(() => underWay.delete(giving));
+    underWay.add(giving);
+  }
+
+  return {
+    giveBack,
+    /**
+     * Releases what is held. A bucket that refills has its permits back already, and must not get them twice.
+     */
+    letGo(lease: LocalLease): void {
+      if (lease.bucket.refillPerMs === 0) giveBack(lease);
+      else lease.held = 0;
+    },
+    /** Waits until those under way have arrived, or failed. */
+    async settled(): Promise<void> {
+      await Promise.all(underWay);
+    },
+  };
+}
+
+// Permits of buckets that all replicas share, drawn from the store in batches, so that most requests are decided
+// without asking it.
+//
+// A permit is taken from the shared bucket before it is used, so the replicas together never use more than there are;
+// what lies unused with them is at most {@link BATCH_PART} of a bucket, and for {@link HELD_MS}. While the
+// store is away every replica keeps to its own part of the bucket.
 
 export type Allowances = ReturnType<typeof createAllowances>;
 
@@ -139,8 +248,6 @@ async function charge(quotas: Quotas, bucket: Bucket, used: number, nowMs: numbe
   const missing = used - (bucket.capacity - left);
   if (missing > 0) await quotas.take(bucket.key, { ...take, want: missing });
 }
-
-/** Asks the store for permits of a bucket; while it is away this replica keeps to its own part of the bucket. */
 
 /** A store that did not answer is left alone for so long. */
 const AWAY_MS = 1000;

@@ -1,8 +1,7 @@
 /** Whether a write may pass its team's guard: every rule with the value that it met and its limit. Pure. */
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../../reports/rows/json.js';
 import { limitOf, showAmount, toMillionths } from './amount.js';
-import { fieldsOf } from './guard-faults.js';
-import { isPlainName, looksLike, PLAIN_NAMES, segmentsOf } from './names.js';
+import { fieldsOf, isPlainName, looksLike, PLAIN_NAMES, segmentsOf } from './guard-faults.js';
 import type { GuardRule } from './rule.js';
 
 /** One rule that was looked at. */

@@ -3,19 +3,164 @@
  * sent. What becomes of it is written down afterwards; until then it is charged.
  */
 import type { Logger } from 'pino';
+import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
+import { recordForm } from '../../lib/record.js';
+import { repeat } from '../../lib/repeat.js';
 import { dayAt, isoDay } from '../../reports/query/days.js';
-import type { ChargeAnswer, ChargeAsk, Charges } from '../../store/charges-port.js';
+import type { Charge, ChargeAnswer, ChargeAsk, Charges } from '../../store/charges-port.js';
 import { type Leases, StoreUnavailable } from '../../store/port.js';
-import { createEndings } from './endings.js';
+import { teamOfName } from '../team-life.js';
 import { guardUnavailable, type Reservation, type Reservations } from './types.js';
-import { noteOf, purseOf, type UnknownWrite, unknownWrite } from './unknown-writes.js';
+
+// Tells the store what became of charges, and goes on trying while it does not answer.
+
+/** Its end; or one that stays open, with what is known of it, and whole, for the store may have lost it meanwhile. */
+type Ending = { readonly how: 'kept' | 'back' } | { readonly anew: ChargeAsk };
+
+interface Endings {
+  /** Never rejects: what the store does not take now is tried again behind the caller's back. */
+  write(id: string, ending: Ending): Promise<void>;
+  /** The same, but not now: the store has just failed. */
+  writeLater(id: string, ending: Ending): void;
+  /** Tries what is left once more. What the store does not take then stays charged, and is listed as unknown. */
+  settled(): Promise<void>;
+}
+
+interface EndingsOptions {
+  readonly charges: Pick<Charges, 'charge' | 'end' | 'note'>;
+  readonly logger: Logger;
+}
+
+const AGAIN_MS = 2_000;
+/** So many wait for the store at most; as many charges may be open. */
+const WAITING_MAX = 10_000;
+
+function createEndings({ charges, logger }: EndingsOptions): Endings {
+  const waiting = new Map<string, Ending>();
+
+  /** A write that nobody knows the outcome of must not be lost with its charge; one that was settled is not charged anew. */
+  async function putBack(charge: ChargeAsk): Promise<void> {
+    const { kind } = await charges.charge(charge);
+    if (kind === 'made')
+      logger.warn(
+        { charge: charge.id },
+        'the store had lost a write of unknown outcome; it is charged and listed again',
+      );
+  }
+
+  /** @returns whether the store took it */
+  async function attempt(id: string, ending: Ending): Promise<boolean> {
+    try {
+      if ('how' in ending) await charges.end(id, ending.how);
+      else if (!(await charges.note(id, ending.anew.note))) await putBack(ending.anew);
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable))
+        logger.error({ err: error, charge: id }, 'what became of a guarded write could not be written down');
+      return false;
+    }
+  }
+
+  /** One after the other, until the store does not answer. */
+  async function attemptAll(): Promise<void> {
+    for (const [id, ending] of waiting) {
+      if (!(await attempt(id, ending))) return;
+      waiting.delete(id);
+    }
+  }
+
+  const again = repeat(AGAIN_MS, attemptAll);
+
+  function writeLater(id: string, ending: Ending): void {
+    if (waiting.size === 0)
+      logger.warn('the store does not take what became of guarded writes; trying again until it does');
+    if (waiting.size < WAITING_MAX) waiting.set(id, ending);
+    else logger.error({ charge: id }, 'what became of a guarded write is not written down: too many wait');
+  }
+
+  return {
+    async write(id, ending) {
+      if (!(await attempt(id, ending))) writeLater(id, ending);
+    },
+    writeLater,
+    async settled() {
+      await again.stop();
+      await attemptAll();
+      if (waiting.size === 0) return;
+      logger.error(
+        { charges: waiting.size },
+        'the store did not take what became of guarded writes: they stay charged, and are listed as unknown',
+      );
+    },
+  };
+}
+
+// Which charges are of writes whose outcome nobody knows. Pure.
+
+/** A guarded write that stays charged until somebody says whether it happened. */
+interface UnknownWrite extends Reservation {
+  /** What is known of it, for operators. */
+  readonly why: string;
+}
+
+/** What a purse is called by. */
+const Purse = recordForm(Type.Tuple([Type.String(), Type.String(), Type.String()]));
+
+/** What is kept beside an open charge. */
+const Note = recordForm(
+  Type.Object({
+    /** Epoch milliseconds. */
+    atMs: Type.Number(),
+    /** Set once it is known that the outcome is not. */
+    why: Type.Optional(Type.String()),
+    /** What the write names; absent in notes of releases that had no other amounts than those charged. */
+    amount: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+    currency: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  }),
+);
+
+/** What is noted of a write; the rest is the charge's. */
+type Noted = Pick<Reservation, 'atMs' | 'amount' | 'currency'>;
+
+/** A write is answered, or given up, within the time limit of calls; and a little later that is written down. */
+const SETTLE_MS = 10_000;
+const WHY_MAX = 300;
+
+const UNREADABLE: ReturnType<typeof Note.parse> & object = { atMs: 0, why: 'its record cannot be read' };
+const NOT_WRITTEN_DOWN = 'the gateway ended, or lost its store, before it was written down';
+
+/** @returns the purse that a team's writes of one route are charged to on one day */
+export function purseOf({ team, route, day }: Pick<Reservation, 'team' | 'route' | 'day'>): string {
+  return JSON.stringify([team, route, day]);
+}
+
+/** @param why absent while the call may be under way */
+export function noteOf({ atMs, amount, currency }: Noted, why?: string): string {
+  return JSON.stringify({ atMs, why: why?.slice(0, WHY_MAX), amount, currency });
+}
+
+/**
+ * @param callMs longest time of a call
+ * @returns null while its call may be under way. A charge that cannot be read is of another release, and unknown here
+ */
+export function unknownWrite(
+  { id, purse, amount: charged, note }: Charge,
+  nowMs: number,
+  callMs: number,
+): UnknownWrite | null {
+  const [name, route, day] = Purse.parse(purse) ?? ['', '', ''];
+  const { atMs, why, amount = charged, currency = null } = Note.parse(note) ?? UNREADABLE;
+  if (why === undefined && nowMs - atMs < callMs + SETTLE_MS) return null;
+  const team = teamOfName(name);
+  return { id, team, route, day, amount, currency, atMs, why: why ?? NOT_WRITTEN_DOWN };
+}
 
 /** Days of which nothing is open are forgotten so long after the last charge to them. */
 const PURSE_TTL_MS = 40 * 86_400_000;
 
-export interface ReservationsOptions {
+interface ReservationsOptions {
   readonly charges: Charges;
   /** Those of the registry. */
   readonly leases: Pick<Leases, 'claim' | 'release'>;

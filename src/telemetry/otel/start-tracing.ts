@@ -1,16 +1,80 @@
 /** The set-up of OpenTelemetry: provider, sampler, queue, exporter. Loaded by `open-tracing.ts` alone. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
+import { ExportResultCode, parseKeyPairsIntoRecord } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
 import { VERSION } from '../../lib/package-root.js';
 import { sleep, uptimeMs } from '../../lib/time.js';
 import type { Tracing, TracingOptions } from '../tracing.js';
 import { createRecorder, type EndedStoreCall } from './record-request.js';
-import { samplerOf } from './sampler.js';
-import { telling } from './telling-exporter.js';
+
+// Which requests are recorded, by the names of the specification.
+
+const PARENT_BASED = 'parentbased_';
+
+/** @param name one that the settings allow */
+export function samplerOf(name: string, share: number): Sampler {
+  if (name.startsWith(PARENT_BASED))
+    return new ParentBasedSampler({ root: samplerOf(name.slice(PARENT_BASED.length), share) });
+  if (name === 'always_off') return new AlwaysOffSampler();
+  return name === 'traceidratio' ? new TraceIdRatioBasedSampler(share) : new AlwaysOnSampler();
+}
+
+// An exporter whose failures are told in the log once in a while, and to nobody else.
+
+/** Between two lines about a collector that does not take spans. */
+const TELL_EVERY_MS = 60_000;
+
+/** @param nowMs a clock that never jumps, milliseconds */
+export function telling(
+  exporter: SpanExporter,
+  logger: Pick<Logger, 'warn' | 'info'>,
+  nowMs: () => number = uptimeMs,
+): SpanExporter {
+  let lost = 0;
+  let toldAtMs: number | null = null;
+
+  function failed(spans: number, error: Error | undefined): void {
+    lost += spans;
+    const now = nowMs();
+    if (toldAtMs !== null && now - toldAtMs < TELL_EVERY_MS) return;
+    toldAtMs = now;
+    logger.warn(
+      { spans: lost, cause: error?.message },
+      'the OpenTelemetry collector did not take spans; they are lost, requests go on',
+    );
+  }
+
+  function taken(): void {
+    if (lost > 0) logger.info({ spans: lost }, 'the OpenTelemetry collector takes spans again');
+    lost = 0;
+    toldAtMs = null;
+  }
+
+  return {
+    export(spans, done) {
+      exporter.export(spans, ({ code, error }) => {
+        if (code === ExportResultCode.SUCCESS) taken();
+        else failed(spans.length, error);
+        done({ code: ExportResultCode.SUCCESS });
+      });
+    },
+    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => exporter.shutdown(),
+  };
+}
 
 /** Spans that wait for the collector; further ones are dropped. A request makes about ten. */
 const QUEUE_SPANS = 8192;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inWordsOfTools } from '../../../src/api/mcp/tool-words.js';
+import { inWordsOfTools } from '../../../src/api/mcp/call-tool.js';
 import { type ErrorCode, GatewayError, toProblem } from '../../../src/errors.js';
 
 /** Of the errors that a tool can give. */

@@ -1,6 +1,6 @@
 /** A walk by cursor: complete, of one moment, of one team, on any replica, and bounded. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KEPT_LIMITS, KeptWalks, withRoom } from '../../../src/api/mcp/kept-walks.js';
+import { KEPT_LIMITS, KeptWalks, withRoom } from '../../../src/api/mcp/snapshots.js';
 import {
   reportIn,
   type SimulatedGateway,

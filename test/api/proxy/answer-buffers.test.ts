@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAnswerBuffers } from '../../../src/api/proxy/answer-buffers.js';
+import { createAnswerBuffers } from '../../../src/api/proxy/clean-answer.js';
 
 const MIB = 1_048_576;
 

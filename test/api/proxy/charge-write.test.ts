@@ -2,8 +2,8 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createCharging } from '../../../src/api/proxy/charge-write.js';
+import { createSending } from '../../../src/api/proxy/dispatcher.js';
 import type { Passage } from '../../../src/api/proxy/passage.js';
-import { createSending } from '../../../src/api/proxy/send-passage.js';
 import { GatewayError } from '../../../src/errors.js';
 import type { Response } from '../../../src/platform/slot.js';
 import { guardUnavailable } from '../../../src/teams/write-guard/types.js';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createAnswerBuffers } from '../../../src/api/proxy/answer-buffers.js';
-import { createDispatcher } from '../../../src/api/proxy/dispatcher.js';
+import { createAnswerBuffers } from '../../../src/api/proxy/clean-answer.js';
+import { createDispatcher, type ProxiedCall } from '../../../src/api/proxy/dispatcher.js';
 import type { Passage } from '../../../src/api/proxy/passage.js';
-import type { ProxiedCall } from '../../../src/api/proxy/send-passage.js';
 import type { GatewayError } from '../../../src/errors.js';
 import { Trace } from '../../../src/telemetry/trace.js';
 import { callerOf } from '../../support/callers.js';

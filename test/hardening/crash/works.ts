@@ -1,7 +1,7 @@
 /** What goes on while processes are killed, and what was said of it: each piece of work one step after another. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Backup } from '../../../src/api/admin/registry-backup.js';
+import type { Backup } from '../../../src/api/admin/registry.js';
 import { admin, ask, type IssuedKey } from '../../support/ask.js';
 import type { Gateway } from '../../support/processes.js';
 import { createDoor } from './door.js';

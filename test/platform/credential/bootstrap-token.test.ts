@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bootstrapToken, type SeedOutcome } from '../../../src/platform/credential/bootstrap-token.js';
+import { bootstrapToken, type SeedOutcome } from '../../../src/platform/credential/token-file.js';
 import type { Vault } from '../../../src/platform/credential/vault.js';
 import { startHttpPlatform } from '../../support/broken-platform.js';
 import {

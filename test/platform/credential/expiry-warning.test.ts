@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createExpiryWarning } from '../../../src/platform/credential/expiry-warning.js';
+import { createExpiryWarning } from '../../../src/platform/credential/credential.js';
 import { outlookOf } from '../../../src/platform/credential/outlook.js';
 import { DAY } from '../../support/test-clock.js';
 import { ALICE, type Credential, openScene, staged } from './credential-harness.js';

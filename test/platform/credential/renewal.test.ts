@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRenewal, type RenewalOptions } from '../../../src/platform/credential/renewal.js';
+import { createRenewal, type RenewalOptions } from '../../../src/platform/credential/credential.js';
 import { DAY, HOUR } from '../../support/test-clock.js';
 import { ALICE, type Credential, openScene, type Scene, secretsIn, staged } from './credential-harness.js';
 

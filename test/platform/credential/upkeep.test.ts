@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startUpkeep } from '../../../src/platform/credential/upkeep.js';
+import { startUpkeep } from '../../../src/platform/credential/credential.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 
 /** A job that tells how often it was begun, and ends when it is told to. */

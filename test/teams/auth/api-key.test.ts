@@ -6,7 +6,7 @@ import {
   hashApiKey,
   isWellFormedApiKey,
   shownPrefix,
-} from '../../../src/teams/auth/api-key.js';
+} from '../../../src/teams/auth/directory.js';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const key = fc.noShrink(fc.nat().map(generateApiKey));

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors.js';
-import { generateApiKey } from '../../../src/teams/auth/api-key.js';
 import { authenticate, type KeyHeaders } from '../../../src/teams/auth/authenticate.js';
-import { type Directory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
+import { type Directory, generateApiKey, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
 import { type Keys, openKeys } from './keys.js';
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { hashApiKey, isWellFormedApiKey, shownPrefix } from '../../../src/teams/auth/api-key.js';
-import { createDirectory, newKeyId, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
+import {
+  createDirectory,
+  hashApiKey,
+  isWellFormedApiKey,
+  newKeyId,
+  shownPrefix,
+  TEAM_PREFIX,
+} from '../../../src/teams/auth/directory.js';
 import { openReplica } from '../../support/shared-registry.js';
 import { openKeys, PEPPER } from './keys.js';
 

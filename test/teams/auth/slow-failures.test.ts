@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSlowFailures } from '../../../src/teams/auth/slow-failures.js';
+import { createSlowFailures } from '../../../src/teams/auth/auth.js';
 import { createStandingClock } from '../../support/test-clock.js';
 
 function open() {

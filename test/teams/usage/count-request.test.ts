@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/outcome.js';
-import { type Answered as AnsweredTrace, countRequest } from '../../../src/teams/usage/count-request.js';
+import { type Answered as AnsweredTrace, countRequest } from '../../../src/teams/usage/usage-tally.js';
 
 type Answered = AnsweredTrace & { readonly status: number };
 

@@ -1,7 +1,7 @@
 /** The metrics of writes: how many stops are in force, and how many writes wait to be settled. */
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
-import { countUnknown } from '../../../src/teams/write-guard/count-unknown.js';
+import { countUnknown } from '../../../src/teams/write-guard/create-write-guard.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { withGateway } from '../../support/start-gateway.js';
 import { waitFor } from '../../support/wait-for.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { NOTE_MAX_BYTES } from '../../../src/store/charges-port.js';
-import { noteOf, purseOf, unknownWrite } from '../../../src/teams/write-guard/unknown-writes.js';
+import { noteOf, purseOf, unknownWrite } from '../../../src/teams/write-guard/reservations.js';
 
 const text = fc.string({ unit: 'binary' });
 
