@@ -69,7 +69,7 @@ function toPlain(document: { toJS(): unknown }): unknown {
 // What is wrong with settings, a line each: the setting, what it was, what is allowed.
 
 /** Faults of meaning beside those that are known: what is faulty already is taken to be set, and not told of twice. */
-export function rulesBeside(
+function rulesBeside(
   faults: readonly string[],
   values: ConfigValues,
   secrets: ReadonlyMap<string, Secret>,
@@ -95,7 +95,7 @@ function nameIn(fault: string): string {
  * The settings with faulty ones at their defaults, so that rules about the others are checked in the same start.
  * @returns null when that is no whole set of settings
  */
-export function withoutFaults(tree: Tree, pointers: readonly string[]): ConfigValues | null {
+function withoutFaults(tree: Tree, pointers: readonly string[]): ConfigValues | null {
   for (const { path } of listSettings()) {
     const place = `/${path.replaceAll('.', '/')}`;
     if (pointers.some((pointer) => pointer === place || pointer.startsWith(`${place}/`))) take(tree, path);
@@ -108,7 +108,7 @@ export function withoutFaults(tree: Tree, pointers: readonly string[]): ConfigVa
 }
 
 /** @returns one line per faulty place, by its JSON pointer */
-export function schemaFaults(values: ConfigValues): Map<string, string> {
+function schemaFaults(values: ConfigValues): Map<string, string> {
   // All of them: typebox stops after 8 by itself.
   Settings.Set({ maxErrors: MAX_FAULTS });
   const byPlace = new Map<string, string>();
@@ -137,7 +137,7 @@ const FORMER: readonly (readonly [RegExp, string])[] = [
 const FORMER_NAMES = { HITS_ON_SOCKET: 'server.hitsOnSocket' };
 
 /** @returns a line for each that is set */
-export function formerNames(env: Environment): string[] {
+function formerNames(env: Environment): string[] {
   return Object.entries(FORMER_NAMES).flatMap(([name, path]) =>
     env[name] ? [`${name}: was set; allowed is ${formerly(path)}`] : [],
   );
@@ -176,7 +176,7 @@ function shown(was: unknown, schema: SchemaNode): string {
   return plain ? JSON.stringify(was) : kindOf(was);
 }
 
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object') return 'a mapping';

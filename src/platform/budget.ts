@@ -1,6 +1,6 @@
 /**
  * The platform's attention is scarce: so many calls at once, at the pace it allows, and slots are shared out
- * fairly by team (fair-lines.ts). So a team's single call waits for no more than the next call to end.
+ * fairly by team. So a team's single call waits for no more than the next call to end.
  */
 import { GatewayError } from '../errors.js';
 import { startTimer, stopTimer, type Timer, uptimeMs } from '../lib/time.js';

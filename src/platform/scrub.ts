@@ -154,7 +154,7 @@ function spellings(secret: string): string[] {
 }
 
 /**
- * A stream that replaces every occurrence of the secret, in the spellings of spelling.ts, by as many other bytes,
+ * A stream that replaces every occurrence of the secret, in any spelling, by as many other bytes,
  * also across chunks: the length of the whole does not change, so `content-length` stays true.
  */
 export function maskStream(secret: string): Transform {
@@ -239,7 +239,7 @@ const literal = (code: number) => `\\x${digits(code)}`;
 const hex = (code: number) => digits(code).replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 
 /**
- * Whether bytes of the platform hold its token, in a spelling of spelling.ts.
+ * Whether bytes of the platform hold its token, in any spelling.
  * @param token printable ASCII
  */
 export function holdsToken(body: Buffer, token: string): boolean {

@@ -32,7 +32,7 @@ const RULE: Readonly<Record<string, string>> = {
 };
 
 /** @param path below a route of the guard, e.g. `['budget', 'field']` */
-export function allowedInGuard(path: readonly string[]): string {
+function allowedInGuard(path: readonly string[]): string {
   const name = path.map((part) => (/^[0-9]+$/.test(part) ? '*' : part)).join('.');
   if (Object.hasOwn(RULE, name)) return RULE[name] as string;
   const above = path
@@ -60,7 +60,7 @@ const SCOPE = `one of ${SCOPES.join(', ')}`;
 const ADVERTISER = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 
 /** @param path e.g. `['teams', '0', 'limits', 'maxRangeDays']` */
-export function allowedAt(path: readonly string[]): string {
+function allowedAt(path: readonly string[]): string {
   const [list, index, member, part, ...inner] = path;
   if (list === undefined) return 'a mapping with the member teams';
   if (list !== 'teams') return 'no member of this name; there is teams alone';
