@@ -9,7 +9,7 @@ const QUESTION = 'Platform token: ';
 
 async function typeAt(keys: string, term = 'xterm') {
   const got = join(await tempFolder(), 'secret');
-  const command = `exec ${process.execPath} ${join(ROOT, 'test/commands/ask-secret.mjs')} ${got}`;
+  const command = `exec ${process.execPath} ${join(ROOT, 'test/cli/ask-secret.mjs')} ${got}`;
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     env: { ...process.env, TERM: term },
     stdio: ['pipe', 'pipe', 'inherit'],

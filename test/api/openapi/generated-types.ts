@@ -22,7 +22,7 @@ export async function newApp(): Promise<string> {
 /** @param source address or path of a document. @param name of the file, in the folder */
 export async function generateTypes(folder: string, source: string, name: string): Promise<void> {
   const cli = join(ROOT, 'node_modules/openapi-typescript/bin/cli.js');
-  const hook = join(ROOT, 'test/openapi/typescript-5.mjs');
+  const hook = join(ROOT, 'test/api/openapi/typescript-5.mjs');
   await run(process.execPath, ['--import', hook, cli, source, '--output', name], { cwd: folder });
 }
 
