@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { idempotencyDocument } from '../../../../dist/modules/api/proxy/idempotency-record.js';
 import { createClock } from '../../../../dist/modules/lib/clock.js';
 import { createEmbeddedStore } from '../../../../dist/modules/store/embedded/embedded-store.js';
-import { purseOf } from '../../../../dist/modules/teams/write-guard/unknown-writes.js';
+import { purseOf } from '../../../../dist/modules/teams/write-guard/reservations.js';
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { dataDir, once, purses } = JSON.parse(line);
