@@ -17,26 +17,27 @@ export interface AdminOptions {
   readonly json?: boolean;
 }
 
-/** What a call is made with. */
-interface Given<O extends AdminOperation> {
-  /** In the place of `:id`. */
+/** Members without a value are left out. */
+type QueryValues = Readonly<Record<string, string | number | undefined>>;
+
+interface CallInput<O extends AdminOperation> {
+  /** Replaces `:id`. */
   readonly id?: string | undefined;
-  /** Members without a value are left out. */
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly query?: QueryValues;
   readonly body?: O extends { readonly body: infer B extends TSchema } ? Frozen<Static<B>> : never;
-  /** How long it may take. */
-  readonly withinMs?: number;
+  readonly timeoutMs?: number;
 }
 
 export interface Admin {
   /**
-   * Makes a call of the admin API.
-   * @returns its answer as this release describes it; another release may be at the other end
+   * Calls the admin API.
+   * @returns the answer. It has every member that this release requires; their forms are not checked, for another release may
+   *   have written them
    * @throws CommandError, here and below
    */
-  ask<C extends keyof AdminCalls>(call: C, given?: Given<AdminCalls[C]>): Promise<AnswerTo<C>>;
-  /** The lines of an answer that goes on, until it ends or is stopped. Both reject with {@link Unreachable} when it breaks off. */
-  lines(call: keyof AdminCalls, query: URLSearchParams, stop: AbortSignal): Promise<AsyncIterable<string>>;
+  ask<C extends keyof AdminCalls>(call: C, input?: CallInput<AdminCalls[C]>): Promise<AnswerTo<C>>;
+  /** The lines of a streamed answer. Both reject with {@link Unreachable} when the connection breaks. */
+  lines(call: keyof AdminCalls, query: QueryValues, stop: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
 /** A rotation asks the platform twice, each time with a deadline of its own. */
@@ -57,25 +58,34 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
     if (status < 200 || status > 299) throw refusal(await text(), status, base);
   }
   return {
-    async ask(call, { id, query = {}, body, withinMs } = {}) {
-      const [method = '', pattern = ''] = call.split(' ');
-      const given = Object.entries(query).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name, String(value)]],
-      );
-      const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
-      const url = `${base}${pattern.replace(':id', id ?? '')}${search}`;
-      const { status, text } = await exchange(url, method, token.text, body, withinMs).catch(away);
+    async ask(call, { id, query, body, timeoutMs } = {}) {
+      const [method = ''] = call.split(' ');
+      const [{ status, text }, { ADMIN_OPERATIONS }] = await Promise.all([
+        exchange(urlOf(base, call, id, query), method, token.text, body, timeoutMs).catch(away),
+        // Loaded with the first call, for schemas take longer to load than help does.
+        import('../api/operations/table.js'),
+      ]);
       await check(status, async () => text);
-      return parseAnswer(text, base) as never;
+      const operation = ADMIN_OPERATIONS.find((one) => one.call === call);
+      return parseAnswer(text, operation?.answer, base) as never;
     },
     async lines(call, query, stop) {
       const headers = { authorization: `Bearer ${token.text}` };
-      const url = `${base}${call.split(' ')[1]}?${query}`;
+      const url = urlOf(base, call, undefined, query);
       const response = await fetch(url, { headers, redirect: 'manual', signal: stop }).catch(away);
       await check(response.status, () => response.text());
       return linesOf(response, away);
     },
   };
+}
+
+function urlOf(base: string, call: string, id = '', query: QueryValues = {}): string {
+  const [, pattern = ''] = call.split(' ');
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  return `${base}${pattern.replace(':id', () => encodeURIComponent(id))}${search}`;
 }
 
 async function* linesOf({ body }: Response, away: (error: Error) => never): AsyncGenerator<string> {
@@ -160,14 +170,24 @@ function checked(text: string, source: string): AdminToken {
   );
 }
 
-/** @returns null for an answer without a body */
-function parseAnswer(text: string, base: string): object | null {
-  if (text === '') return null;
+/**
+ * @param schema of the answer; undefined: there may be none
+ * @throws CommandError for what is no answer to this call: something else may listen at the address
+ */
+function parseAnswer(text: string, schema: TSchema | undefined, base: string): object | null {
+  if (schema === undefined && text === '') return null;
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch {}
-  throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
+    value = JSON.parse(text);
+  } catch {
+    throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
+  }
+  const { required = [] } = (schema ?? {}) as { readonly required?: readonly string[] };
+  if (typeof value === 'object' && value !== null && required.every((name) => name in value)) return value;
+  throw new CommandError(
+    `what answers at ${base} is no admin plane that this release knows: its answer has another form. Check --url, or use the command that came with that gateway.`,
+    EXIT.unavailable,
+  );
 }
 
 /** With the address, for often a gateway was meant that listens elsewhere. */

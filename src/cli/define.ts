@@ -113,10 +113,10 @@ export function act<O extends AdminOptions>(
   };
 }
 
-/** Answers are not held to their schemas: another release may give them, of which what is known here can still be shown. */
+/** Members of an answer are not checked one by one: another release may have written them. */
 function otherForm({ message }: TypeError): CommandError {
   return new CommandError(
-    `the gateway is of a release that this command does not know: its answer has another form (${message}); --json prints it as it came`,
+    `the gateway cannot be understood: its answer has another form (${message}). Use the command that came with that gateway, or --json.`,
     EXIT.unavailable,
   );
 }

@@ -69,7 +69,7 @@ async function copyOf(
   const byGateway = () =>
     openAdmin(options, { ...env, GATEWAY_DATA_DIR: source }).ask('POST /admin/v1/store/backup', {
       body: { folder, history },
-      withinMs: BACKUP_TIMEOUT_MS,
+      timeoutMs: BACKUP_TIMEOUT_MS,
     });
   if (options.url !== undefined) return byGateway();
   const { backupState } = await import('../store/embedded/backup.js');

@@ -53,15 +53,11 @@ async function follow(
   terminal: Terminal,
   stop: AbortSignal,
 ): Promise<void> {
-  const search = new URLSearchParams({
-    ...(team === undefined ? {} : { team }),
-    ...(outcome === undefined ? {} : { outcome }),
-  });
   let wasThere = false;
   let isTold = false;
   for (;;) {
     try {
-      for await (const line of await admin.lines('GET /admin/v1/tail', search, stop)) {
+      for await (const line of await admin.lines('GET /admin/v1/tail', { team, outcome }, stop)) {
         if (isTold) terminal.say('connected again\n');
         [wasThere, isTold] = [true, false];
         if (line !== '')

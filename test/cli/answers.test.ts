@@ -31,6 +31,8 @@ it.each([
   ['keys', ['keys', 'list', 'growth'], { keys: { of: 'another form' } }],
   ['the health', ['status'], { ready: 'yes' }],
   ['the tokens', ['token', 'show'], { active: null }],
+  ['a purge', ['cache', 'purge', '--advertiser', '1'], {}],
+  ['an issued key', ['keys', 'issue', 'growth'], { ok: true }],
 ])(
   '%s of another form end the command with a word about it, and nothing is printed',
   async (_, args, answer) => {

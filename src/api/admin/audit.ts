@@ -4,7 +4,7 @@ import { isIsoDate } from '../../config/rules.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import type { Store } from '../../store/port.js';
 import { AuditRecord } from '../../telemetry/audit.js';
-import type { Taken } from '../operations/operation.js';
+import type { RequestTypes } from '../operations/operation.js';
 import { AUDIT_PAGE_MAX, listAudit } from '../operations/overview.js';
 import { serve } from './serve.js';
 
@@ -38,7 +38,7 @@ function faultsOf({ before, since }: AuditQuery, ids: RegExp): FieldFault[] {
   return faults;
 }
 
-type AuditQuery = Taken<typeof listAudit>['Querystring'];
+type AuditQuery = RequestTypes<typeof listAudit>['Querystring'];
 type Entry = AuditRecord & { readonly id: string };
 
 /** What is sought may be rare, so the trail is read on until enough is found. */

@@ -11,7 +11,7 @@ import type { Directory } from '../../teams/auth/directory.js';
 import { auditLine } from '../../telemetry/audit.js';
 import type { NamedReport } from '../data/ask.js';
 import { explainCache, purgeCache } from '../operations/cache.js';
-import type { Taken } from '../operations/operation.js';
+import type { RequestTypes } from '../operations/operation.js';
 import { serve } from './serve.js';
 
 export interface CacheOptions {
@@ -44,7 +44,11 @@ export function registerCache(
 }
 
 /** By endpoint and query, or by an address as it was copied; nothing is asked for there. */
-function namedReport({ endpoint, query, url }: Taken<typeof explainCache>['Querystring']): NamedReport {
+function namedReport({
+  endpoint,
+  query,
+  url,
+}: RequestTypes<typeof explainCache>['Querystring']): NamedReport {
   if (url === undefined) {
     if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
     if (query === undefined) throw invalid('query', 'must be the URL-encoded query of a report');
@@ -63,13 +67,13 @@ const NO_REPORT =
 const invalid = (param: string, message: string) => invalidQuery({ param, message });
 
 /** The report of which a preview tells more. */
-function namedIn({ endpoint, query }: Taken<typeof purgeCache>['Body']): NamedReport | null {
+function namedIn({ endpoint, query }: RequestTypes<typeof purgeCache>['Body']): NamedReport | null {
   if (query === undefined || endpoint === undefined) return null;
   if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
   return { endpoint, query };
 }
 
-function readScope(body: Taken<typeof purgeCache>['Body']): PurgeScope {
+function readScope(body: RequestTypes<typeof purgeCache>['Body']): PurgeScope {
   const { all, advertiserId, endpoint, from, to, dryRun, query } = body;
   const scope: PurgeScope = {
     ...(advertiserId === undefined ? {} : { advertiserId: String(advertiserId) }),

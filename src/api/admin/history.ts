@@ -7,7 +7,7 @@ import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-pat
 import type { Reporting } from '../../server/compose-reports.js';
 import { auditLine } from '../../telemetry/audit.js';
 import { acceptEmpty, eraseHistory } from '../operations/history.js';
-import type { Taken } from '../operations/operation.js';
+import type { RequestTypes } from '../operations/operation.js';
 import { serve } from './serve.js';
 
 type AcceptedScope = Parameters<Reporting['acceptEmpty']>[0];
@@ -38,7 +38,11 @@ export function registerHistory(app: FastifyInstance, { reporting, clock }: Hist
   });
 }
 
-function readScope({ advertiserId, endpoint, before }: Taken<typeof acceptEmpty>['Body']): AcceptedScope {
+function readScope({
+  advertiserId,
+  endpoint,
+  before,
+}: RequestTypes<typeof acceptEmpty>['Body']): AcceptedScope {
   const errors = [
     ...(dayNumber(before) === null
       ? [{ param: 'before', message: 'must be a calendar day as YYYY-MM-DD' }]

@@ -17,7 +17,7 @@ import {
   listAdvertisers,
   USUAL_ADVERTISERS,
 } from '../operations/learned.js';
-import type { Taken } from '../operations/operation.js';
+import type { RequestTypes } from '../operations/operation.js';
 import { serve } from './serve.js';
 
 export function registerLearned(
@@ -34,20 +34,15 @@ export function registerLearned(
     finalityOf(g, await scopesAsked(g, query, g.finality.scopesOf)),
   );
   serve(app, getTruth, async ({ query }) => truthOf(g, await scopesAsked(g, query, g.truth.scopesOf)));
-  serve(app, listAdvertisers, async ({ query: { search, limit } }) =>
-    findAdvertisers(
-      g,
-      { ...(search && { search }), ...(limit && { limit: String(limit) }) },
-      '*',
-      USUAL_ADVERTISERS,
-    ),
+  serve(app, listAdvertisers, async ({ query: { search, limit = USUAL_ADVERTISERS } }) =>
+    findAdvertisers(g, search, limit, '*'),
   );
 }
 
 /** @throws GatewayError 400 `invalid_query`; `not_ready` */
 async function scopesAsked(
   { parse }: Gateway,
-  { endpoint, query, advertiserId }: Taken<typeof getFinality>['Querystring'],
+  { endpoint, query, advertiserId }: RequestTypes<typeof getFinality>['Querystring'],
   scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>,
 ): Promise<readonly Scope[]> {
   if (advertiserId === undefined && endpoint !== undefined && query !== undefined) {

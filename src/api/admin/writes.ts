@@ -12,7 +12,7 @@ import type { ReservationBook } from '../../teams/write-guard/reservations.js';
 import { isWriteGuard, type WriteGuard } from '../../teams/write-guard/rule.js';
 import { guardUnavailable, MILLIONTHS } from '../../teams/write-guard/types.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
-import type { Taken } from '../operations/operation.js';
+import type { RequestTypes } from '../operations/operation.js';
 import {
   type Budget,
   getWriteBudgets,
@@ -73,7 +73,7 @@ export function registerWrites(app: FastifyInstance, options: WritesOptions): vo
 
 function orderLine(
   action: string,
-  { team, reason }: Taken<typeof stopWrites>['Body'],
+  { team, reason }: RequestTypes<typeof stopWrites>['Body'],
   actor: Actor,
   clock: Clock,
 ): string {

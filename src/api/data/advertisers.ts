@@ -1,9 +1,9 @@
 /** Which advertisers a team may see, with their names: `GET /gateway/v1/advertisers`. */
 import type { FastifyInstance } from 'fastify';
-import { type FieldFault, invalidQuery } from '../../errors.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Book } from '../../reports/learn/advertisers.js';
 import type { Team } from '../../teams/auth/team.js';
+import { readQuery } from '../http/read-query.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { ADVERTISERS, ADVERTISERS_QUERY } from '../operations/learned.js';
 import { type AskCall, readAskCall, readParameters, unlessAway } from './ask.js';
@@ -33,33 +33,26 @@ export interface ShownAdvertiser {
 
 /** As many as a team may be granted. */
 const MAX_LIMIT = 10_000;
-const LONGEST_SEARCH = 200;
 
 /** Those that a team may see. @throws GatewayError as for a report; 400 `invalid_query`; `not_ready` */
 export async function teamAdvertisers(g: Gateway, call: AskCall) {
   const { team } = await g.admit(call);
   const given = Object.fromEntries(readParameters(call.query, ['search', 'limit']));
-  const shown = await findAdvertisers(g, given, team.advertisers, String(MAX_LIMIT));
+  const { search, limit = MAX_LIMIT } = readQuery(QUERY, given);
+  const shown = await findAdvertisers(g, search, limit, team.advertisers);
   call.trace.mark('answer');
   return shown;
 }
 
-/** On both planes. @throws GatewayError 400 `invalid_query`; `not_ready` */
+/** On both planes. @throws GatewayError `not_ready` */
 export async function findAdvertisers(
   { advertisers }: Gateway,
-  { search = '', limit }: { readonly search?: string; readonly limit?: string },
+  search = '',
+  limit: number,
   granted: Team['advertisers'],
-  usualLimit: string,
 ): Promise<{ readonly advertisers: readonly ShownAdvertiser[] }> {
-  const faults = faultsOf(search, limit ?? usualLimit);
-  if (faults.length > 0) throw invalidQuery(...faults);
   const all = visibleOf(await unlessAway(advertisers.read()), granted);
-  return {
-    advertisers: all
-      .filter(isFoundBy(search))
-      .sort(byTimeAndId)
-      .slice(0, Number(limit ?? usualLimit)),
-  };
+  return { advertisers: all.filter(isFoundBy(search)).sort(byTimeAndId).slice(0, limit) };
 }
 
 /** This is where a limited team is kept from ids and names of others: it is answered by its own list alone. */
@@ -91,21 +84,10 @@ function byTimeAndId(left: ShownAdvertiser, right: ShownAdvertiser): number {
   return a === b ? left.id - right.id : a < b ? 1 : -1;
 }
 
-function faultsOf(search: unknown, limit: unknown): FieldFault[] {
-  const faults: FieldFault[] = [];
-  if (typeof search !== 'string' || search.length > LONGEST_SEARCH)
-    faults.push({
-      param: 'search',
-      message: `must be the beginning of an id or a part of a name, at most ${LONGEST_SEARCH} characters, once`,
-    });
-  if (typeof limit !== 'string' || !/^[1-9][0-9]{0,4}$/.test(limit) || Number(limit) > MAX_LIMIT)
-    faults.push({ param: 'limit', message: `must be a whole number from 1 to ${MAX_LIMIT}` });
-  return faults;
-}
-
+const QUERY = ADVERTISERS_QUERY('all');
 const OPERATION: Operation = {
   id: 'getAdvertisers',
-  query: ADVERTISERS_QUERY('all'),
+  query: QUERY,
   answers: {
     200: json(
       ADVERTISERS,

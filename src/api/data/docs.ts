@@ -83,9 +83,11 @@ interface DocsOptions {
 }
 
 const WRITTEN = new URL('dist/pages/', PACKAGE_ROOT);
+
 /** Swagger UI styles elements one by one, and draws its icons as data. */
 const UI_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+
 /** To be registered before the routes it describes. */
 export async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
   const { title, description, version, securitySchemes, plane } = options;

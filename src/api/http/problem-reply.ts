@@ -139,12 +139,14 @@ function unescaped(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** What a value that does not match the pattern of a schema must be. */
-const PATTERNS: Readonly<Record<string, string>> = {
+/** The patterns of schemas, in words: what a value must be. */
+export const PATTERNS: Readonly<Record<string, string>> = {
   '^(?!gateway$)[a-z0-9-]{1,40}$': 'lower-case letters, digits and hyphens, at most 40, and not gateway',
   '^body(\\.[A-Za-z][A-Za-z0-9_-]{0,63}){1,8}$': 'a place in the body, e.g. body.budget.total',
   '^[A-Za-z][A-Za-z0-9_-]{0,63}$': 'the name of a member: a letter, then letters, digits, _ or -',
   '^[A-Za-z]{3,8}$': 'the code of a currency, e.g. EUR',
+  '^[a-z0-9-]{1,40}$': 'the id of a team',
+  '^[a-z]+(\\.[a-zA-Z_-]+)?$': 'an action such as token.activate, or its kind: token',
   '^[\\x21-\\x7e]{1,16384}$': 'printable ASCII characters without spaces, at most 16384',
 };
 

@@ -186,7 +186,6 @@ export const explainCache = describe(
       ),
     }),
     answer: Explanation,
-    about: 'The answer.',
     problems: ['invalid_query'],
   },
 );

@@ -165,10 +165,14 @@ export const ADVERTISERS = Type.Object(
   { title: 'Advertisers' },
 );
 
-export const ADVERTISERS_QUERY = (limit: string) =>
+/** @param limit how many are listed when none is given, for the description */
+export const ADVERTISERS_QUERY = (limit: number | 'all') =>
   Type.Object({
     search: Type.Optional(
-      Type.String({ description: 'Only those whose id begins so, or whose name has this in it.' }),
+      Type.String({
+        maxLength: 200,
+        description: 'Only those whose id begins so, or whose name has this in it.',
+      }),
     ),
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 10_000, description: `How many; ${limit} when not given.` }),
@@ -190,7 +194,6 @@ export const getDivisibility = learned(
         { description: 'Endpoints of which nothing is learned, for the configuration says it.' },
       ),
     }),
-    about: 'The answer.',
   },
 );
 
@@ -221,7 +224,7 @@ export const getTruth = learned(
 );
 
 /** Advertisers that are listed when no limit is given. */
-export const USUAL_ADVERTISERS = '100';
+export const USUAL_ADVERTISERS = 100;
 
 export const listAdvertisers = operations('advertisers')(
   'listAdvertisers',

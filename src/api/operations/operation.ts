@@ -1,6 +1,6 @@
 /**
- * One call of the admin API, said once. Its route, the check of query and body, the role it needs, its place in the OpenAPI
- * document and the answer that commands and pages expect are taken from here. Its handler is given to `serve` (`api/admin/serve.ts`).
+ * One call of the admin API. Route, checks of query and body, role, OpenAPI description and the types of commands and console
+ * come from this entry; `serve` (`api/admin/serve.ts`) connects it to its handler.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
@@ -16,7 +16,7 @@ export interface AdminOperation extends Pick<Operation, 'path' | 'query' | 'head
   readonly tag: string;
   readonly summary: string;
   readonly body?: TSchema;
-  /** Nobody needs to be known. */
+  /** Needs no token. */
   readonly isOpen?: true;
   /** Bytes; absent: that of all calls. */
   readonly bodyLimit?: number;
@@ -43,8 +43,8 @@ export const operations =
     rest: R,
   ): Head & { readonly call: C } & R => ({ id, role, call, tag, summary, ...rest });
 
-/** What a handler is given. */
-export interface Taken<O extends AdminOperation> {
+/** Types of a request, for its handler. */
+export interface RequestTypes<O extends AdminOperation> {
   Params: { readonly id: string };
   Querystring: O extends { readonly query: infer Q extends TObject } ? Static<Q> : unknown;
   Body: O extends { readonly body: infer B extends TSchema } ? Static<B> : unknown;
@@ -54,9 +54,9 @@ export type AnswerOf<O extends AdminOperation> = O extends { readonly answer: in
   ? Frozen<Static<A>>
   : unknown;
 
-/** How the OpenAPI document describes it. */
-export function described(one: AdminOperation): Operation {
-  const { id, role, path, query, headers, problems, call, status = 200, answer, about, answers } = one;
+/** The description in the OpenAPI document. */
+export function describeOperation(operation: AdminOperation): Operation {
+  const { id, role, path, query, headers, problems, call, status = 200, answer, about, answers } = operation;
   const isChange = !call.startsWith('GET ');
   const usual =
     answer === undefined ? REMOVED_ANSWERS : { [status]: (isChange ? changed : json)(answer, about) };

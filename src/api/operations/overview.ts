@@ -126,7 +126,6 @@ const status = operations('status');
 
 export const getStatus = status('getStatus', 'viewer', 'GET /admin/v1/status', 'Health at a glance', {
   answer: Status,
-  about: 'The answer.',
 });
 
 export const runDoctor = status(

@@ -57,7 +57,7 @@ interface Sent {
   readonly headers: IncomingHttpHeaders;
 }
 
-interface Taken {
+interface RequestTypes {
   /** The very bytes that were checked; null when the body is to be streamed. */
   readonly body: Buffer | null;
   /** The body that is to be streamed, looked through as it goes; null when it was read, or there is none. */
@@ -83,7 +83,11 @@ const UPLOAD_BYTES = 65_536;
  *
  * @throws GatewayError `unsupported_media_type`, `invalid_body`, `body_too_large`
  */
-export async function takeBody({ stream, headers }: Sent, need: BodyNeed, maxBytes: number): Promise<Taken> {
+export async function takeBody(
+  { stream, headers }: Sent,
+  need: BodyNeed,
+  maxBytes: number,
+): Promise<RequestTypes> {
   const contentType = headers['content-type'];
   if (need === 'guarded') return await takeGuarded({ stream, headers }, maxBytes);
   if (stream === undefined || stream === null) return { body: null, stream: null, parsed: null };
@@ -110,7 +114,7 @@ export async function takeBody({ stream, headers }: Sent, need: BodyNeed, maxByt
 const GUARDED_TYPE = /^\s*application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 /** @throws GatewayError `unsupported_media_type`, `body_too_large` */
-async function takeGuarded({ stream, headers }: Sent, maxBytes: number): Promise<Taken> {
+async function takeGuarded({ stream, headers }: Sent, maxBytes: number): Promise<RequestTypes> {
   if (stream === undefined || stream === null)
     return { body: null, stream: null, parsed: null, fault: 'there is none' };
   const contentType = headers['content-type'];
