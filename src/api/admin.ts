@@ -16,7 +16,7 @@ import { registerRegistry } from './admin/registry.js';
 import { createReseal } from './admin/reseal.js';
 import { registerSeries } from './admin/series.js';
 import { registerSession } from './admin/session.js';
-import { currentVerdict, registerStatus } from './admin/status.js';
+import { registerStatus } from './admin/status.js';
 import { registerStore } from './admin/store.js';
 import { registerTail } from './admin/tail.js';
 import { registerTeams } from './admin/teams.js';
@@ -55,9 +55,8 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   await registerAdminPlane(app, { admins, sessions }, (scope) => {
     registerSession(scope, { admins, sessions, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
-    const verdict = () => currentVerdict(services, readiness(options));
-    registerStatus(scope, services, () => readiness(options), verdict);
-    registerDoctor(scope, services, verdict);
+    registerStatus(scope, services, () => readiness(options));
+    registerDoctor(scope, services, () => readiness(options));
     registerTeams(scope, services);
     registerKeys(scope, services);
     registerToken(scope, {

@@ -8,14 +8,10 @@ import { createGateway } from '../gateway.js';
 import { randomId } from '../lib/chance.js';
 import type { MovableClock } from '../lib/clock.js';
 import { VERSION } from '../lib/package-root.js';
-import type { Budget } from '../platform/budget.js';
-import type { Circuit } from '../platform/circuit.js';
 import { createAgent, createPlatformClient } from '../platform/client.js';
 import { type Credential, createCredential } from '../platform/credential/credential.js';
 import type { VaultKeeper } from '../platform/credential/keeper.js';
-import type { Outlook } from '../platform/credential/outlook.js';
 import { createSealer, SealError } from '../platform/credential/seal.js';
-import type { Pause } from '../platform/pause.js';
 import { createTraffic, type Traffic } from '../platform/traffic.js';
 import { createL1 } from '../reports/cache/finished.js';
 import { createPurges } from '../reports/cache/purges.js';
@@ -24,83 +20,24 @@ import { createErasures } from '../reports/history/erasures.js';
 import { reportPolicy } from '../reports/report-policy.js';
 import { saysError } from '../reports/rows/flaws.js';
 import type { Store } from '../store/port.js';
-import type { Registry } from '../store/registry/replica.js';
 import { migrateRegistry, openPresentRegistry } from '../store/registry/schema.js';
 import { createAuth } from '../teams/auth/auth.js';
 import { ensurePepper } from '../teams/auth/pepper.js';
 import { opensWhatIsStored, successionRules } from '../teams/auth/succession-rules.js';
 import { createLimits } from '../teams/limits/limits.js';
-import type { Replicas } from '../teams/limits/replicas.js';
 import { createSeries, type Series } from '../teams/series/create-series.js';
 import { nameInLife } from '../teams/team-life.js';
 import { recallShares } from '../teams/usage/recall-shares.js';
 import { createUsage, type Usage } from '../teams/usage/usage.js';
 import type { UsageField } from '../teams/usage/usage-day.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
-import { createHealth, type Health, type HeldToken, readProcessHealth } from '../telemetry/health.js';
+import type { Measured } from '../telemetry/conditions.js';
+import { createHealth, type HeldToken, readProcessHealth } from '../telemetry/health.js';
 import type { Log } from '../telemetry/logger.js';
 import { createMetrics, type Metrics } from '../telemetry/metrics.js';
 import type { CallReport } from '../telemetry/trace.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
-import { gaugesOf } from './gauges.js';
-
-// What each part of the gateway's health may suffer from, and from whom other processes are heard of.
-
-/** @param read asked only later: what is measured is made after the health that tells of it */
-function createGatewayHealth(
-  read: () => {
-    readonly l1: { readonly bytes: number; readonly entries: number };
-    readonly budget: Pick<Budget, 'running' | 'queued'>;
-  },
-): Health {
-  return createHealth(randomId(), () => {
-    const { l1, budget } = read();
-    return {
-      l1Bytes: l1.bytes,
-      l1Entries: l1.entries,
-      callsRunning: budget.running,
-      callsQueued: budget.queued,
-    };
-  });
-}
-
-interface Watched {
-  readonly store: Pick<Store, 'health' | 'memory'>;
-  readonly registry: Pick<Registry, 'loss'>;
-  readonly outlook: () => Outlook;
-  readonly pause: Pick<Pause, 'leftMs'>;
-  readonly circuit: Pick<Circuit, 'isOpen' | 'leftMs'>;
-  readonly replicas: Pick<Replicas, 'others'>;
-  readonly isPaged: () => boolean;
-}
-
-/** A new fault: a line here, and its place among the texts of `telemetry/health.ts`. */
-function watchHealth(
-  health: Health,
-  { store, registry, outlook, pause, circuit, replicas, isPaged }: Watched,
-): void {
-  // The reason may name an address: it is for the log and the admin plane's status.
-  health.watch('store', () => {
-    const { ok, slow = false } = store.health();
-    if (ok) return null;
-    return slow ? 'slow' : 'away';
-  });
-  health.watch('store', () => (registry.loss === null ? null : 'registry lost'));
-  health.watch('store', () => (store.memory?.().full === true ? 'out of memory' : null));
-  health.watch('credential', () => outlook().state);
-  health.watch('platform', () => {
-    const leftMs = pause.leftMs();
-    return leftMs > 0 ? `paused for ${Math.ceil(leftMs / 1000)} s` : null;
-  });
-  health.watch('platform', () => {
-    if (!circuit.isOpen) return null;
-    const leftS = Math.ceil(circuit.leftMs() / 1000);
-    return `failing; asked again ${leftS > 0 ? `in ${leftS} s` : 'by the next call'}`;
-  });
-  health.watch('platform', () => (isPaged() ? 'answers in pages' : null));
-  health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
-}
 
 /** Which token this process asks with, and since when: looked at with each beat, and whenever the vault changes. */
 function heldToken(keeper: Pick<VaultKeeper, 'vault' | 'onChange'>, now: () => number): () => HeldToken {
@@ -202,14 +139,18 @@ async function createParts(options: ServicesOptions) {
   const purges = createPurges(registry);
   const erasures = createErasures(registry, purges);
   const l1 = createL1(config.cache.l1MaxBytes);
-  const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));
+  const held = heldToken(credential.keeper, clock.now);
+  const health = createHealth(randomId(), () => measured, held);
   const self = { id: health.id, info: () => JSON.stringify(health.own()) };
   const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
   const { replicas, shares } = limits;
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
-  const watched = { store, registry, replicas, outlook: credential.outlook };
   const series = createSeries({ documents: store.documents, clock, logger, traffic, nameOf });
-  const metrics = createMetrics(gaugesOf({ ...foundation, ...watched, traffic, l1, secretFaults }));
+  const measured: Measured = {
+    ...{ ...foundation, ...traffic, l1, replicas, secretFaults, outlook: credential.outlook },
+    isPaged: () => reporting.isPaged(),
+  };
+  const metrics = createMetrics(measured);
   const platform = createPlatformClient({
     ...traffic,
     agent,
@@ -236,12 +177,11 @@ async function createParts(options: ServicesOptions) {
     credential: () => credential.keeper.vault().active?.fingerprint ?? null,
     onReport: credential.referenceReports.note,
   });
-  health.holds(heldToken(credential.keeper, clock.now));
-  watchHealth(health, { ...watched, ...traffic, ...reporting });
+  health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
   return {
     ...foundation,
     ...traffic,
-    secretFaults,
+    measured,
     usage,
     series,
     tail: createTail({ bus: store.bus, clock, logger }),

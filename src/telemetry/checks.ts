@@ -1,7 +1,7 @@
 /** Looks at one thing after the other, and tells of each what was found. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { LEVELS } from './verdict.js';
+import { LEVELS } from './conditions.js';
 
 /** One thing that was looked at, for people: well as well as ill. */
 export const Check = Type.Object(

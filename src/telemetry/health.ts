@@ -1,27 +1,15 @@
 /**
  * How well the gateway is, in a few words for each of its parts: as this process sees it, and the worst of what all
- * processes say. A part is as ill as the worst of its sources; whoever knows of another fault adds a source.
+ * processes say.
  */
 import { hostname } from 'node:os';
 import Type from 'typebox';
 import { VERSION } from '../lib/package-root.js';
 import { type RecordOf, recordForm } from '../lib/record.js';
-
-export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;
-export type HealthPart = (typeof HEALTH_PARTS)[number];
+import { CONDITIONS, type HealthPart, type Measured } from './conditions.js';
 
 /** `ok`, or what is wrong, in a word or a sentence; never a secret, nor an address. */
 export type Conditions = Readonly<Record<HealthPart, string>>;
-
-/**
- * From well to ill, by how a text begins: what follows may hold numbers. A text that is not listed counts as the worst,
- * for it comes from a newer version that knows of something this one does not.
- */
-const BY_SEVERITY: Readonly<Record<HealthPart, readonly string[]>> = {
-  store: ['ok', 'out of memory', 'slow', 'away', 'registry lost'],
-  credential: ['ok', 'unproven', 'expiring', 'expired', 'refused', 'missing'],
-  platform: ['ok', 'answers in pages', 'paused', 'failing'],
-};
 
 /** What a process has under way and in memory. */
 export interface Load {
@@ -49,18 +37,11 @@ export interface ProcessHealth extends Conditions, Load, HeldToken {
   readonly version: string;
 }
 
-/** @returns what is wrong now; null when nothing is */
-export type HealthSource = () => string | null;
-
 export interface Health {
   /** Of this process, as {@link ProcessHealth.id}. */
   readonly id: string;
-  /** Adds something that a part may suffer from. List its text in the order of severity above. */
-  watch(part: HealthPart, source: HealthSource): void;
   /** Adds a way by which other processes are heard of. The later one added is believed when two tell of one process. */
   hear(others: () => readonly ProcessHealth[]): void;
-  /** From now on it is told which token this process holds. */
-  holds(held: () => HeldToken): void;
   /** This process. */
   own(): ProcessHealth;
   /** This process first, then every other that is heard of. */
@@ -69,22 +50,28 @@ export interface Health {
   worst(): Conditions;
 }
 
-/** @param id of this process among all */
-export function createHealth(id: string, load: () => Load): Health {
-  const sources: Record<HealthPart, HealthSource[]> = { store: [], credential: [], platform: [] };
+/**
+ * @param id of this process among all
+ * @param measured asked only later, for what is measured may be made after the health that tells of it
+ * @param held which platform token this process holds
+ */
+export function createHealth(id: string, measured: () => Measured, held: () => HeldToken): Health {
   const ways: (() => readonly ProcessHealth[])[] = [];
   const host = hostname();
-  let held = (): HeldToken => NO_TOKEN;
 
-  const own = (): ProcessHealth => ({
-    id,
-    host,
-    pid: process.pid,
-    version: VERSION,
-    ...eachPart((part) => worstOf(part, sources[part].map(readSource))),
-    ...load(),
-    ...held(),
-  });
+  function own(): ProcessHealth {
+    const gateway = measured();
+    const { l1, budget } = gateway;
+    return {
+      ...{ id, host, pid: process.pid, version: VERSION },
+      ...eachPart((part) => readPart(part, gateway)),
+      l1Bytes: l1.bytes,
+      l1Entries: l1.entries,
+      callsRunning: budget.running,
+      callsQueued: budget.queued,
+      ...held(),
+    };
+  }
 
   function processes(): readonly ProcessHealth[] {
     const byId = new Map<string, ProcessHealth>();
@@ -95,11 +82,7 @@ export function createHealth(id: string, load: () => Load): Health {
 
   return {
     id,
-    watch: (part, source) => void sources[part].push(source),
     hear: (others) => void ways.push(others),
-    holds(source) {
-      held = source;
-    },
     own,
     processes,
     worst() {
@@ -114,15 +97,19 @@ export function createHealth(id: string, load: () => Load): Health {
   };
 }
 
-const NO_TOKEN: HeldToken = { tokenId: null, tokenSince: null };
+const rowsOf = (part: HealthPart) => CONDITIONS.filter((row) => row.part === part);
 
-/** A source that fails must not keep the rest from being told. */
-function readSource(source: HealthSource): string {
-  try {
-    return source() ?? 'ok';
-  } catch {
-    return 'unknown';
-  }
+/** The worst of what this process has. A row that cannot be read must not keep the rest from being told. */
+function readPart(part: HealthPart, gateway: Measured): string {
+  const texts = rowsOf(part).map(({ text, read }) => {
+    try {
+      const found = read(gateway);
+      return found === true ? text : found || 'ok';
+    } catch {
+      return 'unknown';
+    }
+  });
+  return worstOf(part, texts);
 }
 
 function eachPart(read: (part: HealthPart) => string): Conditions {
@@ -134,9 +121,11 @@ export function worstOf(part: HealthPart, texts: readonly string[]): string {
   return texts.reduce((worst, text) => (severity(part, text) > severity(part, worst) ? text : worst), 'ok');
 }
 
+/** A text that is not in the table counts as the worst: it comes from a newer version, which knows of something more. */
 function severity(part: HealthPart, text: string): number {
-  const at = BY_SEVERITY[part].findIndex((known) => text.startsWith(known));
-  return at < 0 ? BY_SEVERITY[part].length : at;
+  if (text === 'ok') return 0;
+  const at = rowsOf(part).findIndex((row) => text.startsWith(row.text));
+  return at < 0 ? CONDITIONS.length : at + 1;
 }
 
 /** The sum of what processes have under way and in memory. */

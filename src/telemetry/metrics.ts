@@ -1,6 +1,7 @@
 /** Prometheus metrics. Names and labels are documented in docs/metrics.md. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
-import { type Gauges, registerGauges } from './gauges.js';
+import type { Measured } from './conditions.js';
+import { registerGauges } from './gauges.js';
 import type { CallReport } from './trace.js';
 
 // Requests and their durations, counted as plain numbers and shown to Prometheus when it asks.
@@ -211,7 +212,7 @@ function collectProcessMetrics(): readonly Metric[] {
   return metrics.filter((metric) => metric !== undefined);
 }
 
-export function createMetrics(gauges: Gauges): Metrics {
+export function createMetrics(gateway: Measured): Metrics {
   const registry = new Registry();
   processMetrics ??= collectProcessMetrics();
   for (const metric of processMetrics) registry.registerMetric(metric);
@@ -223,7 +224,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   for (const change of TOLD_FROM_ZERO.change) counters.schemaChanges.inc({ change }, 0);
   for (const verdict of TOLD_FROM_ZERO.verdict) counters.truth.inc({ verdict }, 0);
   for (const outcome of TOLD_FROM_ZERO.outcome) counters.registryLosses.inc({ outcome }, 0);
-  registerGauges(registry, gauges);
+  registerGauges(registry, gateway);
   return {
     registry,
     request: (plane, status, outcome, team, durationMs) =>

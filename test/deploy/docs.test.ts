@@ -7,6 +7,7 @@ import { listSettings } from '../../src/config/settings.js';
 import { type Outcome, writeCacheStatus } from '../../src/outcome.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { ask } from '../support/ask.js';
+import { measured } from '../support/measured.js';
 import { launchCli, ROOT, startGateway } from '../support/processes.js';
 import { errorsPage, replacePart, switchesTable } from './pages.js';
 
@@ -173,24 +174,7 @@ describe('tables', () => {
   });
 
   it('of metrics name each one with its type and labels', async () => {
-    const { registry } = createMetrics({
-      token: () => ({ expiresAt: null, expiryKnown: null, warningDays: null }),
-      storeOk: () => true,
-      storeFull: () => false,
-      l1: () => ({ bytes: 0, entries: 0 }),
-      budget: () => ({ running: 0, queued: 0 }),
-      slots: () => 8,
-      rate: () => ({ limit: 60, remaining: 41 }),
-      pauseMs: () => 0,
-      paceMs: () => 0,
-      circuitOpen: () => false,
-      registryLost: () => false,
-      replicas: () => 1,
-      secretFaults: () => 0,
-      stopsOfWrites: () => 0,
-      unknownWrites: () => 0,
-      log: () => ({ ok: true, droppedLines: 0 }),
-    });
+    const { registry } = createMetrics(measured());
     const metrics = registry
       .getMetricsAsArray()
       .map((metric) => metric as unknown as { name: string; type: string; labelNames: string[] })

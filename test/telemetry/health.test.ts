@@ -1,17 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { HEALTH_PARTS, type Measured } from '../../src/telemetry/conditions.js';
 import {
   addLoads,
   createHealth,
-  HEALTH_PARTS,
   type Health,
   type ProcessHealth,
   readProcessHealth,
   worstOf,
 } from '../../src/telemetry/health.js';
+import { measured } from '../support/measured.js';
 
 const LOAD = { l1Bytes: 0, l1Entries: 0, callsRunning: 0, callsQueued: 0 };
-const open = (id = 'me'): Health => createHealth(id, () => LOAD);
+const open = (changes: Partial<Measured> = {}, id = 'me'): Health =>
+  createHealth(
+    id,
+    () => measured(changes),
+    () => ({ tokenId: null, tokenSince: null }),
+  );
+const AWAY: Partial<Measured> = { store: { kind: 'redis', health: () => ({ ok: false }) } };
 const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   id: 'other',
   host: 'far',
@@ -27,39 +34,42 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
 });
 
 describe('the health of a process', () => {
-  it('is well while nothing is watched, or nothing is wrong', () => {
-    const health = open();
-    health.watch('store', () => null);
-    expect(health.own()).toMatchObject({ store: 'ok', credential: 'ok', platform: 'ok', pid: process.pid });
+  it('is well while nothing is wrong', () => {
+    expect(open().own()).toMatchObject({ store: 'ok', credential: 'ok', platform: 'ok', pid: process.pid });
   });
 
-  it('tells the worst of what a part suffers from, as it is now', () => {
-    const health = open();
-    let paused: string | null = 'paused for 3 s';
-    health.watch('platform', () => paused);
-    health.watch('platform', () => 'failing; asked again in 7 s');
-    expect(health.own().platform).toBe('failing; asked again in 7 s');
-    const other = open();
-    other.watch('platform', () => paused);
-    expect(other.own().platform).toBe('paused for 3 s');
-    paused = null;
-    expect(other.own().platform).toBe('ok');
-  });
-
-  it('is told though one source fails', () => {
-    const health = open();
-    health.watch('credential', () => {
-      throw new Error('the vault does not open');
+  it('tells the worst of what a part has, as it is now', () => {
+    let [leftMs, isOpen] = [2500, true];
+    const health = open({
+      pause: { leftMs: () => leftMs },
+      circuit: {
+        get isOpen() {
+          return isOpen;
+        },
+        leftMs: () => 7000,
+      },
     });
-    health.watch('platform', () => 'paused for 1 s');
+    expect(health.own().platform).toBe('failing; asked again in 7 s');
+    isOpen = false;
+    expect(health.own().platform).toBe('paused for 3 s');
+    leftMs = 0;
+    expect(health.own().platform).toBe('ok');
+  });
+
+  it('is told though one part cannot be read', () => {
+    const health = open({
+      outlook: () => {
+        throw new Error('the vault does not open');
+      },
+      pause: { leftMs: () => 900 },
+    });
     expect(health.own()).toMatchObject({ credential: 'unknown', platform: 'paused for 1 s' });
   });
 });
 
 describe('the health of all processes', () => {
   it('is the worst of each part, whoever has it', () => {
-    const health = open();
-    health.watch('store', () => 'away');
+    const health = open(AWAY);
     health.hear(() => [other({ credential: 'refused' }), other({ id: 'third', credential: 'expiring' })]);
     expect(health.worst()).toEqual({ store: 'away', credential: 'refused', platform: 'ok' });
     expect(health.own()).toMatchObject({ credential: 'ok' });
@@ -92,8 +102,7 @@ describe('the health of all processes', () => {
 
 describe('what another process said of itself', () => {
   it('is read back as it was written', () => {
-    const health = open('one');
-    health.watch('store', () => 'away');
+    const health = open(AWAY, 'one');
     expect(readProcessHealth(JSON.stringify(health.own()))).toEqual(health.own());
   });
 

@@ -1,27 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import type { Gauges } from '../../src/telemetry/gauges.js';
+import type { Measured } from '../../src/telemetry/conditions.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { measured } from '../support/measured.js';
 
-function open(changes: Partial<Gauges> = {}) {
-  return createMetrics({
-    token: () => ({ expiresAt: '2027-11-21T12:00:00.000Z', expiryKnown: false, warningDays: 14 }),
-    storeOk: () => true,
-    storeFull: () => false,
-    l1: () => ({ bytes: 12, entries: 3 }),
-    budget: () => ({ running: 2, queued: 5 }),
-    slots: () => 8,
-    rate: () => ({ limit: 60, remaining: 41 }),
-    pauseMs: () => 1500,
-    paceMs: () => 250,
-    circuitOpen: () => true,
-    replicas: () => 3,
-    registryLost: () => true,
-    secretFaults: () => 1,
-    stopsOfWrites: () => 2,
-    unknownWrites: () => 4,
-    log: () => ({ ok: false, droppedLines: 7 }),
-    ...changes,
-  });
+function open(changes: Partial<Measured> = {}) {
+  return createMetrics(
+    measured({
+      outlook: () => ({
+        ...measured().outlook(),
+        expiresAt: '2027-11-21T12:00:00.000Z',
+        expiryKnown: false,
+        warningDays: 14,
+      }),
+      l1: { bytes: 12, entries: 3 },
+      budget: { running: 2, queued: 5 },
+      pace: { status: () => ({ limit: 60, remaining: 41 }), waitMs: () => 250 },
+      pause: { leftMs: () => 1500 },
+      ...changes,
+    }),
+  );
 }
 
 /** The samples of the exposition text, by name with labels. */
@@ -110,7 +107,9 @@ describe('createMetrics', () => {
       dsp_gateway_platform_rate_limit_calls: 60,
       dsp_gateway_platform_rate_remaining_calls: 41,
     });
-    expect(shown(await samples(open({ rate: () => null })))).toEqual({ dsp_gateway_platform_slots: 8 });
+    expect(shown(await samples(open({ pace: { status: () => null, waitMs: () => 0 } })))).toEqual({
+      dsp_gateway_platform_slots: 8,
+    });
   });
 
   it('counts every try of a platform call, by outcome and by who pays', async () => {
@@ -156,8 +155,8 @@ describe('createMetrics', () => {
     let expiresAt: string | null = '1970-01-01T00:00:05Z';
     let up = true;
     const metrics = open({
-      token: () => ({ expiresAt, expiryKnown: null, warningDays: null }),
-      storeOk: () => up,
+      outlook: () => ({ ...measured().outlook(), expiresAt, expiryKnown: null }),
+      store: { kind: 'redis', health: () => ({ ok: up }) },
     });
     expect((await samples(metrics)).get('dsp_gateway_token_expiry_timestamp_seconds')).toBe(5);
     expiresAt = null;

@@ -1,26 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { lookAtAll } from '../../src/telemetry/checks.js';
-import { type VerdictFacts, verdictOf } from '../../src/telemetry/verdict.js';
+import type { Measured } from '../../src/telemetry/conditions.js';
+import type { Conditions } from '../../src/telemetry/health.js';
+import { verdictOf } from '../../src/telemetry/verdict.js';
+import { measured } from '../support/measured.js';
 
-const WELL: VerdictFacts = {
-  ready: true,
-  conditions: { store: 'ok', credential: 'ok', platform: 'ok' },
-  storeKind: 'redis',
-  token: { expiresAt: '2027-11-01T00:00:00.000Z', refusedAt: null, expiryKnown: true, renewsAt: null },
-  secretFaults: [],
-  writeStops: [],
-};
-const when = (conditions: Partial<VerdictFacts['conditions']>, changes: Partial<VerdictFacts> = {}) =>
-  verdictOf({ ...WELL, ...changes, conditions: { ...WELL.conditions, ...conditions } });
+const OK = { store: 'ok', credential: 'ok', platform: 'ok' };
+const TOKEN = measured().outlook();
+const when = (worst: Partial<Conditions>, changes: Partial<Measured> = {}, ready = true) =>
+  verdictOf(measured(changes), ready, { ...OK, ...worst });
 
 describe('the verdict', () => {
   it('is well without a finding', () => {
-    expect(verdictOf(WELL)).toEqual({ level: 'well', findings: [] });
+    expect(when({})).toEqual({ level: 'well', findings: [] });
   });
 
   it('tells since when the platform refuses the token, and how to give another', () => {
-    const token = { ...WELL.token, refusedAt: '2026-11-21T14:02:33.000Z' };
-    const { level, findings } = when({ credential: 'refused' }, { token });
+    const outlook = () => ({ ...TOKEN, refusedAt: '2026-11-21T14:02:33.000Z' });
+    const { level, findings } = when({ credential: 'refused' }, { outlook });
     expect(level).toBe('not well');
     expect(findings[0]?.says).toContain('the platform refuses the token since 2026-11-21 14:02 UTC');
     expect(findings[0]?.do).toContain('dsp-gateway token rotate');
@@ -31,10 +28,7 @@ describe('the verdict', () => {
     const { level, findings } = when(
       {},
       {
-        writeStops: [
-          { team: null, ...stop },
-          { team: 'growth', ...stop },
-        ],
+        brake: { stops: () => ({ all: stop, teams: [{ team: 'growth', ...stop }] }) },
       },
     );
     expect(level).toBe('warning');
@@ -52,7 +46,7 @@ describe('the verdict', () => {
     ['credential', 'missing', 'not well', 'there is no platform token'],
     ['credential', 'expired', 'not well', 'has expired since 2027-11-01 00:00 UTC'],
     ['credential', 'expiring', 'warning', 'expires on 2027-11-01'],
-    ['credential', 'unproven', 'warning', 'has not answered to the token yet'],
+    ['credential', 'unproven', 'warning', 'has not answered a call with this token yet'],
     ['store', 'slow', 'warning', 'Redis answers late'],
     ['store', 'away', 'not well', 'Redis cannot be reached'],
     ['store', 'out of memory', 'not well', 'Redis is full'],
@@ -69,31 +63,31 @@ describe('the verdict', () => {
   });
 
   it('says of an expiry that it is assumed, and of a renewal that it failed', () => {
-    const token = { ...WELL.token, expiryKnown: false, renewsAt: '2027-10-01T00:00:00.000Z' };
-    expect(when({ credential: 'expiring' }, { token }).findings[0]?.says).toMatch(
+    const outlook = () => ({ ...TOKEN, expiryKnown: false, renewsAt: '2027-10-01T00:00:00.000Z' });
+    expect(when({ credential: 'expiring' }, { outlook }).findings[0]?.says).toMatch(
       /assumed.*renewal has failed/,
     );
-    expect(when({ credential: 'expired' }, { token }).findings[0]?.says).toContain('a year old');
+    expect(when({ credential: 'expired' }, { outlook }).findings[0]?.says).toContain('a year old');
   });
 
   it('puts what is not well before what is a warning', () => {
     const verdict = when(
       { store: 'away', platform: 'paused for 3 s' },
-      { secretFaults: ['A: is empty'], logFailure: 'ENOSPC' },
+      {
+        secretFaults: () => [{ name: 'A', message: 'is empty' }],
+        log: { health: () => ({ ok: false, reason: 'ENOSPC', droppedLines: 1 }) },
+      },
     );
     expect(verdict.findings.map(({ part }) => part)).toEqual(['store', 'platform', 'secrets', 'log']);
     expect(verdict.level).toBe('not well');
   });
 
   it('tells of a gateway that is not ready where nothing else says why', () => {
-    expect(when({}, { ready: false }).findings.map(({ part }) => part)).toEqual(['gateway']);
-    expect(when({ credential: 'missing' }, { ready: false }).findings.map(({ part }) => part)).toEqual([
+    expect(when({}, {}, false).findings.map(({ part }) => part)).toEqual(['gateway']);
+    expect(when({ credential: 'missing' }, {}, false).findings.map(({ part }) => part)).toEqual([
       'credential',
     ]);
-    expect(when({ store: 'slow' }, { ready: false }).findings.map(({ part }) => part)).toEqual([
-      'gateway',
-      'store',
-    ]);
+    expect(when({ store: 'slow' }, {}, false).findings.map(({ part }) => part)).toEqual(['gateway', 'store']);
   });
 });
 

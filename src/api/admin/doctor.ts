@@ -1,14 +1,14 @@
 /** What `dsp-gateway doctor` asks of a gateway that runs: everything it depends on, each with what to do. */
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../lib/clock.js';
 import { VERSION } from '../../lib/package-root.js';
 import type { Outlook } from '../../platform/credential/outlook.js';
 import type { TokenProof } from '../../platform/credential/verify-token.js';
-import type { Directory } from '../../teams/auth/directory.js';
+import type { Services } from '../../server/services.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
 import { type Check, type Look, lookAtAll } from '../../telemetry/checks.js';
-import type { Health } from '../../telemetry/health.js';
-import type { Level, Verdict } from '../../telemetry/verdict.js';
+import type { Finding } from '../../telemetry/conditions.js';
+import { verdictOf } from '../../telemetry/verdict.js';
+import type { Readiness } from '../data/health.js';
 import { runDoctor } from '../operations/overview.js';
 import { serve } from './serve.js';
 
@@ -19,12 +19,7 @@ const SOON_MS = 14 * DAY_MS;
 /** So many are named. */
 const MOST_NAMED = 5;
 
-interface DirectoryLooksOptions {
-  readonly directory: Pick<Directory, 'teams' | 'keysOf' | 'isRevoked'>;
-  readonly clock: Clock;
-}
-
-function directoryLooks({ directory, clock }: DirectoryLooksOptions): Readonly<Record<string, Look>> {
+function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<string, Look>> {
   const expiresAtMs = ({ expiresAt }: KeyRecord) =>
     expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
   const validKeys = (teamId: string) =>
@@ -77,25 +72,24 @@ function named(ids: readonly string[]): string {
   return `${ids.slice(0, MOST_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-interface DoctorOptions {
-  readonly config: { readonly platform: { readonly timezone: string; readonly probe?: string | undefined } };
-  readonly clock: Clock;
-  readonly directory: Directory;
-  readonly health: Pick<Health, 'processes'>;
-  readonly outlook: () => Outlook;
-  readonly proveActive: () => Promise<TokenProof>;
-}
+type DoctorOptions = Pick<
+  Services,
+  'config' | 'clock' | 'directory' | 'health' | 'measured' | 'outlook' | 'proveActive'
+>;
 
 type Found = Omit<Check, 'name'>;
 
-/** @param verdict what the gateway knows of itself without asking anybody */
-export function registerDoctor(app: FastifyInstance, options: DoctorOptions, verdict: () => Verdict): void {
+export function registerDoctor(
+  app: FastifyInstance,
+  options: DoctorOptions,
+  readiness: () => Readiness,
+): void {
   serve(app, runDoctor, async () => ({
     version: VERSION,
     checks: [
       ...(await lookAtAll({
         ...platformLooks(options),
-        ...partLooks(verdict),
+        ...partLooks(options, readiness),
         ...directoryLooks(options),
       })),
     ],
@@ -190,7 +184,7 @@ function versions(all: readonly string[]): string | Found {
   };
 }
 
-const PARTS: readonly (readonly [part: string, name: string])[] = [
+const PARTS: readonly (readonly [part: Finding['part'], name: string])[] = [
   ['store', 'store'],
   ['platform', 'circuit and pause'],
   ['secrets', 'files of secrets'],
@@ -199,15 +193,14 @@ const PARTS: readonly (readonly [part: string, name: string])[] = [
 ];
 
 /** What the gateway knows of each part without asking. */
-function partLooks(verdict: () => Verdict): Readonly<Record<string, Look>> {
+function partLooks({ measured }: DoctorOptions, readiness: () => Readiness): Readonly<Record<string, Look>> {
   return Object.fromEntries(
     PARTS.map(([part, name]) => [
       name,
       async () => {
-        const found = verdict().findings.find((finding) => finding.part === part);
-        return found === undefined
-          ? 'well'
-          : { level: found.level satisfies Level, says: found.says, do: found.do };
+        const { ready, worst } = readiness();
+        const found = verdictOf(measured, ready, worst).findings.find((finding) => finding.part === part);
+        return found === undefined ? 'well' : { level: found.level, says: found.says, do: found.do };
       },
     ]),
   );

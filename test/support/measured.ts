@@ -1,0 +1,30 @@
+/** A gateway that is well, as its conditions and gauges read it. */
+import type { Measured } from '../../src/telemetry/conditions.js';
+
+export function measured(changes: Partial<Measured> = {}): Measured {
+  return {
+    store: { kind: 'redis', health: () => ({ ok: true }) },
+    registry: { loss: null },
+    outlook: () => ({
+      state: 'ok',
+      expiresAt: '2027-11-01T00:00:00.000Z',
+      refusedAt: null,
+      expiryKnown: true,
+      renewsAt: null,
+      warningDays: null,
+    }),
+    l1: { bytes: 0, entries: 0 },
+    budget: { running: 0, queued: 0 },
+    maxConcurrent: () => 8,
+    pause: { leftMs: () => 0 },
+    pace: { status: () => null, waitMs: () => 0 },
+    circuit: { isOpen: false, leftMs: () => 0 },
+    isPaged: () => false,
+    replicas: { count: 1 },
+    secretFaults: () => [],
+    brake: { stops: () => ({ all: null, teams: [] }) },
+    unknownWrites: { count: () => 0 },
+    log: { health: () => ({ ok: true, droppedLines: 0 }) },
+    ...changes,
+  };
+}
