@@ -5,7 +5,6 @@ import { explain } from '../api/data/explain.js';
 import { previewPurge } from '../api/data/preview-purge.js';
 import { randomId } from '../lib/chance.js';
 import type { MovableClock } from '../lib/clock.js';
-import { repeat } from '../lib/repeat.js';
 import { createAdmit } from '../reports/admit.js';
 import { createAnswerQuery } from '../reports/cache/answer.js';
 import { createBackground, createOneATurn, createRefreshes } from '../reports/cache/background.js';
@@ -43,6 +42,7 @@ import { parameterTable } from '../reports/query/parameters.js';
 import { createQueryParser } from '../reports/query.js';
 import type { ReportPolicy } from '../reports/report-policy.js';
 import type { FreshnessRules } from '../reports/rows/freshness.js';
+import { hourly } from '../store/jobs.js';
 import type { Identify } from '../teams/auth/authenticate.js';
 import type { TeamLimits } from '../teams/limits/team-limits.js';
 
@@ -182,7 +182,6 @@ export function composeReports(options: ReportingOptions) {
   });
   const stampOf = (report: Report) =>
     `${learner.stampOf(report)}${finality.stampOf(report)}${retention.endedMs(report.endpoint)}`;
-  const sweep = repeat(SWEEP_EVERY_MS, () => sweepPins(g));
   return {
     /** For calls about reports, and about what was learned of them. */
     gateway: g,
@@ -202,19 +201,18 @@ export function composeReports(options: ReportingOptions) {
     eraseHistory: (advertiserId: string, audit: string) => eraseHistory(g, advertiserId, audit),
     /** Beyond which age the platform has forgotten, by endpoint. Never rejects. */
     retentionEdges: retention.edges,
+    /** Jobs of the leader. */
+    led: { 'sweep of the history': g.history.sweep, 'sweep of pins': hourly(() => sweepPins(g), false) },
     /** Requests that wait for what others have under way. */
     waiting: () => g.locks.waiting + g.tries.waiting,
     settled,
     /** Lets go of what it holds. */
     async close(): Promise<void> {
       for (const part of [g.explorer, g.locks, g.replacements]) part.stop();
-      await sweep.stop();
       await close();
     },
   };
 }
-
-const SWEEP_EVERY_MS = 3_600_000;
 
 async function sweepPins({ pins, lives, advertisers, logger }: Gateway): Promise<void> {
   try {

@@ -19,6 +19,7 @@ import { countRowsOf, guessReports } from '../reports/fetch/reference-reports.js
 import { createErasures } from '../reports/history/erasures.js';
 import { reportPolicy } from '../reports/report-policy.js';
 import { saysError } from '../reports/rows/flaws.js';
+import { startJobs } from '../store/jobs.js';
 import type { Store } from '../store/port.js';
 import { migrateRegistry, openPresentRegistry } from '../store/registry/schema.js';
 import { createAuth } from '../teams/auth/auth.js';
@@ -89,7 +90,12 @@ export async function createServices(options: ServicesOptions): Promise<Services
   } = parts;
   const { logger } = parts.log;
   await recallShares(limits.shares, usage, logger);
-  const upkeep = await credential.start();
+  const { everywhere, led } = await credential.start();
+  const jobs = startJobs({
+    everywhere,
+    led: { ...led, ...reporting.led },
+    ...{ leases: parts.store.registryLeases, logger },
+  });
   registry.onLoss(metrics.registryLoss);
   parts.onAnotherRegistry('pepper and token could not be made', async () => {
     await migrateRegistry(registry, clock, logger);
@@ -111,7 +117,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
       await reservations.settled();
     },
     async close() {
-      const kept = upkeep.stop();
+      const kept = jobs.stop();
       await unknownWrites.stop();
       await reporting.close();
       await limits.close();

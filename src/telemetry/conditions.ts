@@ -73,7 +73,6 @@ export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;
 export type HealthPart = (typeof HEALTH_PARTS)[number];
 
 export const LEVELS = ['well', 'warning', 'not well'] as const;
-export type Level = (typeof LEVELS)[number];
 
 export const Finding = Type.Object(
   {

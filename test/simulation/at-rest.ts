@@ -4,7 +4,7 @@ import { askAt, asks, question } from './asking.js';
 import { lapse, type WorldOfSeed } from './world.js';
 
 /** Leases that are never released: they say that something has been done, until they lapse. */
-const LAPSING = /^(cross-check:|history:sweep)/;
+const LAPSING = /^(cross-check:|lease:\{gateway\}:leader)/;
 /** Every tenth of a second, for two seconds. */
 const LOOKS = 20;
 

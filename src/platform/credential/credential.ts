@@ -4,11 +4,11 @@ import Type from 'typebox';
 import type { Dispatcher } from 'undici';
 import type { Config } from '../../config/load.js';
 import { tokenRequestOf } from '../../config/token-request.js';
-import { randomId, randomShare } from '../../lib/chance.js';
+import { randomShare } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { type Repeated, repeat } from '../../lib/repeat.js';
-import type { Leases, Store } from '../../store/port.js';
+import type { Job } from '../../store/jobs.js';
+import type { Store } from '../../store/port.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
@@ -31,33 +31,6 @@ import {
   type TokenProof,
   type VerifyOptions,
 } from './verify-token.js';
-
-// What the credential needs now and then, without anybody asking: each job in its turn, none twice at once.
-
-interface UpkeepOptions {
-  /** By name, for the log. */
-  readonly jobs: Readonly<Record<string, () => Promise<void>>>;
-  readonly logger: Logger;
-  readonly everyMs?: number;
-}
-
-export function startUpkeep({ jobs, logger, everyMs = 1000 }: UpkeepOptions): Pick<Repeated, 'stop'> {
-  const failing = new Set<string>();
-  return repeat(everyMs, async (isStopped) => {
-    for (const [name, job] of Object.entries(jobs)) {
-      if (isStopped()) return;
-      try {
-        await job();
-        failing.delete(name);
-      } catch (error) {
-        // A fault is told once, until the job is well again: a store that is away must not fill the log.
-        if (!failing.has(name) && !isStopped())
-          logger.error({ err: error, job: name }, 'upkeep of the credential failed');
-        failing.add(name);
-      }
-    }
-  });
-}
 
 // Says that the active token is about to expire: once for each threshold, by one replica, also across restarts.
 
@@ -114,20 +87,15 @@ function isNews(before: Given, now: Given): boolean {
   return before.token !== now.token || before.expiresAt !== now.expiresAt || before.days > now.days;
 }
 
-// Way 2 renews the active token by itself, well before it expires: one replica at a time, and not all at one moment.
+// Way 2 renews the active token by itself, well before it expires, and not all gateways at one moment.
 
-/** Held by whoever renews; after a failure nobody tries again until it ends. */
-const LEASE_KEY = 'lease:{credential}:renew';
 const MAX_RETRY_MS = 3_600_000;
-/** How long to leave it to the replica that holds the lease. */
-const LOOK_AGAIN_MS = 60_000;
 /** A pending token this young belongs to an operator who is at work. */
 const AT_WORK_MS = 86_400_000;
 
 export interface RenewalOptions {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
-  readonly leases: Leases;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly renewBeforeMs: number;
@@ -135,10 +103,10 @@ export interface RenewalOptions {
   readonly jitter?: number;
 }
 
-/** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
+/** @returns a job of the leader. It throws StoreUnavailable, SealError */
 export function createRenewal(options: RenewalOptions): () => Promise<void> {
-  const { keeper, rotation, leases, clock, logger, renewBeforeMs, jitter = randomShare() } = options;
-  let lookAgainAtMs = Number.NEGATIVE_INFINITY;
+  const { keeper, rotation, clock, logger, renewBeforeMs, jitter = randomShare() } = options;
+  let tryAgainAtMs = Number.NEGATIVE_INFINITY;
 
   /** An expired token is a matter of recovery, and one that nobody has to wait for. */
   function isDue(token: Token): boolean {
@@ -165,23 +133,18 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
 
   return async function renewWhenDue() {
     const { active } = keeper.vault();
-    if (active === null || !isDue(active) || isOperatorAtWork() || clock.monotonicMs() < lookAgainAtMs)
-      return;
-    const retryMs = Math.min(MAX_RETRY_MS, Math.max(1000, renewalLeadMs(active, renewBeforeMs) / 10));
-    lookAgainAtMs = clock.monotonicMs() + Math.min(LOOK_AGAIN_MS, retryMs);
-    // A name of its own for each try, for the holder of a lease may take it once more.
-    const owner = randomId();
-    const [mine] = await leases.claim([LEASE_KEY], owner, retryMs);
-    if (!mine) return;
+    if (active === null || !isDue(active) || isOperatorAtWork() || clock.monotonicMs() < tryAgainAtMs) return;
+    // Another leader may have renewed it, and the message of that not have come yet.
     await keeper.refresh();
     const latest = keeper.vault().active;
-    if (latest !== null && isDue(latest)) {
-      await renew(latest).catch((error: unknown) => {
-        logger.error({ err: error }, 'the platform token could not be renewed; trying again later');
-      });
-    }
+    if (latest === null || !isDue(latest)) return;
+    const retryMs = Math.min(MAX_RETRY_MS, Math.max(1000, renewalLeadMs(latest, renewBeforeMs) / 10));
+    tryAgainAtMs = clock.monotonicMs() + retryMs;
+    await renew(latest).catch((error: unknown) => {
+      logger.error({ err: error }, 'the platform token could not be renewed; trying again later');
+    });
     const after = keeper.vault().active;
-    if (after === null || !isDue(after)) await leases.release([LEASE_KEY], owner);
+    if (after === null || !isDue(after)) tryAgainAtMs = Number.NEGATIVE_INFINITY;
   };
 }
 
@@ -204,6 +167,8 @@ interface CredentialOptions {
   readonly logger: Logger;
 }
 
+type Jobs = Readonly<Record<string, Job>>;
+
 export interface Credential {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
@@ -218,10 +183,10 @@ export interface Credential {
   /** What {@link start} does once: plants the seed, and makes sure there is an active token. */
   establish(): Promise<void>;
   /**
-   * Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator. From
-   * then on it is kept up.
+   * Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator.
+   * @returns the jobs that keep it up from then on
    */
-  start(): Promise<Pick<Repeated, 'stop'>>;
+  start(): Promise<{ readonly everywhere: Jobs; readonly led: Jobs }>;
 }
 
 export function createCredential(options: CredentialOptions): Credential {
@@ -270,17 +235,15 @@ export function createCredential(options: CredentialOptions): Credential {
     },
     async start() {
       const planted = await establish();
-      const parts = { keeper, rotation, leases, clock, logger };
-      return startUpkeep({
-        jobs: {
-          ...(renewBeforeMs === null ? {} : { renewal: createRenewal({ ...parts, renewBeforeMs }) }),
+      const parts = { keeper, rotation, clock, logger };
+      return {
+        everywhere: { 'reference reports': referenceReports.flush, 'evidence of the token': evidence.flush },
+        led: {
+          ...(renewBeforeMs === null ? {} : { 'token renewal': createRenewal({ ...parts, renewBeforeMs }) }),
           ...fileJob(planted, options, parts),
-          referenceReports: referenceReports.flush,
-          evidence: evidence.flush,
-          warning: createExpiryWarning({ registry, keeper, outlook, logger }),
+          'expiry warning': createExpiryWarning({ registry, keeper, outlook, logger }),
         },
-        logger,
-      });
+      };
     },
   };
 }
@@ -305,10 +268,10 @@ function fileJob(
   planted: string | null,
   { config, pepper }: CredentialOptions,
   parts: Omit<TokenFileOptions, 'file' | 'planted' | 'pepper'>,
-): Readonly<Record<string, () => Promise<void>>> {
+): Jobs {
   const file = config.fileSecrets.find(({ name }) => name === TOKEN);
   if (file === undefined || planted === null) return {};
-  return { file: createTokenFile({ ...parts, file, planted, pepper }) };
+  return { 'token file': createTokenFile({ ...parts, file, planted, pepper }) };
 }
 
 /** @returns the token that was planted, or null when none is set */

@@ -1,15 +1,11 @@
 /**
- * `PLATFORM_TOKEN_FILE` changed on disk is a rotation: the token in it is staged, proven and activated, by one
- * replica. The file itself is polled by whoever holds the secret; here its content is held against the vault.
+ * `PLATFORM_TOKEN_FILE` changed on disk is a rotation: the token in it is staged, proven and activated. The file itself is polled by whoever holds the secret; here its content is held against the vault.
  */
 import type { Logger } from 'pino';
 import type { Secret } from '../../config/secret.js';
 import { GatewayError } from '../../errors.js';
-import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import type { Leases } from '../../store/port.js';
 import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
-import { takeHold, whileHolding } from './hold-lease.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
 import { fingerprintOf, type NewToken } from './vault.js';
@@ -77,7 +73,6 @@ async function prove(
   }
 }
 
-const LEASE_KEY = 'lease:{credential}:file';
 /** How long a token that could not be proven waits for another try. */
 const RETRY_MS = 60_000;
 
@@ -89,14 +84,13 @@ export interface TokenFileOptions {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
   readonly pepper: () => Buffer;
-  readonly leases: Leases;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
+/** @returns a job of the leader. It throws StoreUnavailable, SealError */
 export function createTokenFile(options: TokenFileOptions): () => Promise<void> {
-  const { file, keeper, rotation, leases, clock, logger } = options;
+  const { file, keeper, rotation, clock, logger } = options;
   let settled = options.planted;
   let tryAgainAtMs = Number.NEGATIVE_INFINITY;
   file.onChange(() => {
@@ -106,19 +100,9 @@ export function createTokenFile(options: TokenFileOptions): () => Promise<void> 
   return async function follow() {
     const secret = file.read();
     if (secret === settled || clock.monotonicMs() < tryAgainAtMs) return;
-    const owner = randomId();
-    const hold = { leases, key: LEASE_KEY, owner, logger };
-    // The others look again: the leader may have died, or its file may have been the older one.
-    if (!(await takeHold(hold))) return;
-    try {
-      await whileHolding(hold, async () => {
-        await keeper.refresh();
-        if (await take(secret)) settled = secret;
-        else tryAgainAtMs = clock.monotonicMs() + RETRY_MS;
-      });
-    } finally {
-      await leases.release([LEASE_KEY], owner);
-    }
+    await keeper.refresh();
+    if (await take(secret)) settled = secret;
+    else tryAgainAtMs = clock.monotonicMs() + RETRY_MS;
   };
 
   /** @returns whether nothing more is to be done about this token */

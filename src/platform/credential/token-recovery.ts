@@ -6,12 +6,11 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import { sleep } from '../../lib/time.js';
+import { sleep, startTicks, stopTicks } from '../../lib/time.js';
 import type { Leases } from '../../store/port.js';
 import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import type { ActiveToken, TokenSource } from '../slot.js';
 import type { Evidence } from './evidence.js';
-import { takeHold, whileHolding } from './hold-lease.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
 import { SealError } from './seal.js';
@@ -155,6 +154,9 @@ const WAIT_MS = 30_000;
 const WAIT_STEP_MS = 100;
 /** How often in a row the store may fail to say who leads: once it may only be late. */
 const CLAIM_TRIES = 3;
+/** How long a dead holder keeps others from following. */
+const HOLD_MS = 4000;
+const RENEW_EVERY_MS = 1000;
 
 interface RecoveryLeadOptions {
   readonly leases: Leases;
@@ -181,14 +183,13 @@ function createRecoveryLead({
   clock,
   logger,
 }: RecoveryLeadOptions): (work: LedWork) => Promise<boolean> {
-  const hold = { leases, key: LEASE_KEY, owner, logger };
-
   async function claim(isDone: () => boolean): Promise<boolean> {
     const endsAtMs = clock.monotonicMs() + WAIT_MS;
     let failures = 0;
     for (;;) {
       try {
-        if (await takeHold(hold)) return true;
+        const [mine] = await leases.claim([LEASE_KEY], owner, HOLD_MS);
+        if (mine === true) return true;
         failures = 0;
       } catch (error) {
         failures += 1;
@@ -198,6 +199,19 @@ function createRecoveryLead({
       if (clock.monotonicMs() >= endsAtMs) return false;
       await sleep(WAIT_STEP_MS);
       if (isDone()) return false;
+    }
+  }
+
+  async function whileHolding(attempt: () => Promise<boolean>): Promise<boolean> {
+    const beat = startTicks(() => {
+      leases.renew([LEASE_KEY], owner, HOLD_MS).catch((error: unknown) => {
+        logger.warn({ err: error }, 'failed to renew the lease for recovery; another replica may take over');
+      });
+    }, RENEW_EVERY_MS);
+    try {
+      return await attempt();
+    } finally {
+      stopTicks(beat);
     }
   }
 
@@ -216,7 +230,7 @@ function createRecoveryLead({
     });
     let done = false;
     try {
-      done = isMine ? await whileHolding(hold, attempt) : isDone();
+      done = isMine ? await whileHolding(attempt) : isDone();
     } finally {
       try {
         // Before another may lead, so that it finds the rest.

@@ -2,7 +2,6 @@
 import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
 import type { HistoryMonth, HistoryStore, HistoryWrite } from '../../store/history-port.js';
-import type { Leases } from '../../store/port.js';
 import { isoDay } from '../query/days.js';
 import type { Erasures } from './erasures.js';
 import { readContents } from './read.js';
@@ -101,9 +100,6 @@ function withoutErased({ date, stamp, heads, erased }: Day): HistoryWrite {
 
 export interface SweepOptions {
   readonly store: Pick<HistoryStore, 'roomBytes' | 'heads' | 'months' | 'remove'>;
-  /** Of all replicas one is enough. */
-  readonly leases: Pick<Leases, 'claim'>;
-  readonly owner: string;
   readonly retentionDays: number;
   readonly maxBytes: number;
   readonly now: () => number;
@@ -118,18 +114,14 @@ interface Swept {
 }
 
 const DAY_MS = 86_400_000;
-const LEASE_MS = 30 * 60_000;
 
 /**
  * Keeps the history within its time and its room: the oldest months go first, and whole.
  * @param isStopped ends it early
- * @returns null where another replica has done it lately
  * @throws StoreUnavailable
  */
-export async function sweepHistory(options: SweepOptions, isStopped: () => boolean): Promise<Swept | null> {
-  const { store, leases, owner, retentionDays, now, logger } = options;
-  const [isMine = false] = await leases.claim(['history:sweep'], owner, LEASE_MS);
-  if (!isMine) return null;
+export async function sweepHistory(options: SweepOptions, isStopped: () => boolean): Promise<Swept> {
+  const { store, retentionDays, now, logger } = options;
   const maxBytes = Math.min(options.maxBytes, store.roomBytes() ?? Number.POSITIVE_INFINITY);
   const oldest = isoDay(Math.floor(now() / DAY_MS) - retentionDays).slice(0, 7);
   const found = await measure(store, isStopped);

@@ -2,12 +2,12 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Config } from '../../config/load.js';
-import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { repeat } from '../../lib/repeat.js';
 import { turn } from '../../lib/time.js';
 import type { HistoryStore } from '../../store/history-port.js';
+import { hourly, type Job } from '../../store/jobs.js';
 import { type Store, StoreUnavailable } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Purges } from '../cache/purges.js';
@@ -224,7 +224,6 @@ export interface HistoryOptions extends Pick<Recorder, 'encode' | 'credential'> 
 
 export type History = ReturnType<typeof createHistory>;
 
-const SWEEP_EVERY_MS = 3_600_000;
 /** What was missed while the store was away is marked that soon after it is back. */
 const MARK_EVERY_MS = 15_000;
 /** Longer than any fetch, and what is written behind it, takes. */
@@ -238,8 +237,6 @@ export function createHistory(options: HistoryOptions) {
   const { isErased } = erasures;
   const recorder = createRecorder({ ...options, store, isErased });
   const readable = { enabled, store, isErased };
-  const sweep = createSweep(options);
-  if (enabled) sweep.now();
   const marks = repeat(MARK_EVERY_MS, () => markMissed(recorder));
 
   /** Whether fetches of the report are recorded. */
@@ -304,30 +301,20 @@ export function createHistory(options: HistoryOptions) {
       if (audit !== null) await options.accepted.append(scope, now(), audit);
       return days;
     },
+    /** A job of the leader: keeps the history within its time and its room. */
+    sweep: hourly(createSweep(options), enabled),
     /** Ends its own work. */
-    close: () => Promise.all([marks.stop(), sweep.stop()]).then(() => {}),
+    close: () => marks.stop(),
   };
 }
 
-function createSweep({ config, store, metrics, clock, erasures, logger }: HistoryOptions) {
+function createSweep({ config, store, metrics, clock, erasures, logger }: HistoryOptions): Job {
   const { retentionDays, maxBytes } = config.history;
-  const owner = randomId();
-  return repeat(SWEEP_EVERY_MS, async (isStopped) => {
+  return async (isStopped) => {
     try {
-      const swept = await sweepHistory(
-        {
-          store: store.history,
-          leases: store.leases,
-          owner,
-          retentionDays,
-          maxBytes,
-          now: clock.now,
-          logger,
-        },
-        isStopped,
-      );
-      if (swept === null) return;
-      metrics.historyBytes(swept.bytes);
+      const rules = { store: store.history, retentionDays, maxBytes, now: clock.now, logger };
+      const { bytes } = await sweepHistory(rules, isStopped);
+      metrics.historyBytes(bytes);
       // Fetches under way may have written since, and a process may have ended: erased once more.
       const open = erasures.open();
       if (open.length === 0) return;
@@ -337,5 +324,5 @@ function createSweep({ config, store, metrics, clock, erasures, logger }: Histor
     } catch (error) {
       logger.warn({ err: error }, 'could not sweep the history; trying again in an hour');
     }
-  });
+  };
 }

@@ -302,8 +302,8 @@ const sweeping = fc.constantFrom(20, 40).map((retentionDays) =>
     const { store } = gateways.at(0);
     await sweepHistory(
       {
-        ...{ store: store.history, retentionDays, now: clock.now, owner: 'model', logger: SILENT },
-        ...{ maxBytes: Number.POSITIVE_INFINITY, leases: { claim: async () => [true] } },
+        ...{ store: store.history, retentionDays, now: clock.now, logger: SILENT },
+        maxBytes: Number.POSITIVE_INFINITY,
       },
       () => false,
     );

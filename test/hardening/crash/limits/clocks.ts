@@ -18,7 +18,7 @@ const REVOCATIONS = 5;
 const REVOKED_WITHIN_MS = 5_000;
 /** As Redis tells of a key that stays. */
 const NO_END = -1;
-/** No lease is taken for longer, milliseconds: that of the sweep of history. */
+/** No lease is taken for longer, milliseconds. */
 const LOCK_MAX_MS = 30 * 60_000;
 
 export const CLOCKS_DIFFER: Limit = {

@@ -1,0 +1,83 @@
+/**
+ * Work that nobody asks for. Some jobs every process does for itself; others one elected process does for all replicas.
+ * What a leader does must be safe to do twice: one that was stopped for a while may go on beside its successor.
+ */
+import type { Logger } from 'pino';
+import { randomId } from '../lib/chance.js';
+import { type Repeated, repeat } from '../lib/repeat.js';
+import { uptimeMs } from '../lib/time.js';
+import type { Leases } from './port.js';
+
+/** Called every so often; never twice at once in a process. It ends early once `isStopped` says so. */
+export type Job = (isStopped: () => boolean) => Promise<void>;
+
+interface JobsOptions {
+  /** Done by every process, by name for the log. */
+  readonly everywhere: Readonly<Record<string, Job>>;
+  /** Done by the elected process alone. */
+  readonly led: Readonly<Record<string, Job>>;
+  readonly leases: Leases;
+  readonly logger: Logger;
+  readonly everyMs?: number;
+}
+
+const KEY = 'lease:{gateway}:leader';
+/** How long a dead leader keeps others from following. */
+const HOLD_MS = 10_000;
+const ELECT_EVERY_MS = 3000;
+
+export function startJobs(options: JobsOptions): Pick<Repeated, 'stop'> {
+  const { everywhere, led, leases, logger, everyMs = 1000 } = options;
+  const owner = randomId();
+  let leadsUntilMs = Number.NEGATIVE_INFINITY;
+
+  const election = repeat(Math.min(ELECT_EVERY_MS, everyMs * 3), async () => {
+    const sinceMs = uptimeMs();
+    try {
+      const [mine] = await leases.claim([KEY], owner, HOLD_MS);
+      leadsUntilMs = mine === true ? sinceMs + HOLD_MS : Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      // Whoever leads goes on for as long as the lease was granted.
+      logger.debug({ err: error }, 'the store did not answer to the election of a leader');
+    }
+  });
+
+  function loop(name: string, job: Job, isOurs: () => boolean): Repeated {
+    let isFailing = false;
+    return repeat(everyMs, async (isStopped) => {
+      if (!isOurs()) return;
+      try {
+        await job(() => isStopped() || !isOurs());
+        isFailing = false;
+      } catch (error) {
+        // A fault is told once, until the job is well again: a store that is away must not fill the log.
+        if (!isFailing && !isStopped()) logger.error({ err: error, job: name }, 'a background job failed');
+        isFailing = true;
+      }
+    });
+  }
+
+  const loops = [
+    ...Object.entries(everywhere).map(([name, job]) => loop(name, job, () => true)),
+    ...Object.entries(led).map(([name, job]) => loop(name, job, () => uptimeMs() < leadsUntilMs)),
+  ];
+  election.now();
+  return {
+    async stop() {
+      await Promise.all([election, ...loops].map((one) => one.stop()));
+      if (uptimeMs() < leadsUntilMs) await leases.release([KEY], owner).catch(() => {});
+    },
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** @param atOnce whether it is due at the first call, too */
+export function hourly(job: Job, atOnce: boolean): Job {
+  let dueAtMs = uptimeMs() + (atOnce ? 0 : HOUR_MS);
+  return async (isStopped) => {
+    if (uptimeMs() < dueAtMs) return;
+    dueAtMs = uptimeMs() + HOUR_MS;
+    await job(isStopped);
+  };
+}
