@@ -439,18 +439,6 @@ function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorC
   return faults.length > MOST_FAULTS ? { errors, errorCount: faults.length } : { errors };
 }
 
-/**
- * A change that was given up, for others changed the same meanwhile.
- * @param what e.g. `The teams were`
- */
-export function changedInBetween(what: string, cause: unknown): GatewayError {
-  return new GatewayError('conflict', {
-    detail: `${what} changed in between; nothing was done.`,
-    help: 'Repeat the call.',
-    cause,
-  });
-}
-
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** Names that a sentence may hold before nobody reads it. */

@@ -1,8 +1,9 @@
 /** Team keys: issue, list, roll, revoke. The key itself is shown once, in the answer that made it. */
 import type { FastifyInstance } from 'fastify';
-import { changedInBetween, GatewayError } from '../../errors.js';
+import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import { RegistryConflict } from '../../store/port.js';
+import type { RegistryCommit } from '../../store/port.js';
+import { commitChange } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { type Directory, newKeyId, TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../teams/auth/key-record.js';
@@ -55,7 +56,7 @@ interface TeamKeys {
 const MAX_TRIES = 5;
 
 export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
-  const { directory, clock } = options;
+  const { registry, directory, clock } = options;
   return {
     of: (teamId) => directory.keysOf(existingTeam(teamId, directory)),
     all: () => directory.keys(),
@@ -76,7 +77,7 @@ export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
       const key = existingKey(id, directory);
       if (key.revokedAt !== null) return;
       const revoked = { ...key, revokedAt: new Date(clock.now()).toISOString() };
-      await save('key.revoke', revoked, actor, options);
+      await commitChange(registry, CHANGED, () => changeOf('key.revoke', revoked, actor, options));
     },
     async roll(id, overlapSeconds, actor) {
       const key = existingKey(id, directory);
@@ -87,7 +88,7 @@ export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
       // Only the secret that was current overlaps: one rolled away before keeps no second life.
       const old = current === undefined ? [] : [{ ...current, validUntil }];
       const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
-      await save('key.roll', rolled, actor, options);
+      await commitChange(registry, CHANGED, () => changeOf('key.roll', rolled, actor, options));
       return { key: rolled, text };
     },
   };
@@ -121,43 +122,36 @@ function refuseToRoll(key: KeyRecord, directory: Directory, nowMs: number): void
 /** For the team as it is: one that is being deleted gets no key that would outlive it. */
 async function issueForTeam(draft: KeyRecord, actor: Actor, options: TeamKeysOptions): Promise<KeyRecord> {
   const { registry, directory } = options;
-  for (let tries = 1; ; tries++) {
+  let key = draft;
+  await commitChange(registry, { ...CHANGED, tries: MAX_TRIES }, () => {
     const teamRecord = TEAM_PREFIX + existingTeam(draft.teamId, directory);
     const life = directory.life(draft.teamId);
-    const key: KeyRecord = life === 0 ? draft : { ...draft, life };
+    key = life === 0 ? draft : { ...draft, life };
     const expect = new Map([[teamRecord, registry.get(teamRecord)?.revision ?? 0]]);
-    try {
-      await save('key.issue', key, actor, options, expect);
-      return key;
-    } catch (error) {
-      if (!(error instanceof GatewayError) || error.code !== 'conflict' || tries === MAX_TRIES) throw error;
-      await registry.refresh();
-    }
-  }
+    return changeOf('key.issue', key, actor, options, expect);
+  });
+  return key;
 }
 
+const CHANGED = { what: 'The key or its team was' };
+
 /** @param expect further records that must be as they were */
-async function save(
+function changeOf(
   action: string,
   key: KeyRecord,
   actor: Actor,
   { registry, directory, clock }: TeamKeysOptions,
   expect: ReadonlyMap<string, number> = new Map(),
-): Promise<void> {
+): RegistryCommit {
   const id = KEY_PREFIX + key.id;
   const before = directory.key(key.id);
   const shown = before === undefined ? {} : { before: showKey(before) };
   const event = { action, subject: key.id, ...shown, after: showKey(key) };
-  try {
-    await registry.commit({
-      writes: new Map([[id, JSON.stringify(key)]]),
-      expect: new Map([...expect, [id, registry.get(id)?.revision ?? 0]]),
-      audit: [auditLine(event, actor, clock.now())],
-    });
-  } catch (error) {
-    if (!(error instanceof RegistryConflict)) throw error;
-    throw changedInBetween('The key or its team was', error);
-  }
+  return {
+    writes: new Map([[id, JSON.stringify(key)]]),
+    expect: new Map([...expect, [id, registry.get(id)?.revision ?? 0]]),
+    audit: [auditLine(event, actor, clock.now())],
+  };
 }
 
 /** As operators and the audit see it: without anything that would let somebody in. */

@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { isIsoDate } from '../../config/rules.js';
-import { changedInBetween, type FieldFault, GatewayError } from '../../errors.js';
+import { type FieldFault, GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import { VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { readVault } from '../../platform/credential/vault-text.js';
 import { laterPurges, PURGES_RECORD, PurgeList } from '../../reports/cache/purges.js';
-import { RegistryConflict } from '../../store/port.js';
 import { StoreRefused } from '../../store/refused.js';
+import { commitChange } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { MIGRATIONS, migrateRecords, type Texts } from '../../store/registry/schema.js';
 import { TEAM_PREFIX } from '../../teams/auth/directory.js';
@@ -163,7 +163,8 @@ async function importRegistry(
 ): Promise<Imported> {
   const records = readRecords(backup, sealer);
   const counts = countsOf(records.keys());
-  for (let tries = 1; ; tries++) {
+  let imported: Imported = { ...counts, replaced: false };
+  const plan = () => {
     const present: Texts = new Map(backedUp(registry).map(([id, { value }]) => [id, value]));
     const isFilled = isPeoples(present.keys());
     if (isFilled && !replace)
@@ -178,18 +179,15 @@ async function importRegistry(
       before: countsOf(present.keys()),
       after: { ...counts, ...stillRevoked, exportedAt: backup.exportedAt },
     };
-    const change = { writes, audit: [auditLine(event, actor, clock.now())] };
-    try {
-      if (registry.loss !== null) await registry.recreate(change);
-      // At just this version: a key that is being issued must not outlive what it was issued in.
-      else await registry.commit({ ...change, version: registry.version });
-      return { ...counts, replaced: isFilled, ...stillRevoked };
-    } catch (error) {
-      if (!(error instanceof RegistryConflict)) throw error;
-      if (tries === MAX_TRIES) throw changedInBetween('The registry was', error);
-      await registry.refresh();
-    }
-  }
+    imported = { ...counts, replaced: isFilled, ...stillRevoked };
+    // At just this version: a key that is being issued must not outlive what it was issued in.
+    return { writes, audit: [auditLine(event, actor, clock.now())], version: registry.version };
+  };
+  const { refresh } = registry;
+  const commit = (change: ReturnType<typeof plan>) =>
+    registry.loss === null ? registry.commit(change) : registry.recreate(change);
+  await commitChange({ commit, refresh }, { what: 'The registry was', tries: MAX_TRIES }, plan);
+  return imported;
 }
 
 /** What has to be written, so that a backup takes the place of what is there. */

@@ -1,11 +1,10 @@
 /** Everything sealed, sealed anew under the first master key. */
 
-import { changedInBetween, GatewayError } from '../../errors.js';
+import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import { VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { readVault, writeVault } from '../../platform/credential/vault-text.js';
-import { RegistryConflict } from '../../store/port.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
@@ -32,14 +31,14 @@ export function createReseal(registry: Registry, sealer: Sealer, clock: Clock): 
     } catch (error) {
       if (error instanceof SealError)
         throw new GatewayError('conflict', { detail: `${error.message}.`, cause: error });
-      throw error instanceof RegistryConflict ? changedInBetween('The tokens were', error) : error;
+      throw error;
     }
   };
 
   async function sealAnew(actor: Actor): Promise<Resealed> {
     const masterKey = sealer.keyId();
     let records: readonly string[] = [];
-    await updateRecord(registry, PEPPER_RECORD, (pepper) => {
+    const step = (pepper: string | null) => {
       if (pepper === null) return null;
       const others = othersResealed(registry, sealer);
       records = [PEPPER_RECORD, ...others.map(([id]) => id)];
@@ -49,7 +48,8 @@ export function createReseal(registry: Registry, sealer: Sealer, clock: Clock): 
         also: others,
         audit: [auditLine(event, actor, clock.now())],
       };
-    });
+    };
+    await updateRecord(registry, PEPPER_RECORD, step, 'The tokens were');
     return { masterKey, records };
   }
 }

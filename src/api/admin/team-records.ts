@@ -2,7 +2,7 @@
 
 import { type FieldFault, GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import { RegistryConflict } from '../../store/port.js';
+import { commitChange } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { type Directory, TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { completeTeam, type NewTeam, patchTeam, type Team, type TeamPatch } from '../../teams/auth/team.js';
@@ -102,26 +102,19 @@ function save(
 }
 
 /** @param team whose record must be at this version still */
-async function commit(
+function commit(
   writes: ReadonlyMap<string, string | null>,
   team: { readonly id: string; readonly revision: number },
   event: AuditEvent,
   actor: Actor,
   { registry, clock }: TeamRecordsOptions,
 ): Promise<void> {
-  try {
-    await registry.commit({
-      writes,
-      expect: new Map([[TEAM_PREFIX + team.id, team.revision]]),
-      audit: [auditLine(event, actor, clock.now())],
-    });
-  } catch (error) {
-    if (!(error instanceof RegistryConflict)) throw error;
-    throw new GatewayError('conflict', {
-      detail: 'The team was changed in between; nothing was done.',
-      help: `Read it by GET /admin/v1/teams/${team.id}, and repeat the change if it is still wanted.`,
-    });
-  }
+  const help = `Read it by GET /admin/v1/teams/${team.id}, and repeat the change if it is still wanted.`;
+  return commitChange(registry, { what: 'The team was', help }, () => ({
+    writes,
+    expect: new Map([[TEAM_PREFIX + team.id, team.revision]]),
+    audit: [auditLine(event, actor, clock.now())],
+  }));
 }
 
 export function refuseFaults(errors: readonly FieldFault[]): void {

@@ -1,9 +1,7 @@
 /** Writes: stopped and resumed, those of which nobody knows whether they happened, and what may still be spent. */
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import { RegistryConflict } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Directory } from '../../teams/auth/directory.js';
 import { limitOf } from '../../teams/write-guard/amount.js';
@@ -47,9 +45,7 @@ export function registerWrites(app: FastifyInstance, options: WritesOptions): vo
   });
   serve(app, resumeWrites, async ({ body, actor }) => {
     const line = orderLine('writes.resume', body, actor, clock);
-    await brake.resume(body.team ?? null, line).catch((error: unknown) => {
-      throw error instanceof RegistryConflict ? stoppedAnew() : error;
-    });
+    await brake.resume(body.team ?? null, line);
     return brake.stops();
   });
   serve(app, listUnknownWrites, async () => ({ writes: (await reservations.unknown()).map(shown) }));
@@ -80,13 +76,6 @@ function orderLine(
   const subject = team === undefined ? 'all teams' : `the team ${team}`;
   const after = { ...(team === undefined ? {} : { teamId: team }), reason };
   return auditLine({ action, subject, after }, actor, clock.now());
-}
-
-function stoppedAnew(): GatewayError {
-  return new GatewayError('conflict', {
-    detail: 'Writes were stopped anew meanwhile, and are not resumed.',
-    help: 'Read GET /admin/v1/writes, and resume them again if that is still wanted.',
-  });
 }
 
 type Listed = Awaited<ReturnType<ReservationBook['unknown']>>[number];

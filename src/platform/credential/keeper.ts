@@ -3,9 +3,8 @@
  * once. Every move is audited in the same transaction.
  */
 import type { Logger } from 'pino';
-import { changedInBetween, GatewayError } from '../../errors.js';
+import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import { RegistryConflict } from '../../store/port.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
@@ -60,7 +59,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
     why: object = {},
   ): Promise<Vault> {
     let [after, moved] = [vault(), false];
-    await updateRecord(registry, VAULT_RECORD, () => {
+    const change = () => {
       const before = vault();
       after = step(before);
       moved = after !== before;
@@ -68,9 +67,8 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
       const states = { before: shown(before), after: { ...shown(after), ...why } };
       const event = { action, subject: subjectOf(before, after), ...states };
       return { text: writeVault(after, sealer), audit: [auditLine(event, actor, clock.now())] };
-    }).catch((error: unknown) => {
-      throw error instanceof RegistryConflict ? changedInBetween('The token was', error) : error;
-    });
+    };
+    await updateRecord(registry, VAULT_RECORD, change, 'The token was');
     if (moved) logger.info({ action, actor: actor.name, ...shownIds(after) }, 'the token vault changed');
     return after;
   }

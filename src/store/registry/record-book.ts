@@ -2,13 +2,55 @@
  * Records of one kind, one for each id, as parsed values. A text is parsed once while it is remembered; beyond a bound the oldest
  * records are deleted. Replicas share them; they change rarely.
  */
+import { GatewayError } from '../../errors.js';
 import { randomShare } from '../../lib/chance.js';
 import { sleep } from '../../lib/time.js';
-import { RegistryConflict, type RegistryRecord } from '../port.js';
+import { type RegistryCommit, RegistryConflict, type RegistryRecord } from '../port.js';
 import { createTurns } from '../turns.js';
 import type { Registry } from './replica.js';
 
-// Read, change, write a record, and start over when another replica changed it in between.
+// Changes of the registry, and what becomes of them when another replica changed the same in between.
+
+/** For operators. @param what e.g. `The teams were`. @param help what to do, where repeating the call alone is not it */
+function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.'): GatewayError {
+  return new GatewayError('conflict', {
+    detail: `${what} changed in between; nothing was done.`,
+    help,
+    cause,
+  });
+}
+
+interface Conflict {
+  /** What an operator is told was changed, e.g. `The teams were`. */
+  readonly what: string;
+  readonly help?: string;
+  /** How often the change is planned anew before that; 1 when not given. */
+  readonly tries?: number;
+}
+
+/**
+ * Commits a change that is planned anew after each conflict.
+ * @param plan from the registry as it is now; null: there is nothing to write. What it throws is thrown
+ * @throws GatewayError `conflict`; StoreUnavailable
+ */
+export async function commitChange(
+  registry: Pick<Registry, 'commit' | 'refresh'>,
+  { what, help, tries = 1 }: Conflict,
+  plan: () => RegistryCommit | null,
+): Promise<void> {
+  for (let left = tries; ; left--) {
+    const change = plan();
+    if (change === null) return;
+    try {
+      await registry.commit(change);
+      return;
+    } catch (error) {
+      if (!(error instanceof RegistryConflict)) throw error;
+      if (left <= 1) throw changedInBetween(what, error, help);
+      await registry.refresh();
+    }
+  }
+}
 
 const MAX_TRIES = 10;
 const CONFLICT_WAIT_MS = 10;
@@ -29,12 +71,14 @@ const turnsOf = new WeakMap<Registry, ReturnType<typeof createTurns>>();
  *
  * @param step from the record's text (null: there is none) to the change, or null to leave it as it is. It may be
  *   called more than once.
- * @throws RegistryConflict after ten tries, StoreUnavailable, and whatever `step` throws
+ * @param what see {@link Conflict}; where nobody waits for an answer there is none
+ * @throws after ten tries GatewayError `conflict`, or RegistryConflict without `what`; StoreUnavailable, and what `step` throws
  */
 export function updateRecord(
   registry: Registry,
   id: string,
   step: (text: string | null) => RecordChange | null,
+  what?: string,
 ): Promise<void> {
   const turns = turnsOf.get(registry) ?? createTurns();
   turnsOf.set(registry, turns);
@@ -54,7 +98,8 @@ export function updateRecord(
           audit,
         });
       } catch (error) {
-        if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+        if (!(error instanceof RegistryConflict)) throw error;
+        if (tries === MAX_TRIES) throw what === undefined ? error : changedInBetween(what, error);
         // Replicas that keep the same step would lose to the same one each time.
         await sleep(randomShare() * tries * CONFLICT_WAIT_MS);
         await registry.refresh();

@@ -3,7 +3,7 @@
 import { GatewayError } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
 import type { Sealer } from '../../platform/credential/seal.js';
-import { RegistryConflict } from '../../store/port.js';
+import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 
 export const PEPPER_RECORD = 'meta/pepper';
@@ -61,13 +61,5 @@ export function resealPepper(sealed: string, sealer: Sealer): string {
 export async function ensurePepper(registry: Registry, sealer: Sealer): Promise<void> {
   if (registry.get(PEPPER_RECORD) !== undefined) return;
   const sealed = sealer.seal(randomBuffer(PEPPER_BYTES), PEPPER_RECORD);
-  try {
-    await registry.commit({
-      writes: new Map([[PEPPER_RECORD, sealed]]),
-      expect: new Map([[PEPPER_RECORD, 0]]),
-    });
-  } catch (error) {
-    if (!(error instanceof RegistryConflict)) throw error;
-    await registry.refresh();
-  }
+  await updateRecord(registry, PEPPER_RECORD, (text) => (text === null ? { text: sealed } : null));
 }

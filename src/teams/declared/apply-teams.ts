@@ -1,8 +1,7 @@
 /** Makes the teams what a file declares: one commit for all of them, an audit line for each. */
-
-import { changedInBetween } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import { type RegistryCommit, RegistryConflict } from '../../store/port.js';
+import type { RegistryCommit } from '../../store/port.js';
+import { commitChange } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import { type Directory, TEAM_PREFIX } from '../auth/directory.js';
@@ -33,18 +32,12 @@ export async function applyTeams(
   actor: Actor,
 ): Promise<TeamChange[]> {
   const { registry, directory } = options;
-  for (let tries = 1; ; tries++) {
-    const changes = planTeams(teams, directory.teams(), removed);
-    if (dryRun || !changes.some(isWritten)) return changes;
-    try {
-      await registry.commit(commitOf(changes.filter(isWritten), options, actor));
-      return changes;
-    } catch (error) {
-      if (!(error instanceof RegistryConflict)) throw error;
-      if (tries === MAX_TRIES) throw changedInBetween('The teams were', error);
-      await registry.refresh();
-    }
-  }
+  let changes: TeamChange[] = [];
+  await commitChange(registry, { what: 'The teams were', tries: MAX_TRIES }, () => {
+    changes = planTeams(teams, directory.teams(), removed);
+    return dryRun || !changes.some(isWritten) ? null : commitOf(changes.filter(isWritten), options, actor);
+  });
+  return changes;
 }
 
 function commitOf(changes: readonly TeamChange[], options: ApplyOptions, actor: Actor): RegistryCommit {

@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { recordForm } from '../../lib/record.js';
-import { updateRecord } from '../../store/registry/record-book.js';
+import { commitChange, updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { type Brake, guardUnavailable } from './types.js';
 
@@ -47,7 +47,7 @@ export interface BrakeLever extends Brake {
    * @throws StoreUnavailable
    */
   stop(team: string | null, stop: WriteStop, audit: string): Promise<void>;
-  /** @throws GatewayError `conflict` when nothing was stopped; RegistryConflict when it was stopped anew meanwhile; StoreUnavailable */
+  /** @throws GatewayError `conflict` when nothing was stopped, or it was stopped anew meanwhile; StoreUnavailable */
   resume(team: string | null, audit: string): Promise<void>;
 }
 
@@ -89,13 +89,20 @@ export function createBrake({ registry, isGuarded }: BrakeOptions): BrakeLever {
       const id = idOf(team);
       // What this replica has not heard of yet can be lifted, too.
       await registry.refresh();
-      const found = registry.get(id);
-      if (found === undefined) throw new GatewayError('conflict', { detail: notStopped(team) });
-      const expect = new Map([[id, found.revision]]);
-      await registry.commit({ writes: new Map([[id, null]]), expect, audit: [audit] });
+      await commitChange(registry, STOPPED_ANEW, () => {
+        const found = registry.get(id);
+        if (found === undefined) throw new GatewayError('conflict', { detail: notStopped(team) });
+        const expect = new Map([[id, found.revision]]);
+        return { writes: new Map([[id, null]]), expect, audit: [audit] };
+      });
     },
   };
 }
+
+const STOPPED_ANEW = {
+  what: 'The stop was',
+  help: 'Read GET /admin/v1/writes, and resume writes again if that is still wanted.',
+};
 
 const idOf = (team: string | null) => (team === null ? ALL : `${TEAM_PREFIX}${team}`);
 
