@@ -40,8 +40,10 @@ function random(below) {
 }
 
 function ask(series, team) {
-  for (let hits = random(150); hits > 0; hits -= 1) series.addHit(team, 'l1', 1, random(3));
-  for (let hits = random(40); hits > 0; hits -= 1) series.addHit(team, 'store', 1, 1 + random(40));
+  const hit = (tier, ms) =>
+    series.add({ team, outcome: 'hit', tier, code: null, plainCalls: 1, platformCalls: 0 }, 200, ms);
+  for (let hits = random(150); hits > 0; hits -= 1) hit('l1', random(3));
+  for (let hits = random(40); hits > 0; hits -= 1) hit('store', 1 + random(40));
   for (const outcome of ['stale', 'miss', 'refresh', 'collapsed', 'pass', 'error']) {
     const status = outcome === 'error' ? 400 : 200;
     const request = { team, outcome, tier: null, code: null, plainCalls: 1, platformCalls: 0 };
@@ -50,12 +52,10 @@ function ask(series, team) {
   for (let calls = random(30); calls > 0; calls -= 1) series.addCall(team);
 }
 
-async function fill(documents) {
+async function fill(counters) {
   traffic.budget.queued = 2;
   nowMs = END_MS - DAYS * 24 * HOUR_MS;
-  const all = ['one', 'other'].map((writer) =>
-    createSeries({ documents, clock, logger, traffic, writer: `00000${writer}` }),
-  );
+  const all = [0, 1].map(() => createSeries({ counters, clock, logger, traffic }));
   for (let hour = 0; hour < DAYS * 24; hour += 1, nowMs += HOUR_MS) {
     for (let team = 0; team < TEAMS; team += 1) ask(all[team % 2], `team-number-${team}`);
     if (hour % 12 === 11) for (const series of all) await series.flush();
@@ -78,30 +78,19 @@ async function fill(documents) {
 }
 
 /** Minutes of days before would have ended; they are not written then. */
-function withoutOldMinutes(documents) {
+function withoutOldMinutes(counters) {
   const firstHour = (END_MS - 26 * HOUR_MS) / HOUR_MS;
-  const isOld = (key) => key.startsWith('series:minutes:') && Number(key.split(':')[2]) < firstHour;
-  const texts = { bytes: 0, documents: 0 };
-  const lengths = new Map();
-  const note = (key, text) => {
-    texts.bytes += text.length - (lengths.get(key) ?? 0);
-    lengths.set(key, text.length);
-    texts.documents = lengths.size;
-  };
+  const isKept = ({ group }) =>
+    !group.startsWith('series:minutes:') || Number(group.split(':')[2]) >= firstHour;
+  const fields = new Set();
   return {
-    texts,
-    documents: {
-      get: (key) => (isOld(key) ? Promise.resolve(null) : documents.get(key)),
-      async create(key, text, ttlMs) {
-        if (isOld(key)) return null;
-        const found = await documents.create(key, text, ttlMs);
-        if (found === null) note(key, text);
-        return found;
-      },
-      async replace(key, before, after, ttlMs) {
-        const isDone = await documents.replace(key, before, after, ttlMs);
-        if (isDone) note(key, after);
-        return isDone;
+    fields,
+    counters: {
+      read: (groups) => counters.read(groups),
+      add(id, adds, raises, ttlMs) {
+        const kept = [adds.filter(isKept), raises.filter(isKept)];
+        for (const { group, field } of kept.flat()) fields.add(`${group} ${field}`);
+        return counters.add(id, ...kept, ttlMs);
       },
     },
   };
@@ -124,11 +113,11 @@ const usedBytes = async () => Number(/used_memory:(\d+)/.exec(await client.info(
     ...{ connection: { url: redis.url }, prefix: 'bench', clock, logger },
     timeoutMs: 10_000,
   });
-  const { documents, texts } = withoutOldMinutes(store.documents);
-  await store.documents.get('nothing');
+  const { counters, fields } = withoutOldMinutes(store.counters);
+  await store.counters.read(['nothing']);
   const before = await usedBytes();
-  const ledgerMs = await fill(documents);
-  rows.push({ store: 'Redis', ...texts, storeBytes: (await usedBytes()) - before, ledgerMs });
+  const ledgerMs = await fill(counters);
+  rows.push({ store: 'Redis', numbers: fields.size, storeBytes: (await usedBytes()) - before, ledgerMs });
   await store.close();
   client.disconnect();
 }
@@ -138,19 +127,19 @@ await end(redis);
   const store = await createEmbeddedStore({ dataDir, cacheMaxBytes: 2 ** 26, clock, logger });
   const state = join(dataDir, 'state');
   const before = bytesBelow(state);
-  const { documents, texts } = withoutOldMinutes(store.documents);
-  const ledgerMs = await fill(documents);
+  const { counters, fields } = withoutOldMinutes(store.counters);
+  const ledgerMs = await fill(counters);
   await store.close();
-  rows.push({ store: 'on disk', ...texts, storeBytes: bytesBelow(state) - before, ledgerMs });
+  rows.push({ store: 'on disk', numbers: fields.size, storeBytes: bytesBelow(state) - before, ledgerMs });
 }
 
 if (values.json) say(JSON.stringify(rows));
 else {
   say(`${TEAMS} teams, ${DAYS} days, every hour in use\n`);
-  say('| Store | Documents | Text | Takes | Ledger of 30 days |');
-  say('|---|--:|--:|--:|--:|');
+  say('| Store | Numbers | Takes | Ledger of 30 days |');
+  say('|---|--:|--:|--:|');
   const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-  for (const { store, documents, bytes, storeBytes, ledgerMs } of rows)
-    say(`| ${store} | ${documents} | ${mib(bytes)} | ${mib(storeBytes)} | ${Math.round(ledgerMs)} ms |`);
+  for (const { store, numbers, storeBytes, ledgerMs } of rows)
+    say(`| ${store} | ${numbers} | ${mib(storeBytes)} | ${Math.round(ledgerMs)} ms |`);
 }
 process.exit(0);

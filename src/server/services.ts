@@ -151,7 +151,7 @@ async function createParts(options: ServicesOptions) {
   const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
   const { replicas, shares } = limits;
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
-  const series = createSeries({ documents: store.documents, clock, logger, traffic, nameOf });
+  const series = createSeries({ counters: store.counters, clock, logger, traffic, nameOf });
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, outlook: credential.outlook },
     isPaged: () => reporting.isPaged(),

@@ -13,7 +13,7 @@ import {
 } from '../check-input.js';
 import type { CounterAdd, CounterRaise, Counters, Documents } from '../port.js';
 import { type Lapsing, type LapsingRecords, setLapsing } from './lapsing.js';
-import { fromBytes, nameKey, toBytes, wholeTable } from './records.js';
+import { fromBytes, nameKey, TEXT, toBytes, WHOLE, wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';
 
 /** Documents, by the digest of their key. */
@@ -22,7 +22,7 @@ const DOCUMENTS = 'n';
 /** @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` where it must not be */
 export function documentsOver(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Documents {
   const keyOf = (key: string) => nameKey(DOCUMENTS, createHash('sha256').update(key).digest('hex'));
-  const textOf = (found: Lapsing | null) => found && fromBytes(Type.String(), found.value);
+  const textOf = (found: Lapsing | null) => found && fromBytes(TEXT, found.value);
   const lasting = (text: string, ms: number) => ({ value: toBytes(text), endsAtMs: lapsing.now() + ms });
   return {
     async create(key, text, ttlMs) {
@@ -152,11 +152,11 @@ export function chargesOver(table: Table, lapsing: LapsingRecords): Charges {
   };
 }
 
-const amountOf = (value: Buffer | undefined) => (value === undefined ? 0 : fromBytes(Type.Integer(), value));
+const amountOf = (value: Buffer | undefined) => (value === undefined ? 0 : fromBytes(WHOLE, value));
 
 function countOpen(draft: Draft): number {
   const head = draft.get(OPEN_COUNT);
-  return head === null ? 0 : fromBytes(Type.Integer(), head);
+  return head === null ? 0 : fromBytes(WHOLE, head);
 }
 
 function openOf(draft: Draft, id: string) {

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Static, TSchema } from 'typebox';
-import Value from 'typebox/value';
+import Type, { type Static, type TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
 import { StoreUnavailable } from '../port.js';
 
 const CRC_BYTES = 4;
@@ -44,9 +44,17 @@ export function toBytes(value: unknown): Buffer {
  */
 export function fromBytes<T extends TSchema>(schema: T, bytes: Buffer): Static<T> {
   const value: unknown = JSON.parse(bytes.toString());
-  if (!Value.Check(schema, value)) throw new StoreUnavailable('a record of the store has an unknown form');
-  return value;
+  const validator = VALIDATORS.get(schema) ?? Compile(schema);
+  VALIDATORS.set(schema, validator);
+  if (!validator.Check(value)) throw new StoreUnavailable('a record of the store has an unknown form');
+  return value as Static<T>;
 }
+
+/** Compiled once: to interpret a schema takes far longer than to parse the record. */
+const VALIDATORS = new WeakMap<TSchema, Validator>();
+
+export const TEXT = Type.String();
+export const WHOLE = Type.Integer();
 
 /** Names longer than this, in bytes of UTF-8, stand in keys as their digest. */
 const NAME_MAX_BYTES = 300;

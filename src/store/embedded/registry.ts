@@ -15,7 +15,7 @@ import {
 } from '../port.js';
 import type { RegistryLimits } from '../registry-limits.js';
 import type { View } from './environment.js';
-import { fromBytes, nameKey, numberKey, toBytes, wholeTable } from './records.js';
+import { fromBytes, nameKey, numberKey, TEXT, toBytes, wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';
 
 /** Records by id, those deleted among them, for as long as that is remembered. */
@@ -131,7 +131,7 @@ function applyWrite(draft: Draft, revision: number, id: string, value: string | 
 function trim(draft: Draft, head: Head, { auditMax, tombstonesMax }: RegistryLimits): void {
   let { deletions, floor, checkFrom } = head;
   for (const { key, value } of draft.range(wholeTable(DELETIONS), deletions - tombstonesMax)) {
-    const id = fromBytes(Type.String(), value);
+    const id = fromBytes(TEXT, value);
     const entry = entryOf(draft, id);
     floor = Math.max(floor, entry?.revision ?? 0);
     deletions -= 1;
@@ -162,7 +162,7 @@ function changes(view: View, epoch: string, version: number): RegistryDelta | nu
   if (version < head.version) {
     const bounds = { from: numberKey(CHANGES, version + 1), to: wholeTable(CHANGES).to };
     for (const { value: id } of view.range(bounds)) {
-      const bytes = view.get(nameKey(RECORDS, fromBytes(Type.String(), id)));
+      const bytes = view.get(nameKey(RECORDS, fromBytes(TEXT, id)));
       if (bytes === null) continue;
       const entry = fromBytes(Entry, bytes);
       changed.set(entry.id, entry.value === null ? null : { value: entry.value, revision: entry.revision });
@@ -186,6 +186,6 @@ function readAudit(
   const bounds = { from: numberKey(AUDIT, oldest), to: numberKey(AUDIT, end) };
   return view.range({ ...bounds, limit, reverse: true }).map(({ value }, at) => ({
     id: String(end - 1 - at),
-    text: fromBytes(Type.String(), value),
+    text: fromBytes(TEXT, value),
   }));
 }

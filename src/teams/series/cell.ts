@@ -2,8 +2,8 @@
 import type { Outcome } from '../../outcome.js';
 
 /**
- * Upper edges of the latency bins, milliseconds. They are part of what is stored: other edges need another form of
- * document (`page.ts`). What took longer than the last one is counted in it.
+ * Upper edges of the latency bins, milliseconds. They are part of what is stored: other edges need other fields
+ * (`groups.ts`). What took longer than the last one is counted in it.
  */
 export const BINS_MS = [
   0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000,
@@ -12,7 +12,7 @@ export const BINS_MS = [
 /** One minute or hour. The requests are not among the numbers: they are the sum of the outcomes. */
 export type Cell = Float64Array;
 
-/** Where each number stands. New ones need another form of document. */
+/** Where each number stands; part of what is stored. New ones go to the end. */
 export const AT = {
   errors: 0,
   rateLimited: 1,
@@ -37,9 +37,9 @@ export const AT = {
   last: 31,
 } as const;
 
-export const CELL_SIZE = 32;
+const CELL_SIZE = 32;
 /** Before it are sums. */
-const FIRST_OF_NO_SUM = AT.queue;
+export const FIRST_OF_NO_SUM = AT.queue;
 
 export function emptyCell(): Cell {
   return new Float64Array(CELL_SIZE);

@@ -1,19 +1,28 @@
 /**
  * What the gateway counts of itself over time: of all requests by the minute, kept a day, and of each team by the hour, kept 90
- * days. Each process counts in memory and adds it now and then to the documents that all processes share.
+ * days. Each process counts in memory and adds it now and then to the counters that all processes share.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { createLastUsed } from '../../lib/last-used.js';
-import { flushAtEnd, oneAtATime, repeat } from '../../lib/repeat.js';
+import { flushAtEnd, repeat } from '../../lib/repeat.js';
 import { uptimeMs } from '../../lib/time.js';
-import { isoDay } from '../../reports/query/days.js';
-import type { Documents } from '../../store/port.js';
+import { createCountBatches, readGroups } from '../../store/count-batches.js';
+import { type Counters, StoreUnavailable } from '../../store/port.js';
 import { teamOfName } from '../team-life.js';
 import type { Cell } from './cell.js';
-import { createOutbox, type Outbox } from './outbox.js';
-import { decodePage, EMPTY_PAGE, mergedCells, type Page } from './page.js';
-import { ALL, DAY_MS, HOUR_MS, hoursPlace, MINUTE_MS, minutesPlace, toBatches } from './places.js';
+import {
+  ALL,
+  cellsOf,
+  DAY_MS,
+  daysGroup,
+  HOUR_MS,
+  HOURS_OF_GROUP,
+  hoursGroup,
+  MINUTE_MS,
+  minutesGroup,
+  teamsGroup,
+  toBatches,
+} from './groups.js';
 import {
   cellsOfSteps,
   endOf,
@@ -28,103 +37,69 @@ import {
 } from './shape.js';
 import { createSeriesTally, type SeriesTally } from './tally.js';
 
-// Reads pages of the series, with what this process has not sent yet.
+// Reads cells of the counters.
 
 /** Cells by the beginning of their minute or hour, milliseconds. */
 type TimedCells = readonly (readonly [number, Cell])[];
 
-interface PageReader {
-  /** @throws StoreUnavailable, here and below */
-  minutes(steps: Steps): Promise<TimedCells>;
-  /** Of whole days. @param names {@link ALL}, or lives of a team */
-  hours(steps: Steps, names: readonly string[]): Promise<TimedCells>;
-  /** Teams of which anything was counted on the days of it, by id, and the names of their lives. */
-  teams(steps: Steps): Promise<ReadonlyMap<string, readonly string[]>>;
+/** @param lengthMs of the time that a group holds. @returns its numbers since the epoch, whole days where they begin in one */
+function partsOf(fromMs: number, toMs: number, lengthMs: number): number[] {
+  const first = Math.floor(fromMs / lengthMs);
+  return Array.from({ length: Math.floor((toMs - 1) / lengthMs) - first + 1 }, (_, at) => first + at);
 }
 
-interface PageReaderOptions {
-  readonly documents: Documents;
-  readonly outbox: Pick<Outbox, 'missing'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
+async function readCells(
+  counters: Counters,
+  places: readonly { readonly group: string; readonly fromMs: number }[],
+  slotMs: number,
+): Promise<TimedCells> {
+  const groups = await readGroups(
+    counters,
+    places.map(({ group }) => group),
+  );
+  return groups.flatMap((group, at) =>
+    [...cellsOf(group)].map(([slot, cell]) => [(places[at]?.fromMs ?? 0) + slot * slotMs, cell] as const),
+  );
 }
 
-const AT_ONCE = 64;
-/** Documents of days that are over; just after its end each process still has something to add. */
-const OVER_AFTER_MS = 5 * MINUTE_MS;
-const REMEMBERED = 10_000;
-const REMEMBERED_MS = 60_000;
-
-function createPageReader(options: PageReaderOptions): PageReader {
-  const { documents, outbox, clock, logger } = options;
-  const over = createLastUsed<string>(REMEMBERED, {
-    ttl: REMEMBERED_MS,
-    perf: { now: clock.monotonicMs },
-  });
-  const said = createLastUsed<true>(1000);
-
-  function decoded(key: string, text: string): Page {
-    const page = decodePage(text);
-    if (page === 'damaged' && !said.has(key)) {
-      said.set(key, true);
-      logger.error({ document: key }, 'a document of the series is damaged; it is left out of what is shown');
-    }
-    return typeof page === 'string' ? EMPTY_PAGE : page;
-  }
-
-  async function readPage(key: string, isOver: boolean): Promise<Page> {
-    const known = over.get(key);
-    const text = known ?? (await documents.get(key)) ?? '';
-    if (isOver && known === undefined) over.set(key, text);
-    const page = text === '' ? EMPTY_PAGE : decoded(key, text);
-    const missing = outbox.missing(key, page);
-    return {
-      writers: page.writers,
-      cells: mergedCells([page.cells, ...missing.map(({ cells }) => cells)]),
-      names: [...page.names, ...missing.flatMap(({ names }) => [...names])],
-    };
-  }
-
-  const daysOf = (steps: Steps) => {
-    const first = Math.floor(steps.fromMs / DAY_MS);
-    return Array.from({ length: Math.floor((endOf(steps) - 1) / DAY_MS) - first + 1 }, (_, at) => first + at);
-  };
-  const pageOfDay = (day: number, team: string) =>
-    readPage(hoursPlace(isoDay(day), team).key, day < Math.floor((clock.now() - OVER_AFTER_MS) / DAY_MS));
-
-  return {
-    async minutes(steps) {
-      const first = Math.floor(steps.fromMs / HOUR_MS);
-      const last = Math.floor((endOf(steps) - 1) / HOUR_MS);
-      const hours = Array.from({ length: last - first + 1 }, (_, at) => first + at);
-      return await inTurns(hours, async (hour) => {
-        const { cells } = await readPage(minutesPlace(hour).key, false);
-        return [...cells].map(([slot, cell]) => [hour * HOUR_MS + slot * MINUTE_MS, cell] as const);
-      });
-    },
-    hours(steps, names) {
-      const places = names.flatMap((name) => daysOf(steps).map((day) => ({ day, name })));
-      return inTurns(places, async ({ day, name }) => {
-        const { cells } = await pageOfDay(day, name);
-        return [...cells].map(([slot, cell]) => [day * DAY_MS + slot * HOUR_MS, cell] as const);
-      });
-    },
-    async teams(steps) {
-      const names = await inTurns(daysOf(steps), async (day) => (await pageOfDay(day, ALL)).names);
-      return new Map(
-        [...new Set(names.map(teamOfName))]
-          .sort()
-          .map((id) => [id, [...new Set(names)].filter((name) => teamOfName(name) === id)]),
-      );
-    },
-  };
+function readMinutes(counters: Counters, steps: Steps): Promise<TimedCells> {
+  const places = partsOf(steps.fromMs, endOf(steps), HOUR_MS).map((hour) => ({
+    group: minutesGroup(hour),
+    fromMs: hour * HOUR_MS,
+  }));
+  return readCells(counters, places, MINUTE_MS);
 }
 
-async function inTurns<T, R>(all: readonly T[], read: (one: T) => Promise<readonly R[]>): Promise<R[]> {
-  const found: R[] = [];
-  for (let at = 0; at < all.length; at += AT_ONCE)
-    for (const some of await Promise.all(all.slice(at, at + AT_ONCE).map(read))) found.push(...some);
-  return found;
+/** Of whole days. @param names {@link ALL}, or lives of a team */
+function readHours(counters: Counters, steps: Steps, names: readonly string[]): Promise<TimedCells> {
+  const partMs = HOURS_OF_GROUP * HOUR_MS;
+  const fromMs = Math.floor(steps.fromMs / DAY_MS) * DAY_MS;
+  const places = names.flatMap((name) =>
+    partsOf(fromMs, endOf(steps), partMs).map((part) => ({
+      group: hoursGroup(part, name),
+      fromMs: part * partMs,
+    })),
+  );
+  return readCells(counters, places, HOUR_MS);
+}
+
+/** What sums them up: days, but for the first, of which only the last hours may be asked for. */
+async function readDays(counters: Counters, steps: Steps, names: readonly string[]): Promise<TimedCells> {
+  const [first = 0, ...days] = partsOf(steps.fromMs, endOf(steps), DAY_MS);
+  const ofFirst = { ...steps, count: Math.ceil(((first + 1) * DAY_MS - steps.fromMs) / steps.stepMs) };
+  const places = names.flatMap((name) =>
+    days.map((day) => ({ group: daysGroup(day, name), fromMs: day * DAY_MS })),
+  );
+  return [...(await readHours(counters, ofFirst, names)), ...(await readCells(counters, places, DAY_MS))];
+}
+
+/** Teams of which anything was counted on the days of it, by id, and the names of their lives. */
+async function readTeams(counters: Counters, steps: Steps): Promise<ReadonlyMap<string, readonly string[]>> {
+  const days = await readGroups(counters, partsOf(steps.fromMs, endOf(steps), DAY_MS).map(teamsGroup));
+  const names = [...new Set(days.flatMap((day) => [...day.keys()]))].sort();
+  const teams = new Map<string, string[]>();
+  for (const name of names) teams.set(teamOfName(name), [...(teams.get(teamOfName(name)) ?? []), name]);
+  return teams;
 }
 
 /** A team of which a series is asked for. */
@@ -153,7 +128,7 @@ export type ShownSeries = ReturnType<typeof shown>;
 type LedgerRow = { readonly id: string; readonly name: string } & NonNullable<ReturnType<typeof ledgerRow>>;
 
 interface SeriesOptions {
-  readonly documents: Documents;
+  readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How many wait for a place among the platform's calls, and what the platform still allows, where it says so. */
@@ -163,8 +138,6 @@ interface SeriesOptions {
   };
   /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
   readonly nameOf?: (team: string) => string;
-  /** Letters and digits, of this process alone; made up when not given. */
-  readonly writer?: string;
 }
 
 /** What a busy process loses when it is killed. After a quiet time the first counts are written at the next look. */
@@ -173,31 +146,27 @@ const LOOK_EVERY_MS = 1000;
 const CLOSE_TRIES = 3;
 
 export function createSeries(options: SeriesOptions): Series {
-  const { clock, logger, traffic, nameOf = (team) => team } = options;
+  const { counters, clock, logger, traffic, nameOf = (team) => team } = options;
   const tally = createSeriesTally(clock, nameOf);
-  const outbox = createOutbox(options);
-  const pages = createPageReader({ ...options, outbox });
+  const flush = createCountBatches({
+    ...{ counters, clock, logger, what: 'the series', isEmpty: tally.isEmpty },
+    take: () => toBatches(tally.take(), clock.now()),
+  });
   let restsUntilMs = 0;
-
-  function collect(): void {
-    const counted = tally.take();
-    if (counted !== null) outbox.add(toBatches(counted));
-  }
-
-  const flushOutbox = oneAtATime(outbox.flush);
-  function flush(): Promise<boolean> {
-    collect();
-    return flushOutbox();
-  }
 
   const looks = repeat(LOOK_EVERY_MS, async () => {
     tally.queued(traffic.budget.queued);
-    if (uptimeMs() < restsUntilMs) return;
-    collect();
-    if (outbox.isEmpty()) return;
+    if (uptimeMs() < restsUntilMs || tally.isEmpty()) return;
     restsUntilMs = uptimeMs() + FLUSH_EVERY_MS;
     await flush();
   });
+
+  /** So that what this process has counted is in what is read. */
+  async function writeFirst(): Promise<void> {
+    // One that was under way may have begun before the last count.
+    await flush();
+    if (!(await flush())) throw new StoreUnavailable('what was counted cannot be written');
+  }
 
   return {
     add: tally.add,
@@ -206,24 +175,26 @@ export function createSeries(options: SeriesOptions): Series {
       tally.queued(traffic.budget.queued);
     },
     async read(range, team) {
-      collect();
+      await writeFirst();
       if (team !== null) {
         const steps = hourSteps(range, clock.now());
-        const former = team.lives === 'all' ? (await pages.teams(steps)).get(team.id) : undefined;
+        const former = team.lives === 'all' ? (await readTeams(counters, steps)).get(team.id) : undefined;
         const names = new Set([nameOf(team.id), ...(former ?? [])]);
-        return showTeam(range, steps, await pages.hours(steps, [...names]), team);
+        return showTeam(range, steps, await readHours(counters, steps, [...names]), team);
       }
       const steps = fineSteps(range, clock.now());
-      const found = range === '30d' ? await pages.hours(steps, [ALL]) : await pages.minutes(steps);
+      const found = await (range === '30d'
+        ? readHours(counters, steps, [ALL])
+        : readMinutes(counters, steps));
       const cells = cellsOfSteps(steps, found);
       return shown(range, steps, seriesOf(cells, shownBudget(cells)));
     },
     async ledger(range, titleOf) {
-      collect();
+      await writeFirst();
       const steps = hourSteps(range, clock.now());
       const rows: LedgerRow[] = [];
-      for (const [id, names] of await pages.teams(steps)) {
-        const row = ledgerRow(steps, await pages.hours(steps, names));
+      for (const [id, names] of await readTeams(counters, steps)) {
+        const row = ledgerRow(steps, await readDays(counters, steps, names));
         if (row !== null) rows.push({ id, name: titleOf(id) ?? id, ...row });
       }
       return rows;

@@ -1,6 +1,6 @@
 /** Series and ledger as they are shown: cells in, the members of an answer out. Pure. */
 import { AT, BINS_MS, type Cell, emptyCell, mergeInto, quantileMs, requestsOf } from './cell.js';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './places.js';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './groups.js';
 
 export const RANGES = ['1h', '24h', '30d'] as const;
 export type Range = (typeof RANGES)[number];

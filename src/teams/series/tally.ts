@@ -2,7 +2,7 @@
 import type { Clock } from '../../lib/clock.js';
 import type { Outcome } from '../../outcome.js';
 import { AT, binAt, type Cell, emptyCell, outcomeAt } from './cell.js';
-import { type Counted, HOUR_MS, MINUTE_MS } from './places.js';
+import { type Counted, HOUR_MS, MINUTE_MS } from './groups.js';
 
 /** What of an answered request is counted. */
 export interface CountedRequest {
@@ -22,8 +22,9 @@ export interface SeriesTally {
   addCall(team: string, left: number | null): void;
   /** So many wait for a place among the platform's calls now. */
   queued(count: number): void;
-  /** Everything so far; counting begins anew. Null where there is nothing. */
-  take(): Counted | null;
+  isEmpty(): boolean;
+  /** Everything so far; counting begins anew. */
+  take(): Counted;
 }
 
 /** A cell that is counted in now, and the time that it is of. */
@@ -90,8 +91,8 @@ export function createSeriesTally(
       const all = minuteAt(now());
       all[AT.queue] = Math.max(all[AT.queue] as number, waiting);
     },
+    isEmpty: () => minutes.size === 0,
     take() {
-      if (minutes.size === 0) return null;
       const taken = { minutes, teams };
       minutes = new Map();
       teams = new Map();

@@ -1,70 +1,21 @@
 /**
- * Usage per team and day: counted in memory, written in batches. A batch has an id of its own and is repeated with it
- * until the store has taken it, so that it counts once, whatever happens on the way.
+ * Usage per team and day: counted in memory, written in batches.
  */
 import type { Logger } from 'pino';
-import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import { flushAtEnd, oneAtATime } from '../../lib/repeat.js';
+import { flushAtEnd } from '../../lib/repeat.js';
 import { startTicks, stopTicks } from '../../lib/time.js';
 import { daysBetween, isoDay } from '../../reports/query/days.js';
-import { type CounterAdd, type CounterRaise, type Counters, StoreUnavailable } from '../../store/port.js';
+import { createCountBatches, readGroups } from '../../store/count-batches.js';
+import { type Counters, StoreUnavailable } from '../../store/port.js';
 import { teamOfName } from '../team-life.js';
-import { addDays, dayGroup, type Pending, readDay, teamGroup, toBatch, type UsageDay } from './usage-day.js';
+import { addDays, dayGroup, readDay, teamGroup, toBatch, type UsageDay } from './usage-day.js';
 import { createUsageTally, type UsageTally } from './usage-tally.js';
-
-// Sends counts to the store in batches, each of them once: with its id it is repeated until the store has taken it.
 
 /** Days are kept so long, for a year to be compared with the one before. */
 const KEPT_MS = 800 * 86_400_000;
-/** The store knows a batch for 10 minutes; later a repetition might count twice. */
-const REPEATED_MS = 9 * 60_000;
-
-interface UsageBatches {
-  /** Sends once more what is not known to have arrived; nothing where all has. @throws StoreUnavailable */
-  resend(): Promise<void>;
-  /** Sends these counts; after a failure they wait for {@link resend}. @throws StoreUnavailable */
-  send(counts: Pending): Promise<void>;
-}
-
-interface Batch {
-  readonly id: string;
-  readonly adds: readonly CounterAdd[];
-  readonly raises: readonly CounterRaise[];
-  /** Monotonic time of its first try. */
-  readonly sinceMs: number;
-}
-
-function createUsageBatches(counters: Counters, clock: Clock, logger: Logger): UsageBatches {
-  /** Sent, and not known to have arrived. */
-  let sent: Batch | null = null;
-
-  async function send(batch: Batch): Promise<void> {
-    if (clock.monotonicMs() - batch.sinceMs > REPEATED_MS) {
-      sent = null;
-      logger.error(
-        { counts: batch.adds.length },
-        'a batch of usage is lost: the store was away for too long',
-      );
-      return;
-    }
-    sent = batch;
-    await counters.add(batch.id, batch.adds, batch.raises, KEPT_MS);
-    sent = null;
-  }
-
-  return {
-    async resend() {
-      if (sent !== null) await send(sent);
-    },
-    send: (counts) => send({ id: randomId(), ...toBatch(counts), sinceMs: clock.monotonicMs() }),
-  };
-}
 
 // Reads from the store what teams asked for.
-
-/** A store answers one command within its time; a year of many teams is read in several. */
-const GROUPS_AT_ONCE = 500;
 
 /**
  * By day, then by team, all lives of it together; days without anything are left out.
@@ -73,7 +24,7 @@ const GROUPS_AT_ONCE = 500;
  */
 async function readUsage(counters: Counters, from: string, to: string, team?: string): Promise<UsageDay[]> {
   const days = daysBetween(from, to);
-  const groups = await counters.read(days.map(dayGroup));
+  const groups = await readGroups(counters, days.map(dayGroup));
   const places = days.flatMap((day, index) =>
     [...(groups[index]?.keys() ?? [])]
       .filter((name) => team === undefined || teamOfName(name) === team)
@@ -101,16 +52,11 @@ async function readPlaces(
   counters: Counters,
   places: readonly { readonly day: string; readonly name: string }[],
 ): Promise<UsageDay[]> {
-  const found: UsageDay[] = [];
-  for (let at = 0; at < places.length; at += GROUPS_AT_ONCE) {
-    const some = places.slice(at, at + GROUPS_AT_ONCE);
-    const groups = await counters.read(some.map(({ day, name }) => teamGroup(day, name)));
-    for (const [index, { day, name }] of some.entries()) {
-      const one = readDay(day, name, groups[index] ?? new Map());
-      if (one !== null) found.push(one);
-    }
-  }
-  return found;
+  const groups = await readGroups(
+    counters,
+    places.map(({ day, name }) => teamGroup(day, name)),
+  );
+  return places.flatMap(({ day, name }, at) => readDay(day, name, groups[at] ?? new Map()) ?? []);
 }
 
 export interface Usage extends Pick<UsageTally, 'add' | 'addRequest'> {
@@ -148,27 +94,14 @@ const CLOSE_TRIES = 5;
 
 export function createUsage(options: UsageOptions): Usage {
   const { counters, clock, logger, nameOf = (team) => team } = options;
-  const batches = createUsageBatches(counters, clock, logger);
   const tally = createUsageTally(clock, nameOf);
-  /** After a failure, a batch is begun only when the store answers: what was sent can no longer be put together. */
-  let doubtful = false;
 
   const today = () => Math.floor(clock.now() / 86_400_000);
   const daysBack = (count: number) => ({ from: isoDay(today() - count), to: isoDay(today()) });
 
-  const flush = oneAtATime(async () => {
-    try {
-      await batches.resend();
-      if (tally.isEmpty()) return true;
-      if (doubtful) await counters.read([dayGroup(isoDay(today()))]);
-      doubtful = false;
-      await batches.send(tally.take());
-      return true;
-    } catch (error) {
-      if (!doubtful) logger.warn({ err: error }, 'usage cannot be written; it is kept in memory');
-      doubtful = true;
-      return false;
-    }
+  const flush = createCountBatches({
+    ...{ counters, clock, logger, what: 'usage', isEmpty: tally.isEmpty },
+    take: () => [{ ...toBatch(tally.take()), ttlMs: KEPT_MS }],
   });
 
   const timer = startTicks(() => void flush(), options.everyMs ?? EVERY_MS);

@@ -1,4 +1,4 @@
-/** Three writers of the same documents on a real Redis that stops, resumes and answers too late. */
+/** Three writers of the same counters on a real Redis that stops, resumes and answers too late. */
 import { expect, it, onTestFinished } from 'vitest';
 import { createSeries } from '../../../src/teams/series/create-series.js';
 import { openOnRedis } from '../../support/on-redis.js';
@@ -18,7 +18,7 @@ it('three processes count each request once, whatever Redis leaves unanswered', 
   // Commands that are given up are in Redis' socket all the same, and are carried out when it goes on.
   const stores = await Promise.all([0, 1, 2].map(() => openOnRedis(redis, 'series', 100)));
   const all = stores.map((store) =>
-    createSeries({ documents: store.documents, clock, logger, traffic: TRAFFIC }),
+    createSeries({ counters: store.counters, clock, logger, traffic: TRAFFIC }),
   );
   onTestFinished(async () => void (await Promise.all(all.map((series) => series.close()))));
   const count = () => {
@@ -43,7 +43,7 @@ it('three processes count each request once, whatever Redis leaves unanswered', 
     })
     .toBe(true);
   const reader = await openOnRedis(redis, 'series');
-  const series = createSeries({ documents: reader.documents, clock, logger, traffic: TRAFFIC });
+  const series = createSeries({ counters: reader.counters, clock, logger, traffic: TRAFFIC });
   onTestFinished(() => series.close());
   const requests = async (team: string) =>
     sum((await series.read('24h', { id: team, callsPerDay: null, lives: 'all' })).series.requests);

@@ -1,0 +1,98 @@
+/** In which group of the store's counters which time is counted, and cells as its fields. Pure. */
+import { isoDay } from '../../reports/query/days.js';
+import type { CountBatch } from '../../store/count-batches.js';
+import type { CounterAdd, CounterRaise } from '../../store/port.js';
+import { AT, type Cell, emptyCell, FIRST_OF_NO_SUM, mergeInto } from './cell.js';
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
+/** All requests together, in the place of a team's id. */
+export const ALL = '*';
+
+/** A group of so few fields is stored compactly. */
+export const HOURS_OF_GROUP = 6;
+
+/** A day, and the hour under way at either end. */
+const MINUTES_KEPT_MS = 26 * HOUR_MS;
+const HOURS_KEPT_MS = 92 * DAY_MS;
+
+/** The minutes of an hour. @param hour since the epoch */
+export const minutesGroup = (hour: number): string => `series:minutes:${hour}`;
+
+/** Some hours of a team, in one of its lives, or of {@link ALL}. @param part of {@link HOURS_OF_GROUP} hours, since the epoch */
+export const hoursGroup = (part: number, team: string): string => `series:hours:${part}:${team}`;
+
+/** A day of a team, in one of its lives: the sum of its hours, as slot 0. @param day since the epoch */
+export const daysGroup = (day: number, team: string): string => `series:days:${isoDay(day)}:${team}`;
+
+/** The names of the teams of a day: one field each. */
+export const teamsGroup = (day: number): string => `series:teams:${isoDay(day)}`;
+
+/** What was counted since it was last taken. */
+export interface Counted {
+  /** By the minute since the epoch. */
+  readonly minutes: ReadonlyMap<number, Cell>;
+  /** By team, then by the hour since the epoch. */
+  readonly teams: ReadonlyMap<string, ReadonlyMap<number, Cell>>;
+}
+
+/** The hours of all are made from the minutes. */
+export function toBatches({ minutes, teams }: Counted, nowMs: number): CountBatch[] {
+  const [ofMinutes, ofHours] = [emptyBatch(MINUTES_KEPT_MS), emptyBatch(HOURS_KEPT_MS)];
+  const hours = new Map<number, Cell>();
+  for (const [minute, cell] of minutes) {
+    const hour = Math.floor(minute / 60);
+    // What waited for the store so long is no longer shown by the minute.
+    if (minute * MINUTE_MS > nowMs - MINUTES_KEPT_MS)
+      addFields(ofMinutes, minutesGroup(hour), minute % 60, cell);
+    const ofAll = hours.get(hour) ?? emptyCell();
+    hours.set(hour, ofAll);
+    mergeInto(ofAll, asPartOf(cell, (minute % 60) * 60));
+  }
+  for (const [team, own] of [[ALL, hours] as const, ...teams])
+    for (const [hour, cell] of own) {
+      addFields(ofHours, hoursGroup(Math.floor(hour / HOURS_OF_GROUP), team), hour % HOURS_OF_GROUP, cell);
+      if (team === ALL) continue;
+      const day = Math.floor(hour / 24);
+      addFields(ofHours, daysGroup(day, team), 0, asPartOf(cell, (hour % 24) * 3600));
+      ofHours.raises.push({ group: teamsGroup(day), field: team, to: 1 });
+    }
+  return [ofMinutes, ofHours].filter(({ adds }) => adds.length > 0);
+}
+
+const emptyBatch = (ttlMs: number) => ({ adds: [] as CounterAdd[], raises: [] as CounterRaise[], ttlMs });
+
+/** In a longer time, which began so many seconds before, the last request ended so much later. */
+function asPartOf(cell: Cell, seconds: number): Cell {
+  const part = cell.slice();
+  if (part[AT.last] !== 0) part[AT.last] = (part[AT.last] as number) + seconds;
+  return part;
+}
+
+/** The budget is the least of a time, and counters keep the greatest. */
+const BUDGET_TOP = 2 ** 40;
+
+/** A field is `<slot>.<place of the number in the cell>`. */
+function addFields(batch: ReturnType<typeof emptyBatch>, group: string, slot: number, cell: Cell): void {
+  for (const [at, number] of cell.entries()) {
+    if (number === 0) continue;
+    const field = `${slot}.${at}`;
+    if (at < FIRST_OF_NO_SUM) batch.adds.push({ group, field, by: number });
+    else batch.raises.push({ group, field, to: at === AT.budget ? BUDGET_TOP - number : number });
+  }
+}
+
+/** @returns the cells of a group by their slots; fields of other releases are left out */
+export function cellsOf(group: ReadonlyMap<string, number>): Map<number, Cell> {
+  const cells = new Map<number, Cell>();
+  for (const [field, number] of group) {
+    const [slot = Number.NaN, at = Number.NaN] = field.split('.').map(Number);
+    const cell = cells.get(slot) ?? emptyCell();
+    if (!(at >= 0 && at < cell.length)) continue;
+    cells.set(slot, cell);
+    cell[at] = at === AT.budget ? BUDGET_TOP - number : number;
+  }
+  return cells;
+}
