@@ -159,11 +159,11 @@ say(`Started after ${Math.round(performance.now() - startedMs)} ms, from source;
 
 Ctrl-C stops it.`);
 
+async function end() {
+  await running;
+  await gateway?.stop();
+  await simulator.close();
+  process.exit(0);
+}
 // Vite ends the process by a listener of its own, and would not wait for the gateway.
-for (const signal of ['SIGINT', 'SIGTERM'])
-  process.removeAllListeners(signal).once(signal, async () => {
-    await running;
-    await gateway?.stop();
-    await simulator.close();
-    process.exit(0);
-  });
+for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal).once(signal, () => void end());

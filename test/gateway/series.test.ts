@@ -105,11 +105,11 @@ it('is refused without a range, without a key, and while the store is away', asy
   const gateway = await withGateway({
     wrapStore: (store) =>
       Object.assign(Object.create(store), {
-        documents: {
-          ...store.documents,
-          get: async (name: string) => {
+        counters: {
+          ...store.counters,
+          read: async (groups: readonly string[]) => {
             if (isAway) throw new StoreUnavailable('away');
-            return await store.documents.get(name);
+            return await store.counters.read(groups);
           },
         },
       }),

@@ -4,23 +4,12 @@ import type { Gateway } from '../../reports/gateway.js';
 import type { Book } from '../../reports/learn/advertisers.js';
 import type { Team } from '../../teams/auth/team.js';
 import { readQuery } from '../http/read-query.js';
-import { json, type Operation, shownToTeams } from '../openapi/operation.js';
-import { ADVERTISERS, ADVERTISERS_QUERY } from '../operations/learned.js';
-import { type AskCall, readAskCall, readParameters, unlessAway } from './ask.js';
+import { getOwnAdvertisers } from '../operations/own.js';
+import { type AskCall, readParameters, unlessAway } from './ask.js';
+import { serveTeam } from './serve.js';
 
 export function registerAdvertisers(app: FastifyInstance, g: Gateway): void {
-  app.get(
-    '/gateway/v1/advertisers',
-    shownToTeams(
-      'gateway',
-      'The advertisers you may ask for, with names as far as they are known',
-      OPERATION,
-    ),
-    async (request, reply) =>
-      reply
-        .header('cache-control', 'private, no-store')
-        .send(await teamAdvertisers(g, readAskCall(request, reply))),
-  );
+  serveTeam(app, getOwnAdvertisers, async (call) => teamAdvertisers(g, call));
 }
 
 export interface ShownAdvertiser {
@@ -38,7 +27,7 @@ const MAX_LIMIT = 10_000;
 export async function teamAdvertisers(g: Gateway, call: AskCall) {
   const { team } = await g.admit(call);
   const given = Object.fromEntries(readParameters(call.query, ['search', 'limit']));
-  const { search, limit = MAX_LIMIT } = readQuery(QUERY, given);
+  const { search, limit = MAX_LIMIT } = readQuery(getOwnAdvertisers.query, given);
   const shown = await findAdvertisers(g, search, limit, team.advertisers);
   call.trace.mark('answer');
   return shown;
@@ -83,17 +72,3 @@ function byTimeAndId(left: ShownAdvertiser, right: ShownAdvertiser): number {
   const [a, b] = [left.lastSeenAt ?? '', right.lastSeenAt ?? ''];
   return a === b ? left.id - right.id : a < b ? 1 : -1;
 }
-
-const QUERY = ADVERTISERS_QUERY('all');
-const OPERATION: Operation = {
-  id: 'getAdvertisers',
-  query: QUERY,
-  answers: {
-    200: json(
-      ADVERTISERS,
-      'Those of the team alone. A team of all advertisers is shown those that answers have told of.',
-      ['cache-control'],
-    ),
-  },
-  problems: ['invalid_query', 'scope_missing', 'rate_limited'],
-};

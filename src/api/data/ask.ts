@@ -20,17 +20,6 @@ import { checkQuery } from '../../teams/policy/authorize.js';
 import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-import type { ProblemCode } from '../openapi/operation.js';
-
-export const ABOUT_A_REPORT: readonly ProblemCode[] = [
-  'invalid_query',
-  'scope_missing',
-  'advertiser_forbidden',
-  'advertiser_required',
-  'not_known_then',
-  'rate_limited',
-  'upstream_invalid_response',
-];
 
 export interface AskCall
   extends Pick<

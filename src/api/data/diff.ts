@@ -1,6 +1,5 @@
 /** What became of a report between two moments, from history alone: `GET /gateway/v1/diff`. */
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { turn } from '../../lib/time.js';
 import { VARY } from '../../reports/cache/reply.js';
@@ -17,24 +16,13 @@ import { revisionOf, showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import { ROW_SEPARATOR } from '../../reports/rows/entry.js';
 import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
-import { type Operation, shownToTeams } from '../openapi/operation.js';
-import { THE_REPORT } from '../operations/learned.js';
-import { ABOUT_A_REPORT, type AskCall, type AskedCall, ask, daysAskedAbout, readAskCall } from './ask.js';
+import { getDiff } from '../operations/past.js';
+import { type AskCall, type AskedCall, ask, daysAskedAbout } from './ask.js';
 import { findPin } from './pins.js';
-import { NUMBER, PERIOD } from './revisions.js';
+import { sendReply, serveTeam } from './serve.js';
 
 export function registerDiff(app: FastifyInstance, g: Gateway): void {
-  app.get(
-    '/gateway/v1/diff',
-    shownToTeams('history', 'What became of a report between two moments', DIFF),
-    async (request, reply) => {
-      const { status, headers, body } = await showDiff(g, readAskCall(request, reply));
-      return reply
-        .code(status)
-        .headers(headers)
-        .send(Buffer.concat(body ?? []));
-    },
-  );
+  serveTeam(app, getDiff, async (call, _request, reply) => sendReply(reply, await showDiff(g, call)));
 }
 
 interface DiffDay extends Pick<DayThen, 'entry' | 'lacks'> {
@@ -238,80 +226,3 @@ function instantOf({ moment }: NamedMoment): number {
   if (typeof moment === 'object') return moment.at;
   return moment === 'latest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
 }
-
-const CELL = Type.Object(
-  {
-    old: Type.Unknown({ description: 'Null for a row that was added.' }),
-    new: Type.Unknown({ description: 'Null for a row that was removed.' }),
-    diff: Type.Optional(NUMBER),
-    percent: Type.Optional(
-      Type.Union([NUMBER, Type.Null()], { description: 'Of the old value, to 4 places; null from 0.' }),
-    ),
-  },
-  { title: 'CellDiff' },
-);
-
-const DIFF_ANSWER = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object(
-        {
-          date: Type.String({ format: 'date' }),
-          changed: Type.Record(Type.String(), CELL),
-          kind: Type.Enum(['changed', 'added', 'removed', 'method'], {
-            description:
-              'method: columns or token are others, so it need not be the platform that changed it.',
-          }),
-        },
-        { additionalProperties: true, description: 'Beside these: the ids of the row.' },
-      ),
-      { description: 'Rows that differ.' },
-    ),
-    meta: Type.Object({
-      endpoint: Type.String(),
-      advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-      period: PERIOD,
-      split: Type.Array(Type.String()),
-      from: Type.String({ description: 'The earlier moment: an instant, first, or the id of a pin.' }),
-      to: Type.String({ description: 'The later moment: an instant, or latest.' }),
-      revisionFrom: Type.Union([Type.String(), Type.Null()]),
-      revisionTo: Type.Union([Type.String(), Type.Null()]),
-      rowCount: Type.Integer({ description: 'Rows that differ.' }),
-      methodDays: Type.Optional(Type.Array(Type.String({ format: 'date' }))),
-      inexactDays: Type.Optional(
-        Type.Array(Type.String({ format: 'date' }), {
-          description: 'Something else was seen of them by then that is not kept.',
-        }),
-      ),
-    }),
-  },
-  { title: 'Diff' },
-);
-
-const DIFF: Operation = {
-  id: 'getDiff',
-  query: Type.Object({
-    ...THE_REPORT,
-    from: Type.String({
-      description:
-        'An instant, a day that is over (its end), first (the earliest kept since each day was over), or the id of a pin.',
-      examples: ['2026-11-03', '2026-11-03T08:00:00Z', 'first'],
-    }),
-    to: Type.String({
-      description: 'An instant, a day that is over (its end), or latest (the newest kept).',
-      examples: ['latest'],
-    }),
-    _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: a line for each cell.' })),
-  }),
-  answers: {
-    200: {
-      description: 'Rows that differ. The platform is not asked.',
-      headers: ['cache-control', 'vary'],
-      content: {
-        'application/json': DIFF_ANSWER,
-        'text/csv': Type.String({ description: 'A line for each cell that differs.' }),
-      },
-    },
-  },
-  problems: [...ABOUT_A_REPORT, 'not_acceptable'],
-};

@@ -1,6 +1,6 @@
 /** What the cache holds of a report, and what answering it would cost. The platform is not called. */
 import type { FastifyInstance } from 'fastify';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
 import type { Decision, Mode } from '../../reports/cache/decide.js';
 import { decideFor, isFresh, type Run, startRun } from '../../reports/cache/run.js';
@@ -16,14 +16,14 @@ import type { Entry } from '../../reports/rows/entry.js';
 import { freshForMs, isFinal, rememberedForMs } from '../../reports/rows/freshness.js';
 import { questionWarnings } from '../../reports/rows/warnings.js';
 import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
-import { json, type Operation, shownToTeams } from '../openapi/operation.js';
-import {
-  type ExplainedEntry as EntrySchema,
-  type Explanation as ExplanationSchema,
+import type {
+  ExplainedEntry as EntrySchema,
+  Explanation as ExplanationSchema,
   TeamExplanation as TeamExplanationSchema,
 } from '../operations/cache.js';
-import { THE_REPORT } from '../operations/learned.js';
-import { type AskCall, ask, type NamedReport, parseNamed, readAskCall } from './ask.js';
+import { explainReport } from '../operations/own.js';
+import { type AskCall, ask, type NamedReport, parseNamed } from './ask.js';
+import { serveTeam } from './serve.js';
 
 type ExplainedEntry = Frozen<Static<typeof EntrySchema>>;
 type TeamExplanation = Frozen<Static<typeof TeamExplanationSchema>>;
@@ -186,18 +186,7 @@ function showRange({ from, to }: Period): string {
 // What an answer would come from, and cost: `GET /gateway/v1/explain`.
 
 export function registerExplain(app: FastifyInstance, g: Gateway): void {
-  app.get(
-    '/gateway/v1/explain',
-    shownToTeams(
-      'reports',
-      'What is kept of a report, and which platform calls an answer would make',
-      EXPLAIN,
-    ),
-    async (request, reply) =>
-      reply
-        .header('cache-control', 'private, no-store')
-        .send(await showExplanation(g, readAskCall(request, reply))),
-  );
+  serveTeam(app, explainReport, async (call) => showExplanation(g, call));
 }
 
 /** @throws GatewayError as for the report itself */
@@ -212,17 +201,3 @@ export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamEx
   const { divisibility: _divisibility, ...own } = policy;
   return { ...shown, policy: own };
 }
-
-const EXPLAIN: Operation = {
-  id: 'explainReport',
-  query: Type.Object(THE_REPORT),
-  answers: { 200: json(TeamExplanationSchema, 'As of now; the platform is not asked.', ['cache-control']) },
-  problems: [
-    'invalid_query',
-    'scope_missing',
-    'advertiser_forbidden',
-    'advertiser_required',
-    'rate_limited',
-    'upstream_invalid_response',
-  ],
-};

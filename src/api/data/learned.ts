@@ -2,21 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
-import { json, type Operation, shownToTeams } from '../openapi/operation.js';
-import { ABOUT_SCOPES, FINALITY_ANSWER, TRUTH_ANSWER } from '../operations/learned.js';
-import { type AskCall, askScopes, readAskCall, showScope, unlessAway } from './ask.js';
+import { getOwnFinality, getOwnTruth } from '../operations/own.js';
+import { type AskCall, askScopes, showScope, unlessAway } from './ask.js';
+import { serveTeam } from './serve.js';
 
 // When days change no more: `GET /gateway/v1/finality`.
 
 export function registerFinality(app: FastifyInstance, g: Gateway): void {
-  app.get(
-    '/gateway/v1/finality',
-    shownToTeams('history', 'When days of a report change no more, as far as that was seen', FINALITY),
-    async (request, reply) =>
-      reply
-        .header('cache-control', 'private, no-store')
-        .send(await showFinality(g, readAskCall(request, reply))),
-  );
+  serveTeam(app, getOwnFinality, async (call) => showFinality(g, call));
 }
 
 /** @throws GatewayError */
@@ -37,31 +30,14 @@ export async function finalityOf({ finality }: Gateway, scopes: readonly Scope[]
   return { data, meta: finality.about };
 }
 
-const FINALITY: Operation = {
-  id: 'getFinality',
-  ...ABOUT_SCOPES,
-  answers: {
-    200: json(FINALITY_ANSWER, 'What was learned.', ['cache-control']),
-  },
-};
-
 // How far what was served can be relied upon: `GET /gateway/v1/truth`.
 
 export function registerTruth(app: FastifyInstance, g: Gateway): void {
-  app.get(
-    '/gateway/v1/truth',
-    shownToTeams(
-      'history',
-      'What came of days of a report that were asked for again, as far as that was seen',
-      TRUTH,
-    ),
-    async (request, reply) => {
-      const call = readAskCall(request, reply);
-      const shown = await truthOf(g, await askScopes(g, call, g.truth.scopesOf));
-      call.trace.mark('answer');
-      return reply.header('cache-control', 'private, no-store').send(shown);
-    },
-  );
+  serveTeam(app, getOwnTruth, async (call) => {
+    const shown = await truthOf(g, await askScopes(g, call, g.truth.scopesOf));
+    call.trace.mark('answer');
+    return shown;
+  });
 }
 
 /** On both planes. @throws GatewayError `not_ready` */
@@ -80,11 +56,3 @@ export async function truthOf({ truth, finality }: Gateway, scopes: readonly Sco
   };
   return { data: await unlessAway(Promise.all(scopes.map(show))), meta: truth.about };
 }
-
-const TRUTH: Operation = {
-  id: 'getTruth',
-  ...ABOUT_SCOPES,
-  answers: {
-    200: json(TRUTH_ANSWER, 'What was measured.', ['cache-control']),
-  },
-};

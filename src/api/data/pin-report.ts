@@ -1,7 +1,6 @@
 /** Copies the answer to a report, so that it stays as it is: `POST /gateway/v1/pins`. */
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
@@ -25,10 +24,10 @@ import type { Caller } from '../../teams/auth/authenticate.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../../teams/policy/check-advertiser.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { readRequestBody } from '../http/request-body.js';
-import { json, type Operation } from '../openapi/operation.js';
-import { THE_REPORT } from '../operations/learned.js';
-import { ABOUT_A_REPORT, type AskCall, type NamedReport, questionAbout } from './ask.js';
-import { describePin, PIN, PINS_PATH, pinCall, send, shown, textOrNull } from './pins.js';
+import { createPin } from '../operations/past.js';
+import { type AskCall, type NamedReport, questionAbout } from './ask.js';
+import { describePin, PINS_PATH } from './pins.js';
+import { sendReply, serveTeam } from './serve.js';
 
 const BODY_LIMITS: BodyLimits = { maxMembers: 16, maxItems: 0 };
 const MAX_BODY_BYTES = 65_536;
@@ -44,8 +43,8 @@ export function registerPinReport(app: FastifyInstance, g: Gateway): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
-    scope.post(PINS_PATH, shown('Keep an answer as it is', CREATE), async (request, reply) =>
-      send(reply, await pinReport(g, pinCall(request, reply), () => bodyOf(request))),
+    serveTeam(scope, createPin, async (call, request, reply) =>
+      sendReply(reply, await pinReport(g, call, () => bodyOf(request))),
     );
   });
 }
@@ -224,27 +223,3 @@ const NOT_HERE = 'does not go into a pin, which has all rows and columns of the 
 function invalid(errors: readonly FieldFault[]): GatewayError {
   return new GatewayError('invalid_body', { errors });
 }
-
-const CREATE: Operation = {
-  id: 'createPin',
-  body: {
-    'application/json': Type.Object(
-      {
-        ...THE_REPORT,
-        revision: Type.Optional(
-          textOrNull('meta.revision of the answer that is meant; where the report has another one: 409.'),
-        ),
-        note: Type.Optional(textOrNull('For people; at most 1,000 characters.')),
-      },
-      { additionalProperties: false, title: 'NewPin' },
-    ),
-  },
-  answers: { 201: json(PIN, 'The pin.', ['cache-control', 'location']) },
-  problems: [
-    ...ABOUT_A_REPORT,
-    ...(['invalid_body', 'body_too_large', 'unsupported_media_type', 'conflict', 'not_final'] as const),
-    ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_too_large'] as const),
-    ...(['credential_unavailable', 'upstream_rate_limited', 'upstream_circuit_open', 'overloaded'] as const),
-    'upstream_timeout',
-  ],
-};

@@ -1,11 +1,9 @@
 /** Answers that stay: `/gateway/v1/pins`. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { entityTag, isNotModified, VARY } from '../../reports/cache/reply.js';
 import type { Gateway } from '../../reports/gateway.js';
 import { mayBeSeen, ownerOf, PIN_LIMITS, type Pin, type PinnedRows } from '../../reports/history/pins.js';
-import { ANSWER } from '../../reports/query/describe.js';
 import { parseQueryText, writeQueryText } from '../../reports/query/given-parameters.js';
 import { negotiateFormat } from '../../reports/query/output-options.js';
 import { digest } from '../../reports/query/platform-call.js';
@@ -15,46 +13,24 @@ import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import { joinEntries } from '../../reports/rows/join-entries.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
-import { type Answer, json, type Operation, shownToTeams } from '../openapi/operation.js';
-import { type AskCall, parseNamed, readAskCall, readParameters } from './ask.js';
-import { OWN_HEAD } from './reports.js';
+import { deletePin, getPin, listPins } from '../operations/past.js';
+import { type AskCall, parseNamed, readParameters } from './ask.js';
+import { sendReply, serveTeam } from './serve.js';
 
 export const PINS_PATH = '/gateway/v1/pins';
 
 export function registerPins(app: FastifyInstance, g: Gateway): void {
-  const one = `${PINS_PATH}/:id`;
-  const show = async (request: FastifyRequest, reply: FastifyReply) =>
-    send(reply, await showPin(g, pinCall(request, reply), idIn(request)));
-  app.get(PINS_PATH, shown('The pins of your team', LIST), async (request, reply) =>
-    send(reply, await listPins(g, pinCall(request, reply))),
+  serveTeam(app, listPins, async (call, _request, reply) => sendReply(reply, await list(g, call)));
+  serveTeam(app, getPin, async (call, request, reply) =>
+    sendReply(reply, await showPin(g, call, idIn(request))),
   );
-  app.head(one, OWN_HEAD, show);
-  app.get(one, shown('An answer that stayed', SHOW), show);
-  app.delete(one, shown('Forget a pin', REMOVE), async (request, reply) =>
-    send(reply, await removePin(g, pinCall(request, reply), idIn(request))),
+  serveTeam(app, deletePin, async (call, request, reply) =>
+    sendReply(reply, await removePin(g, call, idIn(request))),
   );
-}
-
-/** Logged and counted without the id. */
-export function pinCall(request: FastifyRequest, reply: FastifyReply): AskCall {
-  const read = readAskCall(request, reply);
-  request.trace.subject = request.routeOptions.url ?? PINS_PATH;
-  return read;
 }
 
 const idIn = (request: FastifyRequest) => (request.params as { readonly id: string }).id;
 
-export function send(reply: FastifyReply, { status, headers, body }: ReportReply): FastifyReply {
-  reply.code(status).headers(headers);
-  if (body === null) return reply.send(undefined);
-  const whole = Buffer.concat(body);
-  const isHead = reply.request.method === 'HEAD';
-  return reply.header('content-length', whole.length).send(isHead ? undefined : whole);
-}
-
-export const shown = (summary: string, operation: Operation) => shownToTeams('history', summary, operation);
-
-const NO_STORE = { 'cache-control': 'private, no-store' };
 const MOST_LISTED = 100;
 const MOMENTS = ['_asOf', '_vintage'];
 
@@ -81,7 +57,7 @@ function checkAccess({ parse }: Gateway, caller: Caller, pin: Pin): void {
   });
 }
 
-async function listPins({ admit, pins, lives }: Gateway, call: AskCall): Promise<ReportReply> {
+async function list({ admit, pins, lives }: Gateway, call: AskCall): Promise<ReportReply> {
   const caller = await admit(call);
   const given = readParameters(call.query, ['limit', 'after']);
   const limit = limitOf(given.get('limit'));
@@ -99,7 +75,7 @@ async function listPins({ admit, pins, lives }: Gateway, call: AskCall): Promise
   const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
   const meta = { count: all.length, bytes, maxCount: PIN_LIMITS.pins, maxBytes: PIN_LIMITS.bytes, next };
   const body = Buffer.from(JSON.stringify({ data: page.map(describePin), meta }));
-  return { status: 200, headers: { ...NO_STORE, 'content-type': CONTENT_TYPES.json }, body: [body] };
+  return { status: 200, headers: { 'content-type': CONTENT_TYPES.json }, body: [body] };
 }
 
 async function showPin(g: Gateway, call: AskCall, id: string): Promise<ReportReply> {
@@ -130,7 +106,7 @@ async function removePin({ admit, pins, lives }: Gateway, call: AskCall, id: str
   const caller = await admit(call, 'report:pin');
   readParameters(call.query, []);
   if (!(await pins.remove(ownerOf(caller, lives), id))) throw noPin(id);
-  return { status: 204, headers: NO_STORE, body: null };
+  return { status: 204, headers: {}, body: null };
 }
 
 function formatOf(asked: string | undefined, accept: string | undefined, { team }: Caller) {
@@ -185,97 +161,3 @@ export function describePin(pin: Pin) {
     bytes: pin.bytes,
   };
 }
-
-export const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
-
-const KNOWN = {
-  revision: textOrNull('meta.revision of the report; null for one that is not kept by days.'),
-  endpoint: Type.String(),
-  query: Type.String({ description: 'With the days that a relative period meant.' }),
-  note: textOrNull('As it was given.'),
-  createdAt: Type.String({ format: 'date-time' }),
-  advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-  period: Type.Union([
-    Type.Object({ from: textOrNull('First day.'), to: textOrNull('Last day.') }),
-    Type.Null(),
-  ]),
-  split: Type.Array(Type.String()),
-  knownAt: Type.String({
-    format: 'date-time',
-    description: 'When its newest day was fetched, or the moment of _asOf.',
-  }),
-  final: Type.Boolean({ description: 'Whether every day was final when it was pinned.' }),
-  rowCount: Type.Integer(),
-  bytes: Type.Integer({ description: "What it takes of the team's room." }),
-};
-export const PIN = Type.Object({ id: Type.String(), ...KNOWN }, { title: 'Pin' });
-
-const LIST: Operation = {
-  id: 'listPins',
-  query: Type.Object({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: '100 when not given.' })),
-    after: Type.Optional(Type.String({ description: 'meta.next of the page before.' })),
-  }),
-  answers: {
-    200: json(
-      Type.Object(
-        {
-          data: Type.Array(PIN),
-          meta: Type.Object({
-            count: Type.Integer({
-              description: 'Pins of the team, those among them that it may no longer see.',
-            }),
-            bytes: Type.Integer(),
-            maxCount: Type.Integer(),
-            maxBytes: Type.Integer(),
-            next: textOrNull('Null: there are no more.'),
-          }),
-        },
-        { title: 'Pins' },
-      ),
-      'The oldest first.',
-      ['cache-control'],
-    ),
-  },
-  problems: ['invalid_query', 'scope_missing', 'rate_limited', 'conflict'],
-};
-
-const VALIDATORS = ['etag', 'cache-control', 'vary', 'report-revision'] as const;
-
-const SHOWN: Answer = {
-  description: 'The rows as they were pinned: data, CSV and NDJSON stay byte for byte.',
-  headers: VALIDATORS,
-  content: {
-    'application/json': Type.Object(
-      { data: ANSWER.properties.data, meta: Type.Object({ pin: Type.String(), ...KNOWN }) },
-      { title: 'PinnedReport' },
-    ),
-    'text/csv': Type.String({ description: 'RFC 4180, with a header line.' }),
-    'application/x-ndjson': Type.String({ description: 'A row a line.' }),
-  },
-};
-
-const SHOW: Operation = {
-  id: 'getPin',
-  path: { id: 'Id of a pin.' },
-  query: Type.Object({
-    _format: Type.Optional(Type.Enum(['json', 'csv', 'ndjson'])),
-    _bom: Type.Optional(Type.Enum(['0', '1'], { description: '1 begins a CSV with a byte order mark.' })),
-  }),
-  headers: ['if-none-match'],
-  answers: {
-    200: SHOWN,
-    304: { description: 'The caller has it: if-none-match names its etag.', headers: VALIDATORS },
-  },
-  problems: [
-    ...(['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required'] as const),
-    ...(['not_found', 'not_acceptable', 'rate_limited', 'conflict'] as const),
-  ],
-};
-
-const REMOVE: Operation = {
-  id: 'deletePin',
-  path: { id: 'Id of a pin.' },
-  answers: { 204: { description: 'It is gone.', headers: ['cache-control'] } },
-  problems: ['invalid_query', 'scope_missing', 'not_found', 'rate_limited', 'conflict'],
-};

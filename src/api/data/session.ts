@@ -1,13 +1,9 @@
 /** The explorer's session: `/gateway/v1/session`. */
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import Type, { type Static } from 'typebox';
 import { GatewayError } from '../../errors.js';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
 import type { Directory } from '../../teams/auth/directory.js';
-import { ShownTeam } from '../../teams/auth/team.js';
-import { checkTeam } from '../../teams/policy/authorize.js';
-import { checkAddress } from '../../teams/policy/check-address.js';
 import { arrivalOf } from '../../teams/sessions/arrival.js';
 import { endSessionCookie, writeSessionCookie } from '../../teams/sessions/cookie.js';
 import { checkSignIn, judgeSession } from '../../teams/sessions/judge.js';
@@ -16,7 +12,9 @@ import type { Session, Sessions } from '../../teams/sessions/sessions.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { readRequestBody } from '../http/request-body.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/request-keys.js';
-import { json, type Operation } from '../openapi/operation.js';
+import type { AnswerOf } from '../operations/operation.js';
+import { closeExplorerSession, getExplorerSession, openExplorerSession } from '../operations/own.js';
+import { enter, serveTeam } from './serve.js';
 
 // What a cookie is good for on the data plane: it reads, and makes the gateway's own calls, and no others.
 
@@ -94,11 +92,11 @@ interface ExplorerSessionOptions {
 export function registerExplorerSession(app: FastifyInstance, options: ExplorerSessionOptions): void {
   const { identify, sessions } = options;
   registerSignIn(app, options);
-  app.get(EXPLORER_SESSION_PATH, shown('Who is signed in', SHOW), async (request, reply) => {
+  serveTeam(app, getExplorerSession, async (_call, request, reply) => {
     const caller = enter(identify, request);
     return reply.header('cache-control', 'no-store').send(describe(caller, request.session ?? notSignedIn()));
   });
-  app.delete(EXPLORER_SESSION_PATH, shown('Sign out', SIGN_OUT), async (request, reply) => {
+  serveTeam(app, closeExplorerSession, async (_call, request, reply) => {
     // Also where the key is not valid just now: nobody is to be signed in again once it is.
     if (request.session === null) enter(identify, request);
     const { id } = request.session ?? notSignedIn();
@@ -113,11 +111,10 @@ function registerSignIn(
   app: FastifyInstance,
   { identify, directory, sessions }: ExplorerSessionOptions,
 ): void {
-  const schema = { summary: 'Sign in to the explorer', tags: ['gateway'], security: [] };
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
-    scope.post(EXPLORER_SESSION_PATH, { schema, config: { operation: SIGN_IN } }, async (request, reply) => {
+    serveTeam(scope, openExplorerSession, async (_call, request, reply) => {
       const arrival = arrivalOf(request);
       checkSignIn(arrival);
       const text = await readKey(request);
@@ -132,14 +129,6 @@ function registerSignIn(
         .send(describe(caller, session));
     });
   });
-}
-
-/** @throws GatewayError as for every call */
-function enter(identify: Identify, request: FastifyRequest, keys = readKeyHeaders(request.raw)): Caller {
-  const caller = identify(keys, request.trace);
-  checkTeam(caller);
-  checkAddress(caller, request.ip);
-  return caller;
 }
 
 /** @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body` */
@@ -160,7 +149,7 @@ async function readKey({ headers, body }: FastifyRequest): Promise<string> {
 const MAX_BODY_BYTES = 4096;
 const BODY_LIMITS: BodyLimits = { maxMembers: 4, maxItems: 0 };
 
-function describe({ team }: Caller, { csrf, endsAtMs }: Session): Static<typeof SHOWN> {
+function describe({ team }: Caller, { csrf, endsAtMs }: Session): AnswerOf<typeof getExplorerSession> {
   const { id, name, scopes, advertisers } = team;
   return {
     team: { id, name },
@@ -177,53 +166,3 @@ function notSignedIn(): never {
     help: 'Leave the header out to ask by cookie.',
   });
 }
-
-const SHOWN = Type.Object(
-  {
-    team: Type.Object({ id: Type.String(), name: Type.String() }),
-    scopes: ShownTeam.properties.scopes,
-    advertisers: ShownTeam.properties.advertisers,
-    csrf: Type.String({ description: 'To be sent as x-csrf-token with every call but GET and HEAD.' }),
-    expiresAt: Type.String({
-      format: 'date-time',
-      description: 'The latest end; it ends before, where nothing is asked for an hour.',
-    }),
-  },
-  { title: 'ExplorerSession' },
-);
-
-function shown(summary: string, operation: Operation) {
-  return { schema: { summary, tags: ['gateway'], security: [{ session: [] }] }, config: { operation } };
-}
-
-const SIGN_IN: Operation = {
-  id: 'openSession',
-  body: {
-    'application/json': Type.Object(
-      { key: Type.String({ description: 'A team key.' }) },
-      { additionalProperties: false, title: 'SignIn' },
-    ),
-  },
-  answers: {
-    201: {
-      ...json(SHOWN, 'Signed in.'),
-      headers: ['set-cookie', 'cache-control', 'ratelimit', 'ratelimit-policy'],
-    },
-  },
-  problems: [
-    ...(['invalid_api_key', 'expired_api_key', 'revoked_api_key', 'team_disabled', 'ip_forbidden'] as const),
-    ...(['session_forbidden', 'rate_limited', 'not_ready'] as const),
-    ...(['invalid_body', 'body_too_large', 'unsupported_media_type'] as const),
-  ],
-};
-const SHOW: Operation = {
-  id: 'getSession',
-  answers: { 200: json(SHOWN, 'Who is signed in.', ['cache-control']) },
-  problems: ['not_found'],
-};
-const SIGN_OUT: Operation = {
-  id: 'closeSession',
-  headers: ['x-csrf-token'],
-  answers: { 204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] } },
-  problems: ['not_found'],
-};

@@ -50,7 +50,7 @@ export interface RequestTypes<O extends AdminOperation> {
   Body: O extends { readonly body: infer B extends TSchema } ? Static<B> : unknown;
 }
 
-export type AnswerOf<O extends AdminOperation> = O extends { readonly answer: infer A extends TSchema }
+export type AnswerOf<O> = O extends { readonly answer: infer A extends TSchema }
   ? Frozen<Static<A>>
   : unknown;
 

@@ -1,6 +1,6 @@
 /** The form of series and ledger, for whoever asks by HTTP. */
 import Type from 'typebox';
-import { RANGES, type Range } from './shape.js';
+import { RANGES } from './shape.js';
 
 const count = Type.Integer({ minimum: 0 });
 const counts = Type.Array(count);
@@ -8,13 +8,6 @@ const time = Type.String({ format: 'date-time' });
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const RANGE = Type.Enum([...RANGES]);
-
-export function isRange(value: unknown): value is Range {
-  return RANGES.some((range) => range === value);
-}
-
-/** What is said of a range that is none. */
-export const NO_RANGE = `must be one of ${RANGES.join(', ')}`;
 
 export const SHOWN_SERIES = Type.Object(
   {

@@ -1,0 +1,55 @@
+/** Routes of the data plane that take a team's key, made from their operations. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ReportReply } from '../../reports/report-call.js';
+import type { Caller, Identify } from '../../teams/auth/authenticate.js';
+import { checkTeam } from '../../teams/policy/authorize.js';
+import { checkAddress } from '../../teams/policy/check-address.js';
+import { readKeyHeaders } from '../http/request-keys.js';
+import { describeTeamCall, type TeamOperation } from '../operations/team-operation.js';
+import { type AskCall, readAskCall } from './ask.js';
+import { OWN_HEAD } from './reports.js';
+
+const SECURITY = { key: [{ bearer: [] }, { apiKey: [] }], session: [{ session: [] }], anybody: [] };
+
+type Handler = (call: AskCall, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/**
+ * Registers the route of an operation. Handlers authenticate the caller: by `ask` and `admit`, which charge the team, or by
+ * {@link enter}, which does not.
+ * @param handle returns the answer, which no cache keeps unless the handler says otherwise
+ */
+export function serveTeam(app: FastifyInstance, operation: TeamOperation, handle: Handler): void {
+  const [method = '', url = ''] = operation.call.split(' ');
+  const { tag, summary, by = 'key', isFree = false } = operation;
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const call = readAskCall(request, reply);
+    // Counted as a request of the team, and logged without ids.
+    request.trace.subject = isFree ? null : url;
+    reply.header('cache-control', 'private, no-store');
+    return await handle(call, request, reply);
+  };
+  const config = { operation: describeTeamCall(operation) };
+  if (method === 'GET') app.head(url, OWN_HEAD, handler);
+  app.route({ method, url, schema: { summary, tags: [tag], security: SECURITY[by] }, config, handler });
+}
+
+/** @throws GatewayError as for every call */
+export function enter(
+  identify: Identify,
+  request: FastifyRequest,
+  keys = readKeyHeaders(request.raw),
+): Caller {
+  const caller = identify(keys, request.trace);
+  checkTeam(caller);
+  checkAddress(caller, request.ip);
+  return caller;
+}
+
+/** Sends an answer that is whole already. */
+export function sendReply(reply: FastifyReply, { status, headers, body }: ReportReply): FastifyReply {
+  reply.code(status).headers(headers);
+  if (body === null) return reply.send(undefined);
+  const whole = Buffer.concat(body);
+  const isHead = reply.request.method === 'HEAD';
+  return reply.header('content-length', whole.length).send(isHead ? undefined : whole);
+}

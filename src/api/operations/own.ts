@@ -1,0 +1,196 @@
+/** Calls of the data plane about a team: itself, its reports as they are kept, and the explorer's session. */
+import Type from 'typebox';
+import { Outlook } from '../../platform/credential/outlook.js';
+import { ShownTeam } from '../../teams/auth/team.js';
+import { RANGE, SHOWN_SERIES } from '../../teams/series/describe.js';
+import { OwnUsageDay } from '../../teams/usage/usage-day.js';
+import { json } from '../openapi/operation.js';
+import { TeamExplanation } from './cache.js';
+import {
+  ABOUT_SCOPES,
+  ADVERTISERS,
+  ADVERTISERS_QUERY,
+  FINALITY_ANSWER,
+  THE_REPORT,
+  TRUTH_ANSWER,
+} from './learned.js';
+import { teamCall } from './team-operation.js';
+
+const ME = Type.Object(
+  {
+    team: Type.Object({ id: Type.String(), name: Type.String() }),
+    key: Type.Object({
+      id: Type.String(),
+      label: Type.String(),
+      createdAt: Type.String({ format: 'date-time' }),
+      expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+        description: 'Null: it does not expire.',
+      }),
+    }),
+    scopes: ShownTeam.properties.scopes,
+    advertisers: ShownTeam.properties.advertisers,
+    defaultFormat: ShownTeam.properties.defaultFormat,
+    limits: ShownTeam.properties.limits,
+    left: Type.Object(
+      {
+        requestsPerMinute: Type.Integer(),
+        maxConcurrent: Type.Integer(),
+        upstreamCallsPerDay: Type.Integer(),
+        upstreamCallsResetAt: Type.String({ format: 'date-time' }),
+      },
+      { description: 'What is left of each limit.' },
+    ),
+    credential: Outlook,
+    usage: Type.Union([Type.Array(OwnUsageDay), Type.Null()], {
+      description: 'The last 30 days that have any, newest last; null while they cannot be read.',
+    }),
+  },
+  { title: 'Me' },
+);
+
+export const getMe = teamCall(
+  'getMe',
+  'GET /gateway/v1/me',
+  'gateway',
+  'Your team, its scopes, advertisers and limits',
+  { isFree: true, answer: ME, about: 'Your team.' },
+);
+
+export const getOwnSeries = teamCall(
+  'getOwnSeries',
+  'GET /gateway/v1/series',
+  'gateway',
+  'Requests, outcomes, calls and latency of your team over time',
+  {
+    isFree: true,
+    query: Type.Object({ range: RANGE }),
+    answer: SHOWN_SERIES,
+    about: 'By the hour.',
+    problems: ['invalid_query', 'not_ready'],
+  },
+);
+
+export const getOwnAdvertisers = teamCall(
+  'getAdvertisers',
+  'GET /gateway/v1/advertisers',
+  'gateway',
+  'The advertisers you may ask for, with names as far as they are known',
+  {
+    query: ADVERTISERS_QUERY('all'),
+    answer: ADVERTISERS,
+    about: 'Those of the team alone. A team of all advertisers is shown those that answers have told of.',
+    problems: ['invalid_query', 'scope_missing', 'rate_limited'],
+  },
+);
+
+export const explainReport = teamCall(
+  'explainReport',
+  'GET /gateway/v1/explain',
+  'reports',
+  'What is kept of a report, and which platform calls an answer would make',
+  {
+    query: Type.Object(THE_REPORT),
+    answer: TeamExplanation,
+    about: 'As of now; the platform is not asked.',
+    problems: [
+      'invalid_query',
+      'scope_missing',
+      'advertiser_forbidden',
+      'advertiser_required',
+      'rate_limited',
+      'upstream_invalid_response',
+    ],
+  },
+);
+
+export const getOwnFinality = teamCall(
+  'getFinality',
+  'GET /gateway/v1/finality',
+  'history',
+  'When days of a report change no more, as far as that was seen',
+  { ...ABOUT_SCOPES, answer: FINALITY_ANSWER, about: 'What was learned.' },
+);
+
+export const getOwnTruth = teamCall(
+  'getTruth',
+  'GET /gateway/v1/truth',
+  'history',
+  'What came of days of a report that were asked for again, as far as that was seen',
+  { ...ABOUT_SCOPES, answer: TRUTH_ANSWER, about: 'What was measured.' },
+);
+
+const SESSION = Type.Object(
+  {
+    team: Type.Object({ id: Type.String(), name: Type.String() }),
+    scopes: ShownTeam.properties.scopes,
+    advertisers: ShownTeam.properties.advertisers,
+    csrf: Type.String({ description: 'To be sent as x-csrf-token with every call but GET and HEAD.' }),
+    expiresAt: Type.String({
+      format: 'date-time',
+      description: 'The latest end; it ends before, where nothing is asked for an hour.',
+    }),
+  },
+  { title: 'ExplorerSession' },
+);
+
+export const openExplorerSession = teamCall(
+  'openSession',
+  'POST /gateway/v1/session',
+  'gateway',
+  'Sign in to the explorer',
+  {
+    by: 'anybody',
+    isFree: true,
+    body: {
+      'application/json': Type.Object(
+        { key: Type.String({ description: 'A team key.' }) },
+        { additionalProperties: false, title: 'SignIn' },
+      ),
+    },
+    answers: {
+      201: {
+        ...json(SESSION, 'Signed in.'),
+        headers: ['set-cookie', 'cache-control', 'ratelimit', 'ratelimit-policy'],
+      },
+    },
+    problems: [
+      ...([
+        'invalid_api_key',
+        'expired_api_key',
+        'revoked_api_key',
+        'team_disabled',
+        'ip_forbidden',
+      ] as const),
+      ...(['session_forbidden', 'rate_limited', 'not_ready'] as const),
+      ...(['invalid_body', 'body_too_large', 'unsupported_media_type'] as const),
+    ],
+  },
+);
+
+export const getExplorerSession = teamCall(
+  'getSession',
+  'GET /gateway/v1/session',
+  'gateway',
+  'Who is signed in',
+  {
+    by: 'session',
+    isFree: true,
+    answer: SESSION,
+    about: 'Who is signed in.',
+    problems: ['not_found'],
+  },
+);
+
+export const closeExplorerSession = teamCall(
+  'closeSession',
+  'DELETE /gateway/v1/session',
+  'gateway',
+  'Sign out',
+  {
+    by: 'session',
+    isFree: true,
+    headers: ['x-csrf-token'],
+    answers: { 204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] } },
+    problems: ['not_found'],
+  },
+);
