@@ -25,7 +25,19 @@ export interface PlatformRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Told how the request ended, so that its caller can say what it cost. */
   readonly onCall?: (report: CallReport) => void;
+  /** Makes the request where another library does so; without it the agent is asked here. */
+  readonly ask?: (call: OutgoingCall) => Promise<PlatformAnswer>;
 }
+
+/** A request as it goes out, with the token. */
+export interface OutgoingCall extends Dispatcher.RequestOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export type PlatformAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'> & {
+  readonly body: Readable;
+};
 
 export interface Response {
   readonly status: number;
@@ -109,7 +121,7 @@ interface Attempt {
   readonly request: PlatformRequest;
   /** Null while it was not sent. */
   startedMs: number | null;
-  response: Dispatcher.ResponseData | null;
+  response: PlatformAnswer | null;
 }
 
 export function openSlot(admission: Admission, options: SendOptions): Slot {
@@ -184,7 +196,8 @@ async function converse<T>(
   try {
     const { signal } = deadline;
     const request = outgoingOf(attempt.request, rules.baseUrl, active, options.userAgent);
-    attempt.response = await agent.request({ ...request, signal });
+    const { ask = (call: OutgoingCall) => agent.request(call) } = attempt.request;
+    attempt.response = await ask({ ...request, signal });
   } finally {
     pace.ended(attempt.response?.headers ?? null);
   }
@@ -217,7 +230,7 @@ function outgoingOf(
   baseUrl: URL,
   { token }: ActiveToken,
   userAgent: string,
-): Dispatcher.RequestOptions {
+): Omit<OutgoingCall, 'signal'> {
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     origin: baseUrl.origin,
@@ -276,6 +289,6 @@ export function isStreamed(body: PlatformRequest['body']): boolean {
 }
 
 /** Breaks off what nobody will read; the connection is not used again. */
-function letGo(response: Dispatcher.ResponseData | null): void {
+function letGo(response: PlatformAnswer | null): void {
   response?.body.on('error', () => {}).destroy();
 }

@@ -59,7 +59,7 @@ function heldToken(keeper: Pick<VaultKeeper, 'vault' | 'onChange'>, now: () => n
 }
 
 export interface Services
-  extends Omit<Parts, 'agent' | 'credential'>,
+  extends Omit<Parts, 'credential'>,
     Pick<
       Credential,
       'keeper' | 'rotation' | 'tokenRecovery' | 'referenceReports' | 'outlook' | 'proveActive'
@@ -72,7 +72,7 @@ export interface Services
 
 /** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
 export async function createServices(options: ServicesOptions): Promise<Services> {
-  const { agent, credential, ...parts } = await createParts(options);
+  const { credential, ...parts } = await createParts(options);
   const {
     registry,
     sealer,
@@ -126,7 +126,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
       tail.close();
       await lastUse.close();
       registry.stop();
-      await agent.destroy();
+      await parts.agent.destroy();
       // What was asking the platform is broken off with the agent.
       await kept;
     },

@@ -221,6 +221,30 @@ describe('a caller who goes away', () => {
     expect(platform.requests).toHaveLength(1);
   });
 
+  it('before a write without a body is answered finds its answer under its idempotency key', async () => {
+    const platform = await startHeldPlatform(sends('{"id":7}', { 'content-type': 'application/json' }, 201));
+    const gateway = await gatewayAt(platform);
+    const [key, url] = [await gateway.addTeam(), await listenGateway(gateway)];
+    const outgoing = call(url, key, 'POST');
+    outgoing.setHeader('idempotency-key', 'once');
+    outgoing.setHeader('content-length', '0');
+    outgoing.end();
+    await platform.arrived(1);
+    const gone = closing(outgoing);
+    outgoing.destroy();
+    await gone;
+    platform.release();
+    await settled(gateway);
+    const headers = { 'x-api-key': key, 'idempotency-key': 'once' };
+    const again = await request(`${url}/api/v1/thing`, { method: 'POST', headers });
+    expect([again.statusCode, again.headers['idempotency-replayed'], await again.body.text()]).toEqual([
+      201,
+      'true',
+      '{"id":7}',
+    ]);
+    expect(platform.requests).toHaveLength(1);
+  });
+
   it('in the middle of an upload leaves no half of it waiting', async () => {
     let cut: Promise<unknown> | undefined;
     const { gateway, platform, key, url } = await open((incoming) => {

@@ -1,7 +1,6 @@
 /** What a write takes of its day: reserved just before it is sent, and settled by what became of it. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { GatewayError } from '../../errors.js';
 import { showAmount } from '../../teams/write-guard/amount.js';
 import { type Check, check } from '../../teams/write-guard/check-write.js';
 import {
@@ -10,19 +9,15 @@ import {
   type Reservation,
   type Reservations,
 } from '../../teams/write-guard/types.js';
-import type { CallReport } from '../../telemetry/trace.js';
-import { certainlyNotExecuted } from './certainly-not-executed.js';
+import type { Became } from './became.js';
 import { refusal } from './guard-write.js';
-import type { Charge } from './guarding.js';
+import type { Charge } from './passage.js';
 
 export interface ChargingOptions {
   readonly reservations: Reservations;
   readonly brake: Brake;
   readonly logger: Logger;
 }
-
-/** Whether the platform did what it was asked for. */
-export type Became = { readonly acted: boolean } | { readonly unknown: string };
 
 export interface Charging {
   /**
@@ -89,26 +84,4 @@ export function dayCheck(
   const [amount, max] = [charge.amount ?? 0, charge.max ?? 0];
   const limit = `at most ${showAmount(max, currency)} a day, of which ${showAmount(Math.max(0, left), currency)} are left on ${day}`;
   return check('budget.maxPerDay', amount <= left, showAmount(amount, currency), limit);
-}
-
-/**
- * By these the platform says that it does not take up the request (RFC 9110, section 15.5; RFC 6585). Of the others it
- * may have done something: 409 is said of what is there already, 424 of what came half-way.
- */
-const NOT_TAKEN_UP = new Set([
-  400, 401, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 417, 422, 428, 429, 431,
-]);
-
-/** @param status of the platform's answer */
-export function becameOf(status: number): Became {
-  if (status < 400) return { acted: true };
-  return NOT_TAKEN_UP.has(status)
-    ? { acted: false }
-    : { unknown: `the platform answered with status ${status}` };
-}
-
-/** @param tries every try of the write, which ended with `error` and without an answer that was passed on */
-export function becameOfFailure(error: unknown, tries: readonly CallReport[]): Became {
-  if (certainlyNotExecuted(error, tries)) return { acted: false };
-  return { unknown: `it ended with ${error instanceof GatewayError ? error.code : 'internal_error'}` };
 }

@@ -7,8 +7,7 @@ import { type Check, check } from '../../teams/write-guard/check-write.js';
 import type { Brake, Reservations } from '../../teams/write-guard/types.js';
 import { dayCheck } from './charge-write.js';
 import { checksumOfWrite, type Verdict } from './guard-write.js';
-import type { DayLimit } from './guarding.js';
-import type { PassContext, Question } from './passage.js';
+import type { DayLimit, PassContext, Question } from './passage.js';
 
 export interface DryRunOptions {
   readonly reservations: Pick<Reservations, 'left'>;

@@ -7,8 +7,7 @@ import { checksumOf } from '../../teams/write-guard/checksum.js';
 import { type GuardRule, isWriteGuard, ruleFor } from '../../teams/write-guard/rule.js';
 import { guardUnavailable } from '../../teams/write-guard/types.js';
 import { isWrite } from './checks.js';
-import type { Charge, DayLimit, Guarding } from './guarding.js';
-import type { PassContext, Question } from './passage.js';
+import type { Charge, DayLimit, Guarding, PassContext, Question } from './passage.js';
 
 /** For teams without a guard. */
 export type DefaultGuard = Config['writeGuard']['default'];

@@ -1,11 +1,14 @@
 /**
- * What is remembered of a write that carries an idempotency key: which request it was, and what became of it. Pure.
+ * The key of a write that is to be made once, and what is remembered of it: which request it was, and what became of
+ * it. Pure.
  *
  * The form is the document's text: JSON with the answer's bytes in base64. Neither the key nor the request can be read
  * from it; the answer can, as cached reports can. Members that another release knows are kept as they are.
  */
 import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import Type from 'typebox';
+import { GatewayError } from '../../errors.js';
 import { recordForm } from '../../lib/record.js';
 import { type JsonObject, sortedJson } from '../../reports/rows/json.js';
 
@@ -57,6 +60,36 @@ export interface IdempotencyRecord {
   /** When it was first asked for, milliseconds since the Unix epoch. */
   readonly atMs: number;
   readonly outcome: IdempotencyOutcome;
+}
+
+export interface KeyedRequest {
+  /** In its present life. */
+  readonly team: string;
+  readonly key: string;
+  /** Fingerprint of what is asked. */
+  readonly request: string;
+  /** The same of what it means, however it is spelt. */
+  readonly canonical?: string;
+}
+
+const HEADER = 'idempotency-key';
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+/**
+ * @returns null when there is none
+ * @throws GatewayError `invalid_request` for two of them, or one that is not 1 to 255 printable ASCII characters
+ */
+export function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string | null {
+  // `headers` joins two of them into one that nobody sent.
+  const given = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === HEADER,
+  );
+  const [key, second] = given;
+  if (key === undefined) return null;
+  if (second === undefined && KEY.test(key)) return key;
+  throw new GatewayError('invalid_request', {
+    detail: `${HEADER} must be given once, as 1 to 255 printable ASCII characters.`,
+  });
 }
 
 /** The name of the document; keys are of a team, and any text. */

@@ -11,39 +11,22 @@ import { sleep } from '../../lib/time.js';
 import { writeCacheStatus } from '../../outcome.js';
 import { type Documents, StoreUnavailable } from '../../store/port.js';
 import type { CallReport } from '../../telemetry/trace.js';
-import { certainlyNotExecuted } from './certainly-not-executed.js';
+import { becameOfFailure } from './became.js';
 import type { CleanAnswer } from './clean-answer.js';
 import {
   type IdempotencyOutcome,
   type IdempotencyRecord,
   idempotencyDocument,
   type KeptAnswer,
+  type KeyedRequest,
   readRecord,
   writeRecord,
 } from './idempotency-record.js';
-import { KEPT_MAX_BYTES, type TakenAnswer } from './take-answer.js';
+import { readUpTo } from './read-up-to.js';
 
 // Writes down what became of a write with an idempotency key, and goes on trying while the store does not take it.
 
-interface OutcomeWriter {
-  /**
-   * Never throws: whatever goes wrong here, the caller is owed the platform's answer.
-   * @param record as it was made, open
-   * @param outcome null when nothing was done: then the key is free again
-   */
-  settle(document: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): Promise<void>;
-  /** The same, behind the caller's back, after a while. */
-  settleLater(document: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): void;
-  /** Waits for outcomes that are still to be written down. */
-  settled(): Promise<void>;
-}
-
-interface OutcomeWriterOptions {
-  readonly documents: Documents;
-  readonly logger: Logger;
-  /** How long the store keeps a document, milliseconds. */
-  readonly noteTtlMs: number;
-}
+type OutcomeWriter = ReturnType<typeof createOutcomeWriter>;
 
 /** Waits before an outcome that the store did not take is written again. */
 const AGAIN_MS = [1000, 2000, 5000, 10_000];
@@ -53,10 +36,14 @@ const NO_ROOM: IdempotencyOutcome = {
   why: 'it was answered, and the store had no room left to keep the answer',
 };
 
-function createOutcomeWriter({ documents, logger, noteTtlMs }: OutcomeWriterOptions): OutcomeWriter {
+function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'documents' | 'logger'>) {
   const settling = new Set<Promise<void>>();
 
-  /** @returns whether the store took it */
+  /**
+   * @param record as it was made, open
+   * @param outcome null when nothing was done: then the key is free again
+   * @returns whether the store took it
+   */
   async function write(
     document: string,
     record: IdempotencyRecord,
@@ -64,7 +51,7 @@ function createOutcomeWriter({ documents, logger, noteTtlMs }: OutcomeWriterOpti
   ): Promise<boolean> {
     try {
       const after = outcome === null ? null : writeRecord({ ...record, outcome });
-      await documents.replace(document, writeRecord(record), after, noteTtlMs);
+      await documents.replace(document, writeRecord(record), after, LIFETIME_MS);
       return true;
     } catch (error) {
       // That it was answered is small, and keeps it from being sent again.
@@ -84,6 +71,7 @@ function createOutcomeWriter({ documents, logger, noteTtlMs }: OutcomeWriterOpti
     );
   }
 
+  /** The same as `settle`, behind the caller's back, after a while. */
   function settleLater(...outcome: Parameters<typeof write>): void {
     const tracked = writeAgain(...outcome).finally(() => settling.delete(tracked));
     settling.add(tracked);
@@ -91,10 +79,12 @@ function createOutcomeWriter({ documents, logger, noteTtlMs }: OutcomeWriterOpti
 
   return {
     settleLater,
-    async settle(...outcome) {
+    /** Never throws: whatever goes wrong here, the caller is owed the platform's answer. */
+    async settle(...outcome: Parameters<typeof write>): Promise<void> {
       if (!(await write(...outcome))) settleLater(...outcome);
     },
-    async settled() {
+    /** Waits for outcomes that are still to be written down. */
+    async settled(): Promise<void> {
       while (settling.size > 0) await Promise.all(settling);
     },
   };
@@ -104,12 +94,39 @@ function isNoRoom(error: unknown): error is StoreUnavailable {
   return error instanceof StoreUnavailable && error.why === 'no-room';
 }
 
-// The first answer to an idempotency key: as it is kept, and as it is given again. Pure.
+// The first answer to an idempotency key: as it is kept, and as it is given again.
+
+/** In a note a third more, as base64. */
+const KEPT_MAX_BYTES = 1_048_576;
 
 const TOO_LARGE: IdempotencyOutcome = {
   state: 'unknown',
   why: `it was answered, and the answer was larger than the ${KEPT_MAX_BYTES} bytes that are kept`,
 };
+
+interface TakenAnswer {
+  /** To be sent, whether it was read or not. */
+  readonly answer: CleanAnswer;
+  readonly outcome: IdempotencyOutcome;
+}
+
+/**
+ * Reads an answer as far as it is small enough to be kept; a larger one is still to be streamed.
+ * @throws the stream's error when it breaks off before its end
+ */
+export async function takeAnswer(answer: CleanAnswer, maxBytes = KEPT_MAX_BYTES): Promise<TakenAnswer> {
+  const letGo = () => answer.body.destroy();
+  const { whole, rest } = await readUpTo(answer.body, maxBytes, { letGo });
+  if (whole === null) return { answer: { ...answer, body: rest }, outcome: TOO_LARGE };
+  return {
+    answer: { ...answer, body: bodyOf(whole) },
+    outcome: { state: 'answered', answer: kept(answer, whole) },
+  };
+}
+
+function bodyOf(whole: Buffer): Readable {
+  return Readable.from(whole.length === 0 ? [] : [whole]);
+}
 
 const REPLAYED = writeCacheStatus({
   outcome: 'replay',
@@ -119,10 +136,6 @@ const REPLAYED = writeCacheStatus({
   degraded: false,
   days: null,
 });
-
-function outcomeOf({ answer, whole }: TakenAnswer): IdempotencyOutcome {
-  return whole === null ? TOO_LARGE : { state: 'answered', answer: kept(answer, whole) };
-}
 
 function kept({ statusCode, headers }: CleanAnswer, body: Buffer): KeptAnswer {
   // The length is that of the body as it is given again.
@@ -136,18 +149,8 @@ function replayAnswer({ status, headers, body }: KeptAnswer): CleanAnswer {
   return {
     statusCode: status,
     headers: { ...headers, ...length, 'idempotency-replayed': 'true', 'cache-status': REPLAYED },
-    body: Readable.from(body.length === 0 ? [] : [body]),
+    body: bodyOf(body),
   };
-}
-
-export interface KeyedRequest {
-  /** In its present life. */
-  readonly team: string;
-  readonly key: string;
-  /** Fingerprint of what is asked. */
-  readonly request: string;
-  /** The same of what it means, however it is spelt. */
-  readonly canonical?: string;
 }
 
 /** Asks the platform. @param onTry has to be told about every try */
@@ -181,7 +184,7 @@ const LIFETIME_MS = 24 * 3_600_000;
 const SETTLE_MS = 10_000;
 
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
-  const writer = createOutcomeWriter({ ...options, noteTtlMs: LIFETIME_MS });
+  const writer = createOutcomeWriter(options);
   return {
     async once(keyed, attempt) {
       const document = idempotencyDocument(keyed.team, keyed.key);
@@ -189,12 +192,14 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const earlier = await begin(document, record, writer, options);
       if (earlier !== null) return { answer: answerAgain(earlier, keyed, options), replayed: true };
       const tries: CallReport[] = [];
-      const taken = await attempt((report) => tries.push(report)).catch(async (error: unknown) => {
-        await writer.settle(document, record, certainlyNotExecuted(error, tries) ? null : unknown(error));
-        throw error;
-      });
-      await writer.settle(document, record, outcomeOf(taken));
-      return { answer: taken.answer, replayed: false };
+      const { answer, outcome } = await attempt((report) => tries.push(report)).catch(
+        async (error: unknown) => {
+          await writer.settle(document, record, outcomeOfFailure(error, tries));
+          throw error;
+        },
+      );
+      await writer.settle(document, record, outcome);
+      return { answer, replayed: false };
     },
     settled: writer.settled,
   };
@@ -269,10 +274,11 @@ function noRoom(cause: StoreUnavailable): GatewayError {
   });
 }
 
-/** Of what was thrown, what may be shown. */
-function unknown(error: unknown): IdempotencyOutcome {
-  const code = error instanceof GatewayError ? error.code : 'internal_error';
-  return { state: 'unknown', why: `it ended with ${code}, and the platform may have done it all the same` };
+/** @returns null when nothing was done; else, of what was thrown, what may be shown */
+function outcomeOfFailure(error: unknown, tries: readonly CallReport[]): IdempotencyOutcome | null {
+  const became = becameOfFailure(error, tries);
+  if (!('unknown' in became)) return null;
+  return { state: 'unknown', why: `${became.unknown}, and the platform may have done it all the same` };
 }
 
 function outcomeUnknown(why: string): GatewayError {

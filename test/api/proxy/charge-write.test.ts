@@ -2,8 +2,8 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createCharging } from '../../../src/api/proxy/charge-write.js';
-import { createSending } from '../../../src/api/proxy/dispatcher.js';
 import type { Passage } from '../../../src/api/proxy/passage.js';
+import { createSending } from '../../../src/api/proxy/send.js';
 import { GatewayError } from '../../../src/errors.js';
 import type { Response } from '../../../src/platform/slot.js';
 import { guardUnavailable } from '../../../src/teams/write-guard/types.js';
@@ -75,11 +75,13 @@ function world(ends: End = { status: 201 }) {
     charging: createCharging({ reservations, brake, logger }),
     timeoutMs: 1000,
   });
-  const call = { method: 'POST', path: PATH, headers: {}, body: '' };
+  const ask = async (): Promise<never> => {
+    throw new Error('the platform is not asked by itself');
+  };
   const write = (more: Partial<Passage> = {}) =>
     send(
-      { ...call, method: more.method ?? 'POST' },
       passageOf(more),
+      ask,
       () => {},
       async ({ status }) => status,
     ).catch((error: unknown) => error);

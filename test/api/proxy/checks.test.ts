@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  checkAccount,
   checkBody,
   checkQuery,
   findRule,
@@ -7,7 +8,6 @@ import {
   type PassRules,
   scopeOf,
 } from '../../../src/api/proxy/checks.js';
-import { checkAccount } from '../../../src/api/proxy/route.js';
 import type { RouteRule } from '../../../src/config/schema.js';
 import { type JsonObject, parseJson } from '../../../src/reports/rows/json.js';
 import type { NewTeam } from '../../../src/teams/auth/team.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readIdempotencyKey } from '../../../src/api/proxy/passage.js';
+import { readIdempotencyKey } from '../../../src/api/proxy/idempotency-record.js';
 import { codeOf } from '../../support/problems.js';
 
 const sent = (...rawHeaders: string[]) => ({ rawHeaders });

@@ -2,26 +2,28 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { takeAnswer } from '../../../src/api/proxy/take-answer.js';
+import { takeAnswer } from '../../../src/api/proxy/idempotency.js';
+import type { IdempotencyOutcome } from '../../../src/api/proxy/idempotency-record.js';
 
 const answered = (body: Readable) => ({ statusCode: 201, headers: { 'content-type': 'text/plain' }, body });
 const pieces = (...texts: string[]) => Readable.from(texts.map((text) => Buffer.from(text)));
+const keptBody = (outcome: IdempotencyOutcome) => (outcome.state === 'answered' ? outcome.answer.body : null);
 
 describe('an answer', () => {
   it('up to the limit is read whole, and can still be sent', async () => {
-    const { answer, whole } = await takeAnswer(answered(pieces('abc', 'de')), 5);
-    expect(whole?.toString()).toBe('abcde');
+    const { answer, outcome } = await takeAnswer(answered(pieces('abc', 'de')), 5);
+    expect(keptBody(outcome)?.toString()).toBe('abcde');
     expect([answer.statusCode, String(await buffer(answer.body))]).toEqual([201, 'abcde']);
   });
 
   it('without a body is one of no bytes', async () => {
-    const { answer, whole } = await takeAnswer(answered(Readable.from([])), 5);
-    expect([whole?.length, (await buffer(answer.body)).length]).toEqual([0, 0]);
+    const { answer, outcome } = await takeAnswer(answered(Readable.from([])), 5);
+    expect([keptBody(outcome)?.length, (await buffer(answer.body)).length]).toEqual([0, 0]);
   });
 
   it('beyond the limit is streamed to its end, and not kept', async () => {
-    const { answer, whole } = await takeAnswer(answered(pieces('abc', 'def', 'ghi')), 5);
-    expect(whole).toBeNull();
+    const { answer, outcome } = await takeAnswer(answered(pieces('abc', 'def', 'ghi')), 5);
+    expect([outcome.state, keptBody(outcome)]).toEqual(['unknown', null]);
     expect(String(await buffer(answer.body))).toBe('abcdefghi');
   });
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { takeBody } from '../../../src/api/proxy/passage.js';
+import { takeBody } from '../../../src/api/proxy/take-body.js';
 import { GatewayError } from '../../../src/errors.js';
 
 const JSON_TYPE = 'application/json';

@@ -1,8 +1,7 @@
 /** What a team that is limited to advertiser 1 may ask and write: no foreign spelling passes, every honest one does. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkQuery } from '../../../src/api/proxy/checks.js';
-import { checkAccount } from '../../../src/api/proxy/route.js';
+import { checkAccount, checkQuery } from '../../../src/api/proxy/checks.js';
 import type { RouteRule } from '../../../src/config/schema.js';
 import type { GatewayError } from '../../../src/errors.js';
 import { type JsonObject, parseJson } from '../../../src/reports/rows/json.js';

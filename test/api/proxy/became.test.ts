@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { certainlyNotExecuted } from '../../../src/api/proxy/certainly-not-executed.js';
+import { certainlyNotExecuted } from '../../../src/api/proxy/became.js';
 import { GatewayError } from '../../../src/errors.js';
 import type { CallReport } from '../../../src/telemetry/trace.js';
 

@@ -1,0 +1,107 @@
+/** Sends what passed every check: a place for its answer, a slot of the platform, what its day has left. */
+import { uptimeMs } from '../../lib/time.js';
+import type { Call, CallKind, PlatformClient } from '../../platform/client.js';
+import type { PlatformRequest, Response } from '../../platform/slot.js';
+import type { StreamPlaces } from '../../platform/traffic.js';
+import type { Reservation } from '../../teams/write-guard/types.js';
+import type { CallReport } from '../../telemetry/trace.js';
+import { asWriteFailure, becameOf, becameOfFailure } from './became.js';
+import type { Charging } from './charge-write.js';
+import { isWrite } from './checks.js';
+import { type CleanAnswer, type CleanOptions, cleanAnswer } from './clean-answer.js';
+import { type Idempotency, takeAnswer } from './idempotency.js';
+import type { Passage } from './passage.js';
+
+export interface SendingOptions {
+  readonly platform: Pick<PlatformClient, 'send'>;
+  /** Places of calls whose answers are streamed. */
+  readonly places: StreamPlaces;
+  readonly charging: Charging;
+  readonly timeoutMs: number;
+}
+
+/** How one request is made, once there is a slot for it. */
+export type Ask = NonNullable<PlatformRequest['ask']>;
+
+/** Takes a place for the answer first, and lets go of it when the platform's part is over. */
+export function createSending({ platform, places, charging, timeoutMs }: SendingOptions) {
+  return async function send<T>(
+    { caller, method, path, query, body, stream, rule, gone, trace, judgeAgain }: Passage,
+    ask: Ask,
+    onCall: (made: CallReport) => void,
+    consume: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const kind = kindOf(method, rule);
+    const tries: CallReport[] = [];
+    const startedMs = uptimeMs();
+    const leave = await places.enter(caller.team.id, timeoutMs, gone);
+    let reservation: Reservation | null = null;
+    let status: number | null = null;
+    const stillWanted = () => {
+      // Whoever is gone may ask again, and would then have it twice.
+      gone.throwIfAborted();
+      return judgeAgain();
+    };
+    const call: Call = {
+      ...{ team: caller.team.id, kind, method, ask },
+      target: query === '' ? path : `${path}?${query}`,
+      body: stream ?? body,
+      timeoutMs: Math.max(1, timeoutMs - (uptimeMs() - startedMs)),
+      // A write that was sent goes on: breaking it off would leave open what it did.
+      ...(kind === 'read' ? { signal: gone } : {}),
+      onCall(made) {
+        tries.push(made);
+        onCall(made);
+      },
+      async onSlot() {
+        trace.mark('acquire');
+        if (kind === 'write') reservation = await charging.begin(caller.team.id, stillWanted);
+      },
+    };
+    try {
+      const answered = await platform.send(call, (response) => {
+        status = response.status;
+        response.body.once('close', leave);
+        return consume(response);
+      });
+      trace.mark('fetch');
+      await charging.end(reservation, becameOf(status ?? 0));
+      return answered;
+    } catch (error) {
+      leave();
+      await charging.end(reservation, status === null ? becameOfFailure(error, tries) : becameOf(status));
+      throw kind === 'write' ? asWriteFailure(error, tries) : error;
+    }
+  };
+}
+
+function kindOf(method: string, rule: Passage['rule']): CallKind {
+  if (isWrite(method, rule)) return 'write';
+  return method === 'GET' || method === 'HEAD' ? 'read' : 'post-read';
+}
+
+export interface AnsweringOptions extends SendingOptions {
+  readonly idempotency: Idempotency;
+  readonly answers: Omit<CleanOptions, 'assertStillAllowed'>;
+}
+
+/** @returns gives the platform's answer, made fit for the caller; with an idempotency key, the first answer to it */
+export function createAnswering(options: AnsweringOptions) {
+  const { idempotency, answers } = options;
+  const send = createSending(options);
+  return async function answer(passage: Passage, ask: Ask): Promise<CleanAnswer> {
+    const { keyed, method, trace, assertStillAllowed } = passage;
+    const clean = (response: Response) => cleanAnswer(response, method, { ...answers, assertStillAllowed });
+    const note = (made: CallReport) => trace.called(made);
+    if (keyed === null) return await send(passage, ask, note, async (response) => clean(response));
+    const once = await idempotency.once(keyed, (onTry) => {
+      const noteTwice = (made: CallReport) => {
+        onTry(made);
+        note(made);
+      };
+      return send(passage, ask, noteTwice, (response) => takeAnswer(clean(response)));
+    });
+    if (once.replayed) trace.outcome = 'replay';
+    return once.answer;
+  };
+}
