@@ -19,29 +19,22 @@ export interface ChargingOptions {
   readonly logger: Logger;
 }
 
-export interface Charging {
-  /**
-   * The last step before a write is sent, when it has its slot: it may have waited long.
-   * @param judge whether it may be sent by what holds now, and what it takes of its day; asked before and after the store
-   * @returns null for a write that no rule is for
-   * @throws GatewayError `writes_stopped`, `write_guard_refused`, `write_guard_unavailable`; whatever `judge` throws; then
-   *   nothing is reserved
-   */
-  begin(team: string, judge: () => Charge | null): Promise<Reservation | null>;
-  /**
-   * Never throws: the caller is owed the platform's answer. It is awaited before that is given: whoever has it finds the
-   * day and the list as they are, on every replica. That takes one call of the store, and none while it is known to be away.
-   */
-  end(reservation: Reservation | null, became: Became): Promise<void>;
-}
+export type Charging = ReturnType<typeof createCharging>;
 
-export function createCharging({ reservations, brake, logger }: ChargingOptions): Charging {
+export function createCharging({ reservations, brake, logger }: ChargingOptions) {
   const look = (team: string, judge: () => Charge | null) => {
     brake.check(team);
     return judge();
   };
   return {
-    async begin(team, judge) {
+    /**
+     * The last step before a write is sent, when it has its slot: it may have waited long.
+     * @param judge whether it may be sent by what holds now, and what it takes of its day; asked before and after the store
+     * @returns null for a write that no rule is for
+     * @throws GatewayError `writes_stopped`, `write_guard_refused`, `write_guard_unavailable`; whatever `judge` throws; then
+     *   nothing is reserved
+     */
+    async begin(team: string, judge: () => Charge | null): Promise<Reservation | null> {
       const charge = look(team, judge);
       if (charge === null) return null;
       const reserved = await reservations.reserve({ team, ...charge });
@@ -55,7 +48,11 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
       }
       return reserved.reservation;
     },
-    async end(reservation, became) {
+    /**
+     * Never throws: the caller is owed the platform's answer. It is awaited before that is given: whoever has it finds the
+     * day and the list as they are, on every replica. That takes one call of the store, and none while it is known to be away.
+     */
+    async end(reservation: Reservation | null, became: Became): Promise<void> {
       if (reservation === null) return;
       try {
         if ('unknown' in became) await reservations.keepUnknown(reservation, became.unknown);

@@ -54,19 +54,12 @@ export function mustReadBody(caller: Caller, rule: RouteRule | undefined): boole
   return caller.team.advertisers !== '*' || rule?.read === true;
 }
 
-export interface CheckedQuery {
-  readonly pairs: readonly QueryPair[];
-  readonly text: string;
-  /** Whether a write is to be looked at only. */
-  readonly dryRun: boolean;
-}
-
 /**
  * The query in the spelling in which it was checked, without what is the gateway's own.
- * @param takesDryRun whether `_dryRun` means anything
+ * @param takesDryRun whether `_dryRun` means anything: `dryRun` tells whether a write is to be looked at only
  * @throws GatewayError `invalid_query` for names that the platform might read as others
  */
-export function checkQuery(text: string, takesDryRun = false): CheckedQuery {
+export function checkQuery(text: string, takesDryRun = false) {
   const given = parseQueryText(text);
   const own = given.filter(({ name }) => takesDryRun && name === DRY_RUN);
   if (own.length > 1 || own.some(({ value }) => value !== '1'))

@@ -16,21 +16,17 @@ const MOST_TOGETHER = 64 * MOST_EACH;
 /** What a stream holds by itself. */
 const HELD_ANYWAY = 65_536;
 
-interface AnswerBuffers {
-  /**
-   * @param length of the answer, bytes; null when it is not known
-   * @returns how much of it may wait for the caller, 0 for no more than any stream holds; and what gives it back, to
-   *   be called once
-   */
-  take(length: number | null): { readonly bytes: number; readonly giveBack: () => void };
-  /** Bytes that are taken now. */
-  readonly taken: number;
-}
+type AnswerBuffers = ReturnType<typeof createAnswerBuffers>;
 
-export function createAnswerBuffers(totalBytes = MOST_TOGETHER): AnswerBuffers {
+export function createAnswerBuffers(totalBytes = MOST_TOGETHER) {
   let taken = 0;
   return {
-    take(length) {
+    /**
+     * @param length of the answer, bytes; null when it is not known
+     * @returns how much of it may wait for the caller, 0 for no more than any stream holds; and what gives it back, to
+     *   be called once
+     */
+    take(length: number | null): { readonly bytes: number; readonly giveBack: () => void } {
       const wanted = length ?? MOST_EACH;
       if (wanted <= HELD_ANYWAY || wanted > MOST_EACH || taken + wanted > totalBytes)
         return { bytes: 0, giveBack: () => {} };
@@ -38,7 +34,8 @@ export function createAnswerBuffers(totalBytes = MOST_TOGETHER): AnswerBuffers {
       // One piece more than the whole: a stream that is full to the brim does not end.
       return { bytes: wanted + HELD_ANYWAY, giveBack: () => (taken -= wanted) };
     },
-    get taken() {
+    /** Bytes that are taken now. */
+    get taken(): number {
       return taken;
     },
   };
@@ -80,8 +77,11 @@ export function createOutlet(
   const everyMs = Math.min(rules.silenceMs, rules.overMs) / 5;
   const look = startTicks(
     () => {
-      const withdrawn = faultOf(assertStillAllowed);
-      if (withdrawn !== null) return void outlet.destroy(withdrawn);
+      try {
+        assertStillAllowed();
+      } catch (withdrawn) {
+        return void outlet.destroy(withdrawn as Error);
+      }
       const waiting = outlet.readableLength;
       const full = waiting >= outlet.readableHighWaterMark;
       const standstill = judge({ arrived, taken: arrived - waiting, full, whole }, uptimeMs());
@@ -92,15 +92,6 @@ export function createOutlet(
   );
   look.unref();
   return outlet;
-}
-
-function faultOf(check: () => void): Error | null {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 /** Fails with the same error for those who listen now and for those who look at it later. */

@@ -24,10 +24,6 @@ import {
 } from './idempotency-record.js';
 import { readUpTo } from './read-up-to.js';
 
-// Writes down what became of a write with an idempotency key, and goes on trying while the store does not take it.
-
-type OutcomeWriter = ReturnType<typeof createOutcomeWriter>;
-
 /** Waits before an outcome that the store did not take is written again. */
 const AGAIN_MS = [1000, 2000, 5000, 10_000];
 
@@ -36,6 +32,9 @@ const NO_ROOM: IdempotencyOutcome = {
   why: 'it was answered, and the store had no room left to keep the answer',
 };
 
+type OutcomeWriter = ReturnType<typeof createOutcomeWriter>;
+
+/** Writes down what became of a write, and goes on trying while the store does not take it. */
 function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'documents' | 'logger'>) {
   const settling = new Set<Promise<void>>();
 
@@ -61,20 +60,18 @@ function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'do
     }
   }
 
-  async function writeAgain(...outcome: Parameters<typeof write>): Promise<void> {
-    for (const waitMs of AGAIN_MS) {
-      await sleep(waitMs);
-      if (await write(...outcome)) return;
-    }
-    logger.error(
-      'the outcome of a write with an idempotency key could not be kept; repeats of it are refused',
-    );
-  }
-
-  /** The same as `settle`, behind the caller's back, after a while. */
+  /** Behind the caller's back, after a while. */
   function settleLater(...outcome: Parameters<typeof write>): void {
-    const tracked = writeAgain(...outcome).finally(() => settling.delete(tracked));
-    settling.add(tracked);
+    const writing = (async () => {
+      for (const waitMs of AGAIN_MS) {
+        await sleep(waitMs);
+        if (await write(...outcome)) return;
+      }
+      logger.error(
+        'the outcome of a write with an idempotency key could not be kept; repeats of it are refused',
+      );
+    })().finally(() => settling.delete(writing));
+    settling.add(writing);
   }
 
   return {
@@ -153,22 +150,7 @@ function replayAnswer({ status, headers, body }: KeptAnswer): CleanAnswer {
   };
 }
 
-/** Asks the platform. @param onTry has to be told about every try */
-type Attempt = (onTry: (report: CallReport) => void) => Promise<TakenAnswer>;
-
-export interface Idempotency {
-  /**
-   * @returns the answer of `attempt`, or the first answer to this key once more
-   * @throws GatewayError `idempotency_mismatch`, `idempotency_in_flight`; `not_ready` when the store is away; whatever
-   *   `attempt` throws
-   */
-  once(
-    keyed: KeyedRequest,
-    attempt: Attempt,
-  ): Promise<{ readonly answer: CleanAnswer; readonly replayed: boolean }>;
-  /** Waits for outcomes that are still to be written down. */
-  settled(): Promise<void>;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
 interface IdempotencyOptions {
   readonly documents: Documents;
@@ -183,10 +165,19 @@ const LIFETIME_MS = 24 * 3_600_000;
 /** Time on top of a call's own, for the outcome to be written down. */
 const SETTLE_MS = 10_000;
 
-export function createIdempotency(options: IdempotencyOptions): Idempotency {
+export function createIdempotency(options: IdempotencyOptions) {
   const writer = createOutcomeWriter(options);
   return {
-    async once(keyed, attempt) {
+    /**
+     * @param attempt asks the platform; `onTry` has to be told about every try
+     * @returns the answer of `attempt`, or the first answer to this key once more
+     * @throws GatewayError `idempotency_mismatch`, `idempotency_in_flight`; `not_ready` when the store is away; whatever
+     *   `attempt` throws
+     */
+    async once(
+      keyed: KeyedRequest,
+      attempt: (onTry: (report: CallReport) => void) => Promise<TakenAnswer>,
+    ): Promise<{ readonly answer: CleanAnswer; readonly replayed: boolean }> {
       const document = idempotencyDocument(keyed.team, keyed.key);
       const record = openRecord(keyed, options.clock.now());
       const earlier = await begin(document, record, writer, options);

@@ -18,14 +18,10 @@ export function bodyKindOf(contentType: string | undefined): BodyKind {
 /** PHP drops spaces in front of a field's name, and takes dots and open brackets for underscores. */
 const OVERRIDE = /^\s*[_.[ ]method(?:[\0[]|$)/i;
 
-export interface Search {
-  /** @returns whether the override was found in what has come so far */
-  find(chunk: Uint8Array): boolean;
-  /** @returns whether the end makes one of what came last */
-  end(): boolean;
-}
+/** Shown a body piece by piece, and null at its end; tells whether the override is in what has come so far. */
+type Search = (piece: Uint8Array | null) => boolean;
 
-/** @returns looks through a body, chunk by chunk, in bounded memory */
+/** @returns looks through a body in bounded memory */
 export function searchOverride(kind: Exclude<BodyKind, null>): Search {
   if (kind === 'json') return searchJson();
   return kind === 'form' ? searchForm() : searchParts();
@@ -43,22 +39,19 @@ const LONGEST_NAME = 256;
 
 /** Names between `&` and `=`. */
 function searchForm(): Search {
-  let name = '';
-  let inName = true;
-  const isOverride = () => name !== '' && OVERRIDE.test(decodeName(name));
-  return {
-    find(chunk) {
-      for (const byte of chunk) {
-        const char = String.fromCharCode(byte);
-        if (char === '&' || (char === '=' && inName)) {
-          if (inName && isOverride()) return true;
-          inName = char === '&';
-          name = '';
-        } else if (inName && name.length < LONGEST_NAME) name += char;
-      }
-      return false;
-    },
-    end: () => inName && isOverride(),
+  /** null in a value. */
+  let name: string | null = '';
+  const isOverride = () => name !== null && name !== '' && OVERRIDE.test(decodeName(name));
+  return (piece) => {
+    if (piece === null) return isOverride();
+    for (const byte of piece) {
+      const char = String.fromCharCode(byte);
+      if (char === '&' || char === '=') {
+        if (isOverride()) return true;
+        name = char === '&' ? '' : null;
+      } else if (name !== null && name.length < LONGEST_NAME) name += char;
+    }
+    return false;
   };
 }
 
@@ -75,34 +68,27 @@ const SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 /** Texts that a colon follows, in the outermost object. */
 function searchJson(): Search {
   let depth = 0;
+  /** null outside of texts. */
   let text: string | null = null;
   let last = '';
   let escaped = false;
-  const take = (byte: number): void => {
-    if (text === null) return;
-    if (escaped) escaped = false;
-    else if (byte === BACKSLASH) escaped = true;
-    else if (byte === QUOTE) {
-      [last, text] = [text, null];
-      return;
-    }
-    if (depth === 1 && text.length < LONGEST_NAME) text += String.fromCharCode(byte);
-  };
-  return {
-    find(chunk) {
-      for (const byte of chunk) {
-        if (text !== null) take(byte);
-        else if (byte === QUOTE) text = '';
+  return (piece) => {
+    for (const byte of piece ?? []) {
+      if (text === null) {
+        if (byte === QUOTE) text = '';
         else if (byte === COLON && depth === 1 && isOverrideText(last)) return true;
-        else {
+        else if (!SPACE.has(byte)) {
           if (OPEN.has(byte)) depth += 1;
           else if (CLOSE.has(byte)) depth -= 1;
-          if (!SPACE.has(byte)) last = '';
+          last = '';
         }
+      } else if (byte === QUOTE && !escaped) [last, text] = [text, null];
+      else {
+        escaped = byte === BACKSLASH && !escaped;
+        if (depth === 1 && text.length < LONGEST_NAME) text += String.fromCharCode(byte);
       }
-      return false;
-    },
-    end: () => false,
+    }
+    return false;
   };
 }
 
@@ -136,16 +122,14 @@ function searchParts(): Search {
     } else if (head !== null && head.length < LONGEST_HEAD) head += `\n${text}`;
     return false;
   };
-  return {
-    find(chunk) {
-      for (const byte of chunk) {
-        if (byte === 0x0a) {
-          if (endOfLine()) return true;
-        } else if (line.length < LONGEST_HEAD) line += String.fromCharCode(byte);
-      }
-      return false;
-    },
-    end: () => head !== null && namesOverride(head + line),
+  return (piece) => {
+    if (piece === null) return head !== null && namesOverride(head + line);
+    for (const byte of piece) {
+      if (byte === 0x0a) {
+        if (endOfLine()) return true;
+      } else if (line.length < LONGEST_HEAD) line += String.fromCharCode(byte);
+    }
+    return false;
   };
 }
 

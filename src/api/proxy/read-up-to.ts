@@ -13,9 +13,7 @@ interface Reading {
   readonly letGo?: () => unknown;
 }
 
-/**
- * @throws the stream's error when it breaks off before its end
- */
+/** @throws the stream's error when it breaks off before its end */
 export async function readUpTo(stream: Readable, maxBytes: number, reading: Reading = {}): Promise<ReadUpTo> {
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const { look = () => {}, letGo = () => pieces.return?.() } = reading;

@@ -28,8 +28,8 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
   return async function send<T>(
     { caller, method, path, query, body, stream, rule, gone, trace, judgeAgain }: Passage,
     ask: Ask,
-    onCall: (made: CallReport) => void,
     consume: (response: Response) => Promise<T>,
+    onTry: (made: CallReport) => void = () => {},
   ): Promise<T> {
     const kind = kindOf(method, rule);
     const tries: CallReport[] = [];
@@ -51,7 +51,8 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
       ...(kind === 'read' ? { signal: gone } : {}),
       onCall(made) {
         tries.push(made);
-        onCall(made);
+        onTry(made);
+        trace.called(made);
       },
       async onSlot() {
         trace.mark('acquire');
@@ -92,15 +93,10 @@ export function createAnswering(options: AnsweringOptions) {
   return async function answer(passage: Passage, ask: Ask): Promise<CleanAnswer> {
     const { keyed, method, trace, assertStillAllowed } = passage;
     const clean = (response: Response) => cleanAnswer(response, method, { ...answers, assertStillAllowed });
-    const note = (made: CallReport) => trace.called(made);
-    if (keyed === null) return await send(passage, ask, note, async (response) => clean(response));
-    const once = await idempotency.once(keyed, (onTry) => {
-      const noteTwice = (made: CallReport) => {
-        onTry(made);
-        note(made);
-      };
-      return send(passage, ask, noteTwice, (response) => takeAnswer(clean(response)));
-    });
+    if (keyed === null) return await send(passage, ask, async (response) => clean(response));
+    const once = await idempotency.once(keyed, (onTry) =>
+      send(passage, ask, (response) => takeAnswer(clean(response)), onTry),
+    );
     if (once.replayed) trace.outcome = 'replay';
     return once.answer;
   };

@@ -75,7 +75,7 @@ export async function takeBody(
   const most = kind === 'multipart' && !isWhole ? UPLOAD_BYTES : maxBytes;
   const look = (piece: Buffer | null): void => {
     // Broken off there, the platform never has the whole, and does nothing.
-    if (piece === null ? search.end() : search.find(piece)) throw overrideRefused();
+    if (search(piece)) throw overrideRefused();
   };
   const { whole: body, rest } = await readUpTo(stream, most, { look });
   if (body === null && isWhole) throw bodyTooLarge(maxBytes);

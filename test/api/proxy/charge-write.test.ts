@@ -79,12 +79,7 @@ function world(ends: End = { status: 201 }) {
     throw new Error('the platform is not asked by itself');
   };
   const write = (more: Partial<Passage> = {}) =>
-    send(
-      passageOf(more),
-      ask,
-      () => {},
-      async ({ status }) => status,
-    ).catch((error: unknown) => error);
+    send(passageOf(more), ask, async ({ status }) => status).catch((error: unknown) => error);
   return { steps, reservations, brake, lines, write };
 }
 

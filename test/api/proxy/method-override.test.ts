@@ -7,8 +7,8 @@ function found(kind: Exclude<BodyKind, null>, text: string, size = text.length):
   const search = searchOverride(kind);
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += Math.max(1, size))
-    if (search.find(bytes.subarray(at, at + Math.max(1, size)))) return true;
-  return search.end();
+    if (search(bytes.subarray(at, at + Math.max(1, size)))) return true;
+  return search(null);
 }
 
 const inPieces = (kind: Exclude<BodyKind, null>, text: string) =>
