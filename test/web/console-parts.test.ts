@@ -1,10 +1,12 @@
 /** What the forms and the calendar of the console come to, without a browser. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { questionOf, stepOf, weekday } from '../../src/web/console/cache/explained.js';
+import { questionOf } from '../../src/web/console/cache/explained.js';
 import { changesOf, draftOf, newTeamOf } from '../../src/web/console/teams/draft.js';
 import { guardDraftOf, guardOf, isKnown, newRule, routesTwice } from '../../src/web/console/teams/guard.js';
-import { faultAt, type Team } from '../../src/web/console/teams/team.js';
+import type { Team } from '../../src/web/console/teams/team.js';
+import { faultAt } from '../../src/web/ui/form-values.js';
+import { stepOf, weekday } from '../../src/web/ui/kept-days.js';
 
 /** With a scope of another release. */
 const TEAM = {
@@ -21,8 +23,7 @@ const TEAM = {
 it('a form that was not touched changes nothing; one limit is sent alone', () => {
   const draft = draftOf(TEAM);
   expect(changesOf(draft, draft)).toEqual({});
-  const limits = { ...draft.limits, maxConcurrent: '' };
-  expect(changesOf(draft, { ...draft, limits, all: true })).toEqual({
+  expect(changesOf(draft, { ...draft, 'limits.maxConcurrent': '', all: true })).toEqual({
     advertisers: '*',
     limits: { maxConcurrent: 32 },
   });
@@ -102,7 +103,8 @@ it('a guard with whatever this page does not know is left alone', () => {
 });
 
 it('a limit that is no number goes to the gateway as it was typed, and one rule a route', () => {
-  const rule = { ...newRule(), path: ' /api/v1/a ', maxPerCall: '1,000', maxPerDay: ' 1e3 ' };
+  const typed = { 'budget.maxPerCall': '1,000', 'budget.maxPerDay': ' 1e3 ' };
+  const rule = { ...newRule(), path: ' /api/v1/a ', typed };
   expect(guardOf([rule])).toEqual({
     'POST /api/v1/a': { budget: { field: '', maxPerCall: '1,000', maxPerDay: 1000 } },
   });

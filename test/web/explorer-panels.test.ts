@@ -29,6 +29,7 @@ describe('the badge', () => {
     await panel.getByText(/^Answered (by day|as a whole): /).waitFor();
     await panel.getByText('Answering it now makes no platform call.').waitFor();
     await panel.getByText('7 of 7').waitFor();
+    expect(await panel.getByRole('group', { name: /^Days/ }).getByRole('button').count()).toBe(7);
     expect(await badge.getAttribute('aria-expanded')).toBe('true');
     await seen.shots('explorer-explain');
     await badge.click();

@@ -1,5 +1,4 @@
 /** Who is signed in at the console, and which calls they may make. */
-
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Signed, useSigned } from '../ui/session.js';
 

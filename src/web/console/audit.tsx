@@ -2,10 +2,11 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
+import { Field } from '../ui/fields.js';
 import { fromNow, moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { useNotices } from '../ui/notices.js';
-import { Card, Empty, Field, Tag, Wait } from '../ui/parts.js';
+import { Card, Empty, Tag, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { View } from '../ui/shell.js';
 import { useAdmin } from './admin.js';

@@ -1,7 +1,19 @@
 /** Where a new token comes from: pasted, or asked of the platform. */
-import { useState } from 'preact/hooks';
-import { Field } from '../ui/parts.js';
+import { bodyOf, type Values } from '../ui/form-values.js';
+import { SchemaForm } from '../ui/schema-form.js';
+import type { FieldsOf } from './fields-of.js';
 import type { Take } from './rotation.js';
+
+const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
+  {
+    ...{ name: 'token', label: 'Token', is: 'password', required: true },
+    help: "Copied from the platform's dashboard, whole.",
+  },
+  {
+    ...{ name: 'expiresAt', label: 'Ends on', is: 'date' },
+    help: 'Empty: a year from now, as the platform promises.',
+  },
+];
 
 interface NewTokenFormProps {
   readonly take: Take;
@@ -10,40 +22,23 @@ interface NewTokenFormProps {
 }
 
 export function NewTokenForm({ take, busy }: NewTokenFormProps) {
-  const [token, setToken] = useState('');
-  const [expires, setExpires] = useState('');
-  const stage = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const body = { token: token.trim(), ...(expires === '' ? {} : { expiresAt: expires }) };
+  const stage = async (values: Values, set: (part: Values) => void) => {
     // Whatever comes of it: a secret does not stay in a page.
-    setToken('');
-    if (await take('stage', body)) setExpires('');
+    set({ token: '' });
+    if (await take('stage', bodyOf(TOKEN, values))) set({ expiresAt: '' });
   };
   return (
-    <form class="stack" onSubmit={(event) => void stage(event)} aria-label="A new token">
-      <div class="form-grid">
-        <Field label="Token" help="Copied from the platform's dashboard, whole.">
-          <input
-            type="password"
-            autocomplete="off"
-            spellcheck={false}
-            required
-            value={token}
-            onInput={(event) => setToken(event.currentTarget.value)}
-          />
-        </Field>
-        <Field label="Ends on" help="Empty: a year from now, as the platform promises.">
-          <input type="date" value={expires} onInput={(event) => setExpires(event.currentTarget.value)} />
-        </Field>
-      </div>
-      <div class="row">
-        <button type="submit" class="primary" disabled={busy !== null}>
-          Stage it beside the active one
-        </button>
+    <SchemaForm
+      label="A new token"
+      fields={TOKEN}
+      submit="Stage it beside the active one"
+      disabled={busy !== null}
+      send={stage}
+      buttons={
         <button type="button" disabled={busy !== null} onClick={() => void take('mint')}>
           {busy === 'mint' ? 'Asking the platform …' : 'Ask the platform for one'}
         </button>
-      </div>
-    </form>
+      }
+    />
   );
 }

@@ -1,9 +1,10 @@
 /** What became of the report between two moments, from history alone; the platform is not asked. */
 import { useEffect, useState } from 'preact/hooks';
 import { DataTable } from '../ui/data-table.js';
+import { Field } from '../ui/fields.js';
 import { count, counted } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
-import { Card, Empty, Field, Name, Tag, type Tone } from '../ui/parts.js';
+import { Card, Empty, Name, Tag, type Tone } from '../ui/parts.js';
 import { shown, titleOf } from './columns.js';
 import { askedMoments, type DiffLine, type DiffRow, linesOf, type Moments, momentsOf } from './difference.js';
 import { aboutPath, type Question, type ViewState } from './question.js';

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { wordsOf } from '../ui/api.js';
 import { Dialog } from '../ui/dialog.js';
-import { Field } from '../ui/parts.js';
+import { Field } from '../ui/fields.js';
 import { type Question, queryOf } from './question.js';
 import { useTeam } from './team.js';
 

@@ -1,6 +1,6 @@
 /** What is asked: report, advertiser, period, splits, currency. Shown when the button is pressed. */
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { Field } from '../ui/parts.js';
+import { Field } from '../ui/fields.js';
 import { titleOf } from './columns.js';
 import type { Endpoint } from './endpoints.js';
 import { faultOf, PERIODS, type Question } from './question.js';

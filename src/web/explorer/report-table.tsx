@@ -1,7 +1,8 @@
 /** The rows: sorted, filtered, with sums where there are any and the true total where there are none. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Field } from '../ui/fields.js';
 import { count, counted } from '../ui/format.js';
-import { Card, Empty, Field, Tag } from '../ui/parts.js';
+import { Card, Empty, Tag } from '../ui/parts.js';
 import { filterRows, sortRows } from './arrange.js';
 import { isConstant, type ReportColumn, shown, sumOf, totalsOf } from './columns.js';
 import { type Foot, Grid, MOST_ROWS } from './grid.js';

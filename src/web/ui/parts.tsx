@@ -83,26 +83,6 @@ export function Choice<T extends string>({ label, options, value, choose }: Choi
   );
 }
 
-interface FieldProps {
-  readonly label: string;
-  readonly help?: ComponentChildren;
-  readonly fault?: string | undefined;
-  readonly children: ComponentChildren;
-}
-
-/** A label around its control; what is wrong with it stands below. */
-export function Field({ label, help, fault, children }: FieldProps) {
-  return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
-    <label class="field">
-      <span>{label}</span>
-      {children}
-      {help === undefined ? null : <span class="small quiet">{help}</span>}
-      {fault === undefined ? null : <span class="fault">{fault}</span>}
-    </label>
-  );
-}
-
 /** What is loaded, or that it is on its way, or why it did not come. Old values stay beside the fault. */
 export function Wait<T>({
   of: loaded,

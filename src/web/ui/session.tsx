@@ -2,6 +2,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { type Answer, type CallOptions, call, type Method, Refused, wordsOf } from './api.js';
+import { type Loaded, useLoad } from './load.js';
 
 /** What both planes say of a session. */
 export interface SessionBase {
@@ -32,6 +33,12 @@ export function useSigned<S extends SessionBase>(): Signed<S> {
   const signed = useContext(Current);
   if (signed === null) throw new Error('nobody is signed in');
   return signed as unknown as Signed<S>;
+}
+
+/** What a path of the gateway answers, with the session of who is signed in. @param path null asks nothing */
+export function useGet<T>(path: string | null, everyMs: number | null = null): Loaded<T> {
+  const { api } = useSigned();
+  return useLoad(path, (signal) => api.get<T>(path ?? '', signal), everyMs);
 }
 
 export interface SignInProps {

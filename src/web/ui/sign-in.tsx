@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { wordsOf } from './api.js';
-import { Field } from './parts.js';
+import { Field } from './fields.js';
 import type { SignInProps } from './session.js';
 
 interface Props extends SignInProps {

@@ -1,43 +1,41 @@
 /** The cache: what it holds of a report and why, what forgetting would cost, and what was learned of reports. */
-import { useEffect, useState } from 'preact/hooks';
-import { useLoad } from '../../ui/load.js';
-import { Card, Field, Wait } from '../../ui/parts.js';
+import { useState } from 'preact/hooks';
+import { Field } from '../../ui/fields.js';
+import { KeptDays, KeptFigures, KeptWords } from '../../ui/kept.js';
+import { Card, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
+import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
-import { useAdmin } from '../admin.js';
 import { Divisibility } from './divisibility.js';
 import { type Explained, questionOf } from './explained.js';
 import { LearnedOfAdvertiser, LearnedOfReport } from './learned.js';
 import { PurgeCard } from './purge.js';
-import { DaysCard, ReportCard } from './report-card.js';
-import './cache.css';
 
 export function Cache() {
-  const { api } = useAdmin();
   const { query } = useRoute();
   const url = query.get('url') ?? '';
-  const advertiser = query.get('advertiser') ?? '';
-  const explained = useLoad(url === '' ? null : `explain ${url}`, (signal) =>
-    api.get<Explained>(`/admin/v1/cache/explain?${questionOf(url)}`, signal),
-  );
+  const explained = useGet<Explained>(url === '' ? null : `/admin/v1/cache/explain?${questionOf(url)}`);
   return (
     <View title="Cache" lead="What is kept of a report, why so, and what an answer would cost now.">
-      <AskCard url={url} />
+      <AskCard key={url} url={url} />
       {url === '' ? (
         <PurgeCard explained={null} purged={explained.reload} />
       ) : (
         <Wait of={explained}>
           {(value) => (
             <>
+              <KeptFigures explained={value} />
               <ReportCard explained={value} />
-              <DaysCard explained={value} />
+              <Card title={value.days === null ? 'Its entry' : 'Its days'}>
+                <KeptDays explained={value} />
+              </Card>
               <PurgeCard key={value.canonical.target} explained={value} purged={explained.reload} />
               <LearnedOfReport explained={value} />
             </>
           )}
         </Wait>
       )}
-      {url === '' ? <LearnedOfAdvertiser advertiser={advertiser} /> : null}
+      {url === '' ? <LearnedOfAdvertiser advertiser={query.get('advertiser') ?? ''} /> : null}
       <Divisibility />
     </View>
   );
@@ -45,14 +43,13 @@ export function Cache() {
 
 function AskCard({ url }: { readonly url: string }) {
   const [text, setText] = useState(url);
-  useEffect(() => setText(url), [url]);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     go(hrefOf(['cache'], { url: text.trim() }));
   };
   return (
     <Card title="Look into a report">
-      <form class="ask" onSubmit={submit}>
+      <form class="ask stack" onSubmit={submit}>
         <Field
           label="Address of a report"
           help="As copied from an app, a log or the docs, of whatever host; or campaigns/get?advertiserId=… Nothing is asked of the platform."
@@ -84,3 +81,23 @@ function AskCard({ url }: { readonly url: string }) {
     </Card>
   );
 }
+
+const ReportCard = ({ explained }: { readonly explained: Explained }) => (
+  <Card title="How it is kept">
+    <KeptWords explained={explained} />
+    {explained.warnings.map(({ code, message }) => (
+      <p key={code} class="note warn">
+        {message}
+      </p>
+    ))}
+    {explained.passedOn.length === 0 ? null : (
+      <p class="note warn">Unknown to the gateway, and passed on as given: {explained.passedOn.join(', ')}</p>
+    )}
+    <h3>Canonical form</h3>
+    <p class="small quiet">Whoever asks the same in other words gets the same answer from the cache.</p>
+    <pre>
+      {explained.canonical.method} {explained.canonical.target}
+      {explained.canonical.body === null ? '' : `\n\n${explained.canonical.body}`}
+    </pre>
+  </Card>
+);

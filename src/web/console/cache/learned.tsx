@@ -3,9 +3,10 @@
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
+import { Field } from '../../ui/fields.js';
 import { count, counted, percent } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
-import { Card, Empty, Field, Wait } from '../../ui/parts.js';
+import { Card, Empty, Wait } from '../../ui/parts.js';
 import { go, hrefOf } from '../../ui/route.js';
 import { useAdmin } from '../admin.js';
 import { useAdvertisers } from '../teams/advertisers.js';

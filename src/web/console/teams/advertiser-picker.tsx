@@ -1,13 +1,13 @@
 /** Picks advertisers by name or id, as chips; all of them only by saying so. */
 import { useRef, useState } from 'preact/hooks';
+import { Box } from '../../ui/fields.js';
 import { Name } from '../../ui/parts.js';
 import { type AdvertiserNames, useAdvertisers } from './advertisers.js';
 import type { Draft } from './draft.js';
-import type { Advertiser } from './team.js';
 
 interface PickerProps {
   readonly draft: Pick<Draft, 'all' | 'advertisers'>;
-  readonly change: (part: Partial<Draft>) => void;
+  readonly change: (part: Partial<Pick<Draft, 'all' | 'advertisers'>>) => void;
   readonly fault: string | undefined;
 }
 
@@ -15,12 +15,13 @@ export function AdvertiserPicker({ draft: { all, advertisers }, change, fault }:
   const known = useAdvertisers();
   return (
     <fieldset class="boxes" aria-label="Advertisers">
-      <label>
-        <input type="radio" name="advertisers" checked={!all} onChange={() => change({ all: false })} />
-        <span>
-          <strong>Those chosen here</strong>
-        </span>
-      </label>
+      <Box
+        group="advertisers"
+        title="Those chosen here"
+        says="By name or id."
+        checked={!all}
+        choose={() => change({ all: false })}
+      />
       {all ? null : (
         <div class={fault === undefined ? 'picked' : 'picked wrong'}>
           <Search
@@ -28,21 +29,25 @@ export function AdvertiserPicker({ draft: { all, advertisers }, change, fault }:
             chosen={advertisers}
             add={(id) => change({ advertisers: [...advertisers, id] })}
           />
-          <Chips
-            ids={advertisers}
-            known={known}
-            remove={(id) => change({ advertisers: advertisers.filter((one) => one !== id) })}
-          />
+          {advertisers.length === 0 ? (
+            <p class="small quiet">None is chosen: the team sees no numbers.</p>
+          ) : (
+            <Chips
+              ids={advertisers}
+              known={known}
+              remove={(id) => change({ advertisers: advertisers.filter((one) => one !== id) })}
+            />
+          )}
           {fault === undefined ? null : <p class="fault">{fault}</p>}
         </div>
       )}
-      <label>
-        <input type="radio" name="advertisers" checked={all} onChange={() => change({ all: true })} />
-        <span>
-          <strong>All advertisers</strong>
-          <span class="small quiet">Those that come later, too.</span>
-        </span>
-      </label>
+      <Box
+        group="advertisers"
+        title="All advertisers"
+        says="Those that come later, too."
+        checked={all}
+        choose={() => change({ all: true })}
+      />
       {all ? (
         <p class="note warn">
           The team sees the numbers of every advertiser that the platform's credential reaches, and whatever
@@ -56,18 +61,18 @@ export function AdvertiserPicker({ draft: { all, advertisers }, change, fault }:
 interface ChipsProps {
   readonly ids: readonly number[];
   readonly known: AdvertiserNames;
-  readonly remove: (id: number) => void;
+  /** Left out where they are only shown. */
+  readonly remove?: (id: number) => void;
 }
 
-function Chips({ ids, known, remove }: ChipsProps) {
-  if (ids.length === 0) return <p class="small quiet">None is chosen: the team sees no numbers.</p>;
-  return (
-    <ul class="chips" aria-label="Chosen advertisers">
-      {ids.map((id) => {
-        const name = known.nameOf(id);
-        return (
-          <li key={id} class="chip">
-            {name === null ? null : <Name>{name}</Name>} <span class="quiet">{id}</span>
+export const Chips = ({ ids, known, remove }: ChipsProps) => (
+  <ul class="chips" aria-label="Chosen advertisers">
+    {ids.map((id) => {
+      const name = known.nameOf(id);
+      return (
+        <li key={id} class="chip">
+          {name === null ? null : <Name>{name}</Name>} <span class="quiet">{id}</span>
+          {remove === undefined ? null : (
             <button
               type="button"
               class="plain"
@@ -76,12 +81,12 @@ function Chips({ ids, known, remove }: ChipsProps) {
             >
               ×
             </button>
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
+          )}
+        </li>
+      );
+    })}
+  </ul>
+);
 
 interface SearchProps {
   readonly known: AdvertiserNames;
@@ -89,84 +94,68 @@ interface SearchProps {
   readonly add: (id: number) => void;
 }
 
+/** The browser shows the offers; the one that is taken from them is added at once, what is typed by Enter. */
 function Search({ known, chosen, add }: SearchProps) {
-  const [text, setText] = useState('');
-  const [at, setAt] = useState(0);
+  const [said, setSaid] = useState('');
   const input = useRef<HTMLInputElement>(null);
-  const offers = text.trim() === '' ? [] : offersOf(text.trim(), known, chosen);
-  const take = (offer: Advertiser | undefined) => {
-    if (offer === undefined) return;
-    add(offer.id);
-    setText('');
-    setAt(0);
-    input.current?.focus();
-  };
-  const keys = (event: KeyboardEvent) => {
-    if (event.key === 'Enter') take(offers[at]);
-    else if (event.key === 'ArrowDown') setAt(Math.min(at + 1, offers.length - 1));
-    else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0));
-    else if (event.key === 'Escape') setText('');
-    else return;
-    // Enter would send the form.
-    event.preventDefault();
+  const take = (found: number | string) => {
+    setSaid(typeof found === 'string' ? found : '');
+    if (typeof found === 'string' || input.current === null) return;
+    if (!chosen.includes(found)) add(found);
+    input.current.value = '';
   };
   return (
-    <div class="search">
-      <input
-        ref={input}
-        role="combobox"
-        aria-label="Add an advertiser by name or id"
-        placeholder="Name or id"
-        aria-expanded={offers.length > 0}
-        aria-controls="advertiser-offers"
-        aria-autocomplete="list"
-        aria-activedescendant={offers[at] === undefined ? undefined : `offer-${offers[at].id}`}
-        autocomplete="off"
-        spellcheck={false}
-        value={text}
-        onInput={({ currentTarget: { value } }) => {
-          setText(value);
-          setAt(0);
-        }}
-        onKeyDown={keys}
-      />
-      <div id="advertiser-offers" role="listbox" aria-label="Advertisers" hidden={offers.length === 0}>
-        {offers.map(({ id, name }, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field, which keeps the focus
-          <div
-            key={id}
-            id={`offer-${id}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === at}
-            onClick={() => take({ id, name })}
-          >
-            {name === null ? <span class="quiet">not seen yet</span> : <Name>{name}</Name>}{' '}
-            <span class="quiet">{id}</span>
-          </div>
-        ))}
+    <div class="search stack">
+      <div class="row">
+        <input
+          ref={input}
+          list="known-advertisers"
+          aria-label="Add an advertiser by name or id"
+          placeholder="Name or id"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => {
+            setSaid('');
+            if (isTaken(event)) take(idOf(event.currentTarget.value, known));
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return;
+            // It would send the form.
+            event.preventDefault();
+            take(idOf(event.currentTarget.value, known));
+          }}
+        />
+        <button type="button" onClick={() => take(idOf(input.current?.value ?? '', known))}>
+          Add
+        </button>
       </div>
-      {text.trim() !== '' && offers.length === 0 ? (
-        <p class="small quiet" role="status">
-          Nobody of this name was seen. An advertiser that the gateway has not seen is added by its id.
-        </p>
-      ) : null}
+      <datalist id="known-advertisers">
+        {known.all.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name ?? ''}
+          </option>
+        ))}
+      </datalist>
+      <p class="small quiet" role="status">
+        {said}
+      </p>
     </div>
   );
 }
 
-/** As many as one looks through. */
-const MOST_OFFERS = 8;
+/** Whether an offer was taken, and no key pressed. */
+const isTaken = (event: Event): boolean =>
+  !(event instanceof InputEvent) || event.inputType === 'insertReplacementText';
 
-/** Those known by name or by how their id begins; an id that nobody has seen is offered as it is typed. */
-function offersOf(text: string, known: AdvertiserNames, chosen: readonly number[]): Advertiser[] {
-  const wanted = text.toLowerCase();
-  const found = known.all.filter(
-    ({ id, name }) => String(id).startsWith(wanted) || name?.toLowerCase().includes(wanted) === true,
-  );
-  const typed = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : null;
-  const isNew = typed !== null && Number.isSafeInteger(typed) && !found.some(({ id }) => id === typed);
-  return [...found, ...(isNew ? [{ id: typed, name: null }] : [])]
-    .filter(({ id }) => !chosen.includes(id))
-    .slice(0, MOST_OFFERS);
+/** @returns the id that is meant, or why there is none */
+function idOf(typed: string, known: AdvertiserNames): number | string {
+  const text = typed.trim().toLowerCase();
+  if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
+  const named = known.all.filter(({ name }) => name?.toLowerCase().includes(text) === true);
+  const exact = named.filter(({ name }) => name?.toLowerCase() === text);
+  const [found, another] = exact.length > 0 ? exact : named;
+  if (text !== '' && found !== undefined && another === undefined) return found.id;
+  return text === '' || found !== undefined
+    ? 'Choose one from the list, or type its id.'
+    : 'Nobody of this name was seen. An advertiser that the gateway has not seen is added by its id.';
 }

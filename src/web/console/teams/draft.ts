@@ -1,73 +1,76 @@
 /** What is in the form of a team, and the body it becomes. Pure. */
+import { bodyOf, type Values, valuesOf } from '../../ui/form-values.js';
+import type { FieldsOf } from '../fields-of.js';
 import { type GuardDraft, guardDraftOf, guardOf } from './guard.js';
-import { linesOf } from './lines.js';
-import { LIMITS, type LimitName, type Team } from './team.js';
+import { FORMATS, LIMITS, type Team } from './team.js';
 
-export interface Draft {
-  readonly id: string;
-  readonly name: string;
+type TeamFields = FieldsOf<'POST /admin/v1/teams'>;
+
+export const IDENTITY: TeamFields = [
+  { name: 'name', label: 'Name', help: 'For people. The id when left empty.' },
+  { name: 'id', label: 'Id', help: 'Lower-case letters, digits and hyphens. It stays for ever.' },
+  {
+    ...{ name: 'defaultFormat', label: 'Default format', options: FORMATS },
+    help: 'Of reports where a request asks for none.',
+  },
+];
+
+export const LIMIT_FIELDS: TeamFields = LIMITS.map(({ name, title, unit, usual }) => ({
+  ...{ name: `limits.${name}` as const, label: `${title} (${unit})`, help: `${usual} when left empty.` },
+  ...{ is: 'number' as const, usual, placeholder: String(usual) },
+}));
+
+export const ADDRESSES: TeamFields = [
+  {
+    ...{ name: 'ipAllow', label: 'Addresses', is: 'lines', usual: [] },
+    help: 'One a line, such as 10.0.0.0/8 or 2001:db8::1. From anywhere when left empty.',
+  },
+];
+
+const TYPED = [...IDENTITY, ...LIMIT_FIELDS, ...ADDRESSES];
+
+/** Beside it by their names: what is typed into the fields. */
+export interface Draft extends Values {
   readonly scopes: readonly string[];
   readonly all: boolean;
   readonly advertisers: readonly number[];
-  /** As typed; empty: the usual one. */
-  readonly limits: Readonly<Record<LimitName, string>>;
-  /** One a line. */
-  readonly ipAllow: string;
-  readonly defaultFormat: string;
   readonly guard: GuardDraft;
 }
 
 /** @param team null for a new one */
 export function draftOf(team: Team | null): Draft {
-  const limits = LIMITS.map(({ name }) => [name, team === null ? '' : String(team.limits[name])]);
   return {
-    id: team?.id ?? '',
-    name: team?.name ?? '',
+    ...valuesOf(TYPED, team ?? { defaultFormat: 'json' }),
     scopes: team?.scopes ?? ['report:read'],
     all: team?.advertisers === '*',
     advertisers: team === null || team.advertisers === '*' ? [] : team.advertisers,
-    limits: Object.fromEntries(limits) as Record<LimitName, string>,
-    ipAllow: team?.ipAllow.join('\n') ?? '',
-    defaultFormat: team?.defaultFormat ?? 'json',
     guard: guardDraftOf(team?.writeGuard),
   };
 }
 
-/** What is typed goes to the gateway as it is, which alone judges it. */
-function bodyOf(draft: Draft): Record<string, unknown> {
-  const { id, name, scopes, all, advertisers, limits, ipAllow, defaultFormat, guard } = draft;
-  const numbers = LIMITS.map((limit) => {
-    const typed = limits[limit.name].trim();
-    return [limit.name, typed === '' ? limit.usual : Number(typed)];
-  });
+function teamOf(draft: Draft): Record<string, unknown> {
+  const { scopes, all, advertisers, guard } = draft;
+  const typed = { id: '', ...bodyOf(TYPED, draft) };
   return {
-    id: id.trim(),
-    name: name.trim() === '' ? id.trim() : name.trim(),
-    scopes,
-    advertisers: all ? '*' : advertisers,
-    limits: Object.fromEntries(numbers),
-    ipAllow: linesOf(ipAllow),
-    defaultFormat,
+    ...{ name: typed.id, ...typed, scopes, advertisers: all ? '*' : advertisers },
     ...(guard === 'another' ? {} : { writeGuard: guardOf(guard) }),
   };
 }
 
 /** Of a new team: a guard that there is not is left out. */
 export function newTeamOf(draft: Draft): Record<string, unknown> {
-  const { writeGuard, ...body } = bodyOf(draft);
+  const { writeGuard, ...body } = teamOf(draft);
   return writeGuard === null ? body : { ...body, writeGuard };
 }
 
 /** What differs from the team alone: what somebody else changes meanwhile stays as they made it. */
 export function changesOf(before: Draft, after: Draft): Record<string, unknown> {
-  const [was, is] = [bodyOf(before), bodyOf(after)];
-  const changed = Object.entries(is).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(was[name]),
-  );
-  const body = Object.fromEntries(changed);
-  if (body.limits === undefined) return body;
-  const limits = Object.entries(is.limits as object).filter(
-    ([name, value]) => value !== (was.limits as Record<string, unknown>)[name],
-  );
-  return { ...body, limits: Object.fromEntries(limits) };
+  const { limits, ...body } = changed(teamOf(before), teamOf(after)) as { limits?: object };
+  return limits === undefined ? body : { ...body, limits: changed(teamOf(before).limits, limits) };
+}
+
+function changed(was: unknown, is: object): Record<string, unknown> {
+  const same = ([name, value]: [string, unknown]) =>
+    JSON.stringify(value) === JSON.stringify((was as Values)[name]);
+  return Object.fromEntries(Object.entries(is).filter((member) => !same(member)));
 }

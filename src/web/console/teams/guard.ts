@@ -1,6 +1,6 @@
 /** A team's write guard: as the admin API gives it, as a form has it, and the body that a form becomes. Pure. */
 import type { Fault } from '../../ui/api.js';
-import { linesOf } from './lines.js';
+import { bodyOf, type FieldSpec, type Values, valuesOf } from '../../ui/form-values.js';
 
 export interface GuardRule {
   readonly budget?: {
@@ -18,33 +18,55 @@ export interface GuardRule {
 /** Route to rule; a write to another route is refused. */
 export type WriteGuard = Readonly<Record<string, GuardRule>>;
 
+export const BUDGET_FIELDS: readonly FieldSpec[] = [
+  {
+    ...{ name: 'budget.field', label: 'Budget field' },
+    help: 'Where the amount stands that is counted, such as body.budget.total',
+  },
+  { name: 'budget.currency', label: 'Currency', help: 'Of the limits, such as EUR.' },
+  {
+    ...{ name: 'budget.currencyField', label: 'Currency field' },
+    help: 'Where this very currency has to stand, such as body.currency',
+  },
+];
+export const MOST_FIELDS: readonly FieldSpec[] = [
+  { name: 'budget.maxPerCall', label: 'Most a call', is: 'decimal' },
+  {
+    ...{ name: 'budget.maxPerDay', label: 'Most a day', is: 'decimal' },
+    help: 'By the platform’s time zone.',
+  },
+];
+export const AMOUNT_FIELDS: readonly FieldSpec[] = [
+  { name: 'field', label: 'Another amount', usual: '' },
+  { name: 'max', label: 'At most', is: 'decimal', usual: '' },
+];
+export const CONDITION_FIELDS: readonly FieldSpec[] = [
+  {
+    ...{ name: 'allowFields', label: 'Fields that the body may have', is: 'lines' },
+    help: 'One a line; the first name of each place above has to be among them. Any when left empty: then amounts that no rule names are not seen.',
+  },
+  {
+    ...{ name: 'requireIdempotencyKey', label: 'Idempotency key required', is: 'box' },
+    help: 'A call without one is refused. For POST alone.',
+  },
+];
+const RULE_FIELDS = [...BUDGET_FIELDS, ...MOST_FIELDS, ...CONDITION_FIELDS];
+
 /** As typed. */
 export interface AmountDraft {
   /** Of this form; it stays where others come and go. */
   readonly key: number;
-  readonly field: string;
-  readonly max: string;
+  readonly typed: Values;
 }
 
-export interface RuleDraft {
-  readonly key: number;
+export interface RuleDraft extends AmountDraft {
   readonly method: string;
   readonly path: string;
-  readonly field: string;
-  readonly currencyField: string;
-  readonly currency: string;
-  readonly maxPerCall: string;
-  readonly maxPerDay: string;
   readonly amounts: readonly AmountDraft[];
-  /** One a line; empty: any. */
-  readonly allowFields: string;
-  readonly needsKey: boolean;
 }
 
 /** `none`: writes are not guarded; `another`: written by another release, which this page leaves as it is. */
 export type GuardDraft = 'none' | 'another' | readonly RuleDraft[];
-
-export const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 type Check = (value: unknown) => boolean;
 
@@ -63,11 +85,8 @@ const made =
 
 const isRule = made({
   budget: made({
-    field: isText,
-    currencyField: isText,
-    currency: isText,
-    maxPerCall: isNumber,
-    maxPerDay: isNumber,
+    ...{ field: isText, currencyField: isText, currency: isText },
+    ...{ maxPerCall: isNumber, maxPerDay: isNumber },
   }),
   amounts: listOf(made({ field: isText, max: isNumber })),
   allowFields: listOf(isText),
@@ -81,24 +100,15 @@ export function isKnown(guard: unknown): guard is WriteGuard {
 
 let keys = 0;
 
-export const newAmount = (field = '', max = ''): AmountDraft => ({ key: ++keys, field, max });
+export const newAmount = (amount: unknown = { field: 'body.' }): AmountDraft => ({
+  key: ++keys,
+  typed: valuesOf(AMOUNT_FIELDS, amount),
+});
 
 export function newRule(route = 'POST /api/v1/', rule: GuardRule = {}): RuleDraft {
-  const { budget, amounts = [], allowFields = [], requireIdempotencyKey = false } = rule;
   const [method = '', path = ''] = route.split(/ (.*)/);
-  return {
-    key: ++keys,
-    method,
-    path,
-    field: budget?.field ?? '',
-    currencyField: budget?.currencyField ?? '',
-    currency: budget?.currency ?? '',
-    maxPerCall: String(budget?.maxPerCall ?? ''),
-    maxPerDay: String(budget?.maxPerDay ?? ''),
-    amounts: amounts.map(({ field, max }) => newAmount(field, String(max))),
-    allowFields: allowFields.join('\n'),
-    needsKey: requireIdempotencyKey,
-  };
+  const amounts = (rule.amounts ?? []).map(newAmount);
+  return { key: ++keys, method, path, typed: valuesOf(RULE_FIELDS, rule), amounts };
 }
 
 /** @param guard of a team; undefined: it has none */
@@ -110,44 +120,19 @@ export function guardDraftOf(guard: unknown): GuardDraft {
 
 export const routeOf = ({ method, path }: RuleDraft): string => `${method} ${path.trim()}`;
 
-/** @returns null: no guard. What is typed goes to the gateway as it is, which alone judges it */
+/** @returns null: no guard */
 export function guardOf(draft: Exclude<GuardDraft, 'another'>): Record<string, unknown> | null {
   if (draft === 'none') return null;
   return Object.fromEntries(draft.map((rule) => [routeOf(rule), ruleOf(rule)]));
 }
 
-function ruleOf({ amounts, allowFields, needsKey, ...draft }: RuleDraft): Record<string, unknown> {
-  const budget = budgetOf(draft);
-  const allowed = linesOf(allowFields);
+function ruleOf({ typed, amounts }: RuleDraft): Record<string, unknown> {
+  const { budget, ...body } = bodyOf(RULE_FIELDS, typed);
   return {
-    ...(budget === null ? {} : { budget }),
-    ...(amounts.length === 0
-      ? {}
-      : { amounts: amounts.map(({ field, max }) => ({ field: field.trim(), max: numberOf(max) })) }),
-    ...(allowed.length === 0 ? {} : { allowFields: allowed }),
-    ...(needsKey ? { requireIdempotencyKey: true } : {}),
+    ...(budget === undefined ? {} : { budget: { field: '', ...budget } }),
+    ...(amounts.length === 0 ? {} : { amounts: amounts.map((one) => bodyOf(AMOUNT_FIELDS, one.typed)) }),
+    ...body,
   };
-}
-
-type BudgetDraft = Pick<RuleDraft, 'field' | 'currencyField' | 'currency' | 'maxPerCall' | 'maxPerDay'>;
-
-/** @returns null where nothing of it is filled in */
-function budgetOf({ field, currencyField, currency, maxPerCall, maxPerDay }: BudgetDraft) {
-  const others = Object.entries({
-    currencyField: currencyField.trim(),
-    currency: currency.trim(),
-    maxPerCall: numberOf(maxPerCall),
-    maxPerDay: numberOf(maxPerDay),
-  }).filter(([, value]) => value !== '');
-  if (field.trim() === '' && others.length === 0) return null;
-  return { field: field.trim(), ...Object.fromEntries(others) };
-}
-
-/** A text that is no number is not left out: a limit would be gone without a word. */
-function numberOf(typed: string): number | string {
-  const text = typed.trim();
-  const number = Number(text);
-  return text === '' || !Number.isFinite(number) ? text : number;
 }
 
 /** Of a guard as a body each route stands once, so that two alike have to be told before they are sent. */

@@ -1,13 +1,19 @@
 /** Issue, roll and revoke a key. */
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { type Fault, Refused, wordsOf } from '../../ui/api.js';
-import { ConfirmButton, Dialog } from '../../ui/dialog.js';
+import { ConfirmButton } from '../../ui/dialog.js';
 import { useNotices } from '../../ui/notices.js';
-import { Field } from '../../ui/parts.js';
+import { FormButton } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
+import type { FieldsOf } from '../fields-of.js';
 import type { IssuedKey } from './issued-note.js';
-import { faultAt, type TeamKey } from './team.js';
+import type { TeamKey } from './team.js';
+
+const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
+  { name: 'label', label: 'What it is for', help: 'For people: which app or person has it.' },
+  {
+    ...{ name: 'expiresAt', label: 'Expires', is: 'date' },
+    help: 'At 00:00 UTC of that day. Never when left empty.',
+  },
+];
 
 interface IssueButtonProps {
   readonly teamId: string;
@@ -15,64 +21,29 @@ interface IssueButtonProps {
 }
 
 export function IssueButton({ teamId, made }: IssueButtonProps) {
-  const [open, setOpen] = useState(false);
-  const [label, setLabel] = useState('');
-  const [expiresAt, setExpiresAt] = useState('');
-  const close = () => setOpen(false);
-  const body = { label: label.trim(), ...(expiresAt === '' ? {} : { expiresAt }) };
-  const done = (key: IssuedKey) => {
-    setLabel('');
-    setExpiresAt('');
-    made(key);
-  };
+  const { api } = useAdmin();
   return (
-    <>
-      <button type="button" class="primary" onClick={() => setOpen(true)}>
-        Issue a key
-      </button>
-      {open ? (
-        <KeyDialog
-          title="Issue a key"
-          path={`/admin/v1/teams/${teamId}/keys`}
-          body={body}
-          close={close}
-          made={done}
-        >
-          {(faults) => (
-            <>
-              <Field
-                label="What it is for"
-                help="For people: which app or person has it."
-                fault={faultAt(faults, 'label')}
-              >
-                <input value={label} onInput={({ currentTarget: { value } }) => setLabel(value)} />
-              </Field>
-              <Field
-                label="Expires"
-                help="At 00:00 UTC of that day. Never when left empty."
-                fault={faultAt(faults, 'expiresAt')}
-              >
-                <input
-                  type="date"
-                  value={expiresAt}
-                  onInput={({ currentTarget: { value } }) => setExpiresAt(value)}
-                />
-              </Field>
-            </>
-          )}
-        </KeyDialog>
-      ) : null}
-    </>
+    <FormButton
+      label="Issue a key"
+      look="primary"
+      fields={NEW_KEY}
+      send={async (body) => made(await api.send('POST', `/admin/v1/teams/${teamId}/keys`, body))}
+    />
   );
 }
 
 /** How long the old one goes on: long enough to bring the new one to all who have it. */
-const OVERLAPS = [
-  { seconds: 0, title: 'Ends at once' },
-  { seconds: 3600, title: 'One hour' },
-  { seconds: 86_400, title: 'One day' },
-  { seconds: 604_800, title: 'Seven days' },
-  { seconds: 2_592_000, title: '30 days' },
+const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
+  {
+    ...{ name: 'overlapSeconds', label: 'The present one goes on for', is: 'number' },
+    options: [
+      ['0', 'Ends at once'],
+      ['3600', 'One hour'],
+      ['86400', 'One day'],
+      ['604800', 'Seven days'],
+      ['2592000', '30 days'],
+    ],
+  },
 ];
 
 interface RollButtonProps {
@@ -81,90 +52,21 @@ interface RollButtonProps {
 }
 
 export function RollButton({ keyOf: { id, label, prefix }, made }: RollButtonProps) {
-  const { may } = useAdmin();
-  const [open, setOpen] = useState(false);
-  const [overlap, setOverlap] = useState('86400');
+  const { api, may } = useAdmin();
   if (!may('POST /admin/v1/keys/:id/roll')) return null;
   return (
-    <>
-      <button type="button" aria-label={`Roll ${label || prefix}`} onClick={() => setOpen(true)}>
-        Roll
-      </button>
-      {open ? (
-        <KeyDialog
-          title="Roll"
-          path={`/admin/v1/keys/${id}/roll`}
-          body={{ overlapSeconds: Number(overlap) }}
-          close={() => setOpen(false)}
-          made={made}
-        >
-          {() => (
-            <>
-              <p>
-                The key gets a new secret, and keeps its label, its expiry and its place in the usage. An
-                older one that still overlaps from a roll before ends at once.
-              </p>
-              <Field label="The present one goes on for">
-                <select value={overlap} onChange={({ currentTarget: { value } }) => setOverlap(value)}>
-                  {OVERLAPS.map(({ seconds, title }) => (
-                    <option key={seconds} value={String(seconds)}>
-                      {title}
-                    </option>
-                  ))}
-                </select>
-              </Field>
-            </>
-          )}
-        </KeyDialog>
-      ) : null}
-    </>
-  );
-}
-
-interface KeyDialogProps {
-  readonly title: string;
-  readonly path: string;
-  readonly body: object;
-  readonly close: () => void;
-  readonly made: (key: IssuedKey) => void;
-  readonly children: (faults: readonly Fault[]) => ComponentChildren;
-}
-
-/** A question whose answer is a key. */
-function KeyDialog({ title, path, body, close, made, children }: KeyDialogProps) {
-  const { api } = useAdmin();
-  const [refusal, setRefusal] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const faults = refusal instanceof Refused ? (refusal.problem.errors ?? []) : [];
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const key = await api.send<IssuedKey>('POST', path, body);
-      close();
-      made(key);
-    } catch (error) {
-      setRefusal(error);
-      setBusy(false);
-    }
-  };
-  return (
-    <Dialog title={title} close={close}>
-      <form class="stack" noValidate onSubmit={(event) => void submit(event)}>
-        {children(faults)}
-        <p class="fault" role="alert">
-          {refusal === null || faults.length > 0 ? '' : wordsOf(refusal)}
-        </p>
-        <div class="row end">
-          <button type="button" onClick={close}>
-            Leave it
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            {title}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormButton
+      label="Roll"
+      name={`Roll ${label || prefix}`}
+      fields={OVERLAP}
+      start={{ overlapSeconds: '86400' }}
+      send={async (body) => made(await api.send('POST', `/admin/v1/keys/${id}/roll`, body))}
+    >
+      <p>
+        The key gets a new secret, and keeps its label, its expiry and its place in the usage. An older one
+        that still overlaps from a roll before ends at once.
+      </p>
+    </FormButton>
   );
 }
 
@@ -188,13 +90,8 @@ export function RevokeButton({ keyOf: { id, label, prefix }, changed }: RevokeBu
       question={
         <p>
           Within a second whoever comes with <code>{prefix}…</code>{' '}
-          {label === '' ? null : (
-            <>
-              (<bdi>{label}</bdi>)
-            </>
-          )}{' '}
-          is refused, on every replica. A revoked key does not come back: to exchange it without a gap, roll
-          it.
+          {label === '' ? null : <bdi>({label})</bdi>} is refused, on every replica. A revoked key does not
+          come back: to exchange it without a gap, roll it.
         </p>
       }
       act={revoke}

@@ -1,7 +1,8 @@
 /** What a team may do, in the order of its form. */
 import { useState } from 'preact/hooks';
 import { count } from '../../ui/format.js';
-import { Card, Name, Tag } from '../../ui/parts.js';
+import { Card, Tag } from '../../ui/parts.js';
+import { Chips } from './advertiser-picker.js';
 import { useAdvertisers } from './advertisers.js';
 import { LIMITS, SCOPES, type Team } from './team.js';
 
@@ -54,7 +55,7 @@ function Scopes({ team: { scopes } }: { readonly team: Team }) {
 const MOST_SHOWN = 20;
 
 function Advertisers({ team: { advertisers } }: { readonly team: Team }) {
-  const { nameOf } = useAdvertisers();
+  const known = useAdvertisers();
   const [all, setAll] = useState(false);
   if (advertisers === '*')
     return (
@@ -65,16 +66,7 @@ function Advertisers({ team: { advertisers } }: { readonly team: Team }) {
   if (advertisers.length === 0) return <>none: it sees no numbers</>;
   return (
     <>
-      <ul class="chips">
-        {(all ? advertisers : advertisers.slice(0, MOST_SHOWN)).map((id) => {
-          const name = nameOf(id);
-          return (
-            <li key={id} class="chip">
-              {name === null ? null : <Name>{name}</Name>} <span class="quiet">{id}</span>
-            </li>
-          );
-        })}
-      </ul>
+      <Chips ids={all ? advertisers : advertisers.slice(0, MOST_SHOWN)} known={known} />
       {advertisers.length > MOST_SHOWN && !all ? (
         <button type="button" class="plain" onClick={() => setAll(true)}>
           Show all {count(advertisers.length)}

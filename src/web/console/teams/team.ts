@@ -1,7 +1,6 @@
 /** Teams and keys as the admin API gives them, and what a form says of their members. Pure. */
 
 import type { AnswerTo } from '../../../api/operations/table.js';
-import type { Fault } from '../../ui/api.js';
 
 export type LimitName = 'requestsPerMinute' | 'upstreamCallsPerDay' | 'maxRangeDays' | 'maxConcurrent';
 
@@ -51,22 +50,4 @@ export function keyState({ revokedAt, expiresAt }: TeamKey, nowMs: number): 'val
 /** The latest of some ISO times; null where there is none. */
 export function latest(times: readonly (string | null)[]): string | null {
   return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null);
-}
-
-/**
- * What is wrong with a member of the body, the faults of its items among them.
- * @param items of a list, so that a fault names the item and not its place
- */
-export function faultAt(
-  faults: readonly Fault[],
-  member: string,
-  items: readonly string[] = [],
-): string | undefined {
-  const found = faults
-    .filter(({ param }) => param === member || param.startsWith(`${member}.`))
-    .map(({ param, message }) => {
-      const item = items[Number(param.slice(member.length + 1))];
-      return param === member || item === undefined ? message : `${item}: ${message}`;
-    });
-  return found.length === 0 ? undefined : found.join('; ');
 }

@@ -1,0 +1,187 @@
+/** The form of a write guard: routes, each with what its writes may cost. */
+import type { Fault } from '../../ui/api.js';
+import { Box, Field, FieldGrid, Fields, Select } from '../../ui/fields.js';
+import {
+  AMOUNT_FIELDS,
+  BUDGET_FIELDS,
+  CONDITION_FIELDS,
+  type GuardDraft,
+  MOST_FIELDS,
+  newAmount,
+  newRule,
+  type RuleDraft,
+  routeOf,
+} from './guard.js';
+
+interface GuardFormProps {
+  readonly guard: GuardDraft;
+  readonly change: (guard: GuardDraft) => void;
+  readonly faults: readonly Fault[];
+}
+
+export function GuardForm({ guard, change, faults }: GuardFormProps) {
+  if (guard === 'another')
+    return (
+      <p class="note warn">
+        Another release of the gateway wrote the write guard of this team, and this page does not know all
+        that it says. It stays as it is.
+      </p>
+    );
+  const isGuarded = guard !== 'none';
+  return (
+    <>
+      <fieldset class="boxes" aria-label="Write guard">
+        <Box
+          group="guard"
+          title="Not guarded"
+          says="Any write that its scopes and advertisers allow."
+          checked={!isGuarded}
+          choose={() => change('none')}
+        />
+        <Box
+          group="guard"
+          title="Guarded"
+          says="Writes to the routes below alone, within what each rule allows. Every other write is refused."
+          checked={isGuarded}
+          choose={() => isGuarded || change([newRule()])}
+        />
+      </fieldset>
+      <Wrong faults={faults} param="writeGuard" />
+      {isGuarded ? <Rules rules={guard} change={change} faults={faults} /> : null}
+    </>
+  );
+}
+
+interface WrongProps {
+  readonly faults: readonly Fault[];
+  readonly param: string;
+}
+
+const exactFault = ({ faults, param }: WrongProps) => faults.find((one) => one.param === param)?.message;
+
+function Wrong(props: WrongProps) {
+  const message = exactFault(props);
+  return message === undefined ? null : <p class="fault">{message}</p>;
+}
+
+function replaced<T>(all: readonly T[], old: T, part: Partial<T>): readonly T[] {
+  return all.map((one) => (one === old ? { ...one, ...part } : one));
+}
+
+function Rules({
+  rules,
+  change,
+  faults,
+}: Omit<GuardFormProps, 'guard'> & { readonly rules: readonly RuleDraft[] }) {
+  return (
+    <>
+      {rules.length === 0 ? <p class="note warn">Without a rule every write is refused.</p> : null}
+      {rules.map((rule, index) => (
+        <Rule
+          key={rule.key}
+          rule={rule}
+          number={index + 1}
+          change={(part) => change(replaced(rules, rule, part))}
+          remove={() => change(rules.filter((one) => one !== rule))}
+          faults={faults}
+        />
+      ))}
+      <div class="row">
+        <button type="button" onClick={() => change([...rules, newRule()])}>
+          Add a route
+        </button>
+      </div>
+    </>
+  );
+}
+
+interface RuleProps {
+  readonly rule: RuleDraft;
+  /** Its place among the rules, from 1. */
+  readonly number: number;
+  readonly change: (part: Partial<RuleDraft>) => void;
+  readonly remove: () => void;
+  readonly faults: readonly Fault[];
+}
+
+const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
+function Rule({ rule, number, change, remove, faults }: RuleProps) {
+  const route = `writeGuard.${routeOf(rule)}`;
+  const typed = {
+    ...{ values: rule.typed, faults, place: `${route}.` },
+    set: (part: object) => change({ typed: { ...rule.typed, ...part } }),
+  };
+  // Of the budget as a whole.
+  const most = faults.map((one) =>
+    one.param === `${route}.budget` ? { ...one, param: `${one.param}.maxPerCall` } : one,
+  );
+  return (
+    <fieldset class="rule">
+      <legend>Rule {number}</legend>
+      <div class="rule-route">
+        <Field label="Method">
+          <Select
+            options={[...new Set([...METHODS, rule.method])]}
+            value={rule.method}
+            choose={(method) => change({ method })}
+          />
+        </Field>
+        <Field
+          label="Path"
+          help="A last segment * stands for any one, as in /api/v1/campaign/*"
+          fault={exactFault({ faults, param: route })}
+        >
+          <input
+            value={rule.path}
+            spellcheck={false}
+            autocomplete="off"
+            onInput={({ currentTarget: { value } }) => change({ path: value })}
+          />
+        </Field>
+        <button type="button" aria-label={`Remove rule ${number}`} onClick={remove}>
+          Remove
+        </button>
+      </div>
+      <FieldGrid fields={BUDGET_FIELDS} {...typed} />
+      <FieldGrid fields={MOST_FIELDS} {...typed} faults={most} />
+      <Amounts rule={rule} change={change} faults={faults} />
+      <Fields fields={CONDITION_FIELDS} {...typed} />
+    </fieldset>
+  );
+}
+
+function Amounts({ rule, change, faults }: Pick<RuleProps, 'rule' | 'change' | 'faults'>) {
+  const { amounts } = rule;
+  const place = `writeGuard.${routeOf(rule)}.amounts`;
+  return (
+    <>
+      {amounts.map((amount, index) => (
+        <div key={amount.key} class="rule-amount">
+          <Fields
+            fields={AMOUNT_FIELDS}
+            values={amount.typed}
+            set={(part) =>
+              change({ amounts: replaced(amounts, amount, { typed: { ...amount.typed, ...part } }) })
+            }
+            faults={faults}
+            place={`${place}.${index}.`}
+          />
+          <button
+            type="button"
+            aria-label={`Remove the amount ${amount.typed.field}`}
+            onClick={() => change({ amounts: amounts.filter((one) => one !== amount) })}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
+      <Wrong faults={faults} param={place} />
+      <div class="row">
+        <button type="button" class="plain" onClick={() => change({ amounts: [...amounts, newAmount()] })}>
+          Limit another amount
+        </button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+/** What is kept of a report, day by day. Pure. */
+import { counted, moment, span } from './format.js';
+
+/** As both planes explain a day, or a report that is kept as a whole. */
+export interface Kept {
+  readonly state: 'fresh' | 'final' | 'stale' | 'missing';
+  /** When it was fetched; null: never. */
+  readonly asOf: string | null;
+  /** Freshness that is left; negative when it is over. */
+  readonly ttlSeconds: number | null;
+  readonly rows: number | null;
+}
+
+export interface KeptDay extends Kept {
+  readonly date: string;
+}
+
+/** In the order in which a day goes through them, backwards; a mark beside the colour for those who see none. */
+export const STATES: readonly {
+  readonly state: Kept['state'];
+  readonly mark: string;
+  readonly says: string;
+}[] = [
+  { state: 'final', mark: '✓', says: 'kept, and does not change any more' },
+  { state: 'fresh', mark: '•', says: 'kept, and answered as it is' },
+  { state: 'stale', mark: '~', says: 'kept, but past its freshness' },
+  { state: 'missing', mark: '×', says: 'not kept: the platform is asked' },
+];
+
+/** Days by month, `2026-11`, the oldest first. */
+export function byMonth(days: readonly KeptDay[]): (readonly [string, readonly KeptDay[]])[] {
+  const months = new Map<string, KeptDay[]>();
+  for (const day of days) {
+    const month = day.date.slice(0, 7);
+    const own = months.get(month) ?? [];
+    months.set(month, own);
+    own.push(day);
+  }
+  return [...months];
+}
+
+/** 1 for a Monday, 7 for a Sunday. */
+export const weekday = (date: string): number => ((new Date(date).getUTCDay() + 6) % 7) + 1;
+
+const STEPS: Readonly<Record<string, number>> = {
+  ...{ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 },
+  ...{ PageUp: -28, PageDown: 28, Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY },
+};
+
+/** Where an arrow leads from a place in a list of days; null for other keys. */
+export function stepOf(key: string, at: number, length: number): number | null {
+  const step = STEPS[key];
+  return step === undefined ? null : Math.min(Math.max(at + step, 0), length - 1);
+}
+
+export function entryInWords({ asOf, ttlSeconds, rows }: Kept): string {
+  if (asOf === null) return 'Nothing is kept.';
+  const fresh =
+    (ttlSeconds ?? 0) < 0 ? `until ${span(-(ttlSeconds ?? 0))} ago` : `for another ${span(ttlSeconds ?? 0)}`;
+  const left = ttlSeconds === null ? '' : `, fresh ${fresh}`;
+  return `${rows === null ? 'Rows' : counted(rows, 'row')} as of ${moment(asOf)}${left}.`;
+}

@@ -1,0 +1,70 @@
+/** How a report is kept, why, what an answer costs now, and what is at hand of each day: the same on both pages. */
+import { count, counted, span } from './format.js';
+import { EntryWords, HeatMap } from './heat-map.js';
+import './kept.css';
+import type { Kept, KeptDay } from './kept-days.js';
+import { Empty, Figure, Figures } from './parts.js';
+
+/** What both planes answer alike. */
+export interface Explained {
+  readonly inWords: { readonly kept: string; readonly price: string };
+  readonly price: { readonly calls: number; readonly behind: number };
+  readonly policy: { readonly mode: string; readonly restatementDays: number };
+  readonly days: readonly KeptDay[] | null;
+  readonly whole: Kept | null;
+  readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;
+  readonly storeAway: boolean;
+}
+
+interface ExplainedProps {
+  readonly explained: Explained;
+}
+
+export function KeptFigures({ explained: { price, policy, days } }: ExplainedProps) {
+  const kept = days?.filter(({ state }) => state !== 'missing').length ?? 0;
+  return (
+    <Figures>
+      <Figure
+        label="An answer now costs"
+        value={counted(price.calls, 'platform call')}
+        tone={price.calls === 0 ? 'good' : 'warn'}
+        note={price.behind === 0 ? 'and none behind it' : `and ${count(price.behind)} behind it`}
+      />
+      <Figure label="Answered" value={policy.mode === 'days' ? 'by day' : 'as a whole'} />
+      {days === null ? null : <Figure label="Days kept" value={`${count(kept)} of ${count(days.length)}`} />}
+      <Figure
+        label="May still change"
+        value={counted(policy.restatementDays, 'day')}
+        note="back from today; what is older is final"
+      />
+    </Figures>
+  );
+}
+
+export const KeptWords = ({ explained: { inWords, storeAway, refusal } }: ExplainedProps) => (
+  <>
+    <p>{inWords.kept}</p>
+    <p>{inWords.price}</p>
+    {storeAway ? (
+      <p class="note bad">The store is away: what other processes keep is not known now.</p>
+    ) : null}
+    {refusal === null ? null : (
+      <p class="note warn">
+        The platform refused it with {refusal.status}; that is the answer for another{' '}
+        {span(refusal.ttlSeconds)}.
+      </p>
+    )}
+  </>
+);
+
+/** Each day of a report by date; the one entry of another. */
+export function KeptDays({ explained: { days, whole } }: ExplainedProps) {
+  if (days?.length === 0) return <Empty>The report has no days.</Empty>;
+  if (days !== null) return <HeatMap days={days} />;
+  return (
+    <p>
+      The report is not by date: it is kept in one piece.{' '}
+      {whole === null ? null : <EntryWords entry={whole} />}
+    </p>
+  );
+}
