@@ -1,15 +1,13 @@
-/** A table of any length: only the rows that are seen are in the page. Its head and its sums stay in sight. */
+/** The rows of a report, a line each. The browser lays out those alone that are near; head and sums stay in sight. */
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { SortHead } from '../ui/data-table.js';
 import { type ReportColumn, shown } from './columns.js';
 import './grid.css';
 import type { Row } from './parse.js';
 
-/** In pixels, as in grid.css; each row has one line, so that its place is known without looking. */
-const ROW = 36;
-const MARGIN = 12;
-/** Browsers end a page at about 17 million pixels. */
-export const MOST_ROWS = 400_000;
+/** As many as a page holds without standing still; a filter finds others, and CSV has all. */
+export const MOST_ROWS = 5_000;
 
 interface GridProps {
   readonly label: string;
@@ -18,7 +16,7 @@ interface GridProps {
   readonly sort: string;
   readonly setSort: (sort: string) => void;
   /** What stands behind a value, a tag. */
-  readonly mark?: (row: Row, column: string) => ComponentChildren;
+  readonly mark: (row: Row, column: string) => ComponentChildren;
   /** Rows at the end that stay in sight. */
   readonly feet: readonly Foot[];
 }
@@ -29,130 +27,59 @@ export interface Foot {
   readonly cell: (column: ReportColumn) => ComponentChildren;
 }
 
+const styleOf = ({ numeric }: ReportColumn) => (numeric ? 'number' : '');
+
 export function Grid({ label, columns, rows, sort, setSort, mark, feet }: GridProps) {
   const frame = useRef<HTMLElement>(null);
-  const { from, to } = useSeen(frame, Math.min(rows.length, MOST_ROWS), rows);
-  const total = Math.min(rows.length, MOST_ROWS);
+  // Other rows, or in another order, are looked at from their beginning.
+  useLayoutEffect(() => frame.current?.scrollTo(0, 0), [rows]);
   const width = columns.reduce((sum, column) => sum + column.width, 0);
+  const tracks = columns.map((column) => `${column.width}fr`).join(' ');
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the arrow keys would not scroll it
     <section ref={frame} class="table-frame grid-frame" aria-label={label} tabIndex={0}>
-      <table
-        class="grid-table"
-        aria-rowcount={total + 1 + feet.length}
-        aria-colcount={columns.length}
-        style={{ minWidth: `${width}ch` }}
-      >
-        <colgroup>
-          {columns.map(({ name, width: one }) => (
-            <col key={name} style={{ width: `${(one / width) * 100}%` }} />
-          ))}
-        </colgroup>
+      <table class="grid-table" style={{ minWidth: `${width}ch`, '--tracks': tracks }}>
         <thead>
-          <tr aria-rowindex={1}>
+          <tr>
             {columns.map((column) => (
               <Head key={column.name} column={column} sort={sort} setSort={setSort} />
             ))}
           </tr>
         </thead>
         <tbody>
-          <Space rows={from} columns={columns.length} />
-          {rows.slice(from, to).map((row, index) => (
-            <tr key={from + index} aria-rowindex={from + index + 2} class="line">
-              {columns.map(({ name, numeric }) => {
-                const text = shown(row[name], numeric);
+          {rows.slice(0, MOST_ROWS).map((row, index) => (
+            <tr key={index} class="line">
+              {columns.map((column) => {
+                const text = shown(row[column.name], column.numeric);
                 return (
-                  <td key={name} class={numeric ? 'number' : ''} title={text.length > 20 ? text : undefined}>
+                  <td key={column.name} class={styleOf(column)} title={text.length > 20 ? text : undefined}>
                     <bdi>{text}</bdi>
-                    {mark?.(row, name)}
+                    {mark(row, column.name)}
                   </td>
                 );
               })}
             </tr>
           ))}
-          <Space rows={total - to} columns={columns.length} />
         </tbody>
-        <Feet feet={feet} columns={columns} first={total + 2} />
+        <tfoot>
+          {feet.map(({ title, cell }) => (
+            <tr key={title}>
+              <th scope="row">{title}</th>
+              {columns.slice(1).map((column) => (
+                <td key={column.name} class={styleOf(column)}>
+                  {cell(column)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tfoot>
       </table>
     </section>
   );
 }
 
-/** The rows that are in sight, with some before and after them. */
-function useSeen(frame: { readonly current: HTMLElement | null }, total: number, rows: readonly Row[]) {
-  const [range, setRange] = useState({ from: 0, to: Math.min(total, 40) });
-  useLayoutEffect(() => {
-    const element = frame.current;
-    if (element === null) return;
-    const look = () => {
-      const first = Math.floor(element.scrollTop / ROW);
-      const seen = Math.ceil(element.clientHeight / ROW);
-      // In steps, so that a pixel of scrolling changes nothing.
-      const from = Math.max(0, Math.floor((first - MARGIN) / 6) * 6);
-      const to = Math.min(total, first + seen + 2 * MARGIN);
-      setRange((was) => (was.from === from && was.to === to ? was : { from: Math.min(from, total), to }));
-    };
-    look();
-    const watcher = new ResizeObserver(look);
-    watcher.observe(element);
-    element.addEventListener('scroll', look, { passive: true });
-    return () => {
-      watcher.disconnect();
-      element.removeEventListener('scroll', look);
-    };
-  }, [frame, total]);
-  // Other rows, or in another order, are looked at from their beginning.
-  useLayoutEffect(() => {
-    if (frame.current !== null) frame.current.scrollTop = 0;
-  }, [frame, rows]);
-  return { from: Math.min(range.from, total), to: Math.min(range.to, total) };
-}
-
-function Space({ rows, columns }: { readonly rows: number; readonly columns: number }) {
-  if (rows <= 0) return null;
-  return (
-    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus; rows count themselves by aria-rowindex
-    <tr class="space" aria-hidden="true">
-      <td colSpan={columns} style={{ height: `${rows * ROW}px` }} />
-    </tr>
-  );
-}
-
-function Feet({
-  feet,
-  columns,
-  first,
-}: {
-  readonly feet: readonly Foot[];
-  readonly columns: readonly ReportColumn[];
-  readonly first: number;
-}) {
-  if (feet.length === 0) return null;
-  return (
-    <tfoot>
-      {feet.map(({ title, cell }, index) => (
-        <tr key={title} aria-rowindex={first + index}>
-          {columns.map((column, place) =>
-            place === 0 ? (
-              <th key={column.name} scope="row">
-                {title}
-              </th>
-            ) : (
-              <td key={column.name} class={column.numeric ? 'number' : ''}>
-                {cell(column)}
-              </td>
-            ),
-          )}
-        </tr>
-      ))}
-    </tfoot>
-  );
-}
-
-interface HeadProps {
+interface HeadProps extends Pick<GridProps, 'sort' | 'setSort'> {
   readonly column: ReportColumn;
-  readonly sort: string;
-  readonly setSort: (sort: string) => void;
 }
 
 /** Once: the largest of numbers, the first of texts; again: the other way; then as the rows came. */
@@ -160,12 +87,5 @@ function Head({ column: { name, title, numeric }, sort, setSort }: HeadProps) {
   const [first, second] = numeric ? [`-${name}`, name] : [name, `-${name}`];
   const next = sort === first ? second : sort === second ? '' : first;
   const state = sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : 'none';
-  return (
-    <th scope="col" class={numeric ? 'number' : ''} aria-sort={state}>
-      <button type="button" class="plain sort" onClick={() => setSort(next)}>
-        <bdi>{title}</bdi>
-        <span aria-hidden="true">{state === 'none' ? '' : state === 'ascending' ? '↑' : '↓'}</span>
-      </button>
-    </th>
-  );
+  return <SortHead title={title} numeric={numeric} sort={state} toggle={() => setSort(next)} />;
 }

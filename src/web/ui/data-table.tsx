@@ -39,13 +39,14 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, sorted, foot }: 
       <table>
         <thead>
           <tr>
-            {columns.map((column, index) => (
-              <Head
-                key={column.title}
-                column={column}
-                sort={order?.index === index ? (order.down ? 'descending' : 'ascending') : 'none'}
-                toggle={() =>
-                  setOrder({ index, down: order?.index === index ? !order.down : column.numeric === true })
+            {columns.map(({ title, numeric = false, by: sorts }, index) => (
+              <SortHead
+                key={title}
+                title={title}
+                numeric={numeric}
+                sort={order?.index !== index ? 'none' : order.down ? 'descending' : 'ascending'}
+                toggle={
+                  sorts && (() => setOrder({ index, down: order?.index === index ? !order.down : numeric }))
                 }
               />
             ))}
@@ -83,15 +84,17 @@ function BodyRow<Row>({ columns, row }: BodyRowProps<Row>) {
   );
 }
 
-interface HeadProps<Row> {
-  readonly column: Column<Row>;
+interface SortHeadProps {
+  readonly title: string;
+  readonly numeric: boolean;
   readonly sort: 'none' | 'ascending' | 'descending';
-  readonly toggle: () => void;
+  /** Left out where the column does not sort. */
+  readonly toggle?: (() => void) | undefined;
 }
 
-function Head<Row>({ column: { title, by, numeric }, sort, toggle }: HeadProps<Row>) {
-  const style = numeric === true ? 'number' : '';
-  if (by === undefined)
+export function SortHead({ title, numeric, sort, toggle }: SortHeadProps) {
+  const style = numeric ? 'number' : '';
+  if (toggle === undefined)
     return (
       <th scope="col" class={style}>
         {title}
@@ -100,8 +103,8 @@ function Head<Row>({ column: { title, by, numeric }, sort, toggle }: HeadProps<R
   return (
     <th scope="col" class={style} aria-sort={sort}>
       <button type="button" class="plain sort" onClick={toggle}>
-        {title}
-        <span aria-hidden="true">{sort === 'none' ? '' : sort === 'ascending' ? '↑' : '↓'}</span>
+        <bdi>{title}</bdi>
+        <span aria-hidden="true">{{ none: '', ascending: '↑', descending: '↓' }[sort]}</span>
       </button>
     </th>
   );
