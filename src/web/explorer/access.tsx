@@ -1,43 +1,42 @@
 /** What the team may do, how much of it is left, and what it used. */
 import { Chart } from '../ui/chart.js';
 import { compact, count, fromNow } from '../ui/format.js';
-import { useLoad } from '../ui/load.js';
 import { Card, Empty, Figure, Figures, Name, Tag, Wait } from '../ui/parts.js';
+import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { type Advertiser, useTeam } from './team.js';
+import { type Advertiser, SEEN } from './team.js';
+
+type Limit = 'requestsPerMinute' | 'upstreamCallsPerDay' | 'maxConcurrent';
+type Numbers<Name extends string> = Readonly<Record<Name, number>>;
+
+interface UsageDay {
+  readonly day: string;
+  readonly requests: number;
+  readonly upstreamCalls: number;
+}
 
 interface Me {
   readonly key: { readonly label: string; readonly createdAt: string; readonly expiresAt: string | null };
   readonly scopes: readonly string[];
   readonly advertisers: readonly number[] | '*';
-  readonly limits: {
-    readonly requestsPerMinute: number;
-    readonly upstreamCallsPerDay: number;
-    readonly maxRangeDays: number;
-    readonly maxConcurrent: number;
-  };
-  readonly left: {
-    readonly requestsPerMinute: number;
-    readonly maxConcurrent: number;
-    readonly upstreamCallsPerDay: number;
-    readonly upstreamCallsResetAt: string;
-  };
+  readonly limits: Numbers<Limit | 'maxRangeDays'>;
+  readonly left: Numbers<Limit> & { readonly upstreamCallsResetAt: string };
   readonly credential: { readonly state: string };
-  readonly usage:
-    | readonly { readonly day: string; readonly requests: number; readonly upstreamCalls: number }[]
-    | null;
+  /** null: not known now. */
+  readonly usage: readonly UsageDay[] | null;
 }
 
 export function Access() {
-  const { api } = useTeam();
-  const me = useLoad('me', (signal) => api.get<Me>('/gateway/v1/me', signal));
+  const me = useGet<Me>('/gateway/v1/me');
   return (
     <View title="My access" lead="What this key may do, and what is left of it.">
       <Wait of={me}>
         {(known) => (
           <>
             <Left me={known} />
-            <Usage usage={known.usage} />
+            <Card title="Usage of 30 days">
+              <Usage usage={known.usage} />
+            </Card>
             <Card title="Scopes">
               <div class="row">
                 {known.scopes.map((scope) => (
@@ -54,20 +53,19 @@ export function Access() {
 }
 
 function Left({ me: { limits, left, key, credential } }: { readonly me: Me }) {
-  const ends = key.expiresAt === null ? 'never' : fromNow(key.expiresAt, Date.now());
+  const now = Date.now();
+  const { requestsPerMinute: requests } = left;
   return (
     <Figures>
       <Figure
         label="Requests left this minute"
-        value={
-          left.requestsPerMinute < 100_000 ? count(left.requestsPerMinute) : compact(left.requestsPerMinute)
-        }
+        value={requests < 100_000 ? count(requests) : compact(requests)}
         note={`of ${count(limits.requestsPerMinute)}`}
       />
       <Figure
         label="Platform calls left today"
         value={count(left.upstreamCallsPerDay)}
-        note={`of ${count(limits.upstreamCallsPerDay)}, anew ${fromNow(left.upstreamCallsResetAt, Date.now())}`}
+        note={`of ${count(limits.upstreamCallsPerDay)}, anew ${fromNow(left.upstreamCallsResetAt, now)}`}
       />
       <Figure
         label="At the same time"
@@ -77,10 +75,10 @@ function Left({ me: { limits, left, key, credential } }: { readonly me: Me }) {
       <Figure label="Longest period" value={`${count(limits.maxRangeDays)} days`} />
       <Figure
         label="This key ends"
-        value={ends}
+        value={key.expiresAt === null ? 'never' : fromNow(key.expiresAt, now)}
         note={
           <>
-            {key.label === '' ? null : <bdi>{key.label}, </bdi>}made {fromNow(key.createdAt, Date.now())}
+            {key.label === '' ? null : <bdi>{key.label}, </bdi>}made {fromNow(key.createdAt, now)}
           </>
         }
       />
@@ -93,35 +91,27 @@ function Left({ me: { limits, left, key, credential } }: { readonly me: Me }) {
   );
 }
 
-function Usage({ usage }: { readonly usage: Me['usage'] }) {
-  const days = lastDays(usage ?? [], Date.now());
+function Usage({ usage }: Pick<Me, 'usage'>) {
+  if (usage === null) return <Empty>Usage cannot be read now.</Empty>;
+  if (usage.length === 0) return <Empty>Nothing was counted yet.</Empty>;
+  const days = lastDays(usage, Date.now());
   return (
-    <Card title="Usage of 30 days">
-      {usage === null || usage.length === 0 ? (
-        <Empty>{usage === null ? 'Usage cannot be read now.' : 'Nothing was counted yet.'}</Empty>
-      ) : (
-        <Chart
-          label="Requests and platform calls by day"
-          kind="bars"
-          times={days.map(({ day }) => Date.parse(day) / 1000)}
-          lines={[
-            { title: 'requests', color: '--c1', values: days.map(({ requests }) => requests) },
-            {
-              title: 'platform calls',
-              color: '--c3',
-              values: days.map(({ upstreamCalls }) => upstreamCalls),
-            },
-          ]}
-        />
-      )}
-    </Card>
+    <Chart
+      label="Requests and platform calls by day"
+      kind="bars"
+      times={days.map(({ day }) => Date.parse(day) / 1000)}
+      lines={[
+        { title: 'requests', color: '--c1', values: days.map(({ requests }) => requests) },
+        { title: 'platform calls', color: '--c3', values: days.map((one) => one.upstreamCalls) },
+      ]}
+    />
   );
 }
 
 const SHOWN_DAYS = 30;
 
 /** Days without anything are not told; a chart has them all. */
-function lastDays(usage: NonNullable<Me['usage']>, nowMs: number): NonNullable<Me['usage']> {
+function lastDays(usage: readonly UsageDay[], nowMs: number): UsageDay[] {
   return Array.from({ length: SHOWN_DAYS }, (_, index) => {
     const day = new Date(nowMs - (SHOWN_DAYS - 1 - index) * 86_400_000).toISOString().slice(0, 10);
     return usage.find((one) => one.day === day) ?? { day, requests: 0, upstreamCalls: 0 };
@@ -129,9 +119,7 @@ function lastDays(usage: NonNullable<Me['usage']>, nowMs: number): NonNullable<M
 }
 
 function Advertisers({ all }: { readonly all: boolean }) {
-  const { api } = useTeam();
-  const path = '/gateway/v1/advertisers?limit=1000';
-  const loaded = useLoad(path, (signal) => api.get<{ advertisers: readonly Advertiser[] }>(path, signal));
+  const loaded = useGet<{ advertisers: readonly Advertiser[] }>(SEEN);
   return (
     <Card title={all ? 'Advertisers: all, of which were seen' : 'Advertisers'}>
       <Wait of={loaded}>

@@ -1,11 +1,20 @@
 /** The report beside itself in another period: what each group and measure has gained or lost. */
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
+import { type Column, DataTable } from '../ui/data-table.js';
+import { SelectLine } from '../ui/fields.js';
 import { compact, count } from '../ui/format.js';
-import { Card, Empty } from '../ui/parts.js';
-import { columnsOf, type ReportColumn } from './columns.js';
-import { AGAINST, compareGroups, compareTotals, dayValues, periodAgainst } from './compare.js';
-import { ChangesTable } from './compare-table.js';
+import { Card, Empty, Looking, Name, Tag } from '../ui/parts.js';
+import { columnsOf, type ReportColumn, shown } from './columns.js';
+import {
+  AGAINST,
+  type Change,
+  type ComparedGroup,
+  compareGroups,
+  compareTotals,
+  dayValues,
+  periodAgainst,
+} from './compare.js';
 import { daysOf, type Period, type Question, type ViewState } from './question.js';
 import type { SetView } from './report.js';
 import { Trouble } from './trouble.js';
@@ -17,17 +26,12 @@ interface CompareWithProps {
 }
 
 export const CompareWith = ({ against, setView }: CompareWithProps) => (
-  <label class="row">
-    <span class="small quiet">Compare with</span>
-    <select value={against} onChange={(event) => setView({ against: event.currentTarget.value })}>
-      <option value="">nothing</option>
-      {AGAINST.map(({ value, title }) => (
-        <option key={value} value={value}>
-          {title}
-        </option>
-      ))}
-    </select>
-  </label>
+  <SelectLine
+    label="Compare with"
+    options={AGAINST}
+    value={against}
+    choose={(value) => setView({ against: value })}
+  />
 );
 
 interface CompareProps {
@@ -40,29 +44,26 @@ export function CompareReport(props: CompareProps) {
   const { report, view } = props;
   const { from = null, to = null } = report.meta.period ?? {};
   if (view.against === '') return null;
-  const other = from === null || to === null ? null : periodAgainst(view.against, { from, to });
-  if (other === null || from === null || to === null)
+  const now = from === null || to === null ? null : { from, to };
+  const before = now === null ? null : periodAgainst(view.against, now);
+  if (now === null || before === null)
     return <p class="note warn">There is no such period to compare with: choose another one above.</p>;
-  return <Compared {...props} now={{ from, to }} before={other} />;
+  return <Compared {...props} now={now} before={before} />;
 }
 
-interface ComparedProps extends CompareProps {
+interface Periods {
   readonly now: Period;
   readonly before: Period;
 }
 
-function Compared({ question, report, view, now, before }: ComparedProps) {
+function Compared({ question, report, view, now, before }: CompareProps & Periods) {
   const { value, error, loading, reload } = useReport({
     ...question,
     ...{ period: '', dateFrom: before.from, dateTo: before.to },
   });
   return (
     <Card title={`Compared with ${before.from} to ${before.to}`}>
-      {loading ? (
-        <p class="looking" role="status">
-          Asking for the other period …
-        </p>
-      ) : null}
+      {loading ? <Looking>Asking for the other period …</Looking> : null}
       {error === null ? null : <Trouble error={error} again={reload} />}
       {value === null ? null : (
         <Both report={report} other={value} metric={view.metric} now={now} before={before} />
@@ -71,67 +72,47 @@ function Compared({ question, report, view, now, before }: ComparedProps) {
   );
 }
 
-interface BothProps {
+interface BothProps extends Periods {
   readonly report: Shown;
   readonly other: Shown;
-  readonly metric: string;
-  readonly now: Period;
-  readonly before: Period;
 }
 
-function Both({ report, other, metric, now, before }: BothProps) {
-  const measures = useMemo(
-    () => columnsOf([...report.rows, ...other.rows]).filter(({ measure }) => measure),
-    [report, other],
-  );
-  const groups = useMemo(
-    () =>
-      compareGroups(
-        report.rows,
-        other.rows,
-        report.meta.split,
-        measures.map(({ name }) => name),
-      ),
-    [report, other, measures],
-  );
+function Both({ metric, ...both }: BothProps & { readonly metric: string }) {
+  const { report, other, now, before } = both;
+  const { measures, groups } = useMemo(() => {
+    const all = columnsOf([...report.rows, ...other.rows]).filter(({ measure }) => measure);
+    const names = all.map(({ name }) => name);
+    return { measures: all, groups: compareGroups(report.rows, other.rows, report.meta.split, names) };
+  }, [report, other]);
   const chosen = measures.find(({ name }) => name === metric) ?? measures[0];
+  const [days, daysBefore] = [daysOf(now).length, daysOf(before).length];
   if (chosen === undefined) return <Empty>Neither period has rows.</Empty>;
   return (
     <>
-      {daysOf(now).length === daysOf(before).length ? null : (
+      {days === daysBefore ? null : (
         <p class="note info">
-          The periods have {count(daysOf(now).length)} and {count(daysOf(before).length)} days.
+          The periods have {count(days)} and {count(daysBefore)} days.
         </p>
       )}
-      {report.meta.split.includes('date') ? (
-        <Overlay report={report} other={other} column={chosen} now={now} before={before} />
-      ) : null}
+      {report.meta.split.includes('date') ? <Overlay {...both} column={chosen} /> : null}
       <ChangesTable groups={groups} total={compareTotals(report, other, measures)} measures={measures} />
     </>
   );
 }
 
-function Overlay({
-  report,
-  other,
-  column,
-  now,
-  before,
-}: Omit<BothProps, 'metric'> & { column: ReportColumn }) {
-  const [days, daysBefore] = [daysOf(now), daysOf(before)];
-  const lines = useMemo(() => {
-    const earlier = dayValues(other.rows, daysBefore, column);
-    return [
-      { title: 'this period', color: '--c1', values: dayValues(report.rows, days, column) },
-      {
-        title: `${before.from} to ${before.to}`,
-        color: '--c3',
-        dashed: true,
-        values: days.map((_, index) => earlier[index] ?? null),
-      },
-    ];
-  }, [report, other, column, before.from, before.to]);
-  const times = useMemo(() => days.map((day) => Date.parse(day) / 1000), [now.from, now.to]);
+function Overlay({ report, other, column, now, before }: BothProps & { readonly column: ReportColumn }) {
+  const { times, lines } = useMemo(() => {
+    const days = daysOf(now);
+    const earlier = dayValues(other.rows, daysOf(before), column);
+    const [title, color] = [`${before.from} to ${before.to}`, '--c3'];
+    return {
+      times: days.map((day) => Date.parse(day) / 1000),
+      lines: [
+        { title: 'this period', color: '--c1', values: dayValues(report.rows, days, column) },
+        { title, color, dashed: true, values: days.map((_, index) => earlier[index] ?? null) },
+      ],
+    };
+  }, [report, other, column, now.from, now.to, before.from, before.to]);
   if (lines.every(({ values }) => values.every((value) => value === null)))
     return <Empty>{`${column.title} has no line for all rows. ${column.noSum ?? ''}`}</Empty>;
   return (
@@ -142,5 +123,72 @@ function Overlay({
       height={220}
       format={compact}
     />
+  );
+}
+
+/** As many as anybody reads. */
+const MOST_GROUPS = 200;
+
+interface ChangesTableProps {
+  readonly groups: readonly ComparedGroup[];
+  /** Of all groups, those that are not shown too. */
+  readonly total: ComparedGroup;
+  readonly measures: readonly ReportColumn[];
+}
+
+function ChangesTable({ groups, total, measures }: ChangesTableProps) {
+  const columns = measures.map(
+    ({ name, title }): Column<ComparedGroup> => ({
+      ...{ title, numeric: true },
+      cell: ({ changes }) => <ChangeCell change={changes[name]} />,
+      by: ({ changes }) => changes[name]?.diff ?? null,
+    }),
+  );
+  return (
+    <>
+      <DataTable
+        caption="Changes by group"
+        rows={groups.slice(0, MOST_GROUPS)}
+        keyOf={({ key }) => key}
+        columns={[{ title: 'Group', cell: titled, by: ({ title }) => title }, ...columns]}
+        foot={total}
+      />
+      <p class="small quiet">
+        A dash stands for what has no row, or no sum of its rows. The total is the platform’s own of each
+        period; where it says none it is the sum of the rows, and a dash where these have none.
+        {groups.length > MOST_GROUPS
+          ? ` The first ${count(MOST_GROUPS)} of ${count(groups.length)} groups.`
+          : ''}
+      </p>
+    </>
+  );
+}
+
+const titled = ({ title, in: where }: ComparedGroup) => (
+  <>
+    <Name>{title || 'all'}</Name>{' '}
+    {where === 'both' ? null : <Tag tone="info">{where === 'now' ? 'new' : 'gone'}</Tag>}
+  </>
+);
+
+const signed = (maximumFractionDigits: number) =>
+  new Intl.NumberFormat('en-US', { maximumFractionDigits, signDisplay: 'exceptZero' });
+const [change, share] = [signed(2), signed(1)];
+
+const written = (value: number | null) => shown(value, true) || '–';
+
+function ChangeCell({ change: known }: { readonly change: Change | undefined }) {
+  const { now = null, before = null, diff = null, percent = null } = known ?? {};
+  if (now === null && before === null) return <>–</>;
+  const was = `before: ${written(before)}`;
+  return (
+    <span title={was}>
+      {written(now)}
+      <br />
+      <span class="small quiet">
+        {diff === null ? was : change.format(diff)}
+        {percent === null ? '' : ` (${share.format(percent)} %)`}
+      </span>
+    </span>
   );
 }

@@ -23,9 +23,11 @@ export interface ComparedGroup {
   readonly changes: Readonly<Record<string, Change>>;
 }
 
+/** What a report may be compared with, and the title of each. */
 export const AGAINST = [
-  { value: 'previous', title: 'the days before' },
-  { value: 'year', title: 'a year before' },
+  ['', 'nothing'],
+  ['previous', 'the days before'],
+  ['year', 'a year before'],
 ] as const;
 
 /** @returns as many days right before, or the same days a year before; null for any other word */

@@ -10,12 +10,15 @@ export interface Endpoint {
   readonly hasCurrency: boolean;
 }
 
-interface Described {
+interface Parameter {
+  readonly name?: string;
+  readonly in?: string;
+}
+
+/** What is read of the description. */
+export interface Described {
   readonly paths?: Readonly<
-    Record<
-      string,
-      { readonly get?: { readonly parameters?: readonly { readonly name?: string; readonly in?: string }[] } }
-    >
+    Record<string, { readonly get?: { readonly parameters?: readonly Parameter[] } }>
   >;
 }
 

@@ -1,4 +1,4 @@
-/** The rows of a report, a line each. The browser lays out those alone that are near; head and sums stay in sight. */
+/** The rows of a report, a line each; head and sums stay in sight. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { SortHead } from '../ui/data-table.js';
@@ -8,6 +8,9 @@ import type { Row } from './parse.js';
 
 /** As many as a page holds without standing still; a filter finds others, and CSV has all. */
 export const MOST_ROWS = 5_000;
+
+/** From so many rows on, those that are far from sight are not laid out. */
+const LONG = 300;
 
 interface GridProps {
   readonly label: string;
@@ -38,7 +41,10 @@ export function Grid({ label, columns, rows, sort, setSort, mark, feet }: GridPr
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the arrow keys would not scroll it
     <section ref={frame} class="table-frame grid-frame" aria-label={label} tabIndex={0}>
-      <table class="grid-table" style={{ minWidth: `${width}ch`, '--tracks': tracks }}>
+      <table
+        class={`grid-table ${rows.length > LONG ? 'long' : ''}`}
+        style={{ minWidth: `${width}ch`, '--tracks': tracks }}
+      >
         <thead>
           <tr>
             {columns.map((column) => (

@@ -1,26 +1,20 @@
 /** What became of the report between two moments, from history alone; the platform is not asked. */
 import { useEffect, useState } from 'preact/hooks';
-import { DataTable } from '../ui/data-table.js';
-import { Field } from '../ui/fields.js';
+import { type Column, DataTable } from '../ui/data-table.js';
+import { Fields } from '../ui/fields.js';
+import type { FieldSpec } from '../ui/form-values.js';
 import { count, counted } from '../ui/format.js';
-import { useLoad } from '../ui/load.js';
-import { Card, Empty, Name, Tag, type Tone } from '../ui/parts.js';
+import { Card, Empty, Looking, Name, Tag, type Tone } from '../ui/parts.js';
+import { useGet } from '../ui/session.js';
 import { shown, titleOf } from './columns.js';
 import { askedMoments, type DiffLine, type DiffRow, linesOf, type Moments, momentsOf } from './difference.js';
 import { aboutPath, type Question, type ViewState } from './question.js';
 import type { SetView } from './report.js';
-import { useTeam } from './team.js';
 import { Trouble } from './trouble.js';
 
 interface Diff {
   readonly data: readonly DiffRow[];
-  readonly meta: {
-    readonly from: string;
-    readonly to: string;
-    readonly rowCount: number;
-    readonly methodDays?: readonly string[];
-    readonly inexactDays?: readonly string[];
-  };
+  readonly meta: { readonly methodDays?: readonly string[]; readonly inexactDays?: readonly string[] };
 }
 
 interface DiffProps {
@@ -38,20 +32,26 @@ export function DiffPanel({ question, view, setView }: DiffProps) {
     );
   const moments = momentsOf(view.between);
   const path = aboutPath('diff', { ...question, asOf: '' }, askedMoments(moments));
+  const csv = (
+    <a href={`${path}&_format=csv`} download>
+      CSV of changes
+    </a>
+  );
   return (
-    <Card
-      title="Changes"
-      tools={
-        <a href={`${path}&_format=csv`} download>
-          CSV of changes
-        </a>
-      }
-    >
-      <MomentsForm moments={moments} choose={(next) => setView({ between: `${next.from},${next.to}` })} />
+    <Card title="Changes" tools={csv}>
+      <MomentsForm moments={moments} choose={({ from, to }) => setView({ between: `${from},${to}` })} />
       <DiffFound path={path} />
     </Card>
   );
 }
+
+const MOMENTS: readonly FieldSpec[] = [
+  {
+    ...{ name: 'from', label: 'From (UTC)', is: 'datetime-local' },
+    help: 'Empty: as each day was first seen.',
+  },
+  { name: 'to', label: 'To (UTC)', is: 'datetime-local', help: 'Empty: as it is known now.' },
+];
 
 interface MomentsProps {
   readonly moments: Moments;
@@ -59,28 +59,20 @@ interface MomentsProps {
 }
 
 function MomentsForm({ moments, choose }: MomentsProps) {
-  const [draft, setDraft] = useState(moments);
-  useEffect(() => setDraft(moments), [moments.from, moments.to]);
-  const field = (name: keyof Moments, word: string, label: string, help: string) => (
-    <Field label={label} help={help}>
-      <input
-        type="datetime-local"
-        value={draft[name] === word ? '' : draft[name]}
-        onInput={(event) => setDraft({ ...draft, [name]: event.currentTarget.value || word })}
-      />
-    </Field>
-  );
+  const { from, to } = moments;
+  const typed = { from: from === 'first' ? '' : from, to: to === 'latest' ? '' : to };
+  const [draft, setDraft] = useState(typed);
+  useEffect(() => setDraft(typed), [from, to]);
   return (
     <form
       class="form-grid moments"
       aria-label="Moments"
       onSubmit={(event) => {
         event.preventDefault();
-        choose(draft);
+        choose({ from: draft.from || 'first', to: draft.to || 'latest' });
       }}
     >
-      {field('from', 'first', 'From (UTC)', 'Empty: as each day was first seen.')}
-      {field('to', 'latest', 'To (UTC)', 'Empty: as it is known now.')}
+      <Fields fields={MOMENTS} values={draft} set={(part) => setDraft({ ...draft, ...part })} />
       <div class="row end">
         <button type="submit">Compare the moments</button>
       </div>
@@ -92,25 +84,17 @@ function MomentsForm({ moments, choose }: MomentsProps) {
 const MOST_LINES = 500;
 
 function DiffFound({ path }: { readonly path: string }) {
-  const { api } = useTeam();
-  const { value, error, loading, reload } = useLoad(path, (signal) => api.get<Diff>(path, signal));
-  if (loading)
-    return (
-      <p class="looking" role="status">
-        One moment …
-      </p>
-    );
+  const { value, error, loading, reload } = useGet<Diff>(path);
+  if (loading) return <Looking />;
   if (value === null) return <Trouble error={error} again={reload} />;
   const { methodDays = [], inexactDays = [] } = value.meta;
   const lines = linesOf(value.data);
+  const found = `${counted(lines.length, 'value')} in ${counted(value.data.length, 'row')} differ`;
+  const cut = lines.length > MOST_LINES ? `; the first ${count(MOST_LINES)} are shown, CSV has all` : '';
   return (
     <>
       {error === null ? null : <Trouble error={error} again={reload} />}
-      <p role="status">
-        {lines.length === 0
-          ? 'Nothing differs between these moments.'
-          : `${counted(lines.length, 'value')} in ${counted(value.data.length, 'row')} differ${lines.length > MOST_LINES ? `; the first ${count(MOST_LINES)} are shown, CSV has all` : ''}.`}
-      </p>
+      <p role="status">{lines.length === 0 ? 'Nothing differs between these moments.' : `${found}${cut}.`}</p>
       {methodDays.length === 0 ? null : (
         <p class="note info">
           {counted(methodDays.length, 'day')} had other columns, or came by another token: there it need not
@@ -123,7 +107,14 @@ function DiffFound({ path }: { readonly path: string }) {
           nearest that is kept is shown.
         </p>
       )}
-      {lines.length === 0 ? null : <DiffTable lines={lines.slice(0, MOST_LINES)} />}
+      {lines.length === 0 ? null : (
+        <DataTable
+          caption="What differs"
+          rows={lines.slice(0, MOST_LINES)}
+          keyOf={({ key }) => key}
+          columns={COLUMNS}
+        />
+      )}
     </>
   );
 }
@@ -135,40 +126,34 @@ const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
   method: 'warn',
 };
 
-function DiffTable({ lines }: { readonly lines: readonly DiffLine[] }) {
-  return (
-    <DataTable
-      caption="What differs"
-      rows={lines}
-      keyOf={({ key }) => key}
-      columns={[
-        { title: 'Day', cell: ({ date }) => date, by: ({ date }) => date },
-        {
-          title: 'Row',
-          cell: ({ subject }) => <Name>{subject || 'all'}</Name>,
-          by: ({ subject }) => subject,
-        },
-        { title: 'Kind', cell: ({ kind }) => <Tag tone={TONES[kind]}>{kind}</Tag>, by: ({ kind }) => kind },
-        { title: 'Column', cell: ({ column }) => titleOf(column), by: ({ column }) => column },
-        { title: 'Old', numeric: true, cell: (line) => shown(line.old, true) || '–' },
-        { title: 'New', numeric: true, cell: (line) => shown(line.new, true) || '–' },
-        {
-          title: 'Change',
-          numeric: true,
-          cell: ({ diff }) => (diff === undefined ? '–' : signed(Number(diff))),
-          by: ({ diff }) => (diff === undefined ? null : Math.abs(Number(diff))),
-        },
-        {
-          title: '%',
-          numeric: true,
-          cell: ({ percent }) =>
-            percent === undefined || percent === null ? '–' : `${signed(Number(percent))} %`,
-          by: ({ percent }) => (percent === undefined || percent === null ? null : Math.abs(Number(percent))),
-        },
-      ]}
-    />
-  );
+const change = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2, signDisplay: 'exceptZero' });
+
+/** @param of a number that may be written as a text */
+function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Column<DiffLine> {
+  const numberOf = (line: DiffLine) => {
+    const value = of(line) ?? null;
+    return value === null ? null : Number(value);
+  };
+  return {
+    ...{ title, numeric: true },
+    cell: (line) => {
+      const number = numberOf(line);
+      return number === null ? '–' : `${change.format(number)}${unit}`;
+    },
+    by: (line) => {
+      const number = numberOf(line);
+      return number === null ? null : Math.abs(number);
+    },
+  };
 }
 
-const change = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2, signDisplay: 'exceptZero' });
-const signed = (value: number): string => change.format(value);
+const COLUMNS: readonly Column<DiffLine>[] = [
+  { title: 'Day', cell: ({ date }) => date, by: ({ date }) => date },
+  { title: 'Row', cell: ({ subject }) => <Name>{subject || 'all'}</Name>, by: ({ subject }) => subject },
+  { title: 'Kind', cell: ({ kind }) => <Tag tone={TONES[kind]}>{kind}</Tag>, by: ({ kind }) => kind },
+  { title: 'Column', cell: ({ column }) => titleOf(column), by: ({ column }) => column },
+  { title: 'Old', numeric: true, cell: (line) => shown(line.old, true) || '–' },
+  { title: 'New', numeric: true, cell: (line) => shown(line.new, true) || '–' },
+  signed('Change', ({ diff }) => diff),
+  signed('%', ({ percent }) => percent, ' %'),
+];

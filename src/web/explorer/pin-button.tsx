@@ -1,8 +1,8 @@
 /** Pins the report as it is shown: if the platform has said something else since, the gateway refuses. */
 import { useState } from 'preact/hooks';
-import { wordsOf } from '../ui/api.js';
 import { Dialog } from '../ui/dialog.js';
-import { Field } from '../ui/fields.js';
+import { bodyOf, type FieldSpec } from '../ui/form-values.js';
+import { SchemaForm } from '../ui/schema-form.js';
 import { type Question, queryOf } from './question.js';
 import { useTeam } from './team.js';
 
@@ -14,7 +14,7 @@ interface PinProps {
 
 const SCOPE = 'report:pin';
 
-export function PinButton({ question, revision }: PinProps) {
+export function PinButton(props: PinProps) {
   const { session } = useTeam();
   const [open, setOpen] = useState(false);
   return (
@@ -25,7 +25,7 @@ export function PinButton({ question, revision }: PinProps) {
       {open ? (
         <Dialog title="Pin this report" close={() => setOpen(false)}>
           {session.scopes.includes(SCOPE) ? (
-            <PinForm question={question} revision={revision} />
+            <PinForm {...props} />
           ) : (
             <p>
               This key may not pin: it lacks the scope <code>{SCOPE}</code>. Ask your operator to give it to
@@ -38,55 +38,35 @@ export function PinButton({ question, revision }: PinProps) {
   );
 }
 
-type State = 'asked' | 'sent' | 'done';
+const NOTE: readonly FieldSpec[] = [
+  {
+    ...{ name: 'note', label: 'Note', maxLength: 1000 },
+    help: 'For whoever reads the list of pins; may be left empty.',
+  },
+];
 
 function PinForm({ question, revision }: PinProps) {
   const { api } = useTeam();
-  const [note, setNote] = useState('');
-  const [state, setState] = useState<State>('asked');
-  const [fault, setFault] = useState<string | null>(null);
-  const pin = async (event: SubmitEvent) => {
-    event.preventDefault();
-    setState('sent');
-    setFault(null);
-    const named = { endpoint: question.endpoint, query: queryOf(question).toString() };
-    try {
-      await api.send('POST', '/gateway/v1/pins', {
-        ...named,
-        ...(revision === null ? {} : { revision }),
-        ...(note.trim() === '' ? {} : { note: note.trim() }),
-      });
-      setState('done');
-    } catch (error) {
-      setFault(wordsOf(error));
-      setState('asked');
-    }
-  };
-  if (state === 'done')
+  const [done, setDone] = useState(false);
+  if (done)
     return (
       <p role="status">
         It is pinned, and stays as it is now. <a href="#/pins">See all pins</a>
       </p>
     );
   return (
-    <form onSubmit={(event) => void pin(event)} class="notes">
+    <div class="stack">
       <p>The rows stay byte for byte the same, whatever the platform says of these days later.</p>
-      <Field label="Note" help="For whoever reads the list of pins; may be left empty.">
-        <input
-          type="text"
-          maxLength={1000}
-          value={note}
-          onInput={(event) => setNote(event.currentTarget.value)}
-        />
-      </Field>
-      <p class="fault" role="alert">
-        {fault}
-      </p>
-      <div class="row end">
-        <button type="submit" class="primary" disabled={state === 'sent'}>
-          Pin it
-        </button>
-      </div>
-    </form>
+      <SchemaForm
+        fields={NOTE}
+        submit="Pin it"
+        send={async (values) => {
+          const named = { endpoint: question.endpoint, query: queryOf(question).toString() };
+          const body = { ...named, ...(revision !== null && { revision }), ...bodyOf(NOTE, values) };
+          await api.send('POST', '/gateway/v1/pins', body);
+          setDone(true);
+        }}
+      />
+    </div>
   );
 }

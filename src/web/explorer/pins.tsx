@@ -1,10 +1,10 @@
 /** Answers that stay: which there are, each as it was pinned, and the way to be rid of one. */
-import { DataTable } from '../ui/data-table.js';
+import { type Column, DataTable } from '../ui/data-table.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { bytes, count, counted, moment } from '../ui/format.js';
-import { useLoad } from '../ui/load.js';
 import { useNotices } from '../ui/notices.js';
 import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
+import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { useTeam } from './team.js';
 
@@ -18,20 +18,30 @@ interface Pin {
   readonly rowCount: number;
 }
 
-interface PinList {
-  readonly data: readonly Pin[];
-  readonly meta: {
-    readonly count: number;
-    readonly bytes: number;
-    readonly maxCount: number;
-    readonly maxBytes: number;
-  };
-}
+type Bounds = Readonly<Record<'count' | 'bytes' | 'maxCount' | 'maxBytes', number>>;
+
+const COLUMNS: readonly Column<Pin>[] = [
+  { title: 'Pinned', cell: (pin) => moment(pin.createdAt), by: (pin) => pin.createdAt },
+  {
+    title: 'Report',
+    cell: ({ endpoint, query, note }) => (
+      <span>
+        <Name>{`${endpoint}?${query}`}</Name>
+        {note === null ? null : <Name>{` ${note}`}</Name>}
+      </span>
+    ),
+    by: ({ query }) => query,
+  },
+  { title: 'Rows', numeric: true, cell: (pin) => count(pin.rowCount), by: (pin) => pin.rowCount },
+  {
+    title: 'State',
+    cell: ({ final }) => <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional'}</Tag>,
+  },
+];
 
 export function Pins() {
-  const { api } = useTeam();
-  const path = '/gateway/v1/pins?limit=1000';
-  const pins = useLoad(path, (signal) => api.get<PinList>(path, signal));
+  const pins = useGet<{ data: readonly Pin[]; meta: Bounds }>('/gateway/v1/pins?limit=1000');
+  const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
     <View title="Pins" lead="Answers that stay byte for byte the same, whatever the platform says later.">
       <Wait of={pins}>
@@ -43,50 +53,17 @@ export function Pins() {
             {data.length === 0 ? (
               <Empty>There are no pins yet. A report has a button to pin it.</Empty>
             ) : (
-              <PinTable pins={data} reload={pins.reload} />
+              <DataTable
+                caption="Pins of the team"
+                rows={data}
+                keyOf={({ id }) => id}
+                columns={[...COLUMNS, tools]}
+              />
             )}
           </Card>
         )}
       </Wait>
     </View>
-  );
-}
-
-function PinTable({ pins, reload }: { readonly pins: readonly Pin[]; readonly reload: () => void }) {
-  return (
-    <DataTable
-      caption="Pins of the team"
-      rows={pins}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: 'Pinned',
-          cell: ({ createdAt }) => moment(createdAt),
-          by: ({ createdAt }) => createdAt,
-        },
-        {
-          title: 'Report',
-          cell: ({ endpoint, query, note }) => (
-            <span>
-              <Name>{`${endpoint}?${query}`}</Name>
-              {note === null ? null : <Name>{` ${note}`}</Name>}
-            </span>
-          ),
-          by: ({ query }) => query,
-        },
-        {
-          title: 'Rows',
-          numeric: true,
-          cell: ({ rowCount }) => count(rowCount),
-          by: ({ rowCount }) => rowCount,
-        },
-        {
-          title: 'State',
-          cell: ({ final }) => <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional'}</Tag>,
-        },
-        { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={reload} /> },
-      ]}
-    />
   );
 }
 

@@ -32,14 +32,15 @@ export interface ViewState {
   readonly between: string;
 }
 
+/** Values of `_period`, and their titles. */
 export const PERIODS = [
-  { value: 'yesterday', title: 'Yesterday' },
-  { value: 'today', title: 'Today' },
-  { value: 'last_7_days', title: 'Last 7 days' },
-  { value: 'last_30_days', title: 'Last 30 days' },
-  { value: 'last_90_days', title: 'Last 90 days' },
-  { value: 'month_to_date', title: 'Month to date' },
-  { value: 'last_month', title: 'Last month' },
+  ['yesterday', 'Yesterday'],
+  ['today', 'Today'],
+  ['last_7_days', 'Last 7 days'],
+  ['last_30_days', 'Last 30 days'],
+  ['last_90_days', 'Last 90 days'],
+  ['month_to_date', 'Month to date'],
+  ['last_month', 'Last month'],
 ] as const;
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -74,17 +75,13 @@ export function readQuestion(query: URLSearchParams): Question | null {
   };
 }
 
+const VIEW = ['metric', 'sort', 'filter', 'against', 'panel', 'tool', 'between'] as const;
+
 export function readView(query: URLSearchParams): ViewState {
-  const of = (name: string) => query.get(name) ?? '';
-  return {
-    metric: of('metric'),
-    sort: of('sort'),
-    filter: of('filter'),
-    against: of('against'),
-    panel: of('panel'),
-    tool: of('tool'),
-    between: of('between'),
-  };
+  return Object.fromEntries(VIEW.map((name) => [name, query.get(name) ?? ''])) as Record<
+    (typeof VIEW)[number],
+    string
+  >;
 }
 
 /** What stands in the address. */
@@ -100,17 +97,13 @@ export function addressOf(question: Question, view: Partial<ViewState> = {}): Re
 /** The platform's parameters and the gateway's own of which the answer depends. */
 function parametersOf(question: Question): [name: string, value: string][] {
   const { advertiserId, period, dateFrom, dateTo, splits, spentBased, asOf } = question;
-  const dates: [string, string][] =
-    period !== ''
-      ? [['_period', period]]
-      : [
-          ['dateFrom', dateFrom],
-          ['dateTo', dateTo],
-        ];
+  const isNamed = period !== '';
   const all: [string, string][] = [
     ['advertiserId', advertiserId],
     ...splits.map((split): [string, string] => [split, '1']),
-    ...dates,
+    ['_period', period],
+    ['dateFrom', isNamed ? '' : dateFrom],
+    ['dateTo', isNamed ? '' : dateTo],
     ['spentBased', spentBased],
     ['_asOf', instantOf(asOf)],
   ];

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
-import { Card, Empty } from '../ui/parts.js';
+import { Card, Empty, Looking } from '../ui/parts.js';
 import { columnsOf, type ReportColumn } from './columns.js';
 import { CompareReport, CompareWith } from './compare-report.js';
 import { CodePanel } from './panel-code.js';
@@ -24,15 +24,9 @@ interface AnswerProps {
 }
 
 export function ReportAnswer({ question, view, setView }: AnswerProps) {
-  const loaded = useReport(question);
-  const { value: report, error, loading, reload } = loaded;
+  const { value: report, error, loading, reload } = useReport(question);
   const columns = useMemo(() => columnsOf(report?.rows ?? []), [report]);
-  if (loading)
-    return (
-      <p class="looking" role="status">
-        Asking for the report …
-      </p>
-    );
+  if (loading) return <Looking>Asking for the report …</Looking>;
   return (
     <>
       {error === null ? null : <Trouble error={error} again={reload} />}

@@ -1,6 +1,7 @@
 /** One measure by day: stacked by what the report is split by, the largest and all others together. */
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
+import { SelectLine } from '../ui/fields.js';
 import { count, counted } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import type { ReportColumn } from './columns.js';
@@ -20,16 +21,12 @@ interface ReportChartProps {
 
 export function ReportChart({ report, measures, metric, setView }: ReportChartProps) {
   const choose = (
-    <label class="row">
-      <span class="small quiet">Measure</span>
-      <select value={metric.name} onChange={(event) => setView({ metric: event.currentTarget.value }, true)}>
-        {measures.map(({ name, title }) => (
-          <option key={name} value={name}>
-            {title}
-          </option>
-        ))}
-      </select>
-    </label>
+    <SelectLine
+      label="Measure"
+      options={measures.map(({ name, title }) => [name, title] as const)}
+      value={metric.name}
+      choose={(name) => setView({ metric: name }, true)}
+    />
   );
   return (
     <Card title="By day" tools={choose}>
@@ -44,22 +41,22 @@ export function ReportChart({ report, measures, metric, setView }: ReportChartPr
 
 function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'report' | 'metric'>) {
   const { from = null, to = null } = meta.period ?? {};
-  const { days, lines, stacked, left, outside } = useMemo(() => {
+  const { days, times, lines, stacked, left, outside } = useMemo(() => {
     const known = rows.map(({ date }) => String(date)).filter((date) => /^\d{4}-\d\d-\d\d$/.test(date));
-    const [first, last] = [from ?? least(known), to ?? most(known)];
-    const all = first === '' ? [] : daysOf({ from: first, to: last });
-    return { days: all, ...groupRows(rows, all, meta.split, metric.name) };
-  }, [rows, meta, metric.name]);
-  const times = useMemo(() => days.map((day) => Date.parse(day) / 1000), [days]);
-  const colored = useMemo(
-    () =>
-      lines.map(({ title, values }, index) => ({
-        title,
-        values,
+    known.sort();
+    const [first, last] = [from ?? known[0], to ?? known.at(-1)];
+    const all = first === undefined || last === undefined ? [] : daysOf({ from: first, to: last });
+    const grouped = groupRows(rows, all, meta.split, metric.name);
+    return {
+      ...grouped,
+      days: all,
+      times: all.map((day) => Date.parse(day) / 1000),
+      lines: grouped.lines.map((line, index) => ({
+        ...line,
         color: COLORS[index % COLORS.length] ?? '--c1',
       })),
-    [lines],
-  );
+    };
+  }, [rows, meta, metric.name]);
   const provisional = meta.firstProvisionalDate;
   return (
     <>
@@ -72,7 +69,7 @@ function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'repor
       <Chart
         label={`${metric.title} by day${lines.length > 1 ? ', a layer for each of the largest' : ''}`}
         times={times}
-        lines={colored}
+        lines={lines}
         kind={stacked ? 'stacked' : 'lines'}
         height={260}
         provisionalFrom={provisional === undefined ? null : Date.parse(provisional) / 1000}
@@ -93,6 +90,3 @@ function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'repor
 
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 });
 const written = (value: number): string => short.format(value);
-
-const least = (days: readonly string[]): string => days.reduce((a, b) => (a === '' || b < a ? b : a), '');
-const most = (days: readonly string[]): string => days.reduce((a, b) => (b.localeCompare(a) > 0 ? b : a), '');

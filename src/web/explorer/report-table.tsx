@@ -1,6 +1,7 @@
 /** The rows: sorted, filtered, with sums where there are any and the true total where there are none. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { Field } from '../ui/fields.js';
+import { Fields } from '../ui/fields.js';
+import type { FieldSpec } from '../ui/form-values.js';
 import { count, counted } from '../ui/format.js';
 import { Card, Empty, Tag } from '../ui/parts.js';
 import { filterRows, sortRows } from './arrange.js';
@@ -30,16 +31,14 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
     ) : null;
   const constant = columns.filter((column) => isConstant(column, rows));
   const varied = columns.filter((column) => !constant.includes(column));
-  const roomy = varied.map((column) => ({ ...column, width: roomOf(column, report) }));
+  const all = counted(rows.length, 'row');
   return (
     <Card title="Rows">
       <Constants columns={constant} row={rows[0]} />
       <div class="toolbar">
         <Filter value={view.filter} change={(filter) => setView({ filter }, true)} />
         <p class="small quiet" role="status">
-          {found.length === rows.length
-            ? counted(rows.length, 'row')
-            : `${count(found.length)} of ${counted(rows.length, 'row')}`}
+          {found.length === rows.length ? all : `${count(found.length)} of ${all}`}
           {found.length > MOST_ROWS ? `; the first ${count(MOST_ROWS)} are shown, CSV has all` : ''}
         </p>
       </div>
@@ -48,7 +47,7 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
       ) : (
         <Grid
           label="Rows of the report"
-          columns={roomy}
+          columns={varied.map((column) => ({ ...column, width: roomOf(column, report) }))}
           rows={found}
           sort={view.sort}
           setSort={(sort) => setView({ sort }, true)}
@@ -56,7 +55,9 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
           feet={feet}
         />
       )}
-      <WhyNoSum columns={columns} />
+      <div class="small quiet">
+        {columns.map(({ name, noSum }) => (noSum === null ? null : <p key={name}>* {noSum}</p>))}
+      </div>
     </Card>
   );
 }
@@ -69,15 +70,14 @@ function roomOf({ name, numeric, width }: ReportColumn, { rows, meta }: Shown): 
   return Math.max(width, Math.ceil(shown(below, true).length * 1.1) + 3);
 }
 
-/** What is the same in every row, told once. */
-function Constants({
-  columns,
-  row,
-}: {
+interface ConstantsProps {
   readonly columns: readonly ReportColumn[];
   readonly row: Row | undefined;
-}) {
-  if (columns.length === 0 || row === undefined) return null;
+}
+
+/** What is the same in every row, told once. */
+function Constants({ columns, row = {} }: ConstantsProps) {
+  if (columns.length === 0) return null;
   return (
     <dl class="constants small">
       {columns.map(({ name, title, numeric }) => (
@@ -92,6 +92,10 @@ function Constants({
   );
 }
 
+const FILTER: readonly FieldSpec[] = [
+  { name: 'filter', label: 'Filter', is: 'search', help: 'Words, or a condition as clicks>10.' },
+];
+
 /** Waits until somebody has stopped typing for a moment. */
 function Filter({ value, change }: { readonly value: string; readonly change: (filter: string) => void }) {
   const [text, setText] = useState(value);
@@ -101,64 +105,32 @@ function Filter({ value, change }: { readonly value: string; readonly change: (f
     const timer = setTimeout(() => change(text), 200);
     return () => clearTimeout(timer);
   }, [text]);
-  return (
-    <Field label="Filter" help="Words, or a condition as clicks>10.">
-      <input
-        type="search"
-        value={text}
-        spellcheck={false}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-    </Field>
-  );
+  return <Fields fields={FILTER} values={{ filter: text }} set={({ filter }) => setText(String(filter))} />;
 }
 
 /** The whole report's totals, and the sums of what a filter has left. */
 function feetOf({ rows, meta }: Shown, found: readonly Row[]): Foot[] {
   const totals = totalsOf(meta);
-  const all: Foot[] =
-    totals === null
-      ? []
-      : [
-          {
-            title: 'Total',
-            cell: ({ name, numeric, noSum }) =>
-              numeric ? <TrueTotal text={shown(totals[name], true)} noSum={noSum} /> : '',
-          },
-        ];
-  if (totals !== null && found.length === rows.length) return all;
-  const title = found.length === rows.length ? 'Sum of rows' : `Sum of ${count(found.length)}`;
-  return [
-    {
-      title,
-      cell: ({ name, numeric, noSum }) =>
-        !numeric ? (
-          ''
-        ) : noSum === null ? (
-          shown(sumOf(found, name), true)
-        ) : (
-          <span class="quiet" title={noSum}>
-            no sum
-          </span>
-        ),
+  const isAll = found.length === rows.length;
+  const sums: Foot = {
+    title: isAll ? 'Sum of rows' : `Sum of ${count(found.length)}`,
+    cell: ({ name, numeric, noSum }) => {
+      if (!numeric) return '';
+      if (noSum === null) return shown(sumOf(found, name), true);
+      return (
+        <span class="quiet" title={noSum}>
+          no sum
+        </span>
+      );
     },
-    ...all,
-  ];
-}
-
-function TrueTotal({ text, noSum }: { readonly text: string; readonly noSum: string | null }) {
-  if (noSum === null) return <>{text}</>;
-  return <span title={noSum}>{text}*</span>;
-}
-
-function WhyNoSum({ columns }: { readonly columns: readonly ReportColumn[] }) {
-  const reasons = columns.flatMap(({ name, noSum }) => (noSum === null ? [] : [{ name, noSum }]));
-  if (reasons.length === 0) return null;
-  return (
-    <div class="small quiet">
-      {reasons.map(({ name, noSum }) => (
-        <p key={name}>* {noSum}</p>
-      ))}
-    </div>
-  );
+  };
+  if (totals === null) return [sums];
+  const total: Foot = {
+    title: 'Total',
+    cell: ({ name, numeric, noSum }) => {
+      const text = numeric ? shown(totals[name], true) : '';
+      return numeric && noSum !== null ? <span title={noSum}>{text}*</span> : text;
+    },
+  };
+  return isAll ? [total] : [sums, total];
 }

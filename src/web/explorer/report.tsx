@@ -1,9 +1,10 @@
 /** A report as people look at it: the question above, the answer as chart and table below. */
-import { useLoad } from '../ui/load.js';
+import { useMemo } from 'preact/hooks';
 import { Empty } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
+import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { endpointsOf } from './endpoints.js';
+import { type Described, endpointsOf } from './endpoints.js';
 import './explorer.css';
 import {
   addressOf,
@@ -16,17 +17,16 @@ import {
 } from './question.js';
 import { ReportAnswer } from './report-answer.js';
 import { ReportForm } from './report-form.js';
-import { type Advertiser, useTeam } from './team.js';
+import { type Advertiser, SEEN, useTeam } from './team.js';
 
 export type SetView = (view: Partial<ViewState>, replace?: boolean) => void;
 
 export function ReportSection() {
-  const { api, session } = useTeam();
+  const { session } = useTeam();
   const { query } = useRoute();
-  const described = useLoad('openapi', async (signal) => endpointsOf(await api.get('/openapi.json', signal)));
-  const seen = useLoad('advertisers', (signal) =>
-    api.get<{ advertisers: readonly Advertiser[] }>('/gateway/v1/advertisers?limit=1000', signal),
-  );
+  const described = useGet<Described>('/openapi.json');
+  const endpoints = useMemo(() => endpointsOf(described.value ?? {}), [described.value]);
+  const seen = useGet<{ advertisers: readonly Advertiser[] }>(SEEN);
   const advertisers = seen.value?.advertisers ?? [];
   const asked = readQuestion(query);
   const view = readView(query);
@@ -43,7 +43,7 @@ export function ReportSection() {
     >
       <ReportForm
         question={asked ?? start}
-        endpoints={described.value ?? []}
+        endpoints={endpoints}
         advertisers={advertisers}
         ask={(question: Question) =>
           go(hrefOf(['report'], addressOf(question, { metric: view.metric, against: view.against })))

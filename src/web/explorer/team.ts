@@ -16,3 +16,6 @@ export interface Advertiser {
 }
 
 export const useTeam = (): Signed<TeamSession> => useSigned<TeamSession>();
+
+/** Where the advertisers stand that the team may see, those seen last first. */
+export const SEEN = '/gateway/v1/advertisers?limit=1000';

@@ -17,7 +17,11 @@ export function Field({ label, help, fault, children }: FieldProps) {
     <label class="field">
       <span>{label}</span>
       {children}
-      {help === undefined ? null : <span class="small quiet">{help}</span>}
+      {help === undefined ? null : (
+        <span class="small quiet" dir="auto">
+          {help}
+        </span>
+      )}
       {fault === undefined ? null : <span class="fault">{fault}</span>}
     </label>
   );
@@ -40,6 +44,15 @@ export const Select = ({ options, value, choose }: SelectProps) => (
       );
     })}
   </select>
+);
+
+/** A choice with its label before it, in one line. */
+export const SelectLine = ({ label, ...select }: SelectProps & { readonly label: string }) => (
+  // biome-ignore lint/a11y/noLabelWithoutControl: the control is in it
+  <label class="row">
+    <span class="small quiet">{label}</span>
+    <Select {...select} />
+  </label>
 );
 
 interface BoxProps {
@@ -108,6 +121,21 @@ export function Fields({ fields, values, set, faults = [], place = '' }: FieldsP
   );
 }
 
+interface OffersProps extends Required<Pick<FieldSpec, 'offers'>> {
+  readonly id: string;
+}
+
+/** What the browser offers in a field of this list. */
+export const Offers = ({ id: list, offers }: OffersProps) => (
+  <datalist id={list}>
+    {offers.map(({ id, name }) => (
+      <option key={id} value={id}>
+        {name ?? ''}
+      </option>
+    ))}
+  </datalist>
+);
+
 interface ControlProps {
   readonly field: FieldSpec;
   readonly value: string;
@@ -115,7 +143,7 @@ interface ControlProps {
 }
 
 function Control({ field, value, change }: ControlProps) {
-  const { is = 'text', options, placeholder, required, maxLength } = field;
+  const { is = 'text', options, offers, placeholder, required, maxLength } = field;
   if (options !== undefined) return <Select options={options} value={value} choose={change} />;
   const common = {
     ...{ value, placeholder, required, maxLength, spellcheck: false },
@@ -123,6 +151,13 @@ function Control({ field, value, change }: ControlProps) {
       change(event.currentTarget.value),
   };
   if (is === 'lines') return <textarea rows={3} {...common} />;
+  if (offers !== undefined)
+    return (
+      <>
+        <input list={field.name} autocomplete="off" {...common} />
+        <Offers id={field.name} offers={offers} />
+      </>
+    );
   if (is === 'decimal' || is === 'box') return <input inputMode="decimal" autocomplete="off" {...common} />;
   return (
     <input type={is as 'text'} step={is === 'number' ? 'any' : undefined} autocomplete="off" {...common} />

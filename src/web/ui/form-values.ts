@@ -22,6 +22,8 @@ export interface FieldSpec {
     | undefined;
   /** A choice of these; a pair is a value with its title. */
   readonly options?: readonly (string | readonly [value: string, title: string])[] | undefined;
+  /** Offered while one types. */
+  readonly offers?: readonly { readonly id: number; readonly name: string | null }[];
   /** What an empty field becomes; without it an empty field is left out of the body. */
   readonly usual?: unknown;
   readonly placeholder?: string;

@@ -83,6 +83,12 @@ export function Choice<T extends string>({ label, options, value, choose }: Choi
   );
 }
 
+export const Looking = ({ children = 'One moment …' }: { readonly children?: string }) => (
+  <p class="looking" role="status">
+    {children}
+  </p>
+);
+
 /** What is loaded, or that it is on its way, or why it did not come. Old values stay beside the fault. */
 export function Wait<T>({
   of: loaded,
@@ -92,12 +98,7 @@ export function Wait<T>({
   readonly children: (value: T) => ComponentChildren;
 }) {
   const { value, error, loading, reload } = loaded;
-  if (loading)
-    return (
-      <p class="looking" role="status">
-        One moment …
-      </p>
-    );
+  if (loading) return <Looking />;
   return (
     <>
       {error === null ? null : (

@@ -3,6 +3,7 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { type Answer, type CallOptions, call, type Method, Refused, wordsOf } from './api.js';
 import { type Loaded, useLoad } from './load.js';
+import { Looking } from './parts.js';
 
 /** What both planes say of a session. */
 export interface SessionBase {
@@ -111,12 +112,7 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
       },
     [session, ended, refresh, path],
   );
-  if (state.is === 'looking')
-    return (
-      <p class="looking" role="status">
-        One moment …
-      </p>
-    );
+  if (state.is === 'looking') return <Looking />;
   if (signed === null) {
     const signIn = async (secret: string) => {
       const { text } = await call('POST', path, { body: { [member]: secret } });

@@ -1,6 +1,6 @@
 /** Picks advertisers by name or id, as chips; all of them only by saying so. */
 import { useRef, useState } from 'preact/hooks';
-import { Box } from '../../ui/fields.js';
+import { Box, Offers } from '../../ui/fields.js';
 import { Name } from '../../ui/parts.js';
 import { type AdvertiserNames, useAdvertisers } from './advertisers.js';
 import type { Draft } from './draft.js';
@@ -129,13 +129,7 @@ function Search({ known, chosen, add }: SearchProps) {
           Add
         </button>
       </div>
-      <datalist id="known-advertisers">
-        {known.all.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name ?? ''}
-          </option>
-        ))}
-      </datalist>
+      <Offers id="known-advertisers" offers={known.all} />
       <p class="small quiet" role="status">
         {said}
       </p>
