@@ -1,8 +1,8 @@
 /** Who changed what: searched, as sentences, with the details below each. */
-
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
-import { Field } from '../ui/fields.js';
+import { Fields } from '../ui/fields.js';
+import type { FieldSpec } from '../ui/form-values.js';
 import { fromNow, moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { useNotices } from '../ui/notices.js';
@@ -16,51 +16,52 @@ import { failureOf } from './token-types.js';
 
 const PAGE = 50;
 
-const KINDS = [
-  { value: '', title: 'everything' },
-  { value: 'team', title: 'teams' },
-  { value: 'key', title: 'keys' },
-  { value: 'token', title: 'the token' },
-  { value: 'cache', title: 'the cache' },
-  { value: 'history', title: 'the history' },
-  { value: 'writes', title: 'writes' },
-  { value: 'registry', title: 'backups' },
-  { value: 'session', title: 'sign-ins' },
+const FILTER: readonly FieldSpec[] = [
+  { name: 'search', label: 'Words', is: 'search', placeholder: 'a name, an id, an address …' },
+  {
+    ...{ name: 'action', label: 'About' },
+    options: [
+      ['', 'everything'],
+      ['team', 'teams'],
+      ['key', 'keys'],
+      ['token', 'the token'],
+      ['cache', 'the cache'],
+      ['history', 'the history'],
+      ['writes', 'writes'],
+      ['registry', 'backups'],
+      ['session', 'sign-ins'],
+    ],
+  },
+  { name: 'team', label: 'Team' },
+  { name: 'since', label: 'Since', is: 'date' },
 ];
+
+type FilterValues = Readonly<Record<string, string>>;
 
 type Page = AnswerTo<'GET /admin/v1/audit'>;
 
 export function Audit() {
   const { query } = useRoute();
-  const filter = {
-    search: query.get('search') ?? '',
-    action: query.get('action') ?? '',
-    team: query.get('team') ?? '',
-    since: query.get('since') ?? '',
-  };
+  const filter = Object.fromEntries(FILTER.map(({ name }) => [name, query.get(name) ?? '']));
   return (
     <View
       title="Audit"
       lead="Who changed what, when and from where. Nothing is left out, and nothing secret is in it."
     >
-      <Filter {...filter} />
+      <Filter filter={filter} />
       <Entries key={JSON.stringify(filter)} filter={filter} />
     </View>
   );
 }
 
-type FilterValues = {
-  readonly search: string;
-  readonly action: string;
-  readonly team: string;
-  readonly since: string;
-};
-
-function Filter(filter: FilterValues) {
+function Filter({ filter }: { readonly filter: FilterValues }) {
   const [draft, setDraft] = useState(filter);
-  const apply = (next: FilterValues) => {
+  const apply = (next: FilterValues) => go(hrefOf(['audit'], next));
+  const change = (part: object) => {
+    const next = { ...draft, ...part };
     setDraft(next);
-    go(hrefOf(['audit'], next));
+    // What is chosen and not typed is asked for at once.
+    if ('action' in part || 'since' in part) apply(next);
   };
   return (
     <form
@@ -71,39 +72,7 @@ function Filter(filter: FilterValues) {
         apply(draft);
       }}
     >
-      <Field label="Words">
-        <input
-          type="search"
-          placeholder="a name, an id, an address …"
-          value={draft.search}
-          onInput={(event) => setDraft({ ...draft, search: event.currentTarget.value })}
-        />
-      </Field>
-      <Field label="About">
-        <select
-          value={draft.action}
-          onChange={(event) => apply({ ...draft, action: event.currentTarget.value })}
-        >
-          {KINDS.map(({ value, title }) => (
-            <option key={value} value={value}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </Field>
-      <Field label="Team">
-        <input
-          value={draft.team}
-          onInput={(event) => setDraft({ ...draft, team: event.currentTarget.value })}
-        />
-      </Field>
-      <Field label="Since">
-        <input
-          type="date"
-          value={draft.since}
-          onChange={(event) => apply({ ...draft, since: event.currentTarget.value })}
-        />
-      </Field>
+      <Fields fields={FILTER} values={draft} set={change} />
       <div class="row">
         <button type="submit" class="primary">
           Search
@@ -116,24 +85,16 @@ function Filter(filter: FilterValues) {
 function Entries({ filter }: { readonly filter: FilterValues }) {
   const { api } = useAdmin();
   const { fault } = useNotices();
-  const ask = (before: string | undefined, signal?: AbortSignal) => {
-    const given = Object.entries({ ...filter, limit: String(PAGE), before }).filter(
-      (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
-    );
+  const ask = (before: string, signal?: AbortSignal) => {
+    const given = Object.entries({ ...filter, limit: String(PAGE), before }).filter(([, one]) => one !== '');
     return api.get<Page>(`/admin/v1/audit?${new URLSearchParams(given)}`, signal);
   };
-  const first = useLoad('audit', (signal) => ask(undefined, signal));
+  const first = useLoad('audit', (signal) => ask('', signal));
   const [further, setFurther] = useState<readonly Page[]>([]);
   // What followed the old first page does not follow the new one.
   useEffect(() => setFurther([]), [first.value]);
-  const older = async (before: string) => {
-    try {
-      const page = await ask(before);
-      setFurther((was) => [...was, page]);
-    } catch (error) {
-      fault(error);
-    }
-  };
+  const older = (before: string) =>
+    void ask(before).then((page) => setFurther((was) => [...was, page]), fault);
   return (
     <Wait of={first}>
       {(value) => {
@@ -149,7 +110,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
               ))}
             </ul>
             {next === null ? null : (
-              <button type="button" onClick={() => void older(next)}>
+              <button type="button" onClick={() => older(next)}>
                 Show older entries
               </button>
             )}
@@ -189,14 +150,13 @@ export function ChangeList({ before, after }: Pick<AuditEntry, 'before' | 'after
   if (changes.length === 0) return null;
   return (
     <dl class="changes">
-      {changes.map((change) => (
-        <div key={change.path}>
+      {changes.map(({ path, before: was, after: is }) => (
+        <div key={path}>
           <dt>
-            <code>{change.path === '' ? 'all' : change.path}</code>
+            <code>{path === '' ? 'all' : path}</code>
           </dt>
           <dd>
-            {change.before === null ? null : <del>{change.before}</del>}{' '}
-            {change.after === null ? null : <ins>{change.after}</ins>}
+            {was === null ? null : <del>{was}</del>} {is === null ? null : <ins>{is}</ins>}
           </dd>
         </div>
       ))}

@@ -1,6 +1,7 @@
 /** The sections of the console, who is signed in, and which writes are stopped. */
 import { useLoad } from '../ui/load.js';
 import { Sections, type SectionView } from '../ui/sections.js';
+import { useGet } from '../ui/session.js';
 import { useAdmin } from './admin.js';
 import { Audit } from './audit.js';
 import { Cache } from './cache/cache.js';
@@ -25,8 +26,8 @@ const sectionsOf = (stopsChanged: () => void): readonly SectionView[] => [
 const LIVE_MS = 5_000;
 
 export function Console() {
-  const { session, api, refresh } = useAdmin();
-  const stops = useLoad('stops', (signal) => api.get<WriteStops>('/admin/v1/writes', signal), LIVE_MS);
+  const { session, refresh } = useAdmin();
+  const stops = useGet<WriteStops>('/admin/v1/writes', LIVE_MS);
   useLoad('session', refresh, LIVE_MS);
   const { name, role } = session;
   return (

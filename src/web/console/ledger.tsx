@@ -1,28 +1,14 @@
 /** What each team asked for, what it cost and what it saved. */
 
 import type { AnswerTo } from '../../api/operations/table.js';
-import { type Column, DataTable } from '../ui/data-table.js';
-import { compact, duration, fromNow, percent } from '../ui/format.js';
+import { type Column, DataTable, numberColumn } from '../ui/data-table.js';
+import { duration, fromNow, percent } from '../ui/format.js';
 import { Card, Empty, Name } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 
 export type LedgerTeam = LedgerAnswer['teams'][number];
 
 export type LedgerAnswer = AnswerTo<'GET /admin/v1/series/teams'>;
-
-const number = (
-  title: string,
-  of: (team: LedgerTeam) => number | null,
-  shown: (value: number) => string = compact,
-): Column<LedgerTeam> => ({
-  title,
-  numeric: true,
-  by: of,
-  cell: (team) => {
-    const value = of(team);
-    return value === null ? '–' : shown(value);
-  },
-});
 
 const COLUMNS: readonly Column<LedgerTeam>[] = [
   {
@@ -34,14 +20,14 @@ const COLUMNS: readonly Column<LedgerTeam>[] = [
       </a>
     ),
   },
-  number('Requests', ({ requests }) => requests),
-  number('From cache', ({ hitRatio }) => hitRatio, percent),
-  number('Calls made', ({ platformCalls }) => platformCalls),
-  number('Saved', ({ platformCallsSaved }) => platformCallsSaved),
-  number('Errors', ({ errors }) => errors),
-  number('Limited', ({ rateLimited }) => rateLimited),
-  number('Median', ({ p50Ms }) => p50Ms, duration),
-  number('p99', ({ p99Ms }) => p99Ms, duration),
+  numberColumn('Requests', ({ requests }) => requests),
+  numberColumn('From cache', ({ hitRatio }) => hitRatio, percent),
+  numberColumn('Calls made', ({ platformCalls }) => platformCalls),
+  numberColumn('Saved', ({ platformCallsSaved }) => platformCallsSaved),
+  numberColumn('Errors', ({ errors }) => errors),
+  numberColumn('Limited', ({ rateLimited }) => rateLimited),
+  numberColumn('Median', ({ p50Ms }) => p50Ms, duration),
+  numberColumn('p99', ({ p99Ms }) => p99Ms, duration),
   {
     title: 'Last seen',
     by: ({ lastSeenAt }) => lastSeenAt,

@@ -1,9 +1,8 @@
 /** First a verdict with what to do, then what happened, then who asked. */
-import { useLoad } from '../ui/load.js';
 import { Choice, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
+import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { useAdmin } from './admin.js';
 import { Ledger, type LedgerAnswer } from './ledger.js';
 import { OverviewCharts, OverviewFigures } from './overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer } from './series.js';
@@ -12,20 +11,11 @@ import { type Status, VerdictCard } from './verdict.js';
 const LIVE_MS = 10_000;
 
 export function Overview() {
-  const { api } = useAdmin();
   const { query } = useRoute();
   const range = RANGES.find(({ value }) => value === query.get('range'))?.value ?? '1h';
-  const ask =
-    <T,>(path: string) =>
-    (signal: AbortSignal) =>
-      api.get<T>(path, signal);
-  const status = useLoad('status', ask<Status>('/admin/v1/status'), LIVE_MS);
-  const series = useLoad(`series ${range}`, ask<SeriesAnswer>(`/admin/v1/series?range=${range}`), LIVE_MS);
-  const ledger = useLoad(
-    `ledger ${range}`,
-    ask<LedgerAnswer>(`/admin/v1/series/teams?range=${range}`),
-    LIVE_MS,
-  );
+  const status = useGet<Status>('/admin/v1/status', LIVE_MS);
+  const series = useGet<SeriesAnswer>(`/admin/v1/series?range=${range}`, LIVE_MS);
+  const ledger = useGet<LedgerAnswer>(`/admin/v1/series/teams?range=${range}`, LIVE_MS);
   const choose = (value: Range) => go(hrefOf(['overview'], { range: value }));
   return (
     <View

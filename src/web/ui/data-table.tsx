@@ -1,6 +1,7 @@
 /** A table that sorts; on a phone each row is a card with the column's name before each value. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { compact } from './format.js';
 import { ScrollFrame } from './scroll-frame.js';
 import { sortedBy } from './sort.js';
 
@@ -12,6 +13,19 @@ export interface Column<Row> {
   /** Numbers stand to the right. */
   readonly numeric?: boolean;
 }
+
+/** A column of numbers; a dash where there is none. */
+export const numberColumn = <Row,>(
+  title: string,
+  of: (row: Row) => number | null,
+  shown: (value: number) => string = compact,
+): Column<Row> => ({
+  ...{ title, numeric: true, by: of },
+  cell: (row) => {
+    const value = of(row);
+    return value === null ? '–' : shown(value);
+  },
+});
 
 interface Sorted {
   readonly index: number;

@@ -3,9 +3,8 @@
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { count, fromNow } from '../../ui/format.js';
-import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Tag, type Tone, Wait } from '../../ui/parts.js';
-import { useAdmin } from '../admin.js';
+import { useGet } from '../../ui/session.js';
 
 type Kind = Answer['kinds'][number];
 
@@ -14,12 +13,7 @@ type Answer = AnswerTo<'GET /admin/v1/divisibility'>;
 const LIVE_MS = 60_000;
 
 export function Divisibility() {
-  const { api } = useAdmin();
-  const known = useLoad(
-    'divisibility',
-    (signal) => api.get<Answer>('/admin/v1/divisibility', signal),
-    LIVE_MS,
-  );
+  const known = useGet<Answer>('/admin/v1/divisibility', LIVE_MS);
   return (
     <Card title="Divisibility by kind">
       <p class="quiet">

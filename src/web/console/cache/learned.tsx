@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
-import { Field } from '../../ui/fields.js';
+import { Field, Select } from '../../ui/fields.js';
 import { count, counted, percent } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Wait } from '../../ui/parts.js';
@@ -44,18 +44,15 @@ export function LearnedOfAdvertiser({ advertiser }: { readonly advertiser: strin
   return (
     <Card title="Finality and truth">
       <Field label="Advertiser" help="With what was learned of its reports by date; seen last come first.">
-        <select
+        <Select
           value={advertiser}
-          onChange={({ currentTarget: { value } }) => go(hrefOf(['cache'], { advertiser: value }))}
-        >
-          <option value="">Choose one</option>
-          {advertiser === '' || isKnown ? null : <option value={advertiser}>{advertiser}</option>}
-          {all.map(({ id, name }) => (
-            <option key={id} value={String(id)}>
-              {name === null ? id : `${id} · ${name}`}
-            </option>
-          ))}
-        </select>
+          choose={(value) => go(hrefOf(['cache'], { advertiser: value }))}
+          options={[
+            ['', 'Choose one'],
+            ...(advertiser === '' || isKnown ? [] : [advertiser]),
+            ...all.map(({ id, name }) => [String(id), name === null ? `${id}` : `${id} · ${name}`] as const),
+          ]}
+        />
       </Field>
       {advertiser === '' ? null : (
         <Curves key={advertiser} about={new URLSearchParams({ advertiserId: advertiser }).toString()} />
@@ -101,11 +98,7 @@ function Curves({ about }: { readonly about: string }) {
           <>
             {names.length === 1 ? null : (
               <Field label="Reports">
-                <select value={name} onChange={({ currentTarget: { value } }) => setChosen(value)}>
-                  {names.map((one) => (
-                    <option key={one}>{one}</option>
-                  ))}
-                </select>
+                <Select options={names} value={name} choose={setChosen} />
               </Field>
             )}
             <div class="grid">

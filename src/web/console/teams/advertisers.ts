@@ -1,7 +1,6 @@
 /** Advertisers by name, as far as the gateway has seen them. */
 import { useMemo } from 'preact/hooks';
-import { useLoad } from '../../ui/load.js';
-import { useAdmin } from '../admin.js';
+import { useGet } from '../../ui/session.js';
 import type { Advertiser } from './team.js';
 
 export interface AdvertiserNames {
@@ -12,10 +11,7 @@ export interface AdvertiserNames {
 
 /** All that the gateway remembers, in one call: searching is done here, and nobody waits while typing. */
 export function useAdvertisers(): AdvertiserNames {
-  const { api } = useAdmin();
-  const { value } = useLoad('advertisers', (signal) =>
-    api.get<{ advertisers: Advertiser[] }>('/admin/v1/advertisers?limit=10000', signal),
-  );
+  const { value } = useGet<{ advertisers: Advertiser[] }>('/admin/v1/advertisers?limit=10000');
   return useMemo(() => {
     const all = value?.advertisers ?? [];
     const names = new Map(all.map(({ id, name }) => [id, name]));

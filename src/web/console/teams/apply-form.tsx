@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Refused, wordsOf } from '../../ui/api.js';
 import { ConfirmButton } from '../../ui/dialog.js';
-import { Field } from '../../ui/fields.js';
+import { Field, Select } from '../../ui/fields.js';
 import { counted } from '../../ui/format.js';
 import { useNotices } from '../../ui/notices.js';
 import { Card, Tag, type Tone } from '../../ui/parts.js';
@@ -96,20 +96,14 @@ export function ApplyForm() {
             />
           </Field>
           <Field label="A team that left the file is">
-            <select
+            <Select
+              options={REMOVED.map((action) => [action, ACTIONS[action].title] as const)}
               value={removed}
-              disabled={busy}
-              onChange={({ currentTarget: { value } }) => {
+              choose={(value) => {
                 setRemoved(value);
                 forget();
               }}
-            >
-              {REMOVED.map((action) => (
-                <option key={action} value={action}>
-                  {ACTIONS[action].title}
-                </option>
-              ))}
-            </select>
+            />
           </Field>
           <div role="alert">
             {faults.map((fault) => (

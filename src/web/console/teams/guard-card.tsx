@@ -3,9 +3,8 @@
 import { Fragment } from 'preact';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { amount } from '../../ui/format.js';
-import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Wait } from '../../ui/parts.js';
-import { useAdmin } from '../admin.js';
+import { useGet } from '../../ui/session.js';
 import { type GuardRule, isKnown, type WriteGuard } from './guard.js';
 import type { Team } from './team.js';
 
@@ -41,12 +40,10 @@ export function GuardCard({ team }: { readonly team: Team }) {
 }
 
 function Rules({ team: { id }, guard }: { readonly team: Team; readonly guard: WriteGuard }) {
-  const { api } = useAdmin();
   const rules = Object.entries(guard);
   const isCounted = rules.some(([, { budget }]) => budget?.maxPerDay !== undefined);
-  const budgets = useLoad(
-    isCounted ? `write-budgets ${id}` : null,
-    (signal) => api.get<{ budgets: readonly DayBudget[] }>(`/admin/v1/teams/${id}/write-budgets`, signal),
+  const budgets = useGet<{ budgets: readonly DayBudget[] }>(
+    isCounted ? `/admin/v1/teams/${id}/write-budgets` : null,
     LIVE_MS,
   );
   if (rules.length === 0) return <Empty>Every write is refused: the guard lists no route.</Empty>;

@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { fromNow, moment, span } from '../../ui/format.js';
-import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
 import { type IssuedKey, IssuedNote } from './issued-note.js';
 import { IssueButton, RevokeButton, RollButton } from './key-actions.js';
@@ -12,14 +12,10 @@ import { keyState, type Team, type TeamKey } from './team.js';
 const LIVE_MS = 30_000;
 
 export function TeamKeys({ team: { id } }: { readonly team: Team }) {
-  const { api, may } = useAdmin();
+  const { may } = useAdmin();
   const [issued, setIssued] = useState<IssuedKey | null>(null);
   const [dead, setDead] = useState(false);
-  const keys = useLoad(
-    `keys ${id}`,
-    (signal) => api.get<{ keys: TeamKey[] }>(`/admin/v1/teams/${id}/keys`, signal),
-    LIVE_MS,
-  );
+  const keys = useGet<{ keys: TeamKey[] }>(`/admin/v1/teams/${id}/keys`, LIVE_MS);
   const made = (key: IssuedKey) => {
     setIssued(key);
     keys.reload();

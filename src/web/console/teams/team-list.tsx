@@ -1,6 +1,6 @@
 /** All teams, with what one looks for first: who may do what, who calls, who does not any more. */
-import { type Column, DataTable } from '../../ui/data-table.js';
-import { compact, count, fromNow } from '../../ui/format.js';
+import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
+import { count, fromNow } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Name, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
@@ -109,23 +109,17 @@ const COLUMNS: readonly Column<Row>[] = [
     by: ({ advertisers }) => (advertisers === '*' ? Number.POSITIVE_INFINITY : advertisers.length),
     cell: advertisersInWords,
   },
-  {
-    title: 'Keys',
-    numeric: true,
-    by: ({ keys }) => keys,
-    cell: ({ keys }) => (keys === 0 ? 'none' : count(keys)),
-  },
+  numberColumn(
+    'Keys',
+    ({ keys }) => keys,
+    (keys) => (keys === 0 ? 'none' : count(keys)),
+  ),
   {
     title: 'Last use',
     by: ({ lastUsedAt }) => lastUsedAt,
     cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : fromNow(lastUsedAt, Date.now())),
   },
-  {
-    title: 'Requests, 24 h',
-    numeric: true,
-    by: ({ requests }) => requests,
-    cell: ({ requests }) => compact(requests),
-  },
+  numberColumn('Requests, 24 h', ({ requests }) => requests),
 ];
 
 function TeamCell(team: Row) {

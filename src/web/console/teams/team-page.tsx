@@ -1,8 +1,8 @@
 /** One team: what it may, its keys, what it asked for. */
 import { useState } from 'preact/hooks';
-import { useLoad } from '../../ui/load.js';
 import { Empty, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
+import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
 import { GuardCard } from './guard-card.js';
@@ -15,13 +15,11 @@ import { SettingsCard } from './team-settings.js';
 import { TeamUsage } from './team-usage.js';
 
 export function TeamPage({ id }: { readonly id: string }) {
-  const { api, may } = useAdmin();
+  const { may } = useAdmin();
   const { query } = useRoute();
   const [gone, setGone] = useState(false);
   const [saved, setSaved] = useState(false);
-  const team = useLoad(gone ? null : `team ${id}`, (signal) =>
-    api.get<Team>(`/admin/v1/teams/${encodeURIComponent(id)}`, signal),
-  );
+  const team = useGet<Team>(gone ? null : `/admin/v1/teams/${encodeURIComponent(id)}`);
   if (gone) return <GonePage id={id} />;
   const { value } = team;
   const mayEdit = value !== null && !isDeclared(value) && may('PATCH /admin/v1/teams/:id');

@@ -2,12 +2,11 @@
 
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
-import { type Column, DataTable } from '../../ui/data-table.js';
-import { bytes, compact } from '../../ui/format.js';
-import { useLoad } from '../../ui/load.js';
+import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
+import { bytes } from '../../ui/format.js';
 import { Card, Choice, Empty, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
-import { useAdmin } from '../admin.js';
+import { useGet } from '../../ui/session.js';
 import { callLines, NEW_ONES, OverviewFigures, outcomeLines } from '../overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer, sum, timesOf } from '../series.js';
 
@@ -19,19 +18,10 @@ const TEAM_RANGES = RANGES.filter(({ value }) => value !== '1h');
 const LIVE_MS = 10_000;
 
 export function TeamUsage({ id }: { readonly id: string }) {
-  const { api } = useAdmin();
   const { query } = useRoute();
   const range = TEAM_RANGES.find(({ value }) => value === query.get('range'))?.value ?? '30d';
-  const series = useLoad(
-    `series ${id} ${range}`,
-    (signal) => api.get<SeriesAnswer>(`/admin/v1/series?range=${range}&team=${id}`, signal),
-    LIVE_MS,
-  );
-  const days = useLoad(
-    `usage ${id}`,
-    (signal) => api.get<{ usage: UsageDay[] }>(`/admin/v1/usage?team=${id}`, signal),
-    LIVE_MS,
-  );
+  const series = useGet<SeriesAnswer>(`/admin/v1/series?range=${range}&team=${id}`, LIVE_MS);
+  const days = useGet<{ usage: UsageDay[] }>(`/admin/v1/usage?team=${id}`, LIVE_MS);
   const choose = (value: Range) => go(hrefOf(['teams', id], { range: value }), true);
   return (
     <Card title="Usage" tools={<Choice label="Range" options={TEAM_RANGES} value={range} choose={choose} />}>
@@ -72,23 +62,17 @@ function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
   );
 }
 
-const number = (
-  title: string,
-  of: (day: UsageDay) => number,
-  shown: (value: number) => string = compact,
-): Column<UsageDay> => ({ title, numeric: true, by: of, cell: (day) => shown(of(day)) });
-
 const COLUMNS: readonly Column<UsageDay>[] = [
   { title: 'Day (UTC)', by: ({ day }) => day, cell: ({ day }) => day },
-  number('Requests', ({ requests }) => requests),
-  number('Hits', ({ hits }) => hits),
-  number('Misses', ({ misses }) => misses),
-  number('Platform calls', ({ upstreamCalls }) => upstreamCalls),
-  number('Saved', ({ upstreamCallsSaved }) => upstreamCallsSaved),
-  number('Rows', ({ rows }) => rows),
-  number('Sent', ({ bytesOut }) => bytesOut, bytes),
-  number('Errors', ({ errors }) => errors),
-  number('Rate limited', ({ rateLimited }) => rateLimited),
+  numberColumn('Requests', ({ requests }) => requests),
+  numberColumn('Hits', ({ hits }) => hits),
+  numberColumn('Misses', ({ misses }) => misses),
+  numberColumn('Platform calls', ({ upstreamCalls }) => upstreamCalls),
+  numberColumn('Saved', ({ upstreamCallsSaved }) => upstreamCallsSaved),
+  numberColumn('Rows', ({ rows }) => rows),
+  numberColumn('Sent', ({ bytesOut }) => bytesOut, bytes),
+  numberColumn('Errors', ({ errors }) => errors),
+  numberColumn('Rate limited', ({ rateLimited }) => rateLimited),
 ];
 
 const NEWEST_FIRST = { index: 0, down: true };

@@ -1,8 +1,7 @@
 /** Stopping writes, and what nobody knows the outcome of. */
-import { useLoad } from '../../ui/load.js';
 import { Wait } from '../../ui/parts.js';
+import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
-import { useAdmin } from '../admin.js';
 import { StopCard } from './stop-card.js';
 import { type UnknownAnswer, UnknownCard } from './unknown-card.js';
 
@@ -13,12 +12,7 @@ interface WritesProps {
 }
 
 export function Writes({ changed }: WritesProps) {
-  const { api } = useAdmin();
-  const unknown = useLoad(
-    'unknown writes',
-    (signal) => api.get<UnknownAnswer>('/admin/v1/writes/unknown', signal),
-    LIVE_MS,
-  );
+  const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', LIVE_MS);
   return (
     <View
       title="Writes"
