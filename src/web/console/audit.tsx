@@ -10,7 +10,6 @@ import { Card, Empty, Tag, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { View } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
-import './audit.css';
 import { type AuditEntry, changesOf, sentenceOf } from './audit-sentence.js';
 import { failureOf } from './token-types.js';
 

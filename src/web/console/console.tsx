@@ -1,15 +1,14 @@
 /** The sections of the console, who is signed in, and which writes are stopped. */
 import { useLoad } from '../ui/load.js';
-import { Sections, type SectionView } from '../ui/sections.js';
 import { useGet } from '../ui/session.js';
+import { type SectionView, Shell } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
 import { Audit } from './audit.js';
 import { Cache } from './cache/cache.js';
 import { Credential } from './credential.js';
 import { Overview } from './overview.js';
 import { Teams } from './teams/teams.js';
-import { StopBanner } from './writes/stop-banner.js';
-import type { WriteStops } from './writes/stops.js';
+import { StopBanner, type WriteStops } from './writes/stops.js';
 import { Writes } from './writes/writes.js';
 
 /** @param stopsChanged to be called when writes were stopped or resumed */
@@ -31,8 +30,8 @@ export function Console() {
   useLoad('session', refresh, LIVE_MS);
   const { name, role } = session;
   return (
-    <Sections product="console" sections={sectionsOf(stops.reload)} who={{ name, role }}>
+    <Shell product="console" sections={sectionsOf(stops.reload)} who={{ name, role }}>
       <StopBanner stops={stops.value} changed={stops.reload} />
-    </Sections>
+    </Shell>
   );
 }

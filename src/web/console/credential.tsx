@@ -3,11 +3,9 @@ import { Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import type { AuditEntry } from './audit-sentence.js';
-import './credential.css';
 import { Rotation } from './rotation.js';
-import { TokenLine } from './token-line.js';
 import type { Holder, Tokens } from './token-types.js';
-import { Tries } from './tries.js';
+import { TokenLine, Tries } from './tokens.js';
 
 const LIVE_MS = 10_000;
 

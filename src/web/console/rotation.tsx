@@ -8,9 +8,9 @@ import { useNotices } from '../ui/notices.js';
 import { Card, Empty } from '../ui/parts.js';
 import { useAdmin } from './admin.js';
 import type { AuditEntry } from './audit-sentence.js';
-import { allHold, Holders } from './holders.js';
 import { NewTokenForm } from './new-token-form.js';
 import { failureOf, type Holder, proofOf, type Tokens } from './token-types.js';
+import { allHold, Holders } from './tokens.js';
 
 export interface RotationProps {
   readonly tokens: Tokens;
@@ -22,6 +22,16 @@ export interface RotationProps {
 
 /** Takes a step; what hinders it is shown at the step. */
 export type Take = (step: string, body?: object) => Promise<boolean>;
+
+/** Said when a step is taken. */
+const DONE: Readonly<Record<string, string>> = {
+  stage: 'The token is staged beside the active one. Next: the proof.',
+  mint: 'The platform gave a token; it is staged beside the active one. Next: the proof.',
+  verify: 'The token is proven.',
+  activate: 'The new token is active.',
+  rollback: 'The previous token is active again.',
+  discard: 'The pending token is forgotten.',
+};
 
 export function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
   const { api, may } = useAdmin();
@@ -41,7 +51,7 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
     clear();
     try {
       await api.send('POST', `/admin/v1/token/${step}`, body);
-      done(WORDS[step] ?? 'Done.');
+      done(DONE[step] ?? 'Done.');
       return true;
     } catch (error) {
       setFault({ step, words: wordsOf(error) });
@@ -52,91 +62,54 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
     }
   };
   const faultOf = (...steps: string[]) => (fault !== null && steps.includes(fault.step) ? fault.words : null);
-  const { pending, active, previous } = tokens;
+  const { pending, active } = tokens;
   const holders = { processes, activeId: active?.id ?? null };
+  const props = { tokens, take, busy };
   return (
     <Card title="Rotate, step by step">
       <ol class="steps">
         <Step
           title="A new token"
-          mark={pending === null ? 'now' : 'done'}
+          mark={pending === null ? 'now' : 'good'}
           number={1}
           fault={faultOf('stage', 'mint', 'discard')}
         >
           {pending === null ? (
             <NewTokenForm take={take} busy={busy} />
           ) : (
-            <p>
-              <code>{pending.fingerprint}</code> is staged beside the active one since{' '}
-              {moment(pending.createdAt)}.{' '}
-              <ConfirmButton
-                label="Discard"
-                disabled={busy !== null}
-                question="The pending token is forgotten. The active one stays as it is."
-                act={() => take('discard')}
-              />
-            </p>
+            <Staged {...props} token={pending} />
           )}
         </Step>
-        <ProofStep tokens={tokens} entries={entries} take={take} busy={busy} fault={faultOf('verify')} />
-        <ActivateStep tokens={tokens} take={take} busy={busy} fault={faultOf('activate')} />
-        <Step
-          title="Every process takes hold"
-          mark={allHold(holders) ? 'done' : 'now'}
-          number={4}
-          fault={null}
-        >
+        <ProofStep {...props} entries={entries} fault={faultOf('verify')} />
+        <ActivateStep {...props} fault={faultOf('activate')} />
+        <Step title="Every process takes hold" mark={allHold(holders) ? 'good' : 'now'} number={4}>
           <Holders {...holders} />
         </Step>
-        <Step title="Undo" mark="open" number={5} fault={faultOf('rollback')}>
-          {previous === null || active === null ? (
-            <p class="quiet">After a rotation the token before it stays here until it ends, to go back to.</p>
-          ) : (
-            <p class="row">
-              <ConfirmButton
-                label="Go back to the previous token"
-                disabled={busy !== null}
-                question={
-                  <p>
-                    <code>{previous.fingerprint}</code> becomes the active one again, and{' '}
-                    <code>{active.fingerprint}</code> the previous one. Requests go on meanwhile.
-                  </p>
-                }
-                act={() => take('rollback')}
-              />
-            </p>
-          )}
+        <Step title="Undo" mark="quiet" number={5} fault={faultOf('rollback')}>
+          <Undo {...props} />
         </Step>
       </ol>
     </Card>
   );
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  stage: 'The token is staged beside the active one. Next: the proof.',
-  mint: 'The platform gave a token; it is staged beside the active one. Next: the proof.',
-  verify: 'The token is proven.',
-  activate: 'The new token is active.',
-  rollback: 'The previous token is active again.',
-  discard: 'The pending token is forgotten.',
-};
-
 interface StepProps {
   readonly title: string;
   readonly number: number;
-  readonly mark: 'done' | 'now' | 'open' | 'failed';
-  readonly fault: string | null;
+  /** Done, to be done now, to be done later, failed. */
+  readonly mark: 'good' | 'now' | 'quiet' | 'bad';
+  readonly fault?: string | null;
   readonly children: ComponentChildren;
 }
 
-const MARKS = { done: '✓', failed: '!', now: null, open: null } as const;
+const SIGNS = { good: '✓', bad: '!', now: null, quiet: null } as const;
 
-function Step({ title, number, mark, fault, children }: StepProps) {
-  const shown = fault === null ? mark : 'failed';
+function Step({ title, number, mark, fault = null, children }: StepProps) {
+  const shown = fault === null ? mark : 'bad';
   return (
     <li>
-      <span class={`step-mark ${shown}`} aria-hidden="true">
-        {MARKS[shown] ?? number}
+      <span class={`step-mark small ${shown}`} aria-hidden="true">
+        {SIGNS[shown] ?? number}
       </span>
       <h3>{title}</h3>
       <div class="stack">
@@ -147,98 +120,133 @@ function Step({ title, number, mark, fault, children }: StepProps) {
   );
 }
 
-type PartProps = Pick<RotationProps, 'tokens'> & {
+interface PartProps {
+  readonly tokens: Tokens;
   readonly take: Take;
+  /** The step that is under way. */
   readonly busy: string | null;
-  readonly fault: string | null;
-};
+}
 
-function ProofStep({
-  tokens: { pending },
-  entries,
-  take,
-  busy,
-  fault,
-}: PartProps & Pick<RotationProps, 'entries'>) {
-  const tried =
-    pending === null
-      ? undefined
-      : entries.find(({ action, subject }) => action === 'token.verify' && subject === pending.id);
+type FaultProps = PartProps & { readonly fault: string | null };
+
+const Staged = ({ token, take, busy }: PartProps & { token: NonNullable<Tokens['pending']> }) => (
+  <p>
+    <code>{token.fingerprint}</code> is staged beside the active one since {moment(token.createdAt)}.{' '}
+    <ConfirmButton
+      label="Discard"
+      disabled={busy !== null}
+      question="The pending token is forgotten. The active one stays as it is."
+      act={() => take('discard')}
+    />
+  </p>
+);
+
+function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<RotationProps, 'entries'>) {
+  const { pending } = tokens;
+  const tried = entries.find(({ action, subject }) => action === 'token.verify' && subject === pending?.id);
   const failure = failureOf(tried?.after);
-  const mark =
-    pending === null ? 'open' : pending.verifiedAt !== null ? 'done' : failure === null ? 'now' : 'failed';
-  const proof = proofOf(tried?.after);
-  return (
-    <Step title="Proof" mark={mark} number={2} fault={fault}>
-      {pending === null ? (
+  if (pending === null)
+    return (
+      <Step title="Proof" mark="quiet" number={2} fault={fault}>
         <p class="quiet">
           A call with the new token, and the same final reports with both: it must see what the active one
           sees.
         </p>
-      ) : null}
-      {pending !== null && pending.verifiedAt !== null ? (
+      </Step>
+    );
+  if (pending.verifiedAt !== null)
+    return (
+      <Step title="Proof" mark="good" number={2} fault={fault}>
         <p>
-          Proven {moment(pending.verifiedAt)}.{' '}
-          {proof === null ? null : (
-            <>
-              {proof.call === null ? null : (
-                <>
-                  Asked <code>{proof.call}</code>:{' '}
-                </>
-              )}
-              {proof.reason}. {comparedWords(proof.reportsCompared)}
-            </>
-          )}
+          Proven {moment(pending.verifiedAt)}. <Proof of={tried?.after} />
         </p>
-      ) : null}
+        {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
+      </Step>
+    );
+  return (
+    <Step title="Proof" mark={failure === null ? 'now' : 'bad'} number={2} fault={fault}>
       {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
-      {pending === null || pending.verifiedAt !== null ? null : (
+      <p class="row">
+        <button type="button" class="primary" disabled={busy !== null} onClick={() => void take('verify')}>
+          {busy === 'verify' ? 'Asking the platform …' : failure === null ? 'Prove it' : 'Prove it again'}
+        </button>
+      </p>
+    </Step>
+  );
+}
+
+/** @param of as the audit keeps it */
+function Proof({ of }: { readonly of: unknown }) {
+  const proof = proofOf(of);
+  if (proof === null) return null;
+  const { call, reason, reportsCompared: reports } = proof;
+  const shows = reports === 1 ? 'One final report shows' : `${reports} final reports show`;
+  return (
+    <>
+      {call === null ? null : (
+        <>
+          Asked <code>{call}</code>:{' '}
+        </>
+      )}
+      {reason}.{' '}
+      {reports === 0
+        ? 'There was no final report to compare yet.'
+        : `${shows} as many rows as with the active token.`}
+    </>
+  );
+}
+
+function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultProps) {
+  const isProven = pending !== null && pending.verifiedAt !== null;
+  return (
+    <Step title="Activate" mark={isProven ? 'now' : 'quiet'} number={3} fault={fault}>
+      {pending === null ? (
+        <p class="quiet">
+          {active === null ? 'No token is active.' : `Active since its rotation: ${active.fingerprint}.`}{' '}
+          Calls under way end with the token they began with; no request fails.
+        </p>
+      ) : (
         <p class="row">
-          <button type="button" class="primary" disabled={busy !== null} onClick={() => void take('verify')}>
-            {busy === 'verify' ? 'Asking the platform …' : failure === null ? 'Prove it' : 'Prove it again'}
-          </button>
+          {isProven ? (
+            <button
+              type="button"
+              class="primary"
+              disabled={busy !== null}
+              onClick={() => void take('activate')}
+            >
+              Make it the active token
+            </button>
+          ) : (
+            <ConfirmButton
+              label="Activate unproven"
+              grave
+              disabled={busy !== null}
+              question="Nothing has proven this token. If the platform refuses it, the gateway goes back to the previous one by itself where it can, and callers may see errors until then."
+              act={() => take('activate', { force: true })}
+            />
+          )}
         </p>
       )}
     </Step>
   );
 }
 
-function comparedWords(reports: number): string {
-  if (reports === 0) return 'There was no final report to compare yet.';
-  return `${reports === 1 ? 'One final report shows' : `${reports} final reports show`} as many rows as with the active token.`;
-}
-
-function ActivateStep({ tokens: { pending, active }, take, busy, fault }: PartProps) {
-  const isProven = pending !== null && pending.verifiedAt !== null;
+function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
+  if (previous === null || active === null)
+    return <p class="quiet">After a rotation the token before it stays here until it ends, to go back to.</p>;
   return (
-    <Step title="Activate" mark={isProven ? 'now' : 'open'} number={3} fault={fault}>
-      {pending === null ? (
-        <p class="quiet">
-          {active === null ? 'No token is active.' : `Active since its rotation: ${active.fingerprint}.`}{' '}
-          Calls under way end with the token they began with; no request fails.
-        </p>
-      ) : isProven ? (
-        <p class="row">
-          <button
-            type="button"
-            class="primary"
-            disabled={busy !== null}
-            onClick={() => void take('activate')}
-          >
-            Make it the active token
-          </button>
-        </p>
-      ) : (
-        <p class="row">
-          <ConfirmButton
-            label="Activate unproven"
-            grave
-            disabled={busy !== null}
-            question="Nothing has proven this token. If the platform refuses it, the gateway goes back to the previous one by itself where it can, and callers may see errors until then."
-            act={() => take('activate', { force: true })}
-          />
-        </p>
-      )}
-    </Step>
+    <p class="row">
+      <ConfirmButton
+        label="Go back to the previous token"
+        disabled={busy !== null}
+        question={
+          <p>
+            <code>{previous.fingerprint}</code> becomes the active one again, and{' '}
+            <code>{active.fingerprint}</code> the previous one. Requests go on meanwhile.
+          </p>
+        }
+        act={() => take('rollback')}
+      />
+    </p>
   );
 }

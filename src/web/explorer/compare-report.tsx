@@ -4,7 +4,7 @@ import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { SelectLine } from '../ui/fields.js';
 import { compact, count } from '../ui/format.js';
-import { Card, Empty, Looking, Name, Tag } from '../ui/parts.js';
+import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { columnsOf, type ReportColumn, shown } from './columns.js';
 import {
   AGAINST,
@@ -17,7 +17,6 @@ import {
 } from './compare.js';
 import { daysOf, type Period, type Question, type ViewState } from './question.js';
 import type { SetView } from './report.js';
-import { Trouble } from './trouble.js';
 import { type Shown, useReport } from './use-report.js';
 
 interface CompareWithProps {
@@ -57,17 +56,12 @@ interface Periods {
 }
 
 function Compared({ question, report, view, now, before }: CompareProps & Periods) {
-  const { value, error, loading, reload } = useReport({
-    ...question,
-    ...{ period: '', dateFrom: before.from, dateTo: before.to },
-  });
+  const loaded = useReport({ ...question, period: '', dateFrom: before.from, dateTo: before.to });
   return (
     <Card title={`Compared with ${before.from} to ${before.to}`}>
-      {loading ? <Looking>Asking for the other period …</Looking> : null}
-      {error === null ? null : <Trouble error={error} again={reload} />}
-      {value === null ? null : (
-        <Both report={report} other={value} metric={view.metric} now={now} before={before} />
-      )}
+      <Wait of={loaded} looking="Asking for the other period …">
+        {(other) => <Both report={report} other={other} metric={view.metric} now={now} before={before} />}
+      </Wait>
     </Card>
   );
 }

@@ -3,7 +3,6 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { SortHead } from '../ui/data-table.js';
 import { type ReportColumn, shown } from './columns.js';
-import './grid.css';
 import type { Row } from './parse.js';
 
 /** As many as a page holds without standing still; a filter finds others, and CSV has all. */

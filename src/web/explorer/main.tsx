@@ -1,27 +1,27 @@
 /** The explorer: reports as people look at them. A page over the data plane, signed in by a cookie. */
-import { render } from 'preact';
-import { WithNotices } from '../ui/notices.js';
-import { SessionGate } from '../ui/session.js';
-import { SignInPage } from '../ui/sign-in.js';
-import '../ui/style.css';
-import { Explorer } from './explorer.js';
+import { type SectionView, Shell } from '../ui/shell.js';
+import { start } from '../ui/start.js';
+import { Access } from './access.js';
+import './explorer.css';
+import { Pins } from './pins.js';
+import { ReportSection } from './report.js';
+import { useTeam } from './team.js';
 
-const page = document.getElementById('page');
-if (page === null) throw new Error('index.html has no place for the page');
-render(
-  <SessionGate
-    path="/gateway/v1/session"
-    member="key"
-    signInPage={(props) => (
-      <SignInPage {...props} title="Explorer" label="Team key">
-        Your operator issues keys. The key is checked and not kept: this browser gets a cookie that scripts
-        cannot read, and it ends when you sign out.
-      </SignInPage>
-    )}
-  >
-    <WithNotices>
-      <Explorer />
-    </WithNotices>
-  </SessionGate>,
-  page,
+const SECTIONS: readonly SectionView[] = [
+  { name: 'report', title: 'Report', view: () => <ReportSection /> },
+  { name: 'pins', title: 'Pins', view: () => <Pins /> },
+  { name: 'access', title: 'My access', view: () => <Access /> },
+];
+
+function Explorer() {
+  const { session } = useTeam();
+  return <Shell product="explorer" sections={SECTIONS} who={{ name: session.team.name, role: 'team' }} />;
+}
+
+start(
+  {
+    ...{ path: '/gateway/v1/session', member: 'key', title: 'Explorer', label: 'Team key' },
+    about: 'Your operator issues keys. The key is checked',
+  },
+  <Explorer />,
 );

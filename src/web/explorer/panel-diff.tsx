@@ -4,13 +4,12 @@ import { type Column, DataTable } from '../ui/data-table.js';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { count, counted } from '../ui/format.js';
-import { Card, Empty, Looking, Name, Tag, type Tone } from '../ui/parts.js';
+import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { shown, titleOf } from './columns.js';
 import { askedMoments, type DiffLine, type DiffRow, linesOf, type Moments, momentsOf } from './difference.js';
 import { aboutPath, type Question, type ViewState } from './question.js';
 import type { SetView } from './report.js';
-import { Trouble } from './trouble.js';
 
 interface Diff {
   readonly data: readonly DiffRow[];
@@ -84,16 +83,16 @@ function MomentsForm({ moments, choose }: MomentsProps) {
 const MOST_LINES = 500;
 
 function DiffFound({ path }: { readonly path: string }) {
-  const { value, error, loading, reload } = useGet<Diff>(path);
-  if (loading) return <Looking />;
-  if (value === null) return <Trouble error={error} again={reload} />;
-  const { methodDays = [], inexactDays = [] } = value.meta;
-  const lines = linesOf(value.data);
-  const found = `${counted(lines.length, 'value')} in ${counted(value.data.length, 'row')} differ`;
+  return <Wait of={useGet<Diff>(path)}>{(diff) => <Differences diff={diff} />}</Wait>;
+}
+
+function Differences({ diff: { data, meta } }: { readonly diff: Diff }) {
+  const { methodDays = [], inexactDays = [] } = meta;
+  const lines = linesOf(data);
+  const found = `${counted(lines.length, 'value')} in ${counted(data.length, 'row')} differ`;
   const cut = lines.length > MOST_LINES ? `; the first ${count(MOST_LINES)} are shown, CSV has all` : '';
   return (
     <>
-      {error === null ? null : <Trouble error={error} again={reload} />}
       <p role="status">{lines.length === 0 ? 'Nothing differs between these moments.' : `${found}${cut}.`}</p>
       {methodDays.length === 0 ? null : (
         <p class="note info">

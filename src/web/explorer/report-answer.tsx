@@ -2,8 +2,8 @@
 
 import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
-import { Card, Empty, Looking } from '../ui/parts.js';
-import { columnsOf, type ReportColumn } from './columns.js';
+import { Card, Empty, Wait } from '../ui/parts.js';
+import { columnsOf } from './columns.js';
 import { CompareReport, CompareWith } from './compare-report.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
@@ -14,7 +14,6 @@ import { pathOf, type Question, type ViewState } from './question.js';
 import type { SetView } from './report.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
-import { Trouble } from './trouble.js';
 import { type Shown, useReport } from './use-report.js';
 
 interface AnswerProps {
@@ -24,13 +23,9 @@ interface AnswerProps {
 }
 
 export function ReportAnswer({ question, view, setView }: AnswerProps) {
-  const { value: report, error, loading, reload } = useReport(question);
-  const columns = useMemo(() => columnsOf(report?.rows ?? []), [report]);
-  if (loading) return <Looking>Asking for the report …</Looking>;
   return (
-    <>
-      {error === null ? null : <Trouble error={error} again={reload} />}
-      {report === null ? null : (
+    <Wait of={useReport(question)} looking="Asking for the report …">
+      {(report) => (
         <>
           <AnswerHead question={question} report={report} view={view} setView={setView} />
           <Panel question={question} view={view} setView={setView} />
@@ -38,22 +33,22 @@ export function ReportAnswer({ question, view, setView }: AnswerProps) {
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this: no delivery in the period, as far as it says.</Empty>
           ) : (
-            <ChartAndRows report={report} columns={columns} view={view} setView={setView} />
+            <ChartAndRows report={report} view={view} setView={setView} />
           )}
         </>
       )}
-    </>
+    </Wait>
   );
 }
 
 interface RowsProps {
   readonly report: Shown;
-  readonly columns: readonly ReportColumn[];
   readonly view: ViewState;
   readonly setView: SetView;
 }
 
-function ChartAndRows({ report, columns, view, setView }: RowsProps) {
+function ChartAndRows({ report, view, setView }: RowsProps) {
+  const columns = useMemo(() => columnsOf(report.rows), [report]);
   const measures = columns.filter(({ measure }) => measure);
   const metric = measures.find(({ name }) => name === view.metric) ?? measures[0];
   return (

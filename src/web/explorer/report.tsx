@@ -5,7 +5,6 @@ import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { type Described, endpointsOf } from './endpoints.js';
-import './explorer.css';
 import {
   addressOf,
   FIRST_QUESTION,

@@ -4,7 +4,7 @@ import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { ALONG, DAYS, isByDay, WHOLE } from './chart-axis.js';
 import { compact } from './format.js';
-import { ScrollFrame } from './scroll-frame.js';
+import { ScrollFrame } from './parts.js';
 
 export interface Line {
   readonly title: string;
@@ -41,6 +41,7 @@ export function Chart(props: ChartProps) {
     const element = frame.current;
     if (element === null || asTable) return;
     const plot = new UPlot(optionsOf(props, element, height), data, element);
+    element.style.color = '';
     const watcher = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     watcher.observe(element);
     return () => {
@@ -57,7 +58,7 @@ export function Chart(props: ChartProps) {
       )}
       <figcaption>
         {lines.map(({ title, color, dashed = false }) => (
-          <span key={title} class="key">
+          <span key={title}>
             <span class={dashed ? 'swatch dashed' : 'swatch'} style={{ '--swatch': `var(${color})` }} />
             <bdi>{title}</bdi>
           </span>
@@ -129,7 +130,11 @@ function optionsOf(
   height: number,
 ): UPlot.Options {
   const style = getComputedStyle(element);
-  const color = (name: string) => style.getPropertyValue(name).trim();
+  // As the browser computes it, for it may be another in the dark.
+  const color = (name: string) => {
+    element.style.color = `var(${name})`;
+    return style.color;
+  };
   const axis = {
     stroke: color('--quiet'),
     font: `12px ${style.fontFamily}`,
@@ -173,7 +178,7 @@ function optionsOf(
           width: kind === 'stacked' ? 1 : 2,
           // One value between two that are not known is a line of no length.
           points: { show: times.length < 3 || line.values.includes(null), size: 5, fill: stroke },
-          ...(kind === 'lines' ? {} : { fill: kind === 'stacked' ? stroke : `${stroke}cc` }),
+          ...(kind === 'lines' ? {} : { fill: stroke }),
           ...(line.dashed === true ? { dash: [6, 4] } : {}),
           ...(bars === undefined ? {} : { paths: bars }),
         };

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { compact } from './format.js';
-import { ScrollFrame } from './scroll-frame.js';
+import { ScrollFrame } from './parts.js';
 import { sortedBy } from './sort.js';
 
 export interface Column<Row> {

@@ -57,7 +57,7 @@ const Legend = ({ days }: HeatMapProps) => (
   <ul class="legend">
     {STATES.map(({ state, mark, says }) => (
       <li key={state}>
-        <span class={`day ${state}`} aria-hidden="true">
+        <span class={`day ${state} ${TONES[state]}`} aria-hidden="true">
           {mark}
         </span>
         <span>
@@ -91,7 +91,7 @@ function Month({ month, days, current }: MonthProps) {
           <button
             key={day.date}
             type="button"
-            class={`day ${day.state}`}
+            class={`day ${day.state} ${TONES[day.state]}`}
             data-date={day.date}
             tabIndex={day.date === current ? 0 : -1}
             aria-current={day.date === current ? 'date' : undefined}

@@ -1,7 +1,7 @@
 /** Small parts that both pages are made of. */
 import type { ComponentChildren } from 'preact';
-import { wordsOf } from './api.js';
 import type { Loaded } from './load.js';
+import { Trouble } from './trouble.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'info';
 
@@ -83,32 +83,25 @@ export function Choice<T extends string>({ label, options, value, choose }: Choi
   );
 }
 
-export const Looking = ({ children = 'One moment …' }: { readonly children?: string }) => (
+export const Looking = ({ children = 'One moment …' }: { readonly children?: string | undefined }) => (
   <p class="looking" role="status">
     {children}
   </p>
 );
 
-/** What is loaded, or that it is on its way, or why it did not come. Old values stay beside the fault. */
-export function Wait<T>({
-  of: loaded,
-  children,
-}: {
+interface WaitProps<T> {
   readonly of: Loaded<T>;
+  /** Said while it is on its way. */
+  readonly looking?: string;
   readonly children: (value: T) => ComponentChildren;
-}) {
-  const { value, error, loading, reload } = loaded;
-  if (loading) return <Looking />;
+}
+
+/** What is loaded, or that it is on its way, or why it did not come. Old values stay beside the fault. */
+export function Wait<T>({ of: { value, error, loading, reload }, looking, children }: WaitProps<T>) {
+  if (loading) return <Looking>{looking}</Looking>;
   return (
     <>
-      {error === null ? null : (
-        <p class="note bad" role="alert">
-          {wordsOf(error)}{' '}
-          <button type="button" class="plain" onClick={reload}>
-            Try again
-          </button>
-        </p>
-      )}
+      {error === null ? null : <Trouble error={error} again={reload} />}
       {value === null ? null : children(value)}
     </>
   );
@@ -122,4 +115,22 @@ export function Empty({ children }: { readonly children: ComponentChildren }) {
 /** Foreign text in a line of ours: its direction stays its own. */
 export function Name({ children }: { readonly children: string }) {
   return <bdi class="name">{children}</bdi>;
+}
+
+interface ScrollFrameProps {
+  /** What is in it, for a screen reader. */
+  readonly label: string;
+  /** No higher than a chart. */
+  readonly short?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A frame that scrolls what is wider or higher than it, and that a keyboard reaches. */
+export function ScrollFrame({ label, short = false, children }: ScrollFrameProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the arrow keys would not scroll it
+    <section class={short ? 'table-frame short' : 'table-frame'} aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
 }

@@ -6,28 +6,31 @@ import { useNotices } from './notices.js';
 import { hrefOf, useRoute } from './route.js';
 import { useSigned } from './session.js';
 
-export interface Section {
+export interface SectionView {
   readonly name: string;
   readonly title: string;
+  /** @param path what follows the section's name in the address */
+  readonly view: (path: readonly string[]) => ComponentChildren;
 }
 
 interface ShellProps {
   /** `console`, `explorer` */
   readonly product: string;
-  readonly sections: readonly Section[];
-  /** The section that is shown. */
-  readonly current: string;
+  /** The first is shown where the address names none. */
+  readonly sections: readonly SectionView[];
   /** Who is signed in: name, and what they may do in a word. */
   readonly who: { readonly name: string; readonly role: string };
-  readonly links: readonly { readonly href: string; readonly title: string }[];
-  readonly children: ComponentChildren;
+  /** On every section, above it. */
+  readonly children?: ComponentChildren;
 }
 
-export function Shell({ product, sections, current, who, links, children }: ShellProps) {
+export function Shell({ product, sections, who, children }: ShellProps) {
   const reached = useReach();
+  const [name = '', ...rest] = useRoute().path;
+  const section = sections.find((one) => one.name === name) ?? sections[0];
   return (
     <div class="shell">
-      <button type="button" class="skip" onClick={focusMain}>
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
       </button>
       <header class="side">
@@ -38,30 +41,32 @@ export function Shell({ product, sections, current, who, links, children }: Shel
               dsp-gateway <span class="product">{product}</span>
             </span>
           </p>
-          <Sections sections={sections} current={current} />
+          <Links sections={sections} current={section?.name} />
           <Who {...who} />
           <div class="side-links small quiet">
-            {links.map(({ href, title }) => (
-              <a key={href} href={href}>
-                {title}
-              </a>
-            ))}
+            <a href="/docs">Documentation</a>
+            <a href="/docs/errors">Errors</a>
           </div>
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        <p role="status" class={reached ? 'offline' : 'offline shown'}>
+        <p role="status" class="offline bad">
           {reached
             ? ''
             : 'The gateway does not answer. What is shown is the last that came; this page goes on asking.'}
         </p>
         {children}
+        {section?.view(rest)}
       </main>
     </div>
   );
 }
 
-function Sections({ sections, current }: Pick<ShellProps, 'sections' | 'current'>) {
+interface LinksProps extends Pick<ShellProps, 'sections'> {
+  readonly current: string | undefined;
+}
+
+function Links({ sections, current }: LinksProps) {
   const nav = useRef<HTMLElement>(null);
   // On a phone they stand in a line that scrolls.
   useEffect(() => {
@@ -78,17 +83,13 @@ function Sections({ sections, current }: Pick<ShellProps, 'sections' | 'current'
   );
 }
 
-function focusMain(): void {
-  document.getElementById('main')?.focus();
-}
-
 function Who({ name, role }: ShellProps['who']) {
   const { signOut } = useSigned();
   const { fault } = useNotices();
   return (
     <div class="who">
       <span>
-        <bdi>{name}</bdi> <span class="tag">{role}</span>
+        <bdi>{name}</bdi> <span class="tag quiet">{role}</span>
       </span>
       <button type="button" class="plain" onClick={() => void signOut().catch(fault)}>
         Sign out

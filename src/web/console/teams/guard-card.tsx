@@ -1,6 +1,5 @@
 /** What the writes of a team may cost, by route, and what of the day is left. */
-
-import { Fragment } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { amount } from '../../ui/format.js';
 import { Card, Empty, Wait } from '../../ui/parts.js';
@@ -14,8 +13,7 @@ type DayBudget = AnswerTo<'GET /admin/v1/teams/:id/write-budgets'>['budgets'][nu
 const LIVE_MS = 15_000;
 
 /** Of a team that may not write, and has no guard, there is nothing to tell. */
-export function GuardCard({ team }: { readonly team: Team }) {
-  const { writeGuard, scopes } = team;
+export function GuardCard({ team: { id, writeGuard, scopes } }: { readonly team: Team }) {
   if (writeGuard === undefined && !scopes.includes('platform:write')) return null;
   return (
     <Card title="What its writes may cost">
@@ -25,7 +23,7 @@ export function GuardCard({ team }: { readonly team: Team }) {
           refuse the writes of teams without one.
         </Empty>
       ) : isKnown(writeGuard) ? (
-        <Rules team={team} guard={writeGuard} />
+        <Rules id={id} guard={writeGuard} />
       ) : (
         <>
           <p class="note warn">
@@ -39,7 +37,7 @@ export function GuardCard({ team }: { readonly team: Team }) {
   );
 }
 
-function Rules({ team: { id }, guard }: { readonly team: Team; readonly guard: WriteGuard }) {
+function Rules({ id, guard }: { readonly id: string; readonly guard: WriteGuard }) {
   const rules = Object.entries(guard);
   const isCounted = rules.some(([, { budget }]) => budget?.maxPerDay !== undefined);
   const budgets = useGet<{ budgets: readonly DayBudget[] }>(
@@ -50,89 +48,75 @@ function Rules({ team: { id }, guard }: { readonly team: Team; readonly guard: W
   return (
     <>
       <p class="quiet">Writes to other routes are refused.</p>
-      {isCounted && budgets.error !== null ? <Wait of={budgets}>{() => null}</Wait> : null}
-      {rules.map(([route, rule]) => (
-        <section key={route} class="rule" aria-label={route}>
-          <h3>
-            <code>{route}</code>
-          </h3>
-          <Rule rule={rule} today={budgets.value?.budgets.find((one) => one.route === route)} />
-        </section>
-      ))}
+      {budgets.error === null ? null : <Wait of={budgets}>{() => null}</Wait>}
+      {rules.map(([route, rule]) => {
+        const today = budgets.value?.budgets.find((one) => one.route === route);
+        return (
+          <section key={route} class="rule" aria-label={route}>
+            <h3>
+              <code>{route}</code>
+            </h3>
+            <dl class="facts">
+              {factsOf(rule, today).map(([term, fact], index) => (
+                <Fragment key={index}>
+                  <dt>{term}</dt>
+                  <dd>{fact}</dd>
+                </Fragment>
+              ))}
+            </dl>
+          </section>
+        );
+      })}
     </>
   );
 }
 
-interface RuleProps {
-  readonly rule: GuardRule;
-  /** Left out where the day has no limit, or is not known yet. */
-  readonly today: DayBudget | undefined;
-}
+type Fact = readonly [term: ComponentChildren, fact: ComponentChildren];
 
-function Rule({ rule, today }: RuleProps) {
+const atMost = (max: number | undefined, currency?: string): string =>
+  max === undefined ? 'any amount' : `at most ${amount(max, currency)}`;
+
+/** @param today left out where the day has no limit, or is not known yet */
+function factsOf(rule: GuardRule, today: DayBudget | undefined): Fact[] {
   const { budget, amounts = [], allowFields, requireIdempotencyKey = false } = rule;
-  return (
-    <dl class="facts">
-      {budget === undefined ? null : <Budget budget={budget} today={today} />}
-      {amounts.map(({ field, max }) => (
-        <Fragment key={field}>
-          <dt>
-            <code>{field}</code>
-          </dt>
-          <dd>at most {amount(max)}</dd>
-        </Fragment>
-      ))}
-      <dt>Fields</dt>
-      <dd>
-        {allowFields === undefined ? (
-          <>any: amounts that no rule names are not seen</>
-        ) : (
-          <ul class="chips" aria-label="Fields that the body may have">
-            {allowFields.map((field) => (
-              <li key={field} class="chip">
-                {field}
-              </li>
-            ))}
-          </ul>
-        )}
-      </dd>
-      <dt>Idempotency key</dt>
-      <dd>{requireIdempotencyKey ? 'required' : 'may be left out'}</dd>
-    </dl>
-  );
+  const ofBudget: Fact[] =
+    budget === undefined
+      ? []
+      : [
+          ['Budget', <BudgetPlace {...budget} />],
+          ['A call', atMost(budget.maxPerCall, budget.currency)],
+          [
+            'A day',
+            <>
+              {atMost(budget.maxPerDay, budget.currency)}
+              {today === undefined ? null : <Today {...today} />}
+            </>,
+          ],
+        ];
+  return [
+    ...ofBudget,
+    ...amounts.map(({ field, max }): Fact => [<code>{field}</code>, atMost(max)]),
+    ['Fields', allowFields?.join(', ') ?? 'any: amounts that no rule names are not seen'],
+    ['Idempotency key', requireIdempotencyKey ? 'required' : 'may be left out'],
+  ];
 }
 
-function Budget({
-  budget: { field, currency, currencyField, maxPerCall, maxPerDay },
-  today,
-}: {
-  readonly budget: NonNullable<GuardRule['budget']>;
-  readonly today: DayBudget | undefined;
-}) {
-  return (
-    <>
-      <dt>Budget</dt>
-      <dd>
-        <code>{field}</code>
-        {currency === undefined ? null : ` in ${currency}`}
-        {currencyField === undefined ? (
-          <span class="quiet">; a currency in the body is the caller’s</span>
-        ) : (
-          <>
-            , which has to stand in <code>{currencyField}</code>
-          </>
-        )}
-      </dd>
-      <dt>A call</dt>
-      <dd>{maxPerCall === undefined ? 'any amount' : `at most ${amount(maxPerCall, currency)}`}</dd>
-      <dt>A day</dt>
-      <dd>
-        {maxPerDay === undefined ? 'any amount' : `at most ${amount(maxPerDay, currency)}`}
-        {today === undefined ? null : <Today {...today} />}
-      </dd>
-    </>
-  );
-}
+const BudgetPlace = ({ field, currency, currencyField }: NonNullable<GuardRule['budget']>) => (
+  <>
+    <code>{field}</code>
+    {currency === undefined ? null : ` in ${currency}`}
+    {currencyField === undefined ? (
+      <span class="quiet">; a currency in the body is the caller’s</span>
+    ) : (
+      <>
+        , which has to stand in <code>{currencyField}</code>
+      </>
+    )}
+  </>
+);
+
+/** From this share on a day is shown as nearly used up. */
+const NEARLY = 0.8;
 
 function Today({ day, maxPerDay, left, currency }: DayBudget) {
   const used = Math.max(0, maxPerDay - left);
@@ -153,6 +137,3 @@ function Today({ day, maxPerDay, left, currency }: DayBudget) {
     </div>
   );
 }
-
-/** From this share on a day is shown as nearly used up. */
-const NEARLY = 0.8;

@@ -1,11 +1,14 @@
-/** Issue, roll and revoke a key. */
+/** Issue, roll and revoke a key, and the note that shows one. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
 import { useNotices } from '../../ui/notices.js';
 import { FormButton } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
 import type { FieldsOf } from '../fields-of.js';
-import type { IssuedKey } from './issued-note.js';
 import type { TeamKey } from './team.js';
+
+export type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
 
 const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
   { name: 'label', label: 'What it is for', help: 'For people: which app or person has it.' },
@@ -96,5 +99,47 @@ export function RevokeButton({ keyOf: { id, label, prefix }, changed }: RevokeBu
       }
       act={revoke}
     />
+  );
+}
+
+interface IssuedNoteProps {
+  readonly issued: IssuedKey;
+  readonly close: () => void;
+}
+
+/** A key as it was made: shown this once, in no address and in no storage, gone with the page. */
+export function IssuedNote({ issued: { key }, close }: IssuedNoteProps) {
+  const field = useRef<HTMLInputElement>(null);
+  const [said, setSaid] = useState('');
+  useEffect(() => field.current?.select(), []);
+  const copy = async () => {
+    field.current?.select();
+    try {
+      await navigator.clipboard.writeText(key);
+      setSaid('Copied.');
+    } catch {
+      // Without TLS a browser gives no clipboard.
+      setSaid('This browser does not let the page copy. The key is selected: press Ctrl+C, or ⌘C.');
+    }
+  };
+  return (
+    <section class="note info stack" aria-label="The new key">
+      <p>
+        <strong>This is the key. It is shown now and never again</strong>: the gateway keeps a hash of it.
+        Copy it to where the team keeps its secrets.
+      </p>
+      <div class="row">
+        <input ref={field} class="secret" readOnly spellcheck={false} aria-label="Key" value={key} />
+        <button type="button" class="primary" onClick={() => void copy()}>
+          Copy
+        </button>
+        <button type="button" onClick={close}>
+          I have it
+        </button>
+      </div>
+      <p class="small" role="status">
+        {said}
+      </p>
+    </section>
   );
 }

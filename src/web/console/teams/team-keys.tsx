@@ -5,8 +5,7 @@ import { fromNow, moment, span } from '../../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
-import { type IssuedKey, IssuedNote } from './issued-note.js';
-import { IssueButton, RevokeButton, RollButton } from './key-actions.js';
+import { IssueButton, type IssuedKey, IssuedNote, RevokeButton, RollButton } from './key-actions.js';
 import { keyState, type Team, type TeamKey } from './team.js';
 
 const LIVE_MS = 30_000;

@@ -1,12 +1,11 @@
 /** One team: what it may, its keys, what it asked for. */
 import { useState } from 'preact/hooks';
-import { Empty, Tag, Wait } from '../../ui/parts.js';
+import { Card, Empty, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
 import { GuardCard } from './guard-card.js';
-import { ManagedCard } from './managed-card.js';
 import { isDeclared, type Team } from './team.js';
 import { TeamActions } from './team-actions.js';
 import { TeamForm } from './team-form.js';
@@ -83,5 +82,26 @@ function GonePage({ id }: { readonly id: string }) {
         <a href={hrefOf(['teams'])}>All teams</a>
       </Empty>
     </View>
+  );
+}
+
+/** Why a team that a file declares is not edited here, and where it is. */
+function ManagedCard({ team: { id } }: { readonly team: Team }) {
+  return (
+    <Card title="Declared in a file" class="managed">
+      <p>
+        <code>dsp-gateway apply</code> made this team as a file declares it, and the gateway refuses changes
+        from elsewhere: the next apply would undo them. Its keys are issued, rolled and revoked here as ever.
+      </p>
+      <p>
+        To see what differs between the file and the gateway:{' '}
+        <a href={hrefOf(['teams'], { form: 'apply' })}>look at the file here</a>, or{' '}
+        <code>dsp-gateway apply -f teams.yaml --dry-run</code>. To change the team, change the file and apply
+        it. To manage it by hand, take it out of the file and apply that with <code>--release</code>.
+      </p>
+      <p>
+        <a href={hrefOf(['audit'], { team: id })}>What was changed of it, and by whom</a>
+      </p>
+    </Card>
   );
 }

@@ -6,7 +6,6 @@ import { APPLY, ApplyForm } from './apply-form.js';
 import { TeamForm } from './team-form.js';
 import { TeamList } from './team-list.js';
 import { TeamPage } from './team-page.js';
-import './teams.css';
 
 /** @param path the id of a team, or nothing */
 export function Teams({ path: [id] }: { readonly path: readonly string[] }) {

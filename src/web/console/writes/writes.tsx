@@ -1,9 +1,14 @@
-/** Stopping writes, and what nobody knows the outcome of. */
-import { Wait } from '../../ui/parts.js';
+/** What is written to the platform: stopping it, and what nobody knows the outcome of. */
+import type { AnswerTo } from '../../../api/operations/table.js';
+import { type Column, DataTable } from '../../ui/data-table.js';
+import { ConfirmButton } from '../../ui/dialog.js';
+import { moment } from '../../ui/format.js';
+import { useNotices } from '../../ui/notices.js';
+import { Card, Empty, Name, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
-import { StopCard } from './stop-card.js';
-import { type UnknownAnswer, UnknownCard } from './unknown-card.js';
+import { useAdmin } from '../admin.js';
+import { StopCard } from './stops.js';
 
 const LIVE_MS = 10_000;
 
@@ -21,5 +26,93 @@ export function Writes({ changed }: WritesProps) {
       <StopCard changed={changed} />
       <Wait of={unknown}>{({ writes }) => <UnknownCard writes={writes} settled={unknown.reload} />}</Wait>
     </View>
+  );
+}
+
+type UnknownWrite = UnknownAnswer['writes'][number];
+
+type UnknownAnswer = AnswerTo<'GET /admin/v1/writes/unknown'>;
+
+const COLUMNS: readonly Column<UnknownWrite>[] = [
+  { title: 'Sent', cell: ({ at }) => <span class="nowrap">{moment(at)}</span>, by: ({ at }) => at },
+  { title: 'Team', cell: ({ team }) => <Name>{team}</Name>, by: ({ team }) => team },
+  { title: 'Call', cell: ({ route }) => <code>{route}</code>, by: ({ route }) => route },
+  { title: 'Charged to', cell: ({ day }) => day, by: ({ day }) => day },
+  { title: 'Amount', cell: amountOf, by: ({ amount }) => amount, numeric: true },
+  { title: 'Why', cell: ({ why }) => <bdi>{why}</bdi> },
+];
+
+function amountOf({ amount, currency }: UnknownWrite): string {
+  if (amount === null) return 'none';
+  return currency === null ? String(amount) : `${amount} ${currency}`;
+}
+
+interface UnknownCardProps {
+  readonly writes: readonly UnknownWrite[];
+  readonly settled: () => void;
+}
+
+function UnknownCard({ writes, settled }: UnknownCardProps) {
+  const { may } = useAdmin();
+  const settle: Column<UnknownWrite> = {
+    title: 'What became of it',
+    cell: (write) => <SettleButtons write={write} settled={settled} />,
+  };
+  const columns = may('POST /admin/v1/writes/settle') ? [...COLUMNS, settle] : COLUMNS;
+  return (
+    <Card title="Of unknown outcome">
+      <p class="quiet">
+        The platform may have done these: each stays charged to its day. Look there, then say what became of
+        it.
+      </p>
+      {writes.length === 0 ? (
+        <Empty>There is none: of every guarded write it is known whether it happened.</Empty>
+      ) : (
+        <DataTable
+          caption="Writes of unknown outcome"
+          columns={columns}
+          rows={writes}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </Card>
+  );
+}
+
+interface SettleButtonsProps {
+  readonly write: UnknownWrite;
+  readonly settled: () => void;
+}
+
+function SettleButtons({ write, settled }: SettleButtonsProps) {
+  const { id, team, day } = write;
+  const amount = amountOf(write);
+  const { api } = useAdmin();
+  const { act } = useNotices();
+  const settle = async (outcome: 'happened' | 'not', words: string) => {
+    if (await act(() => api.send('POST', '/admin/v1/writes/settle', { id, outcome }), words)) settled();
+  };
+  return (
+    <div class="row">
+      <ConfirmButton
+        label="It happened"
+        question={
+          <p>
+            {amount} stays charged to <Name>{team}</Name> on {day}.
+          </p>
+        }
+        act={() => settle('happened', 'Noted: it happened, and stays charged.')}
+      />
+      <ConfirmButton
+        label="It did not"
+        question={
+          <p>
+            {amount} goes back to what <Name>{team}</Name> may still spend on {day}. Be sure that the platform
+            has not done it.
+          </p>
+        }
+        act={() => settle('not', 'Noted: it did not happen, and is given back.')}
+      />
+    </div>
   );
 }

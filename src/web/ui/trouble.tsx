@@ -1,7 +1,7 @@
-/** Why a report did not come: in words, and with the seconds until it is worth asking again. */
+/** Why something did not come: in words, and with the seconds until it is worth asking again. */
 import { useEffect, useState } from 'preact/hooks';
-import { Refused, wordsOf } from '../ui/api.js';
-import { span } from '../ui/format.js';
+import { Refused, wordsOf } from './api.js';
+import { span } from './format.js';
 
 interface TroubleProps {
   readonly error: unknown;

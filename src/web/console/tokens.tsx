@@ -1,0 +1,151 @@
+/** The platform's tokens in time, what was done with them, and which process of the gateway asks with which. */
+import { fromNow, moment } from '../ui/format.js';
+import { Card, Empty, Tag, type Tone } from '../ui/parts.js';
+import { hrefOf } from '../ui/route.js';
+import { type AuditEntry, sentenceOf } from './audit-sentence.js';
+import {
+  failureOf,
+  type Holder,
+  proofOf,
+  SLOTS,
+  type Slot,
+  SOURCES,
+  type Token,
+  type Tokens,
+} from './token-types.js';
+
+/** Expiry closer than this is pointed at. */
+const SOON_MS = 30 * 86_400_000;
+
+const TONES: Readonly<Record<Slot, Tone>> = { active: 'good', pending: 'info', previous: 'quiet' };
+
+export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly nowMs: number }) {
+  const held = SLOTS.flatMap((slot) => {
+    const token = tokens[slot];
+    return token === null ? [] : [{ slot, token }];
+  });
+  return (
+    <Card title="Tokens">
+      {held.length === 0 ? (
+        <Empty>There is no token: reports that are not cached are refused. Give one below.</Empty>
+      ) : (
+        <ul class="token-lines">
+          {held.map(({ slot, token }) => (
+            <li key={token.id}>
+              <div class="row between">
+                <span>
+                  <Tag tone={TONES[slot]}>{slot}</Tag> <code>{token.fingerprint}</code>{' '}
+                  <span class="quiet">{SOURCES[token.source]}</span>
+                </span>
+                <Proven token={token} />
+              </div>
+              <Line token={token} nowMs={nowMs} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Proven({ token: { verifiedAt } }: { readonly token: Token }) {
+  return verifiedAt === null ? (
+    <Tag tone="warn">not proven</Tag>
+  ) : (
+    <Tag tone="good">proven {moment(verifiedAt)}</Tag>
+  );
+}
+
+function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number }) {
+  const { createdAt, expiresAt, expiryKnown } = token;
+  const [from, to] = [Date.parse(createdAt), Date.parse(expiresAt)];
+  const done = Math.min(1, Math.max(0, (nowMs - from) / Math.max(1, to - from)));
+  const left = to - nowMs;
+  const tone = left <= 0 ? 'bad' : left < SOON_MS ? 'warn' : 'good';
+  return (
+    <>
+      <div class={`time-line ${tone}`} aria-hidden="true">
+        <span style={{ width: `${(done * 100).toFixed(2)}%` }} />
+      </div>
+      <div class="row between small quiet">
+        <span>made {moment(createdAt)}</span>
+        <span class={tone === 'good' ? '' : 'strong'}>
+          {left <= 0 ? 'ended' : 'ends'} {fromNow(expiresAt, nowMs)}
+        </span>
+        <span>
+          {moment(expiresAt)}
+          {expiryKnown ? '' : ', assumed: a year from its first use'}
+        </span>
+      </div>
+    </>
+  );
+}
+
+export function Tries({ entries }: { readonly entries: readonly AuditEntry[] }) {
+  return (
+    <Card title="What was done" tools={<a href={hrefOf(['audit'], { action: 'token' })}>All in the audit</a>}>
+      {entries.length === 0 ? (
+        <Empty>Nothing was done with tokens yet.</Empty>
+      ) : (
+        <ul class="tries">
+          {entries.slice(0, 12).map((entry) => (
+            <Try key={entry.id} entry={entry} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Try({ entry }: { readonly entry: AuditEntry }) {
+  const failure = failureOf(entry.after);
+  const proof = proofOf(entry.after);
+  return (
+    <li>
+      <span>
+        {failure === null ? null : <Tag tone="bad">failed</Tag>} {sentenceOf(entry)}
+      </span>
+      <span class="small quiet">{moment(entry.at)}</span>
+      {failure === null ? null : <span class="small">{failure}</span>}
+      {proof === null ? null : (
+        <span class="small quiet">
+          {proof.call === null ? proof.reason : `${proof.call}: ${proof.reason}`}
+        </span>
+      )}
+    </li>
+  );
+}
+
+interface HoldersProps {
+  readonly processes: readonly Holder[];
+  /** The id of the active token; null: there is none. */
+  readonly activeId: string | null;
+}
+
+/** @returns whether all of them ask with the active token */
+export function allHold({ processes, activeId }: HoldersProps): boolean {
+  return activeId !== null && processes.length > 0 && processes.every(({ tokenId }) => tokenId === activeId);
+}
+
+export function Holders({ processes, activeId }: HoldersProps) {
+  const holding = processes.filter(({ tokenId }) => tokenId !== null && tokenId === activeId).length;
+  return (
+    <details class="holders" open={holding < processes.length}>
+      <summary>
+        {holding} of {processes.length === 1 ? '1 process asks' : `${processes.length} processes ask`} with
+        the active token.
+      </summary>
+      <ul>
+        {processes.map(({ id, host, pid, tokenId, tokenSince }) => (
+          <li key={id}>
+            <Tag tone={tokenId !== null && tokenId === activeId ? 'good' : 'warn'}>
+              {tokenId === null ? 'no token' : tokenId === activeId ? 'active token' : 'another token'}
+            </Tag>{' '}
+            <bdi>{host}</bdi>, process {pid}
+            {tokenSince === null ? null : <span class="quiet small">, since {moment(tokenSince)}</span>}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,99 @@
+/** Stopping and resuming writes: the card that stops, and the banner on every page that tells of it. */
+import type { AnswerTo } from '../../../api/operations/table.js';
+import { bodyOf } from '../../ui/form-values.js';
+import { moment } from '../../ui/format.js';
+import { useNotices } from '../../ui/notices.js';
+import { Card, Name } from '../../ui/parts.js';
+import { FormButton, SchemaForm } from '../../ui/schema-form.js';
+import { useGet } from '../../ui/session.js';
+import { useAdmin } from '../admin.js';
+import type { FieldsOf } from '../fields-of.js';
+import type { Team } from '../teams/team.js';
+
+export type WriteStops = AnswerTo<'GET /admin/v1/writes'>;
+
+interface Changed {
+  /** Called when writes were stopped or resumed. */
+  readonly changed: () => void;
+}
+
+/** While writes are stopped: whose, since when, by whom and why. That of all teams first. */
+export function StopBanner({ stops, changed }: Changed & { readonly stops: WriteStops | null }) {
+  const { all = null, teams = [] } = stops ?? {};
+  const shown = [...(all === null ? [] : [{ ...all, team: null }]), ...teams];
+  return (
+    <div role="status">
+      {shown.map(({ team, at, by, reason }) => (
+        <div key={team ?? ''} class="stop-banner note bad row">
+          <p>
+            <strong>Writes of {team === null ? 'all teams' : <Name>{team}</Name>} are stopped</strong> since{' '}
+            {moment(at)} by <bdi>{by}</bdi>: <bdi>{reason}</bdi>
+          </p>
+          <ResumeButton team={team} changed={changed} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const REASON: FieldsOf<'POST /admin/v1/writes/resume'> = [
+  { name: 'reason', label: 'Reason', help: 'For the audit.', required: true, maxLength: 300 },
+];
+
+/** Not for those who may not do it. */
+function ResumeButton({ team, changed }: Changed & { readonly team: string | null }) {
+  const { api, may } = useAdmin();
+  if (!may('POST /admin/v1/writes/resume')) return null;
+  const resume = async (body: object) => {
+    await api.send('POST', '/admin/v1/writes/resume', { ...body, ...(team !== null && { team }) });
+    changed();
+  };
+  return (
+    <FormButton
+      label="Resume writes"
+      fields={REASON}
+      send={resume}
+      done="That stop is lifted; writes go on within a second."
+    >
+      <p>
+        Writes of {team === null ? 'all teams' : <Name>{team}</Name>} go on, on every replica, within a
+        second. Other stops stay in force.
+      </p>
+    </FormButton>
+  );
+}
+
+const stopFields = (teams: readonly Team[]): FieldsOf<'POST /admin/v1/writes/stop'> => [
+  { name: 'team', label: 'Of', options: [['', 'all teams'], ...teams.map(({ id }) => id)] },
+  {
+    ...{ name: 'reason', label: 'Reason', required: true, maxLength: 300 },
+    help: 'Shown on every page, and to those whose writes are refused.',
+  },
+];
+
+/** Not for those who may not do it. */
+export function StopCard({ changed }: Changed) {
+  const { api, may } = useAdmin();
+  const { done } = useNotices();
+  const teams = useGet<{ teams: readonly Team[] }>('/admin/v1/teams');
+  if (!may('POST /admin/v1/writes/stop')) return null;
+  const fields = stopFields(teams.value?.teams ?? []);
+  return (
+    <Card title="Stop writes">
+      <p class="quiet">
+        Writes are refused until somebody resumes them; reports go on. What is under way is not recalled.
+      </p>
+      <SchemaForm
+        fields={fields}
+        submit="Stop writes"
+        look="grave primary"
+        send={async (values, set) => {
+          await api.send('POST', '/admin/v1/writes/stop', bodyOf(fields, values));
+          set({ reason: '' });
+          done('Writes are stopped, on every replica within a second.');
+          changed();
+        }}
+      />
+    </Card>
+  );
+}
