@@ -1,8 +1,8 @@
 /** What each team asked for, what it cost and what it saved. */
 
 import type { AnswerTo } from '../../api/operations/table.js';
-import { type Column, DataTable, numberColumn } from '../ui/data-table.js';
-import { duration, fromNow, percent } from '../ui/format.js';
+import { type Column, DataTable, numberColumn, timeColumn } from '../ui/data-table.js';
+import { duration, percent } from '../ui/format.js';
 import { Card, Empty, Name } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 
@@ -28,11 +28,7 @@ const COLUMNS: readonly Column<LedgerTeam>[] = [
   numberColumn('Limited', ({ rateLimited }) => rateLimited),
   numberColumn('Median', ({ p50Ms }) => p50Ms, duration),
   numberColumn('p99', ({ p99Ms }) => p99Ms, duration),
-  {
-    title: 'Last seen',
-    by: ({ lastSeenAt }) => lastSeenAt,
-    cell: ({ lastSeenAt }) => (lastSeenAt === null ? '–' : fromNow(lastSeenAt, Date.now())),
-  },
+  timeColumn('Last seen', ({ lastSeenAt }) => lastSeenAt, '–'),
 ];
 
 const BY_REQUESTS = { index: 1, down: true };

@@ -1,5 +1,5 @@
 /** Requests by outcome, hits by tier, platform calls made and saved, latency, errors, queue and budget. */
-import { Chart, type Line } from '../ui/chart.js';
+import { Chart, type ChartProps, type Line } from '../ui/chart.js';
 import { compact, count, duration, percent } from '../ui/format.js';
 import { Card, Empty, Figure, Figures } from '../ui/parts.js';
 import { allCounts, percentile, type Series, type SeriesAnswer, sum, timesOf } from './series.js';
@@ -65,36 +65,11 @@ export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   if (sum(series.requests) === 0) return <Empty>No request was counted in this time. {NEW_ONES}</Empty>;
   return (
     <div class="grid">
-      <Card title="Requests by outcome">
-        <Chart
-          label="Requests over time, by how they were answered"
-          times={times}
-          lines={outcomeLines(series)}
-          kind="stacked"
-        />
-      </Card>
-      <Card title="Platform calls">
-        <Chart label="Platform calls made and saved over time" times={times} lines={callLines(series)} />
-      </Card>
-      <Card title="Hits by tier">
-        <Chart
-          label="Hits over time, from memory and from the store"
-          times={times}
-          lines={tiersOf(series)}
-          kind="stacked"
-        />
-      </Card>
-      <Card title="Latency">
-        <Chart
-          label="Median and 99th percentile of latency over time"
-          times={times}
-          lines={latencyOf(series)}
-          format={duration}
-        />
-      </Card>
-      <Card title="Errors and refusals">
-        <Chart label="Errors and rate-limited requests over time" times={times} lines={faultsOf(series)} />
-      </Card>
+      {CHARTS.map(({ title, lines, ...chart }) => (
+        <Card key={title} title={title}>
+          <Chart {...chart} times={times} lines={lines(series)} />
+        </Card>
+      ))}
       <PlatformRoom series={series} times={times} />
     </div>
   );
@@ -129,6 +104,28 @@ const latencyOf = ({ latency }: Series): Line[] => [
 const faultsOf = ({ errors, rateLimited }: Series): Line[] => [
   { title: 'errors', color: '--c8', values: errors },
   { title: 'rate limited', color: '--c3', values: rateLimited },
+];
+
+interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
+  readonly title: string;
+  readonly lines: (series: Series) => Line[];
+}
+
+const CHARTS: readonly ChartSpec[] = [
+  {
+    ...{ title: 'Requests by outcome', label: 'Requests over time, by how they were answered' },
+    ...{ lines: outcomeLines, kind: 'stacked' },
+  },
+  { title: 'Platform calls', label: 'Platform calls made and saved over time', lines: callLines },
+  {
+    ...{ title: 'Hits by tier', label: 'Hits over time, from memory and from the store' },
+    ...{ lines: tiersOf, kind: 'stacked' },
+  },
+  {
+    ...{ title: 'Latency', label: 'Median and 99th percentile of latency over time' },
+    ...{ lines: latencyOf, format: duration },
+  },
+  { title: 'Errors and refusals', label: 'Errors and rate-limited requests over time', lines: faultsOf },
 ];
 
 /** Each on a scale of its own: a queue of three beside a budget of hundreds is a line at the bottom. */

@@ -29,7 +29,7 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
       {held.length === 0 ? (
         <Empty>There is no token: reports that are not cached are refused. Give one below.</Empty>
       ) : (
-        <ul class="token-lines">
+        <ul class="stack">
           {held.map(({ slot, token }) => (
             <li key={token.id}>
               <div class="row between">
@@ -130,7 +130,7 @@ export function allHold({ processes, activeId }: HoldersProps): boolean {
 export function Holders({ processes, activeId }: HoldersProps) {
   const holding = processes.filter(({ tokenId }) => tokenId !== null && tokenId === activeId).length;
   return (
-    <details class="holders" open={holding < processes.length}>
+    <details open={holding < processes.length}>
       <summary>
         {holding} of {processes.length === 1 ? '1 process asks' : `${processes.length} processes ask`} with
         the active token.

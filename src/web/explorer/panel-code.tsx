@@ -35,7 +35,7 @@ export function CodePanel({ question, view, setView }: CodePanelProps) {
         value={chosen.name}
         choose={(tool) => setView({ tool }, true)}
       />
-      <pre ref={code} class="snippet">
+      <pre ref={code}>
         <code>{chosen.text}</code>
       </pre>
       <p class="small quiet">

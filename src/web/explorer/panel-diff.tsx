@@ -64,7 +64,7 @@ function MomentsForm({ moments, choose }: MomentsProps) {
   useEffect(() => setDraft(typed), [from, to]);
   return (
     <form
-      class="form-grid moments"
+      class="form-grid"
       aria-label="Moments"
       onSubmit={(event) => {
         event.preventDefault();

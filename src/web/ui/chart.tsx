@@ -16,7 +16,7 @@ export interface Line {
   readonly dashed?: boolean;
 }
 
-interface ChartProps {
+export interface ChartProps {
   /** What it shows, in one sentence, for those who do not see it. */
   readonly label: string;
   /** Seconds since 1970, ascending; ages in days where the chart is along these. */
@@ -50,7 +50,7 @@ export function Chart(props: ChartProps) {
     };
   }, [scheme, data, asTable, height]);
   return (
-    <figure class="chart">
+    <figure>
       {asTable ? (
         <ValuesTable label={label} times={times} lines={lines} format={format} along={along} />
       ) : (

@@ -1,7 +1,7 @@
 /** A table that sorts; on a phone each row is a card with the column's name before each value. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { compact } from './format.js';
+import { compact, fromNow } from './format.js';
 import { ScrollFrame } from './parts.js';
 import { sortedBy } from './sort.js';
 
@@ -24,6 +24,19 @@ export const numberColumn = <Row,>(
   cell: (row) => {
     const value = of(row);
     return value === null ? '–' : shown(value);
+  },
+});
+
+/** A column of times, told from now. @param none where there is no time */
+export const timeColumn = <Row,>(
+  title: string,
+  of: (row: Row) => string | null,
+  none: string,
+): Column<Row> => ({
+  ...{ title, by: of },
+  cell: (row) => {
+    const at = of(row);
+    return at === null ? none : fromNow(at, Date.now());
   },
 });
 

@@ -1,8 +1,8 @@
 /** Which kinds of reports may be split by day, as far as that was learned. */
 
 import type { AnswerTo } from '../../../api/operations/table.js';
-import { type Column, DataTable } from '../../ui/data-table.js';
-import { count, fromNow } from '../../ui/format.js';
+import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
+import { count } from '../../ui/format.js';
 import { Card, Empty, Tag, type Tone, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 
@@ -93,10 +93,6 @@ const COLUMNS: readonly Column<Kind>[] = [
     by: ({ state, agreedDays, neededDays }) => (state === 'proven' ? neededDays : agreedDays),
     cell: (kind) => <Agreed kind={kind} />,
   },
-  {
-    title: 'Proven',
-    by: ({ provenAt }) => provenAt,
-    cell: ({ provenAt }) => (provenAt === null ? '–' : fromNow(provenAt, Date.now())),
-  },
+  timeColumn('Proven', ({ provenAt }) => provenAt, '–'),
   { title: 'What it means', cell: ({ inWords }) => <span class="meaning">{inWords}</span> },
 ];

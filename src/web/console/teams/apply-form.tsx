@@ -155,7 +155,7 @@ function Difference({ looked: { changes, applied }, apply }: DifferenceProps) {
   return (
     <Card title={applied ? 'What was changed' : 'What would change'}>
       <p role="status">{words}</p>
-      <ul class="audit difference">
+      <ul class="audit">
         {shown.map(({ id, action, before, after }) => (
           <li key={id} class="stack">
             <p>

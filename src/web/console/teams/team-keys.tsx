@@ -1,6 +1,6 @@
 /** Keys of a team: how old, used when, valid how long; issue, roll, revoke. */
 import { useState } from 'preact/hooks';
-import { type Column, DataTable } from '../../ui/data-table.js';
+import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
 import { fromNow, moment, span } from '../../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
@@ -127,11 +127,7 @@ const COLUMNS: readonly Column<TeamKey>[] = [
       </time>
     ),
   },
-  {
-    title: 'Last use',
-    by: ({ lastUsedAt }) => lastUsedAt,
-    cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : fromNow(lastUsedAt, Date.now())),
-  },
+  timeColumn('Last use', ({ lastUsedAt }) => lastUsedAt, 'never'),
   { title: 'Expires', by: ({ expiresAt }) => expiresAt, cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
 ];
 

@@ -1,6 +1,6 @@
 /** All teams, with what one looks for first: who may do what, who calls, who does not any more. */
-import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
-import { count, fromNow } from '../../ui/format.js';
+import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data-table.js';
+import { count } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Name, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
@@ -114,11 +114,7 @@ const COLUMNS: readonly Column<Row>[] = [
     ({ keys }) => keys,
     (keys) => (keys === 0 ? 'none' : count(keys)),
   ),
-  {
-    title: 'Last use',
-    by: ({ lastUsedAt }) => lastUsedAt,
-    cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : fromNow(lastUsedAt, Date.now())),
-  },
+  timeColumn('Last use', ({ lastUsedAt }) => lastUsedAt, 'never'),
   numberColumn('Requests, 24 h', ({ requests }) => requests),
 ];
 

@@ -88,7 +88,7 @@ function GonePage({ id }: { readonly id: string }) {
 /** Why a team that a file declares is not edited here, and where it is. */
 function ManagedCard({ team: { id } }: { readonly team: Team }) {
   return (
-    <Card title="Declared in a file" class="managed">
+    <Card title="Declared in a file">
       <p>
         <code>dsp-gateway apply</code> made this team as a file declares it, and the gateway refuses changes
         from elsewhere: the next apply would undo them. Its keys are issued, rolled and revoked here as ever.
