@@ -7,7 +7,7 @@ import { FieldGrid, type FieldsProps } from './fields.js';
 import { bodyOf, type FieldSpec, type Values, valuesOf } from './form-values.js';
 import { useNotices } from './notices.js';
 
-export type FormState = Required<Pick<FieldsProps, 'values' | 'set' | 'faults'>>;
+type FormState = Required<Pick<FieldsProps, 'values' | 'set' | 'faults'>>;
 
 interface SchemaFormProps {
   readonly label?: string;

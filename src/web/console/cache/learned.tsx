@@ -112,8 +112,6 @@ function Curves({ about }: { readonly about: string }) {
   );
 }
 
-const asShare = (value: number) => percent(value / 100);
-
 interface CurveProps<Scope> {
   readonly answer: Learned<Scope>;
   readonly scope: Scope | undefined;
@@ -138,17 +136,14 @@ function Finality({ answer: { meta }, scope }: CurveProps<FinalityScope>) {
           label="Share of days that were seen to change later, by the age of the day"
           along="age"
           times={ages.map(({ ageDays }) => ageDays)}
-          format={asShare}
+          format={(value) => percent(value / 100)}
           lines={[
             {
-              title: 'at most, with 95 %',
-              color: '--c6',
-              dashed: true,
+              ...{ title: 'at most, with 95 %', color: '--c6', dashed: true },
               values: ages.map(({ changedPercentAtMost }) => changedPercentAtMost),
             },
             {
-              title: 'changed',
-              color: '--c1',
+              ...{ title: 'changed', color: '--c1' },
               values: ages.map(({ n, changed }) => (n === 0 ? null : (100 * changed) / n)),
             },
           ]}
