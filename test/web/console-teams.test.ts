@@ -88,6 +88,15 @@ it('creates a team: what is wrong is told at its field, then it is there', async
   await search.fill('777');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   expect(await page.getByRole('list', { name: 'Chosen advertisers' }).textContent()).toContain('777');
+  // As a browser tells that an offer was taken, which no key did.
+  await page.evaluate(`(() => {
+    const field = document.querySelector('[list=known-advertisers]');
+    field.value = '2';
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  })()`);
+  const third = page.getByRole('list', { name: 'Chosen advertisers' }).getByRole('listitem').nth(2);
+  expect(await third.textContent()).toContain('2');
+  await third.getByRole('button', { name: /^Remove/ }).click();
   await page.getByRole('checkbox', { name: /^report:pin/ }).check();
   await page.getByRole('spinbutton', { name: /^Requests/ }).fill('0');
   await page.getByRole('spinbutton', { name: /^At once/ }).fill('1.5');

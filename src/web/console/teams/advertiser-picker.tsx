@@ -116,7 +116,8 @@ function Search({ known, chosen, add }: SearchProps) {
           spellcheck={false}
           onInput={(event) => {
             setSaid('');
-            if (isTaken(event)) take(idOf(event.currentTarget.value, known));
+            const { value } = event.currentTarget;
+            if (isTaken(event) && known.all.some(({ id }) => String(id) === value)) take(Number(value));
           }}
           onKeyDown={(event) => {
             if (event.key !== 'Enter') return;
