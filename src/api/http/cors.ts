@@ -1,24 +1,9 @@
 /** Pages of other origins: which of them may read the data plane's answers, and what of their headers. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { EXPOSED_HEADERS } from '../openapi/headers.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-
-/** What an app in a browser may read of an answer's headers. */
-const EXPOSED_HEADERS = [
-  'age',
-  'cache-status',
-  'content-disposition',
-  'etag',
-  'idempotency-replayed',
-  'location',
-  'ratelimit',
-  'ratelimit-policy',
-  'report-revision',
-  'report-warnings',
-  'retry-after',
-  'x-request-id',
-];
 
 /**
  * To be called before whatever may refuse a request: a page has to be able to read a 404, too.

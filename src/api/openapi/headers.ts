@@ -52,6 +52,22 @@ export const RESPONSE_HEADERS = {
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
+/** Of use to the browser or a proxy alone, or readable for every page anyway (Fetch, "CORS-safelisted response-header name"). */
+const NOT_EXPOSED = [
+  'cache-control',
+  'content-encoding',
+  'last-modified',
+  'set-cookie',
+  'vary',
+  'www-authenticate',
+  'x-accel-buffering',
+];
+
+/** What an app in a browser may read of an answer's headers. */
+export const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS)
+  .filter((name) => !NOT_EXPOSED.includes(name))
+  .sort();
+
 function text(description: string) {
   return Type.String({ description });
 }
