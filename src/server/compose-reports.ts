@@ -44,7 +44,7 @@ import type { ReportPolicy } from '../reports/report-policy.js';
 import type { FreshnessRules } from '../reports/rows/freshness.js';
 import { hourly } from '../store/jobs.js';
 import type { Identify } from '../teams/auth/authenticate.js';
-import type { TeamLimits } from '../teams/limits/team-limits.js';
+import type { TeamLimits } from '../teams/limits/limits.js';
 
 export interface ReportingOptions
   extends Pick<HistoryOptions, 'credential' | 'erasures'>,

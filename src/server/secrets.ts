@@ -8,7 +8,7 @@ import { randomBuffer } from '../lib/chance.js';
 import type { VaultKeeper } from '../platform/credential/keeper.js';
 import { localSecret } from '../platform/credential/local-secret.js';
 import type { RegistryStore } from '../store/port.js';
-import { SEALED_RECORDS } from '../teams/auth/forget-sealed.js';
+import { SEALED_RECORDS } from '../teams/auth/succession-rules.js';
 import type { Log } from '../telemetry/logger.js';
 
 export interface LocalSecrets {

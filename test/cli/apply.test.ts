@@ -141,7 +141,7 @@ describe('apply', () => {
     const ran = await cli(['apply', '-f', path]);
     expect(ran).toMatchObject({ code: 65, stdout: '' });
     expect(ran.stderr).toBe(
-      `${path}:3: teams.1.id: was "Wrong"; allowed is lower-case letters, digits and hyphens, at most 40\n`,
+      `${path}:3: teams.1.id: was "Wrong"; allowed is lower-case letters, digits and hyphens, at most 40, and not gateway\n`,
     );
     const raw = await ask(`${gateway.admin}/admin/v1/teams/apply`, {
       method: 'POST',
@@ -151,7 +151,7 @@ describe('apply', () => {
     expect([raw.status, raw.json().errors]).toEqual([
       422,
       [
-        { param: 'teams.1.id', message: 'must be there once; teams.0 is fine, too' },
+        { param: 'teams.1.id', message: 'must be unique; teams.0 is fine, too' },
         { param: 'teams.1.ipAllow.0', message: expect.stringContaining('10.0.0.0/8') },
       ],
     ]);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
-import { MILLIONTHS } from '../../src/teams/write-guard/types.js';
+import { MILLIONTHS } from '../../src/teams/write-guard/amount.js';
 import { ADMIN_TOKEN, startGatewayAt, type TestGateway } from '../support/start-gateway.js';
 import { runCli } from './run-cli.js';
 

@@ -112,7 +112,7 @@ it('a master key that is split or exchanged seals nothing, and one put in front 
   const { masterKey } = await reseal();
   for (const [text, words] of [
     [first.slice(0, 20), '32 bytes in base64'],
-    [other, 'no key that opens what is stored'],
+    [other, 'no key that opens the stored records'],
   ] as const) {
     await writeFile(path, text);
     await untilTold(gateway, 'GATEWAY_MASTER_KEY', words);

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../src/errors.js';
-import type { Brake } from '../../src/teams/write-guard/types.js';
+import type { Brake } from '../../src/teams/write-guard/brake.js';
 
 /** A brake that a test pulls. */
 export function brakeByHand(): Brake & { stopped: boolean; readonly asked: string[] } {

@@ -4,7 +4,7 @@ import {
   type Reservation,
   type Reservations,
   type ReserveAsk,
-} from '../../src/teams/write-guard/types.js';
+} from '../../src/teams/write-guard/reservations.js';
 
 export interface InMemoryReservations extends Reservations {
   /** What became of each reservation, in the order in which it did. */

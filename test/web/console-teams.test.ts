@@ -105,7 +105,9 @@ it('creates a team: what is wrong is told at its field, then it is there', async
   await page.getByText('Not saved: look at the fields in red.').waitFor();
   const told = await page.locator('.field', { has: page.locator('.fault') }).allTextContents();
   expect(told.join('\n')).toMatch(/^Id[\s\S]*lower-case letters/);
-  expect(told.join('\n')).toMatch(/Requests[\s\S]*must be 1 or more[\s\S]*At once[\s\S]*must be/);
+  expect(told.join('\n')).toMatch(
+    /Requests[\s\S]*must be a whole number from 1 to 1000000[\s\S]*At once[\s\S]*must be/,
+  );
   expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Id/);
   await shots('console-team-wrong');
   await page.getByRole('textbox', { name: /^Id/ }).fill('made-here');

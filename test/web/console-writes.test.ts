@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
-import { MILLIONTHS } from '../../src/teams/write-guard/types.js';
+import { MILLIONTHS } from '../../src/teams/write-guard/amount.js';
 import { ADMIN_TOKEN, startGatewayAt, type TestGateway } from '../support/start-gateway.js';
 import { signedIn } from './people.js';
 
@@ -122,9 +122,9 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   const wrong = (await wrongFields(page)).map((text) => text.replaceAll(/\s+/g, ' '));
   expect(wrong).toEqual([
     expect.stringMatching(/^Budget field .* must be a place in the body, e.g. body.budget.total$/),
-    'Most a call must be number',
+    'Most a call must be a number from 0 to 9007199254',
     expect.stringMatching(/^Another amount must be a place in the body/),
-    'At most must be 0 or more',
+    'At most must be a number from 0 to 9007199254',
   ]);
   expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Budget field/);
   await shots('console-guard-wrong');

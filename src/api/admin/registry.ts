@@ -18,7 +18,7 @@ import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from '../../teams/auth
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
 import { isPeoples, revocationsFor } from '../../teams/auth/succession-rules.js';
 import { Team } from '../../teams/auth/team.js';
-import { addressFaults } from '../../teams/declared/address-faults.js';
+import { addressFaults } from '../../teams/declared/team-faults.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import {
   type Backup as BackupSchema,

@@ -4,11 +4,13 @@ import type { NamedAdmin } from '../../config/admin-tokens.js';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { arrivalOf } from '../../teams/sessions/arrival.js';
-import { endSessionCookie, writeSessionCookie } from '../../teams/sessions/cookie.js';
-import { checkSignIn } from '../../teams/sessions/judge.js';
-import { LIFETIME_MS } from '../../teams/sessions/record.js';
-import type { Session, Sessions } from '../../teams/sessions/sessions.js';
+import {
+  arrivalOf,
+  checkSignIn,
+  endSessionCookie,
+  writeSessionCookie,
+} from '../../teams/sessions/browser-request.js';
+import { LIFETIME_MS, type Session, type Sessions } from '../../teams/sessions/sessions.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { closeSession, getSession, openSession } from '../operations/session.js';

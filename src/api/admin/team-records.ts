@@ -6,9 +6,9 @@ import { commitChange } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { type Directory, TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { completeTeam, type NewTeam, patchTeam, type Team, type TeamPatch } from '../../teams/auth/team.js';
-import { addressFaults } from '../../teams/declared/address-faults.js';
 import { removalOf } from '../../teams/declared/apply-teams.js';
-import { guardFaults } from '../../teams/write-guard/guard-faults.js';
+import { addressFaults } from '../../teams/declared/team-faults.js';
+import { guardFaults } from '../../teams/write-guard/rule.js';
 import { type Actor, type AuditEvent, auditLine } from '../../telemetry/audit.js';
 
 export interface TeamRecordsOptions {

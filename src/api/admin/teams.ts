@@ -1,7 +1,7 @@
 /** Teams: list, create, read, change, delete, and all that a file declares at once. */
 import type { FastifyInstance } from 'fastify';
 import { applyTeams } from '../../teams/declared/apply-teams.js';
-import { listFaults } from '../../teams/declared/team-list.js';
+import { listFaults } from '../../teams/declared/team-faults.js';
 import {
   applyTeams as applyOperation,
   changeTeam,

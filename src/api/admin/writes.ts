@@ -4,11 +4,10 @@ import type { Static } from 'typebox';
 import type { Clock } from '../../lib/clock.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Directory } from '../../teams/auth/directory.js';
-import { limitOf } from '../../teams/write-guard/amount.js';
+import { limitOf, MILLIONTHS } from '../../teams/write-guard/amount.js';
 import type { BrakeLever } from '../../teams/write-guard/brake.js';
-import type { ReservationBook } from '../../teams/write-guard/reservations.js';
+import { guardUnavailable, type ReservationBook } from '../../teams/write-guard/reservations.js';
 import { isWriteGuard, type WriteGuard } from '../../teams/write-guard/rule.js';
-import { guardUnavailable, MILLIONTHS } from '../../teams/write-guard/types.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { RequestTypes } from '../operations/operation.js';
 import {

@@ -4,11 +4,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
 import type { Directory } from '../../teams/auth/directory.js';
-import { arrivalOf } from '../../teams/sessions/arrival.js';
-import { endSessionCookie, writeSessionCookie } from '../../teams/sessions/cookie.js';
-import { checkSignIn, judgeSession } from '../../teams/sessions/judge.js';
-import { LIFETIME_MS } from '../../teams/sessions/record.js';
-import type { Session, Sessions } from '../../teams/sessions/sessions.js';
+import {
+  arrivalOf,
+  checkSignIn,
+  endSessionCookie,
+  judgeSession,
+  writeSessionCookie,
+} from '../../teams/sessions/browser-request.js';
+import { LIFETIME_MS, type Session, type Sessions } from '../../teams/sessions/sessions.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { readRequestBody } from '../http/request-body.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/request-keys.js';

@@ -2,7 +2,7 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { wallMs } from '../../lib/time.js';
-import type { RateStanding } from '../../teams/limits/team-limits.js';
+import type { RateStanding } from '../../teams/limits/limits.js';
 import type { Log } from '../../telemetry/logger.js';
 import type { EndedStage, Trace } from '../../telemetry/trace.js';
 

@@ -1,6 +1,7 @@
 /** Whatever was thrown, as a problem document; what must stay inside goes to the trace for the log. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
 import {
   asGatewayError,
   type ErrorCode,
@@ -9,6 +10,7 @@ import {
   PROBLEM_TYPE,
   toProblem,
 } from '../../errors.js';
+import { faultsOf } from '../../lib/faults.js';
 import { VARY } from '../../reports/cache/reply.js';
 import type { Trace } from '../../telemetry/trace.js';
 import { createNotFound } from './not-found.js';
@@ -31,7 +33,7 @@ export interface ProblemRules {
 
 export function registerProblems(app: FastifyInstance, rules: ProblemRules): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
-    sendProblem(translate(error, rules, request.routeOptions.bodyLimit), request, reply),
+    sendProblem(translate(error, rules, request), request, reply),
   );
   const notFound = createNotFound(app);
   // Before its body is read, which would be told to be wrong first. By callback: every request passes here.
@@ -100,69 +102,32 @@ const OF_AN_ANSWER = [
   'last-modified',
 ];
 
-/** @param bodyLimit bytes that the call takes */
-function translate(error: FastifyError, rules: ProblemRules, bodyLimit: number): GatewayError {
+function translate(error: FastifyError, rules: ProblemRules, request: FastifyRequest): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error.validation !== undefined) {
-    return new GatewayError('invalid_body', {
-      status: rules.invalidBodyStatus,
-      errors: telling(error.validation).map((fault): FieldFault => {
-        const params = fault.params as Record<string, unknown>;
-        const name = params.missingProperty ?? params.additionalProperty;
-        const path = fault.instancePath.split('/').slice(1).map(unescaped).join('.');
-        const param = [path, name].filter((part) => part !== undefined && part !== '').join('.');
-        return { param, message: inPlainWords(fault.message ?? 'is not valid', params) };
-      }),
-    });
+    const errors = bodyFaults(request);
+    return new GatewayError('invalid_body', { status: rules.invalidBodyStatus, errors });
   }
   const code = FRAMEWORK[error.code];
   if (code === 'invalid_body')
     return new GatewayError(code, { status: rules.invalidBodyStatus, cause: error });
-  if (code === 'body_too_large') return bodyTooLarge(bodyLimit);
+  if (code === 'body_too_large') return bodyTooLarge(request.routeOptions.bodyLimit);
   if (code !== undefined) return new GatewayError(code, { cause: error });
   return error.statusCode !== undefined && error.statusCode < 500
     ? new GatewayError('invalid_request', { cause: error })
     : asGatewayError(error);
 }
 
-type SchemaFault = NonNullable<FastifyError['validation']>[number];
-
-/** Of a value that may have several forms: where something within is wrong, that it has not the other forms says nothing. */
-function telling(faults: readonly SchemaFault[]): SchemaFault[] {
-  const unions = faults.filter(({ keyword }) => keyword === 'anyOf').map((fault) => fault.instancePath);
-  const beside = unions.filter((path) => faults.some((fault) => fault.instancePath.startsWith(`${path}/`)));
-  return faults.filter(({ instancePath }) => !beside.includes(instancePath));
+/** Routes have a schema for the body alone. */
+function bodyFaults({ routeOptions, body }: FastifyRequest): FieldFault[] {
+  return faultsOf(routeOptions.schema?.body as TSchema, body).map(({ path, kind, allowed }) => ({
+    param: path.join('.'),
+    message: MESSAGES[kind](allowed),
+  }));
 }
 
-/** Of a JSON Pointer, RFC 6901: a route in a write guard has slashes of its own. */
-function unescaped(segment: string): string {
-  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-/** The patterns of schemas, in words: what a value must be. */
-export const PATTERNS: Readonly<Record<string, string>> = {
-  '^(?!gateway$)[a-z0-9-]{1,40}$': 'lower-case letters, digits and hyphens, at most 40, and not gateway',
-  '^body(\\.[A-Za-z][A-Za-z0-9_-]{0,63}){1,8}$': 'a place in the body, e.g. body.budget.total',
-  '^[A-Za-z][A-Za-z0-9_-]{0,63}$': 'the name of a member: a letter, then letters, digits, _ or -',
-  '^[A-Za-z]{3,8}$': 'the code of a currency, e.g. EUR',
-  '^[a-z0-9-]{1,40}$': 'the id of a team',
-  '^[a-z]+(\\.[a-zA-Z_-]+)?$': 'an action such as token.activate, or its kind: token',
-  '^[\\x21-\\x7e]{1,16384}$': 'printable ASCII characters without spaces, at most 16384',
+const MESSAGES = {
+  wrong: (allowed: string) => `must be ${allowed}`,
+  missing: (allowed: string) => `is missing; must be ${allowed}`,
+  unknown: (allowed: string) => `is ${allowed}`,
 };
-
-/** What a schema's validator says, as people say it. */
-const PLAIN: readonly (readonly [RegExp, string])[] = [
-  [/^must be >= (\S+)$/, 'must be $1 or more'],
-  [/^must be <= (\S+)$/, 'must be $1 or less'],
-  [/^must NOT have more than /, 'must have at most '],
-  [/^must NOT have fewer than /, 'must have at least '],
-  [/^must NOT have duplicate items.*$/, 'must name each one once'],
-  [/^must NOT have additional properties$/, 'is no member that this call takes'],
-];
-
-function inPlainWords(message: string, { allowedValues, pattern }: Record<string, unknown>): string {
-  if (Array.isArray(allowedValues)) return `allowed is ${allowedValues.join(', ')}`;
-  const form = PATTERNS[String(pattern)];
-  if (form !== undefined) return `must be ${form}`;
-  return PLAIN.reduce((said, [form, words]) => said.replace(form, words), message);
-}

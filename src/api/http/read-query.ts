@@ -1,8 +1,8 @@
 /** Query parameters, checked by a schema. Pure. */
 import type { Static, TObject } from 'typebox';
 import { type FieldFault, invalidQuery } from '../../errors.js';
+import { PATTERNS } from '../../lib/faults.js';
 import { dayNumber } from '../../reports/query/days.js';
-import { PATTERNS } from './problem-reply.js';
 
 /**
  * @param given query parameters as Fastify parsed them: a text, or a list for a parameter that was repeated

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { NewTeam, ShownTeam, TeamPatch } from '../../teams/auth/team.js';
 import { REMOVED } from '../../teams/declared/plan-teams.js';
-import { TeamList } from '../../teams/declared/team-list.js';
+import { TeamList } from '../../teams/declared/team-faults.js';
 import { OF_TEAM, operations } from './operation.js';
 
 const describe = operations('teams');

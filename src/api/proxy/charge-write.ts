@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { showAmount } from '../../teams/write-guard/amount.js';
+import type { Brake } from '../../teams/write-guard/brake.js';
 import { type Check, check } from '../../teams/write-guard/check-write.js';
 import {
-  type Brake,
   guardUnavailable,
   type Reservation,
   type Reservations,
-} from '../../teams/write-guard/types.js';
+} from '../../teams/write-guard/reservations.js';
 import type { Became } from './became.js';
 import { refusal } from './guard-write.js';
 import type { Charge } from './passage.js';

@@ -2,10 +2,9 @@
 import type { Config } from '../../config/load.js';
 import { GatewayError } from '../../errors.js';
 import { limitOf } from '../../teams/write-guard/amount.js';
-import { type Check, check, checkWrite } from '../../teams/write-guard/check-write.js';
-import { checksumOf } from '../../teams/write-guard/checksum.js';
+import { type Check, check, checksumOf, checkWrite } from '../../teams/write-guard/check-write.js';
+import { guardUnavailable } from '../../teams/write-guard/reservations.js';
 import { type GuardRule, isWriteGuard, ruleFor } from '../../teams/write-guard/rule.js';
-import { guardUnavailable } from '../../teams/write-guard/types.js';
 import { isWrite } from './checks.js';
 import type { Charge, DayLimit, Guarding, PassContext, Question } from './passage.js';
 

@@ -6,7 +6,7 @@ import type { RouteRule } from '../../config/schema.js';
 import { GatewayError } from '../../errors.js';
 import type { QueryPair } from '../../reports/query/given-parameters.js';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
-import type { TeamLimits } from '../../teams/limits/team-limits.js';
+import type { TeamLimits } from '../../teams/limits/limits.js';
 import { checkCaller } from '../../teams/policy/authorize.js';
 import { nameInLife } from '../../teams/team-life.js';
 import type { Check } from '../../teams/write-guard/check-write.js';

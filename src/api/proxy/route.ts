@@ -6,7 +6,7 @@ import httpProxy, { type FastifyHttpProxyOptions } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
 import { asGatewayError, GatewayError } from '../../errors.js';
-import { guardUnavailable } from '../../teams/write-guard/types.js';
+import { guardUnavailable } from '../../teams/write-guard/reservations.js';
 import { agentOfSlots, askByProxy } from './ask-by-proxy.js';
 import { type ChargingOptions, createCharging } from './charge-write.js';
 import { checkAccount } from './checks.js';

@@ -1,8 +1,6 @@
 /** First stage of every data-plane request: whose key is this, or whose session? */
-
 import { GatewayError } from '../../errors.js';
-import type { Clock } from '../../lib/clock.js';
-import type { Registry } from '../../store/registry/replica.js';
+import type { Session } from '../sessions/sessions.js';
 import { type Directory, type FoundKey, isWellFormedApiKey } from './directory.js';
 import type { KeyRecord } from './key-record.js';
 import type { Team } from './team.js';
@@ -12,20 +10,15 @@ export interface Caller {
   readonly key: KeyRecord;
 }
 
+/** A session: the id of the key that signed in, and whether its secret of this hash did. */
+type SignedIn = Pick<Session, 'holder' | 'binds'>;
+
 /** The two headers that may carry a key, each with all values that were sent. */
 export interface KeyHeaders {
   readonly authorization: readonly string[];
   readonly apiKey: readonly string[];
   /** Of a request without either: its session, or why there is none. */
   readonly session?: SignedIn | GatewayError;
-}
-
-/** A session: a key that was shown before. */
-interface SignedIn {
-  /** The key's id. */
-  readonly holder: string;
-  /** Whether it was the secret of this hash that signed in. */
-  binds(secretHash: string): boolean;
 }
 
 interface AuthenticateOptions {
@@ -74,7 +67,7 @@ function checkStaleness({ staleForMs, maxStaleMs }: AuthenticateOptions): void {
   if (staleForMs > maxStaleMs) throw new GatewayError('not_ready', { retryAfterS: 5 });
 }
 
-/** @returns the code of what is wrong with the key, where something is */
+/** @returns the caller, or the code of the key's fault */
 function callerOf(
   found: FoundKey | undefined,
   { directory, nowMs }: AuthenticateOptions,
@@ -111,39 +104,8 @@ function refused(code: KeyFault, detail?: string): GatewayError {
   return new GatewayError(code, { headers: CHALLENGE, ...(detail === undefined ? {} : { detail }) });
 }
 
-/** What is noted of a caller, for the request's log line. */
-interface SeenCaller {
-  team: string | null;
-  key: string | null;
-}
-
-/** @throws GatewayError 401, and `not_ready` where the registry is too old to tell */
-export type Identify = (keys: KeyHeaders, seen: SeenCaller) => Caller;
-
-export function createIdentify({
-  directory,
-  registry,
-  clock,
-  maxStaleMs,
-  onUse,
-}: {
-  readonly directory: Directory;
-  readonly registry: Registry;
-  readonly clock: Clock;
-  readonly maxStaleMs: number;
-  /** Called for every key that was let in. */
-  readonly onUse: (keyId: string) => void;
-}): Identify {
-  return (keys, seen) => {
-    const caller = authenticate(keys, {
-      directory,
-      nowMs: clock.now(),
-      staleForMs: registry.staleForMs(),
-      maxStaleMs,
-    });
-    seen.team = caller.team.id;
-    seen.key = caller.key.id;
-    onUse(caller.key.id);
-    return caller;
-  };
-}
+/**
+ * @param seen takes the caller's team and key, for the request's log line
+ * @throws GatewayError as {@link authenticate}
+ */
+export type Identify = (keys: KeyHeaders, seen: { team: string | null; key: string | null }) => Caller;

@@ -21,14 +21,13 @@ const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^dgw_[0-9A-Za-z]{${RANDOM_LENGTH}}_[0-9A-Za-z]{${CHECKSUM_LENGTH}}$`);
 
-/** What of a key may be shown after it was issued. */
+/** The first characters of a key, which may be shown after it was issued. */
 const SHOWN_LENGTH = 'dgw_'.length + 6;
 
 /** @returns a new key with about 190 bits of randomness. */
 export function generateApiKey(): string {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomWhole(0, ALPHABET.length)]).join(
-    '',
-  );
+  const characters = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomWhole(0, ALPHABET.length)]);
+  const random = characters.join('');
   return `dgw_${random}_${checksum(random)}`;
 }
 
@@ -63,7 +62,7 @@ export function shownPrefix(key: string): string {
 }
 
 /**
- * What is stored of a key: HMAC-SHA-256 under the pepper, base64url. Keys are random, so no slow hash is needed;
+ * The stored hash of a key: HMAC-SHA-256 under the pepper, base64url. Keys are random, so no slow hash is needed;
  * the pepper keeps a stolen registry from confirming a guess.
  */
 export function hashApiKey(key: string, pepper: Buffer): string {
@@ -76,28 +75,12 @@ export interface FoundKey {
   readonly secret: KeySecret;
 }
 
-export interface Directory {
-  team(id: string): Team | undefined;
-  teams(): Team[];
-  key(id: string): KeyRecord | undefined;
-  /** Keys of the team's present life, the oldest first. */
-  keysOf(teamId: string): KeyRecord[];
-  /** The same of all teams. */
-  keys(): KeyRecord[];
-  /** The life that a key issued now belongs to. */
-  life(teamId: string): number;
-  /** Whether a key was revoked, by itself or with its team. */
-  isRevoked(key: KeyRecord): boolean;
-  /** Finds a key by its text; whatever is not known costs the same. */
-  findKey(text: string): FoundKey | undefined;
-  /** A new secret for a key: the text to be shown once, and what is stored of it. */
-  createSecret(): { readonly text: string; readonly secret: KeySecret };
-}
+export type Directory = ReturnType<typeof createDirectory>;
 
 /**
  * @param pepper the unsealed pepper of key hashes, read anew at each use
  */
-export function createDirectory(registry: Registry, pepper: () => Buffer): Directory {
+export function createDirectory(registry: Registry, pepper: () => Buffer) {
   let teams = new Map<string, Team>();
   let keys = new Map<string, KeyRecord>();
   let byHash = new Map<string, FoundKey>();
@@ -105,21 +88,17 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
   const found = createFoundKeys();
 
   function readTeams(): void {
+    const records = registry.list(TEAM_PREFIX);
     teams = new Map(
-      registry
-        .list(TEAM_PREFIX)
-        .map(([id, { value }]) => [id.slice(TEAM_PREFIX.length), StoredTeam.read(value, id)]),
+      records.map(([id, { value }]) => [id.slice(TEAM_PREFIX.length), StoredTeam.read(value, id)]),
     );
   }
   function readKeys(): void {
     const records = registry.list(KEY_PREFIX).map(([id, { value }]) => KeyRecord.read(value, id));
     keys = new Map(records.map((key) => [key.id, key]));
     found.clear();
-    byHash = new Map(
-      records.flatMap((key) =>
-        key.secrets.map((secret): [string, FoundKey] => [secret.hash, { key, secret }]),
-      ),
-    );
+    const all = records.flatMap((key) => key.secrets.map((secret): FoundKey => ({ key, secret })));
+    byHash = new Map(all.map((one) => [one.secret.hash, one]));
   }
   function readLives(): void {
     const records = registry.list(LIFE_PREFIX);
@@ -127,12 +106,6 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
       records.map(([id, { value }]) => [id.slice(LIFE_PREFIX.length), LifeRecord.read(value, id).life]),
     );
   }
-  const life = (teamId: string) => lives.get(teamId) ?? 0;
-  const isOfItsTeam = (key: KeyRecord) => (key.life ?? 0) === life(key.teamId);
-  const present = (isWanted: (key: KeyRecord) => boolean) =>
-    [...keys.values()]
-      .filter((key) => isWanted(key) && isOfItsTeam(key))
-      .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
   readTeams();
   readLives();
   readKeys();
@@ -140,31 +113,41 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
   registry.onChange(KEY_PREFIX, readKeys);
   registry.onChange(LIFE_PREFIX, readLives);
 
+  /** The life that a key issued now belongs to. */
+  const life = (teamId: string): number => lives.get(teamId) ?? 0;
+  const isOfItsTeam = (key: KeyRecord) => (key.life ?? 0) === life(key.teamId);
+  /** Keys of the present life of a team, or of all teams, the oldest first. */
+  const presentKeys = (teamId?: string): KeyRecord[] =>
+    [...keys.values()]
+      .filter((key) => (teamId === undefined || key.teamId === teamId) && isOfItsTeam(key))
+      .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
+
   return {
-    team: (id) => teams.get(id),
-    teams: () => [...teams.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
-    key: (id) => keys.get(id),
-    keysOf: (teamId) => present((key) => key.teamId === teamId),
-    keys: () => present(() => true),
+    team: (id: string): Team | undefined => teams.get(id),
+    teams: (): Team[] => [...teams.values()].sort((a, b) => compare(a.id, b.id)),
+    key: (id: string): KeyRecord | undefined => keys.get(id),
+    keys: (): KeyRecord[] => presentKeys(),
+    keysOf: (teamId: string): KeyRecord[] => presentKeys(teamId),
     life,
-    isRevoked: (key) => key.revokedAt !== null || !isOfItsTeam(key),
-    findKey(text) {
+    /** Whether a key was revoked, by itself or with its team. */
+    isRevoked: (key: KeyRecord): boolean => key.revokedAt !== null || !isOfItsTeam(key),
+    /** Finds a key by its text; an unknown one costs the same. */
+    findKey(text: string): FoundKey | undefined {
       const now = pepper();
       return found.get(text, now) ?? found.keep(text, now, byHash.get(hashApiKey(text, now)));
     },
-    createSecret() {
+    /** A new secret for a key: the text to be shown once, and the stored secret. */
+    createSecret(): { readonly text: string; readonly secret: KeySecret } {
       const text = generateApiKey();
-      return {
-        text,
-        secret: { hash: hashApiKey(text, pepper()), prefix: shownPrefix(text), validUntil: null },
-      };
+      const hash = hashApiKey(text, pepper());
+      return { text, secret: { hash, prefix: shownPrefix(text), validUntil: null } };
     },
   };
 }
 
 /**
  * Keys that were found before, by a plain digest of their text: one that is used again and again costs a third. Unknown
- * ones are not kept, so there are no more than keys; and neither is what a key may do.
+ * keys are not remembered, so the map is no larger than the list of keys; nor are a key's rights.
  */
 function createFoundKeys() {
   const known = new Map<string, FoundKey>();

@@ -4,8 +4,8 @@ import { type RecordOf, recordForm } from '../../lib/record.js';
 
 export const KEY_PREFIX = 'key/';
 /**
- * How often a team of this id was deleted. A key belongs to one life of a team: so a deletion holds for every key
- * there is, those included that were not known to whoever deleted it.
+ * How often a team of this id was deleted. A key belongs to one life of a team: so a deletion revokes every key, also
+ * those that the deleting replica did not know.
  */
 export const LIFE_PREFIX = 'team-life/';
 

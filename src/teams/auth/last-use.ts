@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import { startTicks, stopTicks } from '../../lib/time.js';
+import { repeat } from '../../lib/repeat.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../store/port.js';
 
 const GROUP = 'keys/last-used';
@@ -11,28 +11,24 @@ const KEPT_MS = 800 * 86_400_000;
 const STEP_MS = 60_000;
 const EVERY_MS = 5000;
 
-export interface LastUse {
-  note(keyId: string): void;
-  /** @returns epoch milliseconds by key id, this process's newest uses included. @throws StoreUnavailable */
-  read(): Promise<ReadonlyMap<string, number>>;
-  /** Writes what is due. @returns whether the store took it */
-  flush(): Promise<boolean>;
-  /** Writes every use that is not written yet, if the store takes it. */
-  close(): Promise<void>;
-}
+export type LastUse = ReturnType<typeof createLastUse>;
 
-export interface LastUseOptions {
+export function createLastUse({
+  counters,
+  clock,
+  logger,
+  everyMs = EVERY_MS,
+}: {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly everyMs?: number;
-}
-
-export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: LastUseOptions): LastUse {
+}) {
   const used = new Map<string, number>();
   const written = new Map<string, number>();
   let failing = false;
 
+  /** @param stepMs since the last use that was written. @returns whether the store took it */
   async function write(stepMs: number): Promise<boolean> {
     const raises: CounterRaise[] = [...used]
       .filter(([id, at]) => at - (written.get(id) ?? Number.NEGATIVE_INFINITY) >= stepMs)
@@ -43,7 +39,7 @@ export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: L
       await counters.add(randomId(), [], raises, KEPT_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (!failing) logger.warn({ err: error }, 'the last use of keys could not be written; trying again');
+      if (!failing) logger.warn({ err: error }, 'failed to write the last use of keys; retrying');
       failing = true;
       return false;
     }
@@ -52,24 +48,26 @@ export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: L
     return true;
   }
 
-  const timer = startTicks(() => {
-    write(STEP_MS).catch((error: unknown) =>
-      logger.error({ err: error }, 'the last use of keys was not written'),
+  const writing = repeat(everyMs, async () => {
+    await write(STEP_MS).catch((error: unknown) =>
+      logger.error({ err: error }, 'failed to write the last use of keys'),
     );
-  }, everyMs);
-  timer.unref();
+  });
 
   return {
-    note: (keyId) => void used.set(keyId, Math.floor(clock.now())),
-    async read() {
+    note: (keyId: string) => void used.set(keyId, Math.floor(clock.now())),
+    /** @returns epoch milliseconds by key id, this process's newest uses included. @throws StoreUnavailable */
+    async read(): Promise<ReadonlyMap<string, number>> {
       const [stored = new Map<string, number>()] = await counters.read([GROUP]);
       const newest = new Map(stored);
       for (const [id, at] of used) newest.set(id, Math.max(at, newest.get(id) ?? 0));
       return newest;
     },
+    /** Writes what is due. @returns whether the store took it */
     flush: () => write(STEP_MS),
-    async close() {
-      stopTicks(timer);
+    /** Writes every use that is not written yet, if the store takes it. */
+    async close(): Promise<void> {
+      await writing.stop();
       await write(1);
     },
   };

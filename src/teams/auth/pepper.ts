@@ -8,8 +8,8 @@ import type { Registry } from '../../store/registry/replica.js';
 
 export const PEPPER_RECORD = 'meta/pepper';
 /**
- * Keys the fingerprints of tokens in place of the pepper: the pepper that was there before a backup without tokens
- * brought another one. By fingerprints it is known which tokens were in the vault before.
+ * Keys the fingerprints of tokens instead of the pepper: the pepper of before a backup without tokens replaced it.
+ * Fingerprints tell which tokens were in the vault before.
  */
 export const TOKEN_PEPPER_RECORD = 'meta/token-pepper';
 const PEPPER_BYTES = 32;
@@ -25,7 +25,7 @@ export async function openPepper(registry: Registry, sealer: Sealer): Promise<()
   let opened: { readonly text: string; readonly pepper: Buffer } | null = null;
   const pepper = (): Buffer => {
     const text = registry.get(PEPPER_RECORD)?.value;
-    // The registry was emptied under a running gateway; nothing in it can be vouched for.
+    // The registry was emptied under a running gateway; nothing in it can be trusted.
     if (text === undefined) throw new GatewayError('not_ready', { internal: 'the registry holds no pepper' });
     if (opened?.text !== text) opened = { text, pepper: sealer.open(text, PEPPER_RECORD) };
     return opened.pepper;
@@ -55,7 +55,7 @@ export function resealPepper(sealed: string, sealer: Sealer): string {
 }
 
 /**
- * Makes a pepper where there is none. Two replicas may be at it at once on an empty registry; the first pepper stays.
+ * Makes a pepper where there is none. Two replicas may do so at once on an empty registry; the first pepper stays.
  * @throws StoreUnavailable
  */
 export async function ensurePepper(registry: Registry, sealer: Sealer): Promise<void> {

@@ -1,4 +1,4 @@
-/** What another registry, a backup or a changed list of master keys has to fit: the records that are known. */
+/** Whether another registry, a backup or a changed list of master keys fits the known records. */
 import { VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { createSealer, SealError, type Sealer } from '../../platform/credential/seal.js';
 import { readVault } from '../../platform/credential/vault-text.js';
@@ -9,7 +9,7 @@ import { TEAM_PREFIX } from './directory.js';
 import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';
 
-/** A registry that somebody restored is taken over, with what was revoked here; one that merely began anew is not. */
+/** A restored registry is taken over, with the revocations known here; an empty one that began anew is not. */
 export function successionRules(sealer: Sealer): SuccessionRules {
   return {
     refuse(known, found) {
@@ -43,10 +43,10 @@ function textsOf(records: ReadonlyMap<string, RegistryRecord>): Texts {
 type Texts = ReadonlyMap<string, string>;
 
 /**
- * What was taken back stays taken back, whichever registry or backup takes the place of the one known: revoked keys,
- * secrets that were rolled away, and the lives of teams that were deleted.
- * @param found what is to take the place of what is known
- * @returns the records that `found` has otherwise, or lacks, as they have to be
+ * Revocations outlive a change of the registry: revoked keys, secrets that were rolled away, and the lives of deleted
+ * teams stay so, whichever registry or backup replaces the known one.
+ * @param found the records that replace the known ones
+ * @returns records that `found` lacks or has without the revocation, as they have to be
  */
 export function revocationsFor(known: Texts, found: Texts): Map<string, string> {
   const changed = new Map<string, string>();
@@ -69,12 +69,12 @@ function isLater(id: string, one: string, other: string): boolean {
   return LifeRecord.read(one, id).life > LifeRecord.read(other, id).life;
 }
 
-/** Kept also where `found` does not know of it: what comes after that may. */
+/** Kept also where `found` does not have it: a later registry or backup may. */
 function isRevokedKey(id: string, text: string): boolean {
   return id.startsWith(KEY_PREFIX) && KeyRecord.read(text, id).revokedAt !== null;
 }
 
-/** @returns null when nothing was taken back that `found` would give again */
+/** @returns null where `found` has every revocation of the known key */
 function withRevocation(known: KeyRecord, found: KeyRecord): KeyRecord | null {
   const revokedAt = found.revokedAt ?? known.revokedAt;
   const current = found.secrets[0]?.hash;
@@ -86,31 +86,39 @@ function withRevocation(known: KeyRecord, found: KeyRecord): KeyRecord | null {
   return revokedAt === found.revokedAt ? null : { ...found, revokedAt };
 }
 
-/** Whether people have made something of this registry: what a gateway makes by itself at a start does not count. */
+/** Whether people use this registry; records that a gateway makes by itself at a start do not count. */
 export function isPeoples(ids: Iterable<string>): boolean {
   return [...ids].some((id) => id.startsWith(TEAM_PREFIX) || id.startsWith(KEY_PREFIX));
 }
 
-interface MasterKeyFault {
-  readonly was: string;
-  readonly allowed: string;
-}
-
 /**
- * Without it, an exchanged key would seal from now on what nobody else opens, while what is stored stays under the
- * one before: half of the store under each.
+ * Without this check, an exchanged key would seal new records that no other process opens, while stored records stay
+ * under the key before: half of the store under each.
  */
-export function opensWhatIsStored(registry: Pick<Registry, 'get'>): (value: string) => MasterKeyFault[] {
-  return (value) => {
+export function opensWhatIsStored(registry: Pick<Registry, 'get'>) {
+  return (value: string): { readonly was: string; readonly allowed: string }[] => {
     const sealer = createSealer({ name: 'GATEWAY_MASTER_KEY', read: () => value, onChange: () => {} });
     const fault = sealFault(registry, sealer);
     if (fault === null) return [];
     return [
       {
-        was: `no key that opens what is stored (${fault.message})`,
+        was: `no key that opens the stored records (${fault.message})`,
         allowed:
           'a list with the key in use: put the new key before it, run dsp-gateway token reseal, then take the old one out',
       },
     ];
   };
+}
+
+/** Records that nothing but a master key opens. */
+export const SEALED_RECORDS: readonly string[] = [PEPPER_RECORD, TOKEN_PEPPER_RECORD, VAULT_RECORD];
+
+/**
+ * Where the master key is lost, sealed records are of no use, nor are the team keys: their hashes are keyed by the
+ * pepper. Teams, purges and learned facts stay.
+ * @param ids of all records
+ * @returns ids of the records to be deleted
+ */
+export function sealedAndKeys(ids: Iterable<string>): readonly string[] {
+  return [...ids].filter((id) => SEALED_RECORDS.includes(id) || id.startsWith(KEY_PREFIX));
 }

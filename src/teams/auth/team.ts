@@ -37,7 +37,7 @@ const limit = (name: keyof typeof DEFAULT_LIMITS, maximum: number, description: 
     description: `${description} ${DEFAULT_LIMITS[name]} when not given.`,
   });
 
-export const TeamLimits = Type.Object(
+const TeamLimits = Type.Object(
   {
     requestsPerMinute: limit('requestsPerMinute', 1_000_000, 'Requests a minute, shared by all replicas.'),
     upstreamCallsPerDay: limit('upstreamCallsPerDay', 100_000_000, 'Share of platform calls a day.'),
@@ -66,7 +66,7 @@ export const Team = Type.Object(
       { description: 'Advertiser ids the team may see, or "*" for all.' },
     ),
     limits: TeamLimits,
-    ipAllow: Type.Array(Type.String({ minLength: 1 }), {
+    ipAllow: Type.Array(Type.String({ minLength: 1, examples: ['10.0.0.0/8'] }), {
       maxItems: 1000,
       description: 'Addresses or CIDR ranges the team may call from; empty: any.',
     }),
@@ -90,8 +90,8 @@ export const ShownTeam = Type.Object(
 );
 
 /**
- * A team as it is stored: open where another release may know more. A scope that this one does not know opens nothing
- * here, and a format that it does not know is none it is asked for.
+ * A team as it is stored: open, for another release may know more. A scope that this release does not know permits
+ * nothing here, and an unknown format is never requested. Bounds are checked when a team is written, not here.
  */
 export const StoredTeam = recordForm(
   Type.Object({
@@ -108,19 +108,21 @@ export const StoredTeam = recordForm(
     ipAllow: Type.Array(Type.String()),
     defaultFormat: Type.Unsafe<(typeof FORMATS)[number]>(Type.String()),
     disabled: Type.Boolean(),
-    /** As another release may have written it: whoever enforces it has to know all of it. */
+    /** As another release may have written it: code that enforces it checks it by `isWriteGuard` first. */
     writeGuard: Type.Optional(Type.Unsafe<WriteGuard>(Type.Unknown())),
     managedBy: Type.Optional(Type.Unsafe<'file'>(Type.String())),
   }),
 );
 
+/** Members that a body may set, all optional. */
+const Settable = {
+  ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
+  limits: Type.Optional(SomeLimits),
+};
+
 /** The body of a new team: only `id` is required. */
 export const NewTeam = Type.Object(
-  {
-    id: TeamId,
-    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
-    limits: Type.Optional(SomeLimits),
-  },
+  { id: TeamId, ...Settable },
   { additionalProperties: false, title: 'NewTeam' },
 );
 export type NewTeam = Frozen<Static<typeof NewTeam>>;
@@ -128,8 +130,7 @@ export type NewTeam = Frozen<Static<typeof NewTeam>>;
 /** The body of a change: any members but `id`. */
 export const TeamPatch = Type.Object(
   {
-    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy', 'writeGuard'])).properties,
-    limits: Type.Optional(SomeLimits),
+    ...Settable,
     writeGuard: Type.Optional(
       Type.Union([WriteGuard, Type.Null()], { description: 'In the place of the whole guard; null: none.' }),
     ),
@@ -167,7 +168,7 @@ export function patchTeam(team: Team, { writeGuard, ...patch }: TeamPatch): Team
   };
 }
 
-/** A team in the place of one that is there: what this release does not know of that one is another's, and stays. */
+/** A team that replaces another: members of it that this release does not know belong to another release, and stay. */
 export function withUnknown(team: Team, before: Team): Team {
   return {
     ...unknownOf(before, Team.properties),

@@ -1,4 +1,4 @@
-/** Makes the teams what a file declares: one commit for all of them, an audit line for each. */
+/** Applies a file of teams: one commit for all of them, an audit line for each. */
 import type { Clock } from '../../lib/clock.js';
 import type { RegistryCommit } from '../../store/port.js';
 import { commitChange } from '../../store/registry/record-book.js';
@@ -25,7 +25,7 @@ export interface Declaration {
 /** Replicas that start together apply the same file. */
 const MAX_TRIES = 5;
 
-/** @returns what was changed, or would be. @throws GatewayError `conflict`, StoreUnavailable */
+/** @returns the changes, made or planned. @throws GatewayError `conflict`, StoreUnavailable */
 export async function applyTeams(
   options: ApplyOptions,
   { teams, removed, dryRun }: Declaration,
@@ -53,24 +53,16 @@ function commitOf(changes: readonly TeamChange[], options: ApplyOptions, actor: 
     expect: new Map(
       changes.map(({ id }) => [TEAM_PREFIX + id, registry.get(TEAM_PREFIX + id)?.revision ?? 0]),
     ),
-    audit: changes.map(({ id, action, before, after }) =>
-      auditLine(
-        {
-          action: `team.${action}`,
-          subject: id,
-          ...(before === null ? {} : { before }),
-          ...(after === null ? {} : { after }),
-        },
-        actor,
-        nowMs,
-      ),
-    ),
+    audit: changes.map(({ id, action, before, after }) => {
+      const event = { action: `team.${action}`, subject: id };
+      return auditLine({ ...event, ...(before && { before }), ...(after && { after }) }, actor, nowMs);
+    }),
   };
 }
 
 /**
- * What has to be written so that a team is gone: its keys stay, revoked, lest they come back with its id, and its life
- * ends with all keys that are not known here yet.
+ * The records to be written to delete a team. Its keys stay, revoked, so that they do not come back with its id; the end
+ * of its life revokes all keys that are not known here yet.
  */
 export function removalOf(
   id: string,

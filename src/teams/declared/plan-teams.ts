@@ -1,7 +1,7 @@
-/** What has to change so that the teams are as a file declares them. Values in, values out. */
+/** Plans the changes that make the teams equal to a file's. Pure. */
 import { completeTeam, type NewTeam, type Team, withUnknown } from '../auth/team.js';
 
-/** What becomes of a team that a file declared once and does not any more. */
+/** Options for a team that left its file. */
 export const REMOVED = ['keep', 'release', 'delete'] as const;
 export type Removed = (typeof REMOVED)[number];
 

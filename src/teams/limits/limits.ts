@@ -1,14 +1,17 @@
-/** The limits of teams, wired. Composed once, by services. */
+/**
+ * The limits of teams: requests a minute and at once, and platform calls a day. All replicas share them.
+ *
+ * A minute's requests may come together; after that one comes back every minute / limit (the generic cell rate
+ * algorithm, whose burst is the limit). How many may run at once is split among the replicas.
+ */
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Charge } from '../../platform/slot.js';
 import type { Store } from '../../store/port.js';
 import type { Team } from '../auth/team.js';
-import { type Allowances, createAllowances } from './allowance.js';
-import type { Bucket } from './bucket.js';
-import { createReplicas, type ReplicasOptions } from './replicas.js';
-import { createTeamLimits } from './team-limits.js';
+import { Allowances, type Bucket } from './allowance.js';
+import { createReplicas, type Replicas, type ReplicasOptions } from './replicas.js';
 
 export type Limits = ReturnType<typeof createLimits>;
 
@@ -22,18 +25,18 @@ export function createLimits({
   readonly store: Pick<Store, 'quotas' | 'presence'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** This process among all, and what it says of itself. */
+  /** The id of this process among all, and the information it publishes. */
   readonly self?: Pick<ReplicasOptions, 'id' | 'info'>;
-  /** Undefined for what is no team. */
+  /** Undefined for an id that is no team's. */
   readonly teamOf: (id: string) => Team | undefined;
 }) {
   const replicas = createReplicas({ presence: store.presence, logger, ...self });
-  const allowances = createAllowances({ quotas: store.quotas, replicas, clock, logger });
+  const allowances = new Allowances({ quotas: store.quotas, replicas, clock, logger });
   return {
     replicas,
     teams: createTeamLimits(allowances, replicas),
     shares: createDailyShares(allowances, teamOf, clock),
-    /** Gives back what is in hand, and says that this replica is gone. */
+    /** Returns unused permits, and takes this replica off the list. */
     async close(): Promise<void> {
       await allowances.close();
       await replicas.leave();
@@ -41,18 +44,103 @@ export function createLimits({
   };
 }
 
-/** How many platform calls a team may cause a day, by UTC, shared by all replicas. */
-
-interface DailyQuotaStatus {
+export interface RateStanding {
+  /** Requests a minute. */
+  readonly limit: number;
   readonly left: number;
-  /** ISO time at which the whole share is there again. */
-  readonly resetsAt: string;
+  /** Seconds until the limit is whole again or, where none is left, until there is one. */
+  readonly resetS: number;
+}
+
+export type TeamLimits = ReturnType<typeof createTeamLimits>;
+
+const MINUTE_MS = 60_000;
+
+export function createTeamLimits(
+  allowances: Pick<Allowances, 'take' | 'takeAtHand' | 'look'>,
+  replicas: Pick<Replicas, 'share'>,
+) {
+  const running = new Map<string, number>();
+
+  /** Further requests of the team that this replica would let in now. */
+  const concurrencyLeft = ({ id, limits }: Team): number =>
+    Math.max(0, replicas.share(limits.maxConcurrent) - (running.get(id) ?? 0));
+
+  function begin({ id }: Team): () => void {
+    running.set(id, (running.get(id) ?? 0) + 1);
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      const left = (running.get(id) ?? 1) - 1;
+      if (left === 0) running.delete(id);
+      else running.set(id, left);
+    };
+  }
+
+  async function charge(team: Team, leave: () => void): Promise<void> {
+    const waitMs = await allowances.take(bucketOf(team));
+    if (waitMs === null) return;
+    leave();
+    throw new GatewayError('rate_limited', {
+      detail: `The team's ${team.limits.requestsPerMinute} requests a minute are used up.`,
+      retryAfterS: Math.ceil(waitMs / 1000),
+    });
+  }
+
+  return {
+    /**
+     * Charges a request to its team.
+     * @param onResponseClosed told what to call when the request is over; it may be called more than once
+     * @returns null where it is charged already, without the store
+     * @throws GatewayError `rate_limited`, from the promise as well
+     */
+    enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
+      if (concurrencyLeft(team) === 0) {
+        throw new GatewayError('rate_limited', {
+          detail: `The team has reached its limit of ${team.limits.maxConcurrent} concurrent requests.`,
+          retryAfterS: 1,
+        });
+      }
+      const leave = begin(team);
+      onResponseClosed(leave);
+      return allowances.takeAtHand(bucketOf(team)) ? null : charge(team, leave);
+    },
+    /** Without asking the store. */
+    rate(team: Team): RateStanding {
+      const { left, nextInMs } = allowances.look(bucketOf(team));
+      const limit = team.limits.requestsPerMinute;
+      const fullInMs = ((limit - left) * MINUTE_MS) / limit;
+      return { limit, left, resetS: Math.max(1, Math.ceil((left === 0 ? nextInMs : fullInMs) / 1000)) };
+    },
+    concurrencyLeft,
+  };
+}
+
+/** A team whose limits are changed is another value. */
+const buckets = new WeakMap<Team, Bucket>();
+
+function bucketOf(team: Team): Bucket {
+  const known = buckets.get(team);
+  if (known !== undefined) return known;
+  const { requestsPerMinute } = team.limits;
+  const bucket = {
+    key: `requests:${team.id}`,
+    capacity: requestsPerMinute,
+    refillPerMs: requestsPerMinute / MINUTE_MS,
+    ttlMs: 2 * MINUTE_MS,
+  };
+  buckets.set(team, bucket);
+  return bucket;
 }
 
 const DAY_MS = 86_400_000;
 const UNCOUNTED: Charge = { putBack() {} };
 
-/** @param teamOf undefined for what is no team, such as the gateway's own calls: they are not counted */
+/**
+ * Platform calls a day, by UTC.
+ * @param teamOf undefined for an id that is no team's, such as the gateway's own: its calls are not counted
+ */
 export function createDailyShares(
   allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh' | 'isEmpty'>,
   teamOf: (id: string) => Team | undefined,
@@ -63,14 +151,14 @@ export function createDailyShares(
     key: `calls:${id}:${new Date(clock.now()).toISOString().slice(0, 10)}`,
     capacity: limits.upstreamCallsPerDay,
     refillPerMs: 0,
-    // Drawn one by one, by the calls that are made: what never comes back must not lie with a replica that may be killed.
+    // Drawn one by one, for each call: a permit that never comes back must not lie with a replica that may be killed.
     batch: 1,
-    // Longer than a day, for its day may be anywhere from here to there on the clocks of others.
+    // Longer than a day: the clocks of other replicas may be ahead or behind.
     ttlMs: 2 * DAY_MS,
   });
   const exhausted = ({ limits }: Team) =>
     new GatewayError('upstream_budget_exhausted', {
-      detail: `The team's ${share(limits.upstreamCallsPerDay)} used up; cached reports go on being served.`,
+      detail: `The team's daily share of platform calls (${limits.upstreamCallsPerDay}, by UTC) is used up; cached reports are still served.`,
       retryAfterS: Math.max(1, Math.ceil((resetMs() - clock.now()) / 1000)),
     });
 
@@ -80,28 +168,22 @@ export function createDailyShares(
       if (team === undefined) return UNCOUNTED;
       const bucket = bucketOf(team);
       if ((await allowances.take(bucket)) !== null) throw exhausted(team);
-      // Of the day it was charged to, which may be over by then.
+      // To the day it was charged to, which may be over by then.
       return { putBack: () => allowances.putBack(bucket) };
     },
     async exhausted(id: string): Promise<GatewayError | null> {
       const team = teamOf(id);
       return team !== undefined && (await allowances.isEmpty(bucketOf(team))) ? exhausted(team) : null;
     },
-    /** Tells what a team has used today, for a store that has forgotten it. @throws StoreUnavailable */
+    /** Restores today's use of a team to a store that has lost it. @throws StoreUnavailable */
     async recall(id: string, calls: number): Promise<void> {
       const team = teamOf(id);
       if (team !== undefined) await allowances.charge(bucketOf(team), calls);
     },
-    /** What is left of a team's share, as far as the store can be asked. */
-    async status(team: Team): Promise<DailyQuotaStatus> {
+    /** What is left of a team's share, and when it is whole again (ISO). */
+    async status(team: Team): Promise<{ readonly left: number; readonly resetsAt: string }> {
       const { left } = await allowances.refresh(bucketOf(team));
       return { left, resetsAt: new Date(resetMs()).toISOString() };
     },
   };
-}
-
-/** @returns `20 platform calls of this day (UTC) are` */
-function share(calls: number): string {
-  const isOne = calls === 1;
-  return `${calls} platform ${isOne ? 'call' : 'calls'} of this day (UTC) ${isOne ? 'is' : 'are'}`;
 }

@@ -1,5 +1,5 @@
 /**
- * How many processes serve requests just now, and which part of a limit is this one's.
+ * The processes that serve requests now, and this one's part of a limit.
  *
  * Real time, never the movable clock: a process is there or it is not.
  */
@@ -13,12 +13,12 @@ export type Replicas = ReturnType<typeof createReplicas>;
 export interface ReplicasOptions {
   readonly presence: Presence;
   readonly logger: Logger;
-  /** This process among all; a random one when not given. */
+  /** The id of this process; random when not given. */
   readonly id?: string;
-  /** What this process says of itself with each beat, as text. */
+  /** The information that this process publishes with each beat, as text. */
   readonly info?: () => string;
   readonly beatMs?: number;
-  /** How long a process that was killed is still counted. */
+  /** A process that was killed is still counted for so long. */
   readonly lapseMs?: number;
 }
 
@@ -38,7 +38,7 @@ export function createReplicas(options: ReplicasOptions) {
       count = Math.max(1, ids.length);
       rank = Math.max(0, ids.indexOf(id));
     } catch (error) {
-      logger.debug({ err: error }, 'the replicas could not be counted; the last count stays');
+      logger.debug({ err: error }, 'failed to count the replicas; keeping the last count');
     }
   }
 
@@ -48,11 +48,11 @@ export function createReplicas(options: ReplicasOptions) {
   }, beatMs).unref();
 
   return {
-    /** Processes last seen to serve requests, at least 1. While the store is away the last count stays. */
+    /** Processes that serve requests, at least 1. While the store is away the last count stays. */
     get count(): number {
       return count;
     },
-    /** What the others said of themselves when they were last heard of. While the store is away it stays. */
+    /** The other processes with their last information. While the store is away they stay. */
     get others(): readonly Present[] {
       return others;
     },
@@ -61,19 +61,19 @@ export function createReplicas(options: ReplicasOptions) {
      * less than their count.
      */
     share: (whole: number): number => Math.max(1, Math.floor(whole / count) + (rank < whole % count ? 1 : 0)),
-    /** Says from now on that this process serves requests. The first count is there when it resolves. */
+    /** Lists this process as serving requests. The first count is known when it resolves. */
     async join(): Promise<void> {
       joined = true;
       await looking;
       await look();
     },
-    /** Stops counting and, where it has joined, says that it is gone. */
+    /** Stops counting and, where it has joined, takes this process off the list. */
     async leave(): Promise<void> {
       stopTicks(timer);
       await looking;
       if (!joined) return;
       await presence.leave(id).catch((error: unknown) => {
-        logger.debug({ err: error }, 'the store could not be told that this replica leaves');
+        logger.debug({ err: error }, 'failed to tell the store that this replica leaves');
       });
     },
   };

@@ -7,9 +7,9 @@ import { checkAddress } from './check-address.js';
 import { type AccountRequest, checkAdvertiser } from './check-advertiser.js';
 
 export interface AccessRequest extends AccountRequest {
-  /** Days of the asked period, both ends included; null when it is open. */
+  /** Days of the period, both ends included; null when it is open. */
   readonly rangeDays: number | null;
-  /** It has an end and no beginning: the platform may begin it on any day. */
+  /** The period has no beginning: the platform may begin it on any day. */
   readonly opensEarly?: boolean;
 }
 

@@ -3,11 +3,11 @@ import type { NamedAccount } from '../../reports/query/asked-accounts.js';
 import type { Caller } from '../auth/authenticate.js';
 
 export interface AccountRequest {
-  /** Whether the field that carries the account was given. */
+  /** Whether the request has the field that carries the account. */
   readonly namesAccount: boolean;
   /** Every account-like value of the request. */
   readonly accounts: readonly NamedAccount[];
-  /** Parameters that look like an account, and are not checked as one. Called for limited teams only, for it costs. */
+  /** Parameters that look like an account without being checked as one. Called for limited teams only, for it is slow. */
   readonly lookalikes: (isOwn: (account: string) => boolean) => readonly string[];
   /** The fields that could carry the account, for the message. */
   readonly accountFields: readonly string[];
@@ -58,8 +58,8 @@ function advertiserHelp(own: readonly (number | string)[], team: string, more: s
 }
 
 /**
- * Every answer is looked at once more before it goes out: a limited team is shown no account it may not see, whatever
- * the platform put into it.
+ * Checks every answer before it is sent: a limited team is shown no account it may not see, whatever the platform
+ * answered.
  * @throws GatewayError 502 `upstream_invalid_response`
  */
 export function refuseForeignAccounts(caller: Caller, accounts: readonly string[]): void {
@@ -71,7 +71,7 @@ export function refuseForeignAccounts(caller: Caller, accounts: readonly string[
 }
 
 /**
- * The same for a refusal: that the platform refused is told, its words are not when they name a foreign account.
+ * The same for a refusal: its message is withheld when it names a foreign account.
  * @returns the error as the team may be shown it
  */
 export function withholdForeignAccounts(caller: Caller, error: unknown): unknown {
@@ -80,7 +80,7 @@ export function withholdForeignAccounts(caller: Caller, error: unknown): unknown
   return new GatewayError(error.code, {
     status: error.status,
     detail:
-      'The platform refused the request. Its words name an account the team may not see, so they are withheld: tell your operator the requestId.',
+      'The platform refused the request. Its message names an account the team may not see, and is withheld: give your operator the requestId.',
     internal: 'the refusal holds an account the team may not see',
     upstream: { status: error.status, message: null },
   });
@@ -92,7 +92,7 @@ function mayBeShown({ team }: Caller, accounts: readonly string[]): boolean {
 }
 
 type IsOwn = (account: string) => boolean;
-/** By the list of a team, which stays the same object until the team is changed: every hit asks for it. */
+/** Sets by a team's list, which stays the same object until the team is changed: every hit uses one. */
 const owned = new WeakMap<readonly (number | string)[], IsOwn>();
 
 /** @returns the same function for the same list */

@@ -1,21 +1,33 @@
-/** Sessions of the pages for people: begun, found again by what a cookie shows, and ended. Kept in the store. */
-
+/**
+ * Sessions of the pages for people: opened, found again by the id in a cookie, and closed. Kept in the store.
+ *
+ * The store has neither the id, nor the token or key that signed in: it has a digest of the id, and what signed in as a MAC
+ * under the id. So a copy of the store opens nothing and confirms no guess, not even one of a short token.
+ */
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
+import { randomBuffer } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
+import { type RecordOf, recordForm } from '../../lib/record.js';
 import { type Documents, type Quotas, StoreUnavailable } from '../../store/port.js';
-import type { Arrival } from './arrival.js';
-import {
-  bind,
-  csrfOf,
-  endsAtMs,
-  IDLE_MS,
-  isOver,
-  isSame,
-  newSessionId,
-  SessionRecord,
-  sessionDocument,
-} from './record.js';
+
+/** A session ends after so long, whatever is done with it. */
+export const LIFETIME_MS = 12 * 3_600_000;
+/** It ends after so long without a request. */
+const IDLE_MS = 3_600_000;
+/** A page asks for ten things at once; a session that ends elsewhere ends here after so long. */
+const MEMORY_MS = 500;
+const MAX_REMEMBERED = 10_000;
+/** How exactly the store knows when a session was last used. */
+const TOUCH_MS = 60_000;
+/** The store only collects garbage. */
+const SLACK_MS = 2 * TOUCH_MS;
+/** Sign-ins of one holder: nobody with a key can fill the room of all documents with sessions. */
+const SIGN_INS = { capacity: 100, refillPerMs: 100 / 3_600_000, ttlMs: 3_600_000 };
+/** Others may note its use meanwhile, each once in {@link TOUCH_MS}. */
+const CLOSE_TRIES = 10;
 
 export interface Session {
   readonly id: string;
@@ -23,56 +35,45 @@ export interface Session {
   readonly holder: string;
   readonly host: string;
   readonly origin: string;
+  /** A page sends it with each change. No other page knows it: it is in an answer, and in no cookie. */
   readonly csrf: string;
   readonly endsAtMs: number;
-  /** Whether it was this that signed in: a token, or the stored hash of a key's secret. */
+  /** Whether this signed in: a token, or the stored hash of a key's secret. */
   binds(proof: string): boolean;
 }
 
-export interface Sessions {
-  /** Name of its cookie. */
-  readonly cookie: 'dgw_console' | 'dgw_explorer';
-  /**
-   * @param note told before anything is made; where it fails, nobody is signed in
-   * @throws GatewayError `rate_limited` for a holder who signs in all the time; `not_ready`; whatever `note` throws
-   */
-  open(
-    signIn: { readonly holder: string; readonly proof: string },
-    from: Pick<Arrival, 'host' | 'ownOrigin'>,
-    note?: () => Promise<void>,
-  ): Promise<Session>;
-  /** @throws GatewayError `invalid_session`; `not_ready` where that cannot be told */
-  find(id: string): Promise<Session>;
-  /** Dead here when it returns, and elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
-  close(id: string): Promise<void>;
-}
+export type SessionCookie = 'dgw_console' | 'dgw_explorer';
+export type Sessions = ReturnType<typeof createSessions>;
 
-export interface SessionsOptions {
-  readonly cookie: Sessions['cookie'];
+const SessionRecord = recordForm(
+  Type.Object({
+    /** Name of the admin token, or id of the team's key. */
+    holder: Type.String(),
+    /** What signed in, as {@link bind} makes it. */
+    bound: Type.String(),
+    /** As the browser named it when it signed in; and its origin. */
+    host: Type.String(),
+    origin: Type.String(),
+    createdAtMs: Type.Number(),
+    /** The last request, to a minute. */
+    seenAtMs: Type.Number(),
+  }),
+);
+type SessionRecord = RecordOf<typeof SessionRecord>;
+
+export function createSessions({
+  cookie,
+  store: { documents, quotas },
+  clock,
+}: {
+  readonly cookie: SessionCookie;
   readonly store: { readonly documents: Documents; readonly quotas: Quotas };
   readonly clock: Clock;
-}
-
-/** A page asks for ten things at once; and what ends elsewhere ends here after so long. */
-const MEMORY_MS = 500;
-const MAX_REMEMBERED = 10_000;
-/** How exactly the store knows when a session was last used. */
-const TOUCH_MS = 60_000;
-/** The store only collects garbage. */
-const SLACK_MS = 2 * TOUCH_MS;
-/** Sessions that one holder may begin: so whoever has a key cannot fill the room of all documents with them. */
-const SIGN_INS = { capacity: 100, refillPerMs: 100 / 3_600_000, ttlMs: 3_600_000 };
-/** Others may note its use meanwhile, each once in {@link TOUCH_MS}. */
-const CLOSE_TRIES = 10;
-
-interface Remembered {
-  readonly record: Promise<SessionRecord | null>;
-  readonly atMs: number;
-}
-
-export function createSessions({ cookie, store, clock }: SessionsOptions): Sessions {
-  const { documents, quotas } = store;
-  const memory = createLastUsed<Remembered>(MAX_REMEMBERED);
+}) {
+  const memory = createLastUsed<{ readonly record: Promise<SessionRecord | null>; readonly atMs: number }>(
+    MAX_REMEMBERED,
+  );
+  const documentOf = (id: string) => sessionDocument(cookie, id);
 
   function remember(document: string, record: Promise<SessionRecord | null>): Promise<SessionRecord | null> {
     const remembered = { record, atMs: clock.monotonicMs() };
@@ -83,65 +84,73 @@ export function createSessions({ cookie, store, clock }: SessionsOptions): Sessi
     return record;
   }
 
-  function look(document: string): Promise<SessionRecord | null> {
-    const known = memory.get(document);
-    if (known !== undefined && clock.monotonicMs() - known.atMs < MEMORY_MS) return known.record;
-    return remember(document, unlessAway(read(documents, document, clock.now())));
-  }
-
   async function charge(holder: string): Promise<void> {
-    const bucket = `${cookie}:${holder}`;
-    const { granted, nextInMs } = await quotas.take(bucket, { ...SIGN_INS, want: 1, nowMs: clock.now() });
+    const take = { ...SIGN_INS, want: 1, nowMs: clock.now() };
+    const { granted, nextInMs } = await quotas.take(`${cookie}:${holder}`, take);
     if (granted > 0) return;
     throw new GatewayError('rate_limited', {
-      detail: 'Too many sessions were begun with this key or token within the last hour.',
-      help: 'Wait for as many seconds as retry-after says, or go on with a session that there is.',
+      detail: 'This key or token has opened too many sessions within the last hour.',
+      help: 'Wait for the seconds in retry-after, or use a session that is open.',
       retryAfterS: Math.max(1, Math.ceil(nextInMs / 1000)),
     });
   }
 
   return {
+    /** Name of its cookie. */
     cookie,
-    async open({ holder, proof }, { host, ownOrigin }, note) {
+    /**
+     * @param note called before the session is made; where it fails, nobody is signed in
+     * @throws GatewayError `rate_limited` for a holder who signs in all the time; `not_ready`; whatever `note` throws
+     */
+    async open(
+      { holder, proof }: { readonly holder: string; readonly proof: string },
+      { host, ownOrigin: origin }: { readonly host: string; readonly ownOrigin: string },
+      note?: () => Promise<void>,
+    ): Promise<Session> {
       await unlessAway(charge(holder));
       await note?.();
-      const id = newSessionId();
+      const id = randomBuffer(32).toString('base64url');
       const nowMs = clock.now();
-      const record: SessionRecord = {
-        ...{ holder, bound: bind(id, proof), host, origin: ownOrigin },
-        ...{ createdAtMs: nowMs, seenAtMs: nowMs },
-      };
+      const times = { createdAtMs: nowMs, seenAtMs: nowMs };
+      const record: SessionRecord = { holder, bound: bind(id, proof), host, origin, ...times };
       const text = JSON.stringify(record);
-      await unlessAway(documents.create(sessionDocument(cookie, id), text, keptForMs(record, nowMs)));
+      await unlessAway(documents.create(documentOf(id), text, keptForMs(record, nowMs)));
       return sessionOf(id, record);
     },
-    async find(id) {
-      const record = await look(sessionDocument(cookie, id));
+    /** @throws GatewayError `invalid_session`; `not_ready` where that cannot be told */
+    async find(id: string): Promise<Session> {
+      const document = documentOf(id);
+      const known = memory.get(document);
+      const isFresh = known !== undefined && clock.monotonicMs() - known.atMs < MEMORY_MS;
+      const record = await (isFresh
+        ? known.record
+        : remember(document, unlessAway(read(documents, document, clock.now()))));
       if (record === null) throw invalidSession(cookie);
       return sessionOf(id, record);
     },
-    async close(id) {
-      const document = sessionDocument(cookie, id);
+    /** Dead here when it returns, and elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
+    async close(id: string): Promise<void> {
+      const document = documentOf(id);
       await unlessAway(remove(documents, document));
       void remember(document, Promise.resolve(null));
     },
   };
 }
 
-const REALMS: Readonly<Record<Sessions['cookie'], string>> = {
+const REALMS: Readonly<Record<SessionCookie, string>> = {
   dgw_console: 'dsp-gateway admin',
   dgw_explorer: 'dsp-gateway',
 };
 
 /** @param detail instead of the code's meaning */
-export function invalidSession(cookie: Sessions['cookie'], detail?: string): GatewayError {
+export function invalidSession(cookie: SessionCookie, detail?: string): GatewayError {
   return new GatewayError('invalid_session', {
     headers: { 'www-authenticate': `Bearer realm="${REALMS[cookie]}"` },
     ...(detail === undefined ? {} : { detail }),
   });
 }
 
-/** What is stored, with this use of it noted now and then. */
+/** Reads a session, and notes its use once a minute. */
 async function read(documents: Documents, document: string, nowMs: number): Promise<SessionRecord | null> {
   const text = await documents.get(document);
   // One that this release cannot read has ended: its holder signs in anew.
@@ -153,7 +162,7 @@ async function read(documents: Documents, document: string, nowMs: number): Prom
     const isNoted = await documents.replace(document, text, JSON.stringify(seen), keptForMs(seen, nowMs));
     return isNoted ? seen : record;
   } catch (error) {
-    // It was checked all the same; what is lost is a minute of its idle time.
+    // The session was checked all the same; a minute of its idle time is lost.
     if (error instanceof StoreUnavailable) return record;
     throw error;
   }
@@ -164,7 +173,18 @@ async function remove(documents: Documents, document: string): Promise<void> {
     const text = await documents.get(document);
     if (text === null || (await documents.replace(document, text, null, 1))) return;
   }
-  throw new StoreUnavailable('a session was noted as used by others each time it was to be ended');
+  throw new StoreUnavailable('other processes noted the use of a session each time it was to be closed');
+}
+
+/** Its name in the store. */
+export function sessionDocument(cookie: SessionCookie, id: string): string {
+  return `session:${cookie}:${hash('sha256', id, 'base64url')}`;
+}
+
+const endsAtMs = ({ createdAtMs }: SessionRecord) => createdAtMs + LIFETIME_MS;
+
+function isOver(record: SessionRecord, nowMs: number): boolean {
+  return !(nowMs < endsAtMs(record) && nowMs < record.seenAtMs + IDLE_MS);
 }
 
 function keptForMs(record: SessionRecord, nowMs: number): number {
@@ -175,10 +195,25 @@ function sessionOf(id: string, record: SessionRecord): Session {
   const { holder, host, origin, bound } = record;
   return {
     ...{ id, holder, host, origin },
-    csrf: csrfOf(id),
+    csrf: mac(id, 'csrf'),
     endsAtMs: endsAtMs(record),
     binds: (proof) => isSame(bound, bind(id, proof)),
   };
+}
+
+/** @param proof what signed in: a token, or the stored hash of a key's secret */
+function bind(id: string, proof: string): string {
+  return mac(id, `holder ${proof}`);
+}
+
+function mac(id: string, text: string): string {
+  return createHmac('sha256', id).update(text).digest('base64url');
+}
+
+/** In constant time for texts of one length. */
+export function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** @throws GatewayError `not_ready` */
@@ -190,8 +225,8 @@ async function unlessAway<T>(work: Promise<T>): Promise<T> {
     const isFull = error.why === 'no-room';
     throw new GatewayError('not_ready', {
       detail: isFull
-        ? 'The store has no room left for another session, so nobody was signed in.'
-        : 'The store that sessions are kept in does not answer, so no session can be begun, checked or ended.',
+        ? 'The store has no room for another session, so nobody was signed in.'
+        : 'The store of the sessions does not answer, so no session can be opened, checked or closed.',
       help: isFull
         ? 'Tell your operator, who can raise redis.idempotencyMaxBytes or free the disk of the embedded store; calls with a key or token need no room.'
         : 'Repeat the call in a few seconds; calls with a key or token in a header need no session.',

@@ -1,5 +1,7 @@
 /** Amounts of money, exactly: a JSON number to whole millionths, and back to text. Pure. */
-import { MILLIONTHS } from './types.js';
+
+/** Amounts are whole numbers of millionths of a rule's currency. */
+export const MILLIONTHS = 1_000_000;
 
 /** Decimals that a millionth has. */
 const DECIMALS = 6;

@@ -1,19 +1,18 @@
 /**
  * Stops writes, of one team or of all. The order is kept in the registry, so it is in force in every replica as soon as
- * it hears of it, outlives restarts, and is written with its audit line.
+ * its registry is in step, outlives restarts, and is written with its audit line.
  */
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
-import { recordForm } from '../../lib/record.js';
+import { type RecordOf, recordForm } from '../../lib/record.js';
 import { commitChange, updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { type Brake, guardUnavailable } from './types.js';
+import { guardUnavailable } from './reservations.js';
 
-const PREFIX = 'writes/';
-const ALL = `${PREFIX}all`;
-const TEAM_PREFIX = `${PREFIX}team/`;
+const ALL = 'writes/all';
+const TEAM_PREFIX = 'writes/team/';
 
-/** How old what is known of the brake may be where a guard relies on it, milliseconds. */
+/** How old the known state of the brake may be where a guard relies on it, milliseconds. */
 const STALE_MS = 2_000;
 
 export const Stop = Type.Object(
@@ -26,68 +25,58 @@ export const Stop = Type.Object(
   { title: 'WriteStop' },
 );
 const StopRecord = recordForm(Stop);
-export interface WriteStop {
-  readonly by: string;
-  /** ISO */
-  readonly at: string;
-  readonly reason: string;
-}
+type WriteStop = RecordOf<typeof StopRecord>;
 
-export interface WriteStops {
-  /** Of every team; null: writes are not stopped for all. */
-  readonly all: WriteStop | null;
-  readonly teams: readonly (WriteStop & { readonly team: string })[];
-}
+export type BrakeLever = ReturnType<typeof createBrake>;
+/** The part of the brake that a write uses. */
+export type Brake = Pick<BrakeLever, 'check'>;
 
-export interface BrakeLever extends Brake {
-  stops(): WriteStops;
-  /**
-   * @param team null: of all teams
-   * @param audit a line stored with it
-   * @throws StoreUnavailable
-   */
-  stop(team: string | null, stop: WriteStop, audit: string): Promise<void>;
-  /** @throws GatewayError `conflict` when nothing was stopped, or it was stopped anew meanwhile; StoreUnavailable */
-  resume(team: string | null, audit: string): Promise<void>;
-}
-
-export interface BrakeOptions {
+/**
+ * @param isGuarded whether a team's writes rely on the brake: where its state is unknown, they are refused. Unguarded
+ *   teams continue on the last known state, so they lose nothing when the store is away.
+ */
+export function createBrake({
+  registry,
+  isGuarded,
+}: {
   readonly registry: Registry;
-  /**
-   * Whether a team's writes rely on the brake: where its state is not known, they are refused. Those of other teams go on
-   * as was known last, so that who uses no guard loses nothing by it when the store is away.
-   */
   readonly isGuarded: (team: string) => boolean;
-}
-
-export function createBrake({ registry, isGuarded }: BrakeOptions): BrakeLever {
-  const textOf = (team: string | null) => registry.get(idOf(team))?.value;
-
+}) {
   return {
-    check(team) {
-      for (const [text, whose] of [
-        [textOf(null), 'of all teams'],
-        [textOf(team), 'of this team'],
-      ] as const)
-        if (text !== undefined) throw stopped(readStop(text), whose);
+    /** @throws GatewayError `writes_stopped` when stopped for all or this team, `write_guard_unavailable` when its state is older than 2 s */
+    check(team: string): void {
+      const all = registry.get(ALL)?.value;
+      if (all !== undefined) throw stopped(readStop(all), 'of all teams');
+      const own = registry.get(TEAM_PREFIX + team)?.value;
+      if (own !== undefined) throw stopped(readStop(own), 'of this team');
       if (registry.staleForMs() > STALE_MS && isGuarded(team)) throw guardUnavailable(NOT_KNOWN);
     },
-    stops() {
-      const all = textOf(null);
-      const teams = registry.list(TEAM_PREFIX).map(([id, { value }]) => ({
-        team: id.slice(TEAM_PREFIX.length),
-        ...readStop(value),
-      }));
+    /** Those in force; `all` is null where writes are not stopped for all. */
+    stops(): {
+      readonly all: WriteStop | null;
+      readonly teams: readonly (WriteStop & { readonly team: string })[];
+    } {
+      const all = registry.get(ALL)?.value;
+      const teams = registry
+        .list(TEAM_PREFIX)
+        .map(([id, { value }]) => ({ team: id.slice(TEAM_PREFIX.length), ...readStop(value) }));
       return {
         all: all === undefined ? null : readStop(all),
         teams: teams.sort((one, other) => (one.team < other.team ? -1 : 1)),
       };
     },
-    stop: (team, stop, audit) =>
-      updateRecord(registry, idOf(team), () => ({ text: JSON.stringify(stop), audit: [audit] })),
-    async resume(team, audit) {
+    /**
+     * @param team null: all teams
+     * @param audit a line stored with it
+     * @throws StoreUnavailable
+     */
+    stop(team: string | null, stop: WriteStop, audit: string): Promise<void> {
+      return updateRecord(registry, idOf(team), () => ({ text: JSON.stringify(stop), audit: [audit] }));
+    },
+    /** @throws GatewayError `conflict` when nothing was stopped, or it was stopped anew meanwhile; StoreUnavailable */
+    async resume(team: string | null, audit: string): Promise<void> {
       const id = idOf(team);
-      // What this replica has not heard of yet can be lifted, too.
+      // A stop that this replica has not seen yet can be lifted, too.
       await registry.refresh();
       await commitChange(registry, STOPPED_ANEW, () => {
         const found = registry.get(id);
@@ -131,4 +120,4 @@ const notStopped = (team: string | null) =>
     : `Writes of the team ${team} are not stopped by themselves; a stop for all teams is resumed without naming one.`;
 
 const NOT_KNOWN =
-  'Whether writes are stopped is not known at the moment: the store does not answer. Nothing was sent to the platform.';
+  'The store does not answer, so it is unknown whether writes are stopped. Nothing was sent to the platform.';

@@ -1,8 +1,8 @@
-/** Whether a write may pass its team's guard: every rule with the value that it met and its limit. Pure. */
+/** Checks a write by its team's guard: every rule with the request's value and the limit. Pure. */
+import { hash } from 'node:crypto';
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../../reports/rows/json.js';
 import { limitOf, showAmount, toMillionths } from './amount.js';
-import { fieldsOf, isPlainName, looksLike, PLAIN_NAMES, segmentsOf } from './guard-faults.js';
-import type { GuardRule } from './rule.js';
+import { fieldsOf, type GuardRule, isPlainName, looksLike, PLAIN_NAMES, segmentsOf } from './rule.js';
 
 /** One rule that was looked at. */
 export interface Check {
@@ -33,35 +33,24 @@ export interface Judged {
 const [LONGEST_SHOWN, LONGEST_NUMBER] = [100, 30];
 
 export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: WriteFacts): Judged {
-  const asked = [
-    // Platforms merge query and body, and either may win.
-    check('query', query.length === 0, list(query), 'no parameters but the gateway’s own'),
-    ...(rule.requireIdempotencyKey === true
-      ? [
-          check(
-            'requireIdempotencyKey',
-            hasIdempotencyKey,
-            hasIdempotencyKey ? 'given' : 'none',
-            'an idempotency-key',
-          ),
-        ]
-      : []),
-  ];
-  if (typeof body === 'string') {
-    return { checks: [...asked, check('body', false, body, 'one JSON object')], amount: null };
+  // Platforms merge query and body, and either may win.
+  const checks = [check('query', query.length === 0, list(query), 'no parameters but the gateway’s own')];
+  if (rule.requireIdempotencyKey === true) {
+    const given = hasIdempotencyKey ? 'given' : 'none';
+    checks.push(check('requireIdempotencyKey', hasIdempotencyKey, given, 'an idempotency-key'));
   }
-  const amount = rule.budget === undefined ? null : amountAt(body, rule.budget.field);
-  return {
-    checks: [
-      ...asked,
-      check('body', true, 'a JSON object', 'one JSON object'),
-      namesCheck(rule, body),
-      ...allowedCheck(rule, body),
-      ...budgetChecks(rule, body),
-      ...amountChecks(rule, body),
-    ],
-    amount: typeof amount === 'number' ? amount : null,
-  };
+  if (typeof body === 'string') {
+    checks.push(check('body', false, body, 'one JSON object'));
+    return { checks, amount: null };
+  }
+  checks.push(check('body', true, 'a JSON object', 'one JSON object'), namesCheck(rule, body));
+  const { allowFields, budget, amounts = [] } = rule;
+  if (allowFields !== undefined) checks.push(allowedCheck(allowFields, body));
+  if (budget !== undefined) checks.push(...budgetChecks(budget, body));
+  for (const [index, amount] of amounts.entries())
+    checks.push(amountCheck(`amounts.${index}.max`, body, amount));
+  const amount = budget === undefined ? null : amountAt(body, budget.field);
+  return { checks, amount: typeof amount === 'number' ? amount : null };
 }
 
 export function check(rule: string, passed: boolean, value: string, limit: string): Check {
@@ -72,7 +61,7 @@ function clip(text: string, most = LONGEST_SHOWN): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** Names that were sent may hold anything: as JSON, each shows what it is made of. */
+/** Names from a request may hold any character: JSON escapes them. */
 function list(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.map(quoted).join(', ');
 }
@@ -93,12 +82,8 @@ function namesCheck(rule: GuardRule, body: JsonObject): Check {
   );
   const [first] = alike;
   if (first === undefined) return check('names', true, 'plain', PLAIN_NAMES);
-  return check(
-    'names',
-    false,
-    list(alike.map(({ name }) => name)),
-    `no name that may be read as ${first.field}`,
-  );
+  const names = alike.map(({ name }) => name);
+  return check('names', false, list(names), `no name that may be read as ${first.field}`);
 }
 
 function* oddNames(value: Json): Generator<string> {
@@ -115,23 +100,19 @@ function lookalikes(value: Json | undefined, rest: readonly string[]): string[] 
   return [...value.names.filter((name) => looksLike(name, rest)), ...lookalikes(value.get(next), further)];
 }
 
-function allowedCheck({ allowFields }: GuardRule, body: JsonObject): Check[] {
-  if (allowFields === undefined) return [];
+function allowedCheck(allowFields: readonly string[], body: JsonObject): Check {
   const others = body.names.filter((name) => !allowFields.includes(name));
-  const allowed = allowFields.join(', ') || 'none';
-  return [
-    check('allowFields', others.length === 0, list(others.length === 0 ? body.names : others), allowed),
-  ];
+  const shown = list(others.length === 0 ? body.names : others);
+  return check('allowFields', others.length === 0, shown, allowFields.join(', ') || 'none');
 }
 
-function budgetChecks({ budget }: GuardRule, body: JsonObject): Check[] {
-  if (budget === undefined) return [];
+function budgetChecks(budget: NonNullable<GuardRule['budget']>, body: JsonObject): Check[] {
   const { field, currencyField, currency, maxPerCall } = budget;
   return [
     ...(currencyField === undefined ? [] : [currencyCheck(body, currencyField, currency ?? '')]),
-    ...(maxPerCall === undefined
-      ? [readableCheck('budget.field', body, field)]
-      : [amountCheck('budget.maxPerCall', body, { field, max: maxPerCall, currency })]),
+    maxPerCall === undefined
+      ? amountCheck('budget.field', body, { field })
+      : amountCheck('budget.maxPerCall', body, { field, max: maxPerCall, currency }),
   ];
 }
 
@@ -141,32 +122,21 @@ function currencyCheck(body: JsonObject, field: string, currency: string): Check
   return check('budget.currency', found.value === currency, shown, currency);
 }
 
-function amountChecks({ amounts = [] }: GuardRule, body: JsonObject): Check[] {
-  return amounts.map((amount, index) => amountCheck(`amounts.${index}.max`, body, amount));
-}
-
 interface Limited {
   readonly field: string;
-  readonly max: number;
+  /** Absent: any amount. */
+  readonly max?: number;
   readonly currency?: string | undefined;
 }
 
 function amountCheck(rule: string, body: JsonObject, { field, max, currency }: Limited): Check {
   const amount = amountAt(body, field);
-  const limit = showAmount(limitOf(max), currency);
-  if (typeof amount === 'string') return check(rule, false, amount, `an amount of 0 to ${limit}`);
-  return check(
-    rule,
-    amount <= limitOf(max),
-    `${field} is ${showAmount(amount, currency)}`,
-    `at most ${limit}`,
-  );
-}
-
-function readableCheck(rule: string, body: JsonObject, field: string): Check {
-  const amount = amountAt(body, field);
-  const readable = typeof amount === 'number';
-  return check(rule, readable, readable ? `${field} is ${showAmount(amount)}` : amount, 'an amount');
+  const limit = max === undefined ? Number.POSITIVE_INFINITY : limitOf(max);
+  const most = max === undefined ? null : showAmount(limit, currency);
+  if (typeof amount === 'string')
+    return check(rule, false, amount, most === null ? 'an amount' : `an amount of 0 to ${most}`);
+  const shown = `${field} is ${showAmount(amount, currency)}`;
+  return check(rule, amount <= limit, shown, most === null ? 'an amount' : `at most ${most}`);
 }
 
 /** @returns millionths, or in words why there is no amount */
@@ -198,4 +168,23 @@ function show(value: Json): string {
   if (isJsonArray(value)) return 'a list';
   if (value instanceof JsonObject) return 'an object';
   return typeof value === 'string' ? quoted(value) : clip(writeJson(value), LONGEST_NUMBER);
+}
+
+/**
+ * Equal for writes of one team that are the same byte for byte: the write that was checked is the one that is sent.
+ * @param target path, and the query as it would be sent
+ */
+export function checksumOf({
+  team,
+  method,
+  target,
+  body,
+}: {
+  readonly team: string;
+  readonly method: string;
+  readonly target: string;
+  readonly body: Buffer | null;
+}): string {
+  const head = Buffer.from(`${JSON.stringify([team, method, target])}\n`);
+  return `sha256:${hash('sha256', Buffer.concat([head, body ?? Buffer.alloc(0)]), 'base64url')}`;
 }

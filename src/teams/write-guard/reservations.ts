@@ -1,6 +1,6 @@
 /**
- * What is reserved of a day, in the store that all replicas share: one durable step for each write, before anything is
- * sent. What becomes of it is written down afterwards; until then it is charged.
+ * Reservations of a day's budget, in the store that all replicas share: one durable step for each write, before anything
+ * is sent. The outcome of the write is recorded afterwards; until then its amount is charged.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -12,103 +12,280 @@ import { dayAt, isoDay } from '../../reports/query/days.js';
 import type { Charge, ChargeAnswer, ChargeAsk, Charges } from '../../store/charges-port.js';
 import { type Leases, StoreUnavailable } from '../../store/port.js';
 import { teamOfName } from '../team-life.js';
-import { guardUnavailable, type Reservation, type Reservations } from './types.js';
 
-// Tells the store what became of charges, and goes on trying while it does not answer.
-
-/** Its end; or one that stays open, with what is known of it, and whole, for the store may have lost it meanwhile. */
-type Ending = { readonly how: 'kept' | 'back' } | { readonly anew: ChargeAsk };
-
-interface Endings {
-  /** Never rejects: what the store does not take now is tried again behind the caller's back. */
-  write(id: string, ending: Ending): Promise<void>;
-  /** The same, but not now: the store has just failed. */
-  writeLater(id: string, ending: Ending): void;
-  /** Tries what is left once more. What the store does not take then stays charged, and is listed as unknown. */
-  settled(): Promise<void>;
+export interface ReserveAsk {
+  readonly team: string;
+  /** E.g. `POST /api/v1/campaign/create`. */
+  readonly route: string;
+  /** Millionths of the rule's currency, a safe integer; null where the rule has no budget. */
+  readonly amount: number | null;
+  /** The rule's limit for a day, in the same unit; null: none. */
+  readonly max: number | null;
+  readonly currency?: string | undefined;
 }
 
-interface EndingsOptions {
-  readonly charges: Pick<Charges, 'charge' | 'end' | 'note'>;
+export interface Reservation {
+  readonly id: string;
+  /** While the write is under way in the life it was reserved in, as `nameInLife` writes it; its id where it is listed. */
+  readonly team: string;
+  readonly route: string;
+  /** The day it is taken from, e.g. `2026-11-23`, by `platform.timezone`. */
+  readonly day: string;
+  /** null where the rule has no budget. */
+  readonly amount: number | null;
+  /** null where the rule names none. */
+  readonly currency: string | null;
+  readonly atMs: number;
+}
+
+/** A guarded write that stays charged until an operator says whether it happened. */
+interface UnknownWrite extends Reservation {
+  /** For operators. */
+  readonly why: string;
+}
+
+/** `left` is what the day still allows, in the unit of the ask; below 0 where the limit was lowered since. */
+type Reserved =
+  | { readonly kind: 'reserved'; readonly reservation: Reservation }
+  | { readonly kind: 'over'; readonly day: string; readonly left: number };
+
+/** @param detail the unknown fact, for the caller */
+export function guardUnavailable(detail: string, cause?: unknown): GatewayError {
+  return new GatewayError('write_guard_unavailable', { detail, retryAfterS: 5, cause });
+}
+
+export type ReservationBook = ReturnType<typeof createReservations>;
+/** The part of the book that a write uses. */
+export type Reservations = Pick<ReservationBook, 'reserve' | 'giveBack' | 'keep' | 'keepUnknown' | 'left'>;
+
+export function createReservations({
+  charges,
+  leases,
+  now,
+  timezone,
+  callMs,
+  logger,
+  nameOf = (team) => team,
+}: {
+  readonly charges: Charges;
+  /** Those of the registry. */
+  readonly leases: Pick<Leases, 'claim' | 'release'>;
+  /** Wall time, with an operator's offset. */
+  readonly now: () => number;
+  /** Where the platform begins its day (IANA name). */
+  readonly timezone: string;
+  /** Longest time of a write, milliseconds: `platform.timeoutMs`. */
+  readonly callMs: number;
   readonly logger: Logger;
+  /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
+  readonly nameOf?: (team: string) => string;
+}) {
+  const outcomes = new Outcomes(charges, logger);
+  const today = () => isoDay(dayAt(now(), timezone));
+
+  async function unknown(): Promise<UnknownWrite[]> {
+    const found = (await charges.open()).map((charge) => unknownWrite(charge, now(), callMs));
+    return found.filter((one) => one !== null).sort((one, other) => one.atMs - other.atMs);
+  }
+
+  return {
+    /**
+     * Atomically and durably, before anything is sent; also where the day has no limit, so that its outcome can be
+     * recorded. @throws GatewayError `write_guard_unavailable`
+     */
+    async reserve({ max, currency, ...write }: ReserveAsk): Promise<Reserved> {
+      const team = nameOf(write.team);
+      const at = { day: today(), atMs: now() };
+      const reservation = { id: randomId(), ...write, team, currency: currency ?? null, ...at };
+      const ask = chargeOf(reservation);
+      const whole = { ...ask, max: max ?? Number.MAX_SAFE_INTEGER };
+      const { kind, charged } = await makeCharge(whole, charges, outcomes);
+      if (kind === 'made') return { kind: 'reserved', reservation };
+      if (max !== null) return { kind: 'over', day: reservation.day, left: max - charged };
+      // More than can be counted, on a day that has no limit: it is not counted, and noted all the same.
+      await makeCharge({ ...ask, amount: 0, max: Number.MAX_SAFE_INTEGER }, charges, outcomes);
+      return { kind: 'reserved', reservation };
+    },
+    // These three never reject: the caller is owed the platform's answer. What the store does not take is tried again,
+    // and the amount stays charged until it is taken.
+    /** The platform certainly did not act: the amount goes back to its day. */
+    giveBack: ({ id }: Reservation): Promise<void> => outcomes.record(id, { how: 'back' }),
+    /** The platform answered that it acted. */
+    keep: ({ id }: Reservation): Promise<void> => outcomes.record(id, { how: 'kept' }),
+    /** The outcome is unknown: the amount stays charged, and is listed until settled. */
+    keepUnknown: (write: Reservation, why: string): Promise<void> =>
+      outcomes.record(write.id, { anew: { ...chargeOf(write), note: noteOf(write, why) } }),
+    /** As {@link Reserved} tells it. @throws GatewayError `write_guard_unavailable` */
+    async left(
+      team: string,
+      route: string,
+      max: number,
+    ): Promise<{ readonly day: string; readonly left: number }> {
+      const day = today();
+      try {
+        const charged = await charges.charged(purseOf({ team: nameOf(team), route, day }));
+        return { day, left: max - charged };
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        throw guardUnavailable(
+          'The store does not answer, so the budget left for the day is unknown.',
+          error,
+        );
+      }
+    },
+    /** @returns writes of unknown outcome, oldest first. @throws StoreUnavailable */
+    unknown,
+    /**
+     * Ends one of {@link unknown}: it stays charged, or is given back to its day.
+     * @param note called before, when it is certain which one it is and that nobody else settles it
+     * @throws GatewayError `not_found` for one that is not unknown (any more), `conflict` while another settles it, or when it became known;
+     *   StoreUnavailable; whatever `note` throws, and then nothing is done
+     */
+    async settle(
+      id: string,
+      outcome: 'happened' | 'not',
+      note: (write: UnknownWrite) => Promise<void>,
+    ): Promise<UnknownWrite> {
+      const [lease, owner] = [`settle:${id}`, randomId()];
+      const [isMine] = await leases.claim([lease], owner, SETTLE_LEASE_MS);
+      if (isMine !== true) throw new GatewayError('conflict', { detail: SETTLED_BY_ANOTHER });
+      try {
+        const write = (await unknown()).find((one) => one.id === id);
+        if (write === undefined) throw new GatewayError('not_found', { detail: NOT_LISTED });
+        await note(write);
+        if (await charges.end(id, outcome === 'happened' ? 'kept' : 'back')) return write;
+        throw new GatewayError('conflict', { detail: KNOWN_MEANWHILE });
+      } finally {
+        // It ends by itself where the store is away.
+        await leases.release([lease], owner).catch(() => {});
+      }
+    },
+    /** Waits for outcomes that are still to be recorded, as far as the store takes them now. */
+    settled: (): Promise<void> => outcomes.settled(),
+  };
 }
+
+/** @throws GatewayError when it is not certain that the charge is made, and will last */
+async function makeCharge(ask: ChargeAsk, charges: Charges, outcomes: Outcomes): Promise<ChargeAnswer> {
+  let answer: ChargeAnswer;
+  try {
+    answer = await charges.charge(ask);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    if (error.why === 'no-room') throw guardUnavailable(NO_ROOM, error);
+    // It may have been charged all the same: nothing is sent, so it is to be taken back.
+    outcomes.recordLater(ask.id, { how: 'back' });
+    throw guardUnavailable(AWAY, error);
+  }
+  if (answer.kind !== 'made' || answer.unconfirmed === undefined) return answer;
+  await outcomes.record(ask.id, { how: 'back' });
+  throw guardUnavailable(NOT_CONFIRMED);
+}
+
+/** Days without an open charge are forgotten so long after the last charge to them. */
+const PURSE_TTL_MS = 40 * 86_400_000;
+
+/** The charge of a write. A day without a limit counts, too: it may get one before it is over. */
+function chargeOf({ id, team, route, day, ...noted }: Reservation): ChargeAsk {
+  const purse = purseOf({ team, route, day });
+  const [amount, max] = [noted.amount ?? 0, Number.MAX_SAFE_INTEGER];
+  return { id, purse, amount, max, note: noteOf(noted), ttlMs: PURSE_TTL_MS };
+}
+
+/**
+ * Longer than a settlement takes: three calls of the store. The charge does not depend on it, for a charge is ended
+ * once: two who settle the same after it has lapsed leave two lines in the audit, and the later one is told `conflict`.
+ * A process that dies while settling holds up others for so long.
+ */
+const SETTLE_LEASE_MS = 30_000;
+
+const AWAY = 'The store of the write budgets does not answer, so nothing was sent to the platform.';
+const NO_ROOM =
+  'The store of the write budgets has no room for another write, so nothing was sent to the platform. Its memory or disk is full, or too many writes of unknown outcome wait to be settled.';
+const NOT_CONFIRMED =
+  'Too few replicas of the store have confirmed the charge of this write, so nothing was sent to the platform.';
+const SETTLED_BY_ANOTHER = 'Somebody else is settling this write now; look whether that was done.';
+const KNOWN_MEANWHILE = 'The outcome of this write became known meanwhile, and was recorded.';
+const NOT_LISTED =
+  'No write of unknown outcome has this id: it was settled, or its outcome became known, or its call may still be under way.';
+
+/** The end of a charge; or a charge that stays open, whole, for the store may have lost it meanwhile. */
+type Outcome = { readonly how: 'kept' | 'back' } | { readonly anew: ChargeAsk };
 
 const AGAIN_MS = 2_000;
 /** So many wait for the store at most; as many charges may be open. */
 const WAITING_MAX = 10_000;
 
-function createEndings({ charges, logger }: EndingsOptions): Endings {
-  const waiting = new Map<string, Ending>();
+/** Records outcomes in the store, and goes on trying while it does not answer. */
+class Outcomes {
+  readonly #charges: Pick<Charges, 'charge' | 'end' | 'note'>;
+  readonly #logger: Logger;
+  readonly #waiting = new Map<string, Outcome>();
+  readonly #again = repeat(AGAIN_MS, () => this.#attemptAll());
 
-  /** A write that nobody knows the outcome of must not be lost with its charge; one that was settled is not charged anew. */
-  async function putBack(charge: ChargeAsk): Promise<void> {
-    const { kind } = await charges.charge(charge);
-    if (kind === 'made')
-      logger.warn(
-        { charge: charge.id },
-        'the store had lost a write of unknown outcome; it is charged and listed again',
-      );
+  constructor(charges: Pick<Charges, 'charge' | 'end' | 'note'>, logger: Logger) {
+    this.#charges = charges;
+    this.#logger = logger;
+  }
+
+  /** Never rejects: what the store does not take now is tried again behind the caller's back. */
+  async record(id: string, outcome: Outcome): Promise<void> {
+    if (!(await this.#attempt(id, outcome))) this.recordLater(id, outcome);
+  }
+
+  /** The same, but not now: the store has just failed. */
+  recordLater(id: string, outcome: Outcome): void {
+    if (this.#waiting.size === 0)
+      this.#logger.warn('failed to record outcomes of guarded writes; retrying until the store answers');
+    if (this.#waiting.size < WAITING_MAX) this.#waiting.set(id, outcome);
+    else this.#logger.error({ charge: id }, 'dropped the outcome of a guarded write: too many wait');
+  }
+
+  /** Tries the waiting outcomes once more. Those that the store does not take stay charged, and are listed as unknown. */
+  async settled(): Promise<void> {
+    await this.#again.stop();
+    await this.#attemptAll();
+    const charges = this.#waiting.size;
+    if (charges === 0) return;
+    this.#logger.error(
+      { charges },
+      'could not record outcomes of guarded writes: they stay charged, and are listed as unknown',
+    );
+  }
+
+  /** One after the other, until the store does not answer. */
+  async #attemptAll(): Promise<void> {
+    for (const [id, outcome] of this.#waiting) {
+      if (!(await this.#attempt(id, outcome))) return;
+      this.#waiting.delete(id);
+    }
   }
 
   /** @returns whether the store took it */
-  async function attempt(id: string, ending: Ending): Promise<boolean> {
+  async #attempt(id: string, outcome: Outcome): Promise<boolean> {
     try {
-      if ('how' in ending) await charges.end(id, ending.how);
-      else if (!(await charges.note(id, ending.anew.note))) await putBack(ending.anew);
+      if ('how' in outcome) await this.#charges.end(id, outcome.how);
+      else if (!(await this.#charges.note(id, outcome.anew.note))) await this.#restore(outcome.anew);
       return true;
     } catch (error) {
       if (!(error instanceof StoreUnavailable))
-        logger.error({ err: error, charge: id }, 'what became of a guarded write could not be written down');
+        this.#logger.error({ err: error, charge: id }, 'failed to record the outcome of a guarded write');
       return false;
     }
   }
 
-  /** One after the other, until the store does not answer. */
-  async function attemptAll(): Promise<void> {
-    for (const [id, ending] of waiting) {
-      if (!(await attempt(id, ending))) return;
-      waiting.delete(id);
-    }
+  /** A write of unknown outcome must not be lost with its charge; one that was settled is not charged anew. */
+  async #restore(charge: ChargeAsk): Promise<void> {
+    const { kind } = await this.#charges.charge(charge);
+    if (kind === 'made')
+      this.#logger.warn({ charge: charge.id }, 'restored a write of unknown outcome that the store had lost');
   }
-
-  const again = repeat(AGAIN_MS, attemptAll);
-
-  function writeLater(id: string, ending: Ending): void {
-    if (waiting.size === 0)
-      logger.warn('the store does not take what became of guarded writes; trying again until it does');
-    if (waiting.size < WAITING_MAX) waiting.set(id, ending);
-    else logger.error({ charge: id }, 'what became of a guarded write is not written down: too many wait');
-  }
-
-  return {
-    async write(id, ending) {
-      if (!(await attempt(id, ending))) writeLater(id, ending);
-    },
-    writeLater,
-    async settled() {
-      await again.stop();
-      await attemptAll();
-      if (waiting.size === 0) return;
-      logger.error(
-        { charges: waiting.size },
-        'the store did not take what became of guarded writes: they stay charged, and are listed as unknown',
-      );
-    },
-  };
 }
 
-// Which charges are of writes whose outcome nobody knows. Pure.
+// Stored texts: the name of a purse, and a note beside each open charge.
 
-/** A guarded write that stays charged until somebody says whether it happened. */
-interface UnknownWrite extends Reservation {
-  /** What is known of it, for operators. */
-  readonly why: string;
-}
-
-/** What a purse is called by. */
 const Purse = recordForm(Type.Tuple([Type.String(), Type.String(), Type.String()]));
 
-/** What is kept beside an open charge. */
 const Note = recordForm(
   Type.Object({
     /** Epoch milliseconds. */
@@ -121,15 +298,12 @@ const Note = recordForm(
   }),
 );
 
-/** What is noted of a write; the rest is the charge's. */
-type Noted = Pick<Reservation, 'atMs' | 'amount' | 'currency'>;
-
-/** A write is answered, or given up, within the time limit of calls; and a little later that is written down. */
+/** A write is answered, or given up, within the time limit of calls; a little later its outcome is recorded. */
 const SETTLE_MS = 10_000;
 const WHY_MAX = 300;
 
 const UNREADABLE: ReturnType<typeof Note.parse> & object = { atMs: 0, why: 'its record cannot be read' };
-const NOT_WRITTEN_DOWN = 'the gateway ended, or lost its store, before it was written down';
+const NOT_RECORDED = 'the gateway ended, or lost its store, before the outcome was recorded';
 
 /** @returns the purse that a team's writes of one route are charged to on one day */
 export function purseOf({ team, route, day }: Pick<Reservation, 'team' | 'route' | 'day'>): string {
@@ -137,7 +311,10 @@ export function purseOf({ team, route, day }: Pick<Reservation, 'team' | 'route'
 }
 
 /** @param why absent while the call may be under way */
-export function noteOf({ atMs, amount, currency }: Noted, why?: string): string {
+export function noteOf(
+  { atMs, amount, currency }: Pick<Reservation, 'atMs' | 'amount' | 'currency'>,
+  why?: string,
+): string {
   return JSON.stringify({ atMs, why: why?.slice(0, WHY_MAX), amount, currency });
 }
 
@@ -153,145 +330,5 @@ export function unknownWrite(
   const [name, route, day] = Purse.parse(purse) ?? ['', '', ''];
   const { atMs, why, amount = charged, currency = null } = Note.parse(note) ?? UNREADABLE;
   if (why === undefined && nowMs - atMs < callMs + SETTLE_MS) return null;
-  const team = teamOfName(name);
-  return { id, team, route, day, amount, currency, atMs, why: why ?? NOT_WRITTEN_DOWN };
+  return { id, team: teamOfName(name), route, day, amount, currency, atMs, why: why ?? NOT_RECORDED };
 }
-
-/** Days of which nothing is open are forgotten so long after the last charge to them. */
-const PURSE_TTL_MS = 40 * 86_400_000;
-
-interface ReservationsOptions {
-  readonly charges: Charges;
-  /** Those of the registry. */
-  readonly leases: Pick<Leases, 'claim' | 'release'>;
-  /** Wall time, with an operator's offset. */
-  readonly now: () => number;
-  /** Where the platform begins its day (IANA name). */
-  readonly timezone: string;
-  /** Longest time of a write, milliseconds: `platform.timeoutMs`. */
-  readonly callMs: number;
-  readonly logger: Logger;
-  /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
-  readonly nameOf?: (team: string) => string;
-}
-
-/**
- * The others of {@link Reservations} never reject: the caller is owed the platform's answer. What the store does not take
- * is tried again, and until it is taken the amount stays charged.
- */
-export interface ReservationBook extends Reservations {
-  /** @returns writes of which nobody knows whether they happened, oldest first. @throws StoreUnavailable */
-  unknown(): Promise<UnknownWrite[]>;
-  /**
-   * Ends one of {@link unknown}: it stays charged, or is given back to its day.
-   * @param note called before, when it is certain which one it is and that nobody else settles it
-   * @throws GatewayError `not_found` for one that is not unknown (any more), `conflict` while another settles it, or when it became known;
-   *   StoreUnavailable; whatever `note` throws, and then nothing is done
-   */
-  settle(
-    id: string,
-    outcome: 'happened' | 'not',
-    note: (write: UnknownWrite) => Promise<void>,
-  ): Promise<UnknownWrite>;
-  /** Waits for what is still to be written down, as far as the store takes it now. */
-  settled(): Promise<void>;
-}
-
-export function createReservations(options: ReservationsOptions): ReservationBook {
-  const { charges, leases, now, timezone, callMs, logger, nameOf = (team) => team } = options;
-  const endings = createEndings({ charges, logger });
-  const today = () => isoDay(dayAt(now(), timezone));
-
-  async function listUnknown(): Promise<UnknownWrite[]> {
-    const found = (await charges.open()).map((charge) => unknownWrite(charge, now(), callMs));
-    return found.filter((one) => one !== null).sort((one, other) => one.atMs - other.atMs);
-  }
-
-  /** @throws GatewayError when it is not certain that the charge is made, and will last */
-  async function charge(ask: ChargeAsk): Promise<ChargeAnswer> {
-    const { id } = ask;
-    let answer: ChargeAnswer;
-    try {
-      answer = await charges.charge(ask);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      if (error.why === 'no-room') throw guardUnavailable(NO_ROOM, error);
-      // It may have been charged all the same: nothing is sent, so it is to be taken back.
-      endings.writeLater(id, { how: 'back' });
-      throw guardUnavailable(AWAY, error);
-    }
-    if (answer.kind !== 'made' || answer.unconfirmed === undefined) return answer;
-    await endings.write(id, { how: 'back' });
-    throw guardUnavailable(NOT_CONFIRMED);
-  }
-
-  return {
-    async reserve({ max, currency = null, ...write }) {
-      const team = nameOf(write.team);
-      const reservation = { id: randomId(), ...write, team, currency, day: today(), atMs: now() };
-      const ask = chargeOf(reservation);
-      const { kind, charged } = await charge({ ...ask, max: max ?? Number.MAX_SAFE_INTEGER });
-      if (kind === 'made') return { kind: 'reserved', reservation };
-      if (max !== null) return { kind: 'over', day: reservation.day, left: max - charged };
-      // More than can be counted, on a day that has no limit: it is not counted, and noted all the same.
-      await charge({ ...ask, amount: 0, max: Number.MAX_SAFE_INTEGER });
-      return { kind: 'reserved', reservation };
-    },
-    giveBack: ({ id }) => endings.write(id, { how: 'back' }),
-    keep: ({ id }) => endings.write(id, { how: 'kept' }),
-    keepUnknown: (reservation, why) =>
-      endings.write(reservation.id, { anew: { ...chargeOf(reservation), note: noteOf(reservation, why) } }),
-    async left(team, route, max) {
-      const day = today();
-      try {
-        const charged = await charges.charged(purseOf({ team: nameOf(team), route, day }));
-        return { day, left: max - charged };
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        throw guardUnavailable('What is left of the day cannot be read: the store does not answer.', error);
-      }
-    },
-    unknown: listUnknown,
-    async settle(id, outcome, note) {
-      const [lease, owner] = [`settle:${id}`, randomId()];
-      const [isMine] = await leases.claim([lease], owner, SETTLE_LEASE_MS);
-      if (isMine !== true) throw new GatewayError('conflict', { detail: SETTLED_BY_ANOTHER });
-      try {
-        const write = (await listUnknown()).find((one) => one.id === id);
-        if (write === undefined) throw new GatewayError('not_found', { detail: NOT_LISTED });
-        await note(write);
-        if (await charges.end(id, outcome === 'happened' ? 'kept' : 'back')) return write;
-        throw new GatewayError('conflict', { detail: KNOWN_MEANWHILE });
-      } finally {
-        // It ends by itself where the store is away.
-        await leases.release([lease], owner).catch(() => {});
-      }
-    },
-    settled: endings.settled,
-  };
-}
-
-/** What is charged for a write. A day without a limit counts, too, for it may be given one before it is over. */
-function chargeOf({ id, team, route, day, ...noted }: Reservation): ChargeAsk {
-  const purse = purseOf({ team, route, day });
-  const [amount, max] = [noted.amount ?? 0, Number.MAX_SAFE_INTEGER];
-  return { id, purse, amount, max, note: noteOf(noted), ttlMs: PURSE_TTL_MS };
-}
-
-/**
- * Longer than a settlement takes: three calls of the store. What is charged does not hang on it, for a charge is ended
- * once: two who settle the same after it has lapsed leave two lines in the audit, and the later one is told `conflict`.
- * Whoever dies while settling holds up others for so long.
- */
-const SETTLE_LEASE_MS = 30_000;
-
-const AWAY =
-  'The store that counts what writes may cost a day does not answer, so nothing was sent to the platform.';
-const NO_ROOM =
-  'The store that counts what writes may cost a day has no room for another one, so nothing was sent to the platform. Its memory or disk is full, or too many writes of unknown outcome wait to be settled.';
-const NOT_CONFIRMED =
-  'Too few replicas of the store have confirmed what this write may cost, so nothing was sent to the platform.';
-const SETTLED_BY_ANOTHER = 'Somebody else is just settling this write; look whether that was done.';
-const KNOWN_MEANWHILE = 'The outcome of this write became known meanwhile, and was written down.';
-const NOT_LISTED =
-  'No write of unknown outcome has this id: it was settled, or its outcome became known, or its call may still be under way.';

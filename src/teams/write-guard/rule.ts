@@ -1,8 +1,8 @@
-/** The form of a team's write guard: which writes it may make, and what they may cost. Pure. */
+/** A team's write guard: its schema, the rule for a call, and the faults that the schema cannot express. Pure. */
 import Type, { type Static } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
-import type { Frozen } from '../../lib/record.js';
-import { MOST_UNITS } from './amount.js';
+import type { FieldFault } from '../../errors.js';
+import { type Frozen, recordForm } from '../../lib/record.js';
+import { isCountable, MOST_UNITS } from './amount.js';
 
 const Field = Type.String({
   pattern: '^body(\\.[A-Za-z][A-Za-z0-9_-]{0,63}){1,8}$',
@@ -61,22 +61,18 @@ export const WriteGuard = Type.Record(Type.String(), GuardRule, {
 });
 export type WriteGuard = Frozen<Static<typeof WriteGuard>>;
 
-let validator: Validator | undefined;
+/** Whether this release knows every member of a stored guard; one that it knows in part must not be half enforced. */
+export const isWriteGuard = recordForm(WriteGuard).is;
 
-/** Whether this release knows all that a stored guard says; one that it does not know whole must not be half enforced. */
-export function isWriteGuard(value: unknown): value is WriteGuard {
-  validator ??= Compile(WriteGuard);
-  return validator.Check(value);
-}
-
-export interface FoundRule {
-  /** As the guard lists it: what is reserved of a day belongs to this. */
-  readonly route: string;
-  readonly rule: GuardRule;
-}
-
-/** The rule for a call: that of its very route first, then one that ends in `*`; null when none is listed. */
-export function ruleFor(guard: WriteGuard, method: string, path: string): FoundRule | null {
+/**
+ * The rule for a call: that of its very route first, then one that ends in `*`; null when none is listed.
+ * @returns `route` as the guard lists it: reservations belong to this
+ */
+export function ruleFor(
+  guard: WriteGuard,
+  method: string,
+  path: string,
+): { readonly route: string; readonly rule: GuardRule } | null {
   const exact = `${method} ${path}`;
   const any = `${method} ${path.slice(0, path.lastIndexOf('/'))}/*`;
   for (const route of [exact, any]) {
@@ -84,4 +80,155 @@ export function ruleFor(guard: WriteGuard, method: string, path: string): FoundR
     if (rule !== undefined) return { route, rule };
   }
   return null;
+}
+
+interface NamedField {
+  readonly param: string;
+  readonly field: string;
+}
+
+/** Every field that a rule reads. */
+export function fieldsOf({ budget, amounts = [] }: GuardRule): NamedField[] {
+  return [
+    ...(budget === undefined ? [] : [{ param: 'budget.field', field: budget.field }]),
+    ...(budget?.currencyField === undefined
+      ? []
+      : [{ param: 'budget.currencyField', field: budget.currencyField }]),
+    ...amounts.map(({ field }, index) => ({ param: `amounts.${index}.field`, field })),
+  ];
+}
+
+// Names of members that one platform reads as one thing and another platform as another.
+
+/** What no reader folds, splits or normalises: no dot or bracket, nothing beyond ASCII, nothing that cannot be seen. */
+const PLAIN = /^[A-Za-z0-9_-]+$/;
+/** What languages in which platforms are written take for more than a name. */
+const MEANT_OTHERWISE = new Set(['__proto__', 'constructor', 'prototype']);
+
+export const PLAIN_NAMES =
+  'names of letters a-z, digits, _ and -, and not __proto__, constructor or prototype';
+
+export function isPlainName(name: string): boolean {
+  return PLAIN.test(name) && !MEANT_OTHERWISE.has(name);
+}
+
+/** `body.budget.total` as the names that lead to it. */
+export function segmentsOf(field: string): readonly string[] {
+  return field.split('.').slice(1);
+}
+
+/**
+ * Whether a name may be read as the next step, or the next steps at once, to a field, and is not that step itself:
+ * `Budget`, `budget_total` and `budgetTotal` for `budget.total`.
+ * @param rest the names that still lead to the field
+ */
+export function looksLike(name: string, rest: readonly string[]): boolean {
+  if (name === rest[0]) return false;
+  const folded = fold(name);
+  let joined = '';
+  for (const segment of rest) {
+    joined += fold(segment);
+    if (folded === joined) return true;
+  }
+  return false;
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '');
+}
+
+// Faults beyond the schema: routes that never match, limits that contradict each other.
+
+/** A path as the path gate lets it through: another one could never match. */
+const ROUTE = /^(POST|PUT|PATCH|DELETE) \/api\/v1(?:\/[A-Za-z0-9._~-]+)*(?:\/[A-Za-z0-9._~-]+|\/\*)$/;
+
+/** @param place of the guard's team in a body or file, e.g. `teams.0.` */
+export function guardFaults(guard: WriteGuard | null | undefined, place = ''): FieldFault[] {
+  return Object.entries(guard ?? {}).flatMap(([route, rule]) =>
+    [...ruleFaults(route, rule)].map(([param, message]) => ({
+      param: [`${place}writeGuard`, route, ...(param === '' ? [] : [param])].join('.'),
+      message,
+    })),
+  );
+}
+
+/** `param` is a place in the rule; empty: the rule itself. */
+type Faults = Generator<readonly [param: string, message: string]>;
+
+function* ruleFaults(route: string, rule: GuardRule): Faults {
+  if (!ROUTE.test(route)) {
+    yield ['', 'must be a method and a path, e.g. POST /api/v1/campaign/create, with * for a last segment'];
+    return;
+  }
+  if (rule.budget === undefined && rule.amounts === undefined) {
+    yield ['', 'must have budget or amounts'];
+    return;
+  }
+  yield* budgetFaults(rule);
+  yield* decimalFaults(rule);
+  yield* fieldFaults(rule);
+  yield* allowFaults(rule);
+  if (rule.requireIdempotencyKey === true && !route.startsWith('POST '))
+    yield ['requireIdempotencyKey', 'must be left out: only a POST can carry an idempotency-key'];
+}
+
+function* budgetFaults({ budget }: GuardRule): Faults {
+  if (budget === undefined) return;
+  const { currencyField, currency, maxPerCall, maxPerDay } = budget;
+  if (maxPerCall === undefined && maxPerDay === undefined)
+    yield ['budget', 'must have maxPerCall or maxPerDay'];
+  if (maxPerCall !== undefined && maxPerDay !== undefined && maxPerCall > maxPerDay)
+    yield ['budget.maxPerCall', `must be at most maxPerDay, which is ${maxPerDay}`];
+  if (currencyField !== undefined && currency === undefined)
+    yield ['budget.currency', 'must be given: currencyField is compared with it'];
+}
+
+function* decimalFaults({ budget, amounts = [] }: GuardRule): Faults {
+  const limits: [string, number | undefined][] = [
+    ['budget.maxPerCall', budget?.maxPerCall],
+    ['budget.maxPerDay', budget?.maxPerDay],
+    ...amounts.map(({ max }, index): [string, number] => [`amounts.${index}.max`, max]),
+  ];
+  for (const [param, limit] of limits)
+    if (limit !== undefined && !isCountable(limit)) yield [param, 'must have at most 6 decimals'];
+}
+
+/** Fields that no body could have together, or that every body with them would be refused for. */
+function* fieldFaults(rule: GuardRule): Faults {
+  const fields = fieldsOf(rule);
+  for (const [index, { param, field }] of fields.entries()) {
+    const names = segmentsOf(field);
+    const [first = ''] = names;
+    if (!names.every(isPlainName)) yield [param, 'holds a name that no guarded body may have'];
+    for (const other of fields.slice(0, index)) {
+      const fault = pairFault(field, other);
+      if (fault !== null) yield [param, fault];
+    }
+    if (rule.allowFields !== undefined && !rule.allowFields.includes(first))
+      yield [param, `needs ${first} in allowFields, or every call would be refused`];
+  }
+}
+
+function* allowFaults(rule: GuardRule): Faults {
+  for (const [index, name] of (rule.allowFields ?? []).entries()) {
+    const like = fieldsOf(rule).find(({ field }) => looksLike(name, segmentsOf(field)));
+    if (!isPlainName(name)) yield [`allowFields.${index}`, 'is a name that no guarded body may have'];
+    else if (like !== undefined)
+      yield [`allowFields.${index}`, `may be read as ${like.field}, and would be refused`];
+  }
+}
+
+function pairFault(field: string, other: NamedField): string | null {
+  if (field === other.field) return `is ${other.param} already`;
+  if (`${field}.`.startsWith(`${other.field}.`) || `${other.field}.`.startsWith(`${field}.`))
+    return `cannot stand beside ${other.param}: one holds the other`;
+  return mayBeTakenFor(segmentsOf(field), segmentsOf(other.field))
+    ? `may be read as ${other.param}, and would be refused`
+    : null;
+}
+
+function mayBeTakenFor(a: readonly string[], b: readonly string[]): boolean {
+  const parting = a.findIndex((name, index) => name !== b[index]);
+  const [restA, restB] = [a.slice(parting), b.slice(parting)];
+  return looksLike(restA[0] ?? '', restB) || looksLike(restB[0] ?? '', restA);
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { type RegistryCommit, type Store, StoreUnavailable } from '../../../src/store/port.js';
-import { MILLIONTHS } from '../../../src/teams/write-guard/types.js';
+import { MILLIONTHS } from '../../../src/teams/write-guard/amount.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
 import {
   ADMIN_TOKEN,

@@ -93,7 +93,9 @@ describe('a problem', () => {
         .errors?.map(({ param }) => param)
         .toSorted(),
     ).toEqual(['deep.n', 'extra', 'id', 'kind']);
-    expect(missing.problem().errors?.find(({ param }) => param === 'kind')?.message).toBe('allowed is a, b');
+    expect(missing.problem().errors?.find(({ param }) => param === 'kind')?.message).toBe(
+      'must be one of a, b',
+    );
     expect((await send({ id: 'xyz' })).status).toBe(200);
   });
 

@@ -6,7 +6,7 @@ import type { Passage } from '../../../src/api/proxy/passage.js';
 import { createSending } from '../../../src/api/proxy/send.js';
 import { GatewayError } from '../../../src/errors.js';
 import type { Response } from '../../../src/platform/slot.js';
-import { guardUnavailable } from '../../../src/teams/write-guard/types.js';
+import { guardUnavailable } from '../../../src/teams/write-guard/reservations.js';
 import type { CallReport } from '../../../src/telemetry/trace.js';
 import { Trace } from '../../../src/telemetry/trace.js';
 import { brakeByHand } from '../../support/brake-by-hand.js';

@@ -53,31 +53,34 @@ describe('faults', () => {
   - 7
 `;
     expect(faultsOf(text)).toEqual([
-      'teams.yaml:2: teams.0.id: was "Growth"; allowed is lower-case letters, digits and hyphens, at most 40',
+      'teams.yaml:2: teams.0.id: was "Growth"; allowed is lower-case letters, digits and hyphens, at most 40, and not gateway',
       'teams.yaml:3: teams.0.name: was ""; allowed is text of 1 to 200 characters',
       'teams.yaml:4: teams.0.advertisers.1: was 0; allowed is a whole number from 1 to 9007199254740991',
-      'teams.yaml:6: teams.1.advertisers: was "all"; allowed is a list of advertiser ids (whole numbers from 1), each once, or "*" for all',
+      'teams.yaml:6: teams.1.advertisers: was "all"; allowed is a list of at most 10000 whole numbers from 1 to 9007199254740991, each once, or "*"',
       'teams.yaml:8: teams.1.limits.maxRangeDays: was 0; allowed is a whole number from 1 to 10000',
-      'teams.yaml:9: teams.1.limits.maxRange: was set; allowed is no limit of this name; there are requestsPerMinute, upstreamCallsPerDay, maxRangeDays, maxConcurrent',
+      'teams.yaml:9: teams.1.limits.maxRange: was set; allowed is no member of this name; known: requestsPerMinute, upstreamCallsPerDay, maxRangeDays, maxConcurrent',
       'teams.yaml:10: teams.1.disabled: was "no"; allowed is true or false',
       expect.stringMatching(/^teams\.yaml:11: teams\.1\.colour: was set; allowed is no member of this name/),
-      'teams.yaml:13: teams.2.id: was not set; allowed is lower-case letters, digits and hyphens, at most 40',
+      'teams.yaml:13: teams.2.id: was not set; allowed is lower-case letters, digits and hyphens, at most 40, and not gateway',
       'teams.yaml:14: teams.2.scopes.1: was "report:write"; allowed is one of report:read, report:pin, platform:read, platform:write, cache:refresh, mcp',
       expect.stringMatching(/^teams\.yaml:15: teams\.3: was 7; allowed is a mapping of id, name/),
     ]);
   });
 
   it.each([
-    ['', 'teams.yaml:1: teams: was not set; allowed is a list of teams'],
-    ['teams:', 'teams.yaml:1: teams: was nothing; allowed is a list of teams'],
-    ['[]', 'teams.yaml:1: file: was an empty list; allowed is a mapping with the member teams'],
     [
-      'teams: []\nTeams: []',
-      'teams.yaml:2: Teams: was set; allowed is no member of this name; there is teams alone',
+      '',
+      'teams.yaml:1: teams: was not set; allowed is a list of at most 10000 mappings of id, name, scopes, advertisers, ipAllow, defaultFormat, disabled, writeGuard, limits',
     ],
     [
+      'teams:',
+      'teams.yaml:1: teams: was nothing; allowed is a list of at most 10000 mappings of id, name, scopes, advertisers, ipAllow, defaultFormat, disabled, writeGuard, limits',
+    ],
+    ['[]', 'teams.yaml:1: file: was an empty list; allowed is a mapping of teams'],
+    ['teams: []\nTeams: []', 'teams.yaml:2: Teams: was set; allowed is no member of this name; known: teams'],
+    [
       'teams:\n  - id: a\n  - id: b\n  - id: a',
-      'teams.yaml:4: teams.2.id: must be there once; teams.0 is a, too',
+      'teams.yaml:4: teams.2.id: must be unique; teams.0 is a, too',
     ],
     [
       'teams:\n  - id: a\n    ipAllow:\n      - 10.0.0.0/8\n      - 10/8',
@@ -85,7 +88,7 @@ describe('faults', () => {
     ],
     [
       'teams:\n  - id: a\n    managedBy: file',
-      'teams.yaml:3: teams.0.managedBy: was set; allowed is no member of this name; there are id, name, scopes, advertisers, ipAllow, defaultFormat, disabled, writeGuard, limits',
+      'teams.yaml:3: teams.0.managedBy: was set; allowed is no member of this name; known: id, name, scopes, advertisers, ipAllow, defaultFormat, disabled, writeGuard, limits',
     ],
     ['teams: [{id: a}', 'teams.yaml:1: is no YAML: bad indent'],
     ['teams:\n  - id: a\n    id: b', 'teams.yaml:3: is no YAML: duplicate key'],
@@ -93,7 +96,7 @@ describe('faults', () => {
     ['teams:\n  - id: a\n    advertisers: *all', /^teams\.yaml: an alias \(\*\).* needs quotes: "\*"$/],
     [
       'teams:\n  - id: a\n    writeGuard:\n      POST /api/v1/x:\n        budget: {field: body.x, perCall: 1}',
-      'teams.yaml:5: teams.0.writeGuard.POST /api/v1/x.budget.perCall: was set; allowed is no member of this name; there is a mapping of field, currencyField, currency, maxPerCall, maxPerDay',
+      'teams.yaml:5: teams.0.writeGuard.POST /api/v1/x.budget.perCall: was set; allowed is no member of this name; known: field, currencyField, currency, maxPerCall, maxPerDay',
     ],
     [
       'teams:\n  - id: a\n    writeGuard:\n      POST /api/v1/x:\n        amounts:\n          - {field: bid, max: 1}',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Allowances } from '../../../src/teams/limits/allowance.js';
-import type { Bucket } from '../../../src/teams/limits/bucket.js';
+import type { Allowances, Bucket } from '../../../src/teams/limits/allowance.js';
+
 import { MINUTE, SECOND } from '../../support/test-clock.js';
 import { createAllowanceRig } from './rig.js';
 

@@ -83,7 +83,7 @@ describe("a team's daily share of platform calls", () => {
     await shares.take('growth');
     expect(await shares.exhausted('growth')).toMatchObject({
       code: 'upstream_budget_exhausted',
-      message: expect.stringContaining("The team's 1 platform call of this day (UTC) is used up"),
+      message: expect.stringContaining("The team's daily share of platform calls (1, by UTC) is used up"),
     });
     limits = { upstreamCallsPerDay: 2 };
     rig.clock.advance(MINUTE / 60);

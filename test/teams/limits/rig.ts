@@ -2,7 +2,7 @@
 
 import { createMemoryQuotas } from '../../../src/store/embedded/embedded-store.js';
 import { type Quotas, StoreUnavailable } from '../../../src/store/port.js';
-import { type Allowances, createAllowances } from '../../../src/teams/limits/allowance.js';
+import { Allowances } from '../../../src/teams/limits/allowance.js';
 import type { Replicas } from '../../../src/teams/limits/replicas.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createTestClock, type TestClock } from '../../support/test-clock.js';
@@ -42,6 +42,6 @@ export function createAllowanceRig(count: number): AllowanceRig {
   };
   const { logger } = createRecordedLog();
   for (let rank = 0; rank < count; rank++)
-    rig.replicas.push(createAllowances({ quotas: watched, replicas: replicaOf(count, rank), clock, logger }));
+    rig.replicas.push(new Allowances({ quotas: watched, replicas: replicaOf(count, rank), clock, logger }));
   return rig;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completeTeam, type NewTeam, type Team } from '../../../src/teams/auth/team.js';
-import { createTeamLimits, type TeamLimits } from '../../../src/teams/limits/team-limits.js';
+import { createTeamLimits, type TeamLimits } from '../../../src/teams/limits/limits.js';
 import { SECOND } from '../../support/test-clock.js';
 import { createAllowanceRig, replicaOf } from './rig.js';
 
@@ -89,7 +89,7 @@ describe("a team's requests", () => {
     const leave = await enter(limits, team);
     for (let request = 0; request < 5; request++)
       await expect(enter(limits, team)).rejects.toMatchObject({
-        options: { detail: expect.stringContaining('at once') },
+        options: { detail: expect.stringContaining('concurrent') },
       });
     expect(limits.rate(team).left).toBe(99);
     leave();

@@ -93,7 +93,7 @@ describe('the store', () => {
   it('lets nobody in by a record of another form', async () => {
     const { gateway, browser, get } = await open();
     const { documents } = gateway.store;
-    const { sessionDocument } = await import('../../../src/teams/sessions/record.js');
+    const { sessionDocument } = await import('../../../src/teams/sessions/sessions.js');
     const name = sessionDocument('dgw_explorer', browser.cookie.split('=')[1] ?? '');
     const text = await documents.get(name);
     await documents.replace(name, text ?? '', '{"holder":1}', 60_000);

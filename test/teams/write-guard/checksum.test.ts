@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checksumOf } from '../../../src/teams/write-guard/checksum.js';
+import { checksumOf } from '../../../src/teams/write-guard/check-write.js';
 
 it('is another one for another team, method, path, query or byte', () => {
   const of = {

@@ -4,8 +4,11 @@ import { expect } from 'vitest';
 import { GatewayError } from '../../../src/errors.js';
 import type { Charges } from '../../../src/store/charges-port.js';
 import { type Store, StoreUnavailable } from '../../../src/store/port.js';
-import { createReservations, type ReservationBook } from '../../../src/teams/write-guard/reservations.js';
-import type { Reservation } from '../../../src/teams/write-guard/types.js';
+import {
+  createReservations,
+  type Reservation,
+  type ReservationBook,
+} from '../../../src/teams/write-guard/reservations.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import type { TestClock } from '../../support/test-clock.js';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guardFaults } from '../../../src/teams/write-guard/guard-faults.js';
-import { type GuardRule, isWriteGuard, ruleFor } from '../../../src/teams/write-guard/rule.js';
+import { type GuardRule, guardFaults, isWriteGuard, ruleFor } from '../../../src/teams/write-guard/rule.js';
 
 const CREATE = 'POST /api/v1/campaign/create';
 const GOOD: GuardRule = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toProblem } from '../../../src/errors.js';
-import { MILLIONTHS } from '../../../src/teams/write-guard/types.js';
+import { MILLIONTHS } from '../../../src/teams/write-guard/amount.js';
 import { brakeByHand } from '../../support/brake-by-hand.js';
 import { reservationsInMemory } from '../../support/reservations-in-memory.js';
 

@@ -1,0 +1,148 @@
+/** What is wrong with a value by its JSON Schema: each place once, with what is allowed there in words. */
+import type { TSchema } from 'typebox';
+import { Settings } from 'typebox/system';
+import Value from 'typebox/value';
+
+export interface SchemaFault {
+  /** Names and indices that lead to the place. */
+  readonly path: readonly string[];
+  readonly kind: 'wrong' | 'missing' | 'unknown';
+  /** E.g. `a whole number from 1 to 10000`; of an unknown member: which members there are. */
+  readonly allowed: string;
+}
+
+/** TypeBox stops after 8 unless told otherwise. */
+const MAX_FAULTS = 1000;
+
+/** Where both a place and a place inside of it are at fault, only the inner one is listed: it says more. */
+export function faultsOf(schema: TSchema, value: unknown): SchemaFault[] {
+  Settings.Set({ maxErrors: MAX_FAULTS });
+  const kinds = new Map<string, SchemaFault['kind']>();
+  for (const { keyword, instancePath, params } of Value.Errors(schema, value)) {
+    if (keyword === 'boolean') kinds.set(instancePath, 'unknown');
+    else if (keyword === 'required') {
+      const { requiredProperties } = params as { readonly requiredProperties: readonly string[] };
+      for (const name of requiredProperties) kinds.set(`${instancePath}/${name}`, 'missing');
+    }
+    // Each additional property is reported at its own place, too.
+    else if (keyword !== 'additionalProperties' && !kinds.has(instancePath)) kinds.set(instancePath, 'wrong');
+  }
+  const outer = new Set([...kinds.keys()].flatMap(placesAround));
+  return [...kinds]
+    .filter(([pointer]) => !outer.has(pointer))
+    .map(([pointer, kind]) => {
+      const path = pointer.split('/').slice(1).map(unescaped);
+      const form = formAt(schema, kind === 'unknown' ? path.slice(0, -1) : path) ?? {};
+      return { path, kind, allowed: kind === 'unknown' ? knownIn(form) : allowedBy(form) };
+    });
+}
+
+/** @returns the pointers to all that a place is in */
+function placesAround(pointer: string): string[] {
+  const parts = pointer.split('/');
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'));
+}
+
+/** JSON Pointer, RFC 6901. */
+function unescaped(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** The keywords of JSON Schema that are read here. */
+interface Form {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Form[];
+  readonly properties?: Readonly<Record<string, Form>>;
+  readonly patternProperties?: Readonly<Record<string, Form>>;
+  readonly items?: Form;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly uniqueItems?: boolean;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly examples?: unknown;
+}
+
+function formAt(form: Form, [name, ...rest]: readonly string[]): Form | undefined {
+  if (name === undefined) return form;
+  for (const one of form.anyOf ?? [form]) {
+    const child = childOf(one, name);
+    const found = child && formAt(child, rest);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function childOf({ properties = {}, patternProperties = {}, items }: Form, name: string): Form | undefined {
+  if (Object.hasOwn(properties, name)) return properties[name];
+  return items ?? Object.entries(patternProperties).find(([form]) => new RegExp(form).test(name))?.[1];
+}
+
+function knownIn({ anyOf = [], properties = anyOf.find((one) => one.properties)?.properties }: Form): string {
+  return `no member of this name; known: ${Object.keys(properties ?? {}).join(', ') || 'none'}`;
+}
+
+/** @param many whether several of it are spoken of */
+function allowedBy(form: Form, many = false): string {
+  const [a, s] = many ? ['', 's'] : ['a ', ''];
+  if (form.anyOf !== undefined) return form.anyOf.map((one) => allowedBy(one, many)).join(', or ');
+  if (form.const !== undefined) return JSON.stringify(form.const);
+  if (form.enum !== undefined) return `${many ? '' : 'one of '}${form.enum.join(', ')}`;
+  if (form.type === 'integer') return `${a}whole number${s}${range(form)}`;
+  if (form.type === 'number') return `${a}number${s}${range(form)}`;
+  if (form.type === 'boolean') return 'true or false';
+  if (form.type === 'array') return `${a}list${s} of ${counted(form)}`;
+  if (form.type === 'object') return `${a}mapping${s}${members(form)}`;
+  if (form.type === 'string') return many ? `texts (${textOf(form)})` : textOf(form);
+  return form.type ?? 'anything';
+}
+
+function range({ minimum, maximum }: Form): string {
+  if (minimum === undefined) return maximum === undefined ? '' : ` up to ${maximum}`;
+  return ` from ${minimum}${maximum === undefined ? '' : ` to ${maximum}`}`;
+}
+
+function counted({ items = {}, minItems, maxItems, uniqueItems }: Form): string {
+  const least = minItems === undefined ? '' : `at least ${minItems} `;
+  const most = maxItems === undefined ? '' : `at most ${maxItems} `;
+  const count = least === '' || most === '' ? least + most : `${minItems} to ${maxItems} `;
+  return `${count}${allowedBy(items, true)}${uniqueItems === true ? ', each once' : ''}`;
+}
+
+function members({ properties, patternProperties = {}, maxProperties }: Form): string {
+  if (properties !== undefined) return ` of ${Object.keys(properties).join(', ')}`;
+  const [value] = Object.values(patternProperties);
+  if (value === undefined) return '';
+  return ` of ${maxProperties === undefined ? '' : `at most ${maxProperties} `}names, each to ${allowedBy(value)}`;
+}
+
+function textOf({ pattern, format, minLength = 0, maxLength, examples }: Form): string {
+  if (pattern !== undefined) return PATTERNS[pattern] ?? `text of the form ${pattern}`;
+  if (format !== undefined) return FORMATS[format] ?? `text of the format ${format}`;
+  const example = Array.isArray(examples) ? ` such as ${examples.join(' or ')}` : '';
+  if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters${example}`;
+  return `${minLength === 0 ? 'text' : 'text that is not empty'}${example}`;
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  date: 'a calendar day as YYYY-MM-DD',
+  'date-time': 'an ISO time such as 2026-11-23T00:00:00Z',
+};
+
+/** The patterns of schemas, in words: what a text must be. */
+export const PATTERNS: Readonly<Record<string, string>> = {
+  '^(?!gateway$)[a-z0-9-]{1,40}$': 'lower-case letters, digits and hyphens, at most 40, and not gateway',
+  '^body(\\.[A-Za-z][A-Za-z0-9_-]{0,63}){1,8}$': 'a place in the body, e.g. body.budget.total',
+  '^[A-Za-z][A-Za-z0-9_-]{0,63}$': 'the name of a member: a letter, then letters, digits, _ or -',
+  '^[A-Za-z]{3,8}$': 'the code of a currency, e.g. EUR',
+  '^[a-z0-9-]{1,40}$': 'the id of a team',
+  '^[a-z]+(\\.[a-zA-Z_-]+)?$': 'an action such as token.activate, or its kind: token',
+  '^[\\x21-\\x7e]{1,16384}$': 'printable ASCII characters without spaces, at most 16384',
+};

@@ -1,0 +1,34 @@
+/** Faults of teams beyond their schema. `param` is a place such as `teams.1.id`. Pure. */
+import Type from 'typebox';
+import type { FieldFault } from '../../errors.js';
+import { NewTeam } from '../auth/team.js';
+import { isAddressRange } from '../policy/check-address.js';
+import { guardFaults } from '../write-guard/rule.js';
+
+export const TeamList = Type.Array(NewTeam, {
+  maxItems: 10_000,
+  description: 'Teams, as POST takes them one by one.',
+});
+
+export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
+  const firstAt = new Map<string, number>();
+  return teams.flatMap(({ id, ipAllow, writeGuard }, index) => {
+    const first = firstAt.get(id);
+    if (first === undefined) firstAt.set(id, index);
+    return [
+      ...(first === undefined
+        ? []
+        : [{ param: `teams.${index}.id`, message: `must be unique; teams.${first} is ${id}, too` }]),
+      ...addressFaults(ipAllow, `teams.${index}.`),
+      ...guardFaults(writeGuard, `teams.${index}.`),
+    ];
+  });
+}
+
+/** @param place of the team in the body or file */
+export function addressFaults(ipAllow: readonly string[] = [], place = ''): FieldFault[] {
+  const message = 'must be an IPv4 or IPv6 address, or a range such as 10.0.0.0/8';
+  return ipAllow.flatMap((range, index) =>
+    isAddressRange(range) ? [] : [{ param: `${place}ipAllow.${index}`, message }],
+  );
+}

@@ -1,0 +1,114 @@
+/** A browser's request as far as sessions care: its origin, its cookie, and whether it may use the session. */
+import type { FastifyRequest } from 'fastify';
+import { GatewayError } from '../../errors.js';
+import { invalidSession, isSame, type Session, type Sessions } from './sessions.js';
+
+/** As the browser sees it, behind trusted proxies resolved. */
+export interface Arrival {
+  readonly method: string;
+  readonly host: string;
+  /** Of the page that this host serves. */
+  readonly ownOrigin: string;
+  /** As the browser said it; undefined where it did not. */
+  readonly origin: string | undefined;
+  readonly cookie: string | undefined;
+  readonly csrf: string | undefined;
+  /** Whether a cookie for it has to be kept to TLS. */
+  readonly secure: boolean;
+}
+
+/** This machine, as a browser names it. */
+const LOOPBACK_HOST = /^(?:localhost|[a-z0-9.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
+
+export function arrivalOf(request: FastifyRequest): Arrival {
+  const { method, headers, host, protocol, ip, raw } = request;
+  const { origin, cookie, 'x-csrf-token': csrf } = headers;
+  // A request for another name may have come through a TLS proxy on this machine that is not configured as trusted.
+  const isHere =
+    LOOPBACK.test(raw.socket.remoteAddress ?? '') && LOOPBACK.test(ip) && LOOPBACK_HOST.test(host);
+  return {
+    ...{ method, host, origin, cookie },
+    ownOrigin: `${protocol}://${host}`,
+    csrf: typeof csrf === 'string' ? csrf : undefined,
+    secure: protocol === 'https' || !isHere,
+  };
+}
+
+/** 256 random bits in base64url. */
+const ID_FORM = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * @param header all cookies, as Node joins several by `; `
+ * @returns a session's id; `bad` where it cannot be one, or is there twice; null where there is none
+ */
+function readSessionCookie(header: string | undefined, name: string): { readonly id: string } | 'bad' | null {
+  if (header === undefined) return null;
+  const [id, ...others] = header
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair === name || pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  if (id === undefined) return null;
+  // Which of two is meant is unknown: a neighbour on the same domain may have set the other one.
+  return others.length === 0 && ID_FORM.test(id) ? { id } : 'bad';
+}
+
+/** @param secure false for a browser on this machine that came without TLS, which would not keep it otherwise */
+export function writeSessionCookie(name: string, id: string, maxAgeS: number, secure: boolean): string {
+  return `${name}=${id}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+}
+
+/** Has a browser drop it. */
+export function endSessionCookie(name: string, secure: boolean): string {
+  return writeSessionCookie(name, '', 0, secure);
+}
+
+/**
+ * Whether a request may use the session of its cookie.
+ * @returns null where the request shows no session
+ * @throws GatewayError `invalid_session`; `session_forbidden` for a request that another page may have made; `not_ready`
+ */
+export async function judgeSession(
+  arrival: Arrival,
+  sessions: Pick<Sessions, 'cookie' | 'find'>,
+): Promise<Session | null> {
+  const { cookie } = sessions;
+  const shown = readSessionCookie(arrival.cookie, cookie);
+  if (shown === null) return null;
+  if (shown === 'bad')
+    throw invalidSession(
+      cookie,
+      `The cookie ${cookie} is not one that the gateway gave, or there are two of it.`,
+    );
+  const session = await sessions.find(shown.id);
+  checkPage(arrival, session);
+  return session;
+}
+
+function checkPage({ method, host, origin, csrf }: Arrival, session: Session): void {
+  if (host !== session.host)
+    throw forbidden('The session was opened at another host than this request names.');
+  const isSafe = method === 'GET' || method === 'HEAD';
+  if (origin === undefined ? !isSafe : origin !== session.origin)
+    throw forbidden('The origin of the request is not the page that opened the session.');
+  if (!isSafe && (csrf === undefined || !isSame(csrf, session.csrf)))
+    throw forbidden("The request lacks the session's x-csrf-token, or has another one.");
+}
+
+/**
+ * Another site's page must not sign a person in, who would then work under that name.
+ * @throws GatewayError `session_forbidden`
+ */
+export function checkSignIn({ host, origin, ownOrigin }: Arrival): void {
+  if (host === '') throw forbidden('The request names no host, which a session is bound to.');
+  if (origin === undefined || origin === ownOrigin) return;
+  throw new GatewayError('session_forbidden', {
+    detail: `Signing in takes a request of the origin ${ownOrigin}; this one has another.`,
+    help: 'Sign in on the page that the gateway serves; behind a proxy that ends TLS or names another host, have it listed in server.trustedProxies, and send x-forwarded-proto and x-forwarded-host.',
+  });
+}
+
+function forbidden(detail: string): GatewayError {
+  return new GatewayError('session_forbidden', { detail });
+}
