@@ -51,7 +51,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   registerWebPage(app, { name: 'console', url: '/' });
   const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
   const { store, clock, registry } = services;
-  const sessions = createSessions({ cookie: 'dgw_console', store, clock });
+  const sessions = createSessions('dgw_console', store, clock);
   await registerAdminPlane(app, { admins, sessions }, (scope) => {
     registerSession(scope, { admins, sessions, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });

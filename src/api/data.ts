@@ -100,7 +100,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   const { config, identify } = services;
   const finish = createFinish('data', services);
   const app = createPlaneServer('data', services, finish, plainReports(services, finish));
-  const sessions = createSessions({ cookie: 'dgw_explorer', store: services.store, clock: services.clock });
+  const sessions = createSessions('dgw_explorer', services.store, services.clock);
   takeSessions(app, sessions);
   await registerDocs(app, {
     title: 'dsp-gateway',

@@ -3,7 +3,7 @@ import { uptimeMs } from '../../lib/time.js';
 import type { Call, CallKind, PlatformClient } from '../../platform/client.js';
 import type { PlatformRequest, Response } from '../../platform/slot.js';
 import type { StreamPlaces } from '../../platform/traffic.js';
-import type { Reservation } from '../../teams/write-guard/types.js';
+import type { Reservation } from '../../teams/write-guard/reservations.js';
 import type { CallReport } from '../../telemetry/trace.js';
 import { asWriteFailure, becameOf, becameOfFailure } from './became.js';
 import type { Charging } from './charge-write.js';

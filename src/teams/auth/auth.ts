@@ -79,7 +79,7 @@ export async function createAuth({
 }) {
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
-  const lastUse = createLastUse({ counters, clock, logger });
+  const lastUse = createLastUse(counters, clock, logger);
   const identify: Identify = (keys, seen) => {
     const now = { nowMs: clock.now(), staleForMs: registry.staleForMs() };
     const caller = authenticate(keys, { directory, maxStaleMs, ...now });

@@ -13,17 +13,7 @@ const EVERY_MS = 5000;
 
 export type LastUse = ReturnType<typeof createLastUse>;
 
-export function createLastUse({
-  counters,
-  clock,
-  logger,
-  everyMs = EVERY_MS,
-}: {
-  readonly counters: Counters;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly everyMs?: number;
-}) {
+export function createLastUse(counters: Counters, clock: Clock, logger: Logger, everyMs = EVERY_MS) {
   const used = new Map<string, number>();
   const written = new Map<string, number>();
   let failing = false;

@@ -13,15 +13,12 @@ export const TeamList = Type.Array(NewTeam, {
 export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
   const firstAt = new Map<string, number>();
   return teams.flatMap(({ id, ipAllow, writeGuard }, index) => {
+    const place = `teams.${index}.`;
+    const faults = [...addressFaults(ipAllow, place), ...guardFaults(writeGuard, place)];
     const first = firstAt.get(id);
     if (first === undefined) firstAt.set(id, index);
-    return [
-      ...(first === undefined
-        ? []
-        : [{ param: `teams.${index}.id`, message: `must be unique; teams.${first} is ${id}, too` }]),
-      ...addressFaults(ipAllow, `teams.${index}.`),
-      ...guardFaults(writeGuard, `teams.${index}.`),
-    ];
+    else faults.unshift({ param: `${place}id`, message: `must be unique; teams.${first} is ${id}, too` });
+    return faults;
   });
 }
 

@@ -11,7 +11,7 @@ import { randomBuffer } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { type Documents, type Quotas, StoreUnavailable } from '../../store/port.js';
+import { type Documents, type Store, StoreUnavailable } from '../../store/port.js';
 
 /** A session ends after so long, whatever is done with it. */
 export const LIFETIME_MS = 12 * 3_600_000;
@@ -61,15 +61,11 @@ const SessionRecord = recordForm(
 );
 type SessionRecord = RecordOf<typeof SessionRecord>;
 
-export function createSessions({
-  cookie,
-  store: { documents, quotas },
-  clock,
-}: {
-  readonly cookie: SessionCookie;
-  readonly store: { readonly documents: Documents; readonly quotas: Quotas };
-  readonly clock: Clock;
-}) {
+export function createSessions(
+  cookie: SessionCookie,
+  { documents, quotas }: Pick<Store, 'documents' | 'quotas'>,
+  clock: Clock,
+) {
   const memory = createLastUsed<{ readonly record: Promise<SessionRecord | null>; readonly atMs: number }>(
     MAX_REMEMBERED,
   );

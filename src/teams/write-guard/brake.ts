@@ -35,13 +35,7 @@ export type Brake = Pick<BrakeLever, 'check'>;
  * @param isGuarded whether a team's writes rely on the brake: where its state is unknown, they are refused. Unguarded
  *   teams continue on the last known state, so they lose nothing when the store is away.
  */
-export function createBrake({
-  registry,
-  isGuarded,
-}: {
-  readonly registry: Registry;
-  readonly isGuarded: (team: string) => boolean;
-}) {
+export function createBrake(registry: Registry, isGuarded: (team: string) => boolean) {
   return {
     /** @throws GatewayError `writes_stopped` when stopped for all or this team, `write_guard_unavailable` when its state is older than 2 s */
     check(team: string): void {

@@ -34,7 +34,7 @@ export function createWriteGuard({
     logger,
     nameOf,
   });
-  const brake = createBrake({ registry, isGuarded });
+  const brake = createBrake(registry, isGuarded);
   return { reservations, brake, unknownWrites: countUnknown(reservations, logger) };
 }
 

@@ -89,13 +89,11 @@ interface NamedField {
 
 /** Every field that a rule reads. */
 export function fieldsOf({ budget, amounts = [] }: GuardRule): NamedField[] {
-  return [
-    ...(budget === undefined ? [] : [{ param: 'budget.field', field: budget.field }]),
-    ...(budget?.currencyField === undefined
-      ? []
-      : [{ param: 'budget.currencyField', field: budget.currencyField }]),
-    ...amounts.map(({ field }, index) => ({ param: `amounts.${index}.field`, field })),
-  ];
+  const fields = amounts.map(({ field }, index) => ({ param: `amounts.${index}.field`, field }));
+  const { field, currencyField } = budget ?? {};
+  if (currencyField !== undefined) fields.unshift({ param: 'budget.currencyField', field: currencyField });
+  if (field !== undefined) fields.unshift({ param: 'budget.field', field });
+  return fields;
 }
 
 // Names of members that one platform reads as one thing and another platform as another.

@@ -21,7 +21,7 @@ async function open(clock = createTestClock(), given?: Counters) {
     read: (groups) => (away ? Promise.reject(new StoreUnavailable('away')) : real.read(groups)),
   };
   const log = createRecordedLog();
-  const uses = createLastUse({ counters, clock, logger: log.logger, everyMs: NEVER_MS });
+  const uses = createLastUse(counters, clock, log.logger, NEVER_MS);
   onTestFinished(() => uses.close());
   return {
     uses,

@@ -11,7 +11,7 @@ async function open(guarded: readonly string[] = ['growth']) {
   const store = await openEmbedded();
   const { registry } = await openReplica(store, { clock });
   const isGuarded = (team: string) => guarded.includes(team);
-  return { clock, store, registry, isGuarded, brake: createBrake({ registry, isGuarded }) };
+  return { clock, store, registry, isGuarded, brake: createBrake(registry, isGuarded) };
 }
 
 const stoppedWith = (text: string) =>
@@ -34,7 +34,7 @@ describe('the brake', () => {
     for (const team of ['growth', 'other']) expect(() => brake.check(team)).toThrow(stoppedWith(stop.reason));
     expect(brake.stops()).toEqual({ all: stop, teams: [] });
     // Whoever starts later finds it so.
-    const later = createBrake({ registry: (await openReplica(store)).registry, isGuarded });
+    const later = createBrake((await openReplica(store)).registry, isGuarded);
     expect(() => later.check('growth')).toThrow(stoppedWith(stop.reason));
     expect((await registry.list('writes/')).length).toBe(1);
   });
@@ -69,7 +69,7 @@ describe('the brake', () => {
 
   it('is lifted by a replica that has not heard of it', async () => {
     const { brake, store, isGuarded } = await open();
-    const elsewhere = createBrake({ registry: (await openReplica(store)).registry, isGuarded });
+    const elsewhere = createBrake((await openReplica(store)).registry, isGuarded);
     await brake.stop('growth', stop, AUDIT);
     await elsewhere.resume('growth', AUDIT);
     expect(elsewhere.stops().teams).toEqual([]);
