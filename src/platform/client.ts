@@ -1,7 +1,7 @@
 /**
  * The one client of the platform. Every call, report or pass-through, takes this way:
  *
- *   acquire → send (slot.ts) → (try again | pause | refuse the credential) → hand over
+ *   acquire → send (slot.ts) → (try again | pause | report a refused token) → answer
  */
 import type { Logger } from 'pino';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
@@ -14,13 +14,11 @@ import { type CallDeadline, startDeadline, within } from './deadline.js';
 import { asFailure, CallFailed } from './failure.js';
 import type { Pace } from './pace.js';
 import {
-  type ActiveToken,
   isStreamed,
-  openSlot,
   type PlatformRequest,
   type Response,
   type SendOptions,
-  type Slot,
+  Slot,
   type TokenSource,
 } from './slot.js';
 
@@ -37,40 +35,60 @@ export interface Call extends PlatformRequest {
   /** Whole time for it, milliseconds; tries and waiting included. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Told when a slot was acquired, before each try, and awaited; throws, and nothing is sent. */
+  /** Called and awaited when a slot was acquired, before each try. When it throws, nothing is sent. */
   readonly onSlot?: () => void | Promise<void>;
 }
 
 export interface AcquireOptions extends Omit<SendOptions, 'tokens'> {
   readonly budget: Pick<Budget, 'acquire'>;
   readonly pace: SendOptions['pace'] & Pick<Pace, 'waitMs'>;
-  readonly tokens: SendOptions['tokens'] & { current(): ActiveToken | Promise<ActiveToken> };
+  readonly tokens: Pick<TokenSource, 'current' | 'accepted'>;
 }
 
-interface RetryingOptions {
-  readonly tokens: Pick<TokenSource, 'refused'>;
+export interface PlatformClientOptions extends AcquireOptions {
+  readonly tokens: TokenSource;
   readonly retry: { readonly attempts: number; readonly baseMs: number };
   readonly logger: Logger;
-}
-
-export interface PlatformClientOptions extends AcquireOptions, RetryingOptions {
-  readonly tokens: TokenSource;
 }
 
 export type PlatformClient = ReturnType<typeof createPlatformClient>;
 
 export function createPlatformClient(options: PlatformClientOptions) {
   const acquire = createAcquire(options);
-  const retrying = createRetrying(options);
+
+  /**
+   * Makes attempts until one succeeds or none may follow. Between two attempts nothing is held: each acquires a slot,
+   * and takes locks, anew.
+   * @param timeoutMs whole time for it, tries and waiting included
+   * @param attempt acquires and sends; given the failure before it, null at first. It holds nothing when it is over
+   * @param caller ends it before its time
+   * @throws GatewayError of the last attempt
+   */
+  async function retrying<T>(
+    kind: CallKind,
+    timeoutMs: number,
+    attempt: Attempt<T>,
+    caller?: AbortSignal,
+  ): Promise<T> {
+    const deadline = startDeadline(timeoutMs, caller);
+    try {
+      return await tryUntil(kind, deadline, attempt, options);
+    } finally {
+      deadline.stop();
+    }
+  }
+
   return {
     acquire,
     retrying,
     /**
-     * Acquires a slot, makes the call, and tries again where its kind allows. `consume` takes an answer (200) or a
-     * refusal (other 4xx) and reads its body; the slot is held until the body is closed.
+     * Acquires a slot, makes the call, and tries again where its kind allows. The slot is held until the platform's
+     * body is closed.
+     * @param consume takes an answer (200) or a refusal (other 4xx) and reads its body
      * @throws GatewayError for everything that is not an answer or a refusal
      */
     async send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T> {
+      const kind = isStreamed(call.body) ? 'write' : call.kind;
       const attempt = async (deadline: CallDeadline) => {
         const slot = await acquire(call.team, deadline);
         try {
@@ -81,12 +99,7 @@ export function createPlatformClient(options: PlatformClientOptions) {
         }
         return await slot.send(call, consume);
       };
-      return await retrying(
-        isStreamed(call.body) ? 'write' : call.kind,
-        call.timeoutMs,
-        attempt,
-        call.signal,
-      );
+      return await retrying(kind, call.timeoutMs, attempt, call.signal);
     },
   };
 }
@@ -100,7 +113,7 @@ export function createPlatformClient(options: PlatformClientOptions) {
  * uncharged, so other calls of the team are not refused for it.
  */
 export function createAcquire(options: AcquireOptions) {
-  const { pause, circuit, shares, budget, tokens } = options;
+  const { pause, circuit, shares, budget, pace, tokens } = options;
   const check = () => {
     pause.check();
     circuit.check();
@@ -120,13 +133,13 @@ export function createAcquire(options: AcquireOptions) {
     // A team without a share must not delay the others in line.
     if (exhausted !== null) throw exhausted;
     const leave = await budget.acquire(team, signal).catch((error: unknown) => {
-      throw whyNoSlot(asFailure(error, signal), options.pace);
+      throw whyNoSlot(asFailure(error, signal), pace.waitMs());
     });
     try {
       // The platform may have paused, or the circuit opened, during the wait.
       check();
       const active = await within(signal, async () => tokens.current());
-      return openSlot({ team, active, deadline, leave }, options);
+      return new Slot({ team, active, deadline, leave }, options);
     } catch (error) {
       leave();
       throw asGatewayError(error);
@@ -134,77 +147,59 @@ export function createAcquire(options: AcquireOptions) {
   };
 }
 
-/** Time that ran out while the platform's pace held up everybody is the platform's limit, not its slowness. */
-function whyNoSlot(error: GatewayError, pace: AcquireOptions['pace']): GatewayError {
-  const waitMs = pace.waitMs();
-  if (error.code !== 'upstream_timeout' || waitMs === 0) return error;
-  return new GatewayError('upstream_rate_limited', { retryAfterS: Math.ceil(waitMs / 1000), cause: error });
+/** A time-out while the platform's pace held up everybody is due to the platform's limit, not to its slowness. */
+function whyNoSlot(error: GatewayError, paceMs: number): GatewayError {
+  if (error.code !== 'upstream_timeout' || paceMs === 0) return error;
+  return new GatewayError('upstream_rate_limited', { retryAfterS: Math.ceil(paceMs / 1000), cause: error });
 }
 
-/** Between two tries nothing is held: each try acquires a slot, and takes locks, anew. */
-function createRetrying({ tokens, retry, logger }: RetryingOptions) {
-  /**
-   * @param timeoutMs whole time for it, tries and waiting included
-   * @param attempt acquires and sends; it holds nothing when it is over. Told of the failure it follows, null at first
-   * @param caller ends it before its time
-   * @throws GatewayError of the last attempt
-   */
-  return async function retrying<T>(
-    kind: CallKind,
-    timeoutMs: number,
-    attempt: (deadline: CallDeadline, after: CallFailed | null) => Promise<T>,
-    caller?: AbortSignal,
-  ): Promise<T> {
-    const deadline = startDeadline(timeoutMs, caller);
+type Attempt<T> = (deadline: CallDeadline, after: CallFailed | null) => Promise<T>;
+
+async function tryUntil<T>(
+  kind: CallKind,
+  deadline: CallDeadline,
+  attempt: Attempt<T>,
+  { tokens, retry, logger }: PlatformClientOptions,
+): Promise<T> {
+  let retries = 0;
+  let replaced: string | null = null;
+  let after: CallFailed | null = null;
+  for (;;) {
     try {
-      return await tryUntil(kind, deadline, attempt);
-    } finally {
-      deadline.stop();
-    }
-  };
-
-  async function tryUntil<T>(
-    kind: CallKind,
-    deadline: CallDeadline,
-    attempt: (deadline: CallDeadline, after: CallFailed | null) => Promise<T>,
-  ): Promise<T> {
-    let retries = 0;
-    let replaced: string | null = null;
-    let after: CallFailed | null = null;
-    for (;;) {
-      try {
-        return await attempt(deadline, after);
-      } catch (failure) {
-        if (!(failure instanceof CallFailed)) throw failure;
-        const again = await whatNext(failure, deadline);
-        const { refusedToken = null } = failure.advice;
-        // A try that is shared with others may have begun before the token was replaced: it counts once.
-        if (again === 'token' && kind !== 'write' && (replaced ?? refusedToken) === refusedToken)
-          replaced = refusedToken;
-        else if (again === 'network' && retries < retry.attempts && kind === 'read') retries += 1;
-        else throw failure.error;
-        const waitMs =
-          again === 'token' ? 0 : Math.max(failure.advice.waitMs ?? 0, backoffMs(retries, retry.baseMs));
-        if (waitMs > deadline.leftMs()) throw failure.error;
-        logger.debug({ retries, waitMs, code: failure.error.code }, 'platform call failed; trying again');
-        await sleep(waitMs, { signal: deadline.signal }).catch(() => {
-          throw failure.error;
-        });
-        after = failure;
-        deadline.attempt += 1;
-      }
+      return await attempt(deadline, after);
+    } catch (failure) {
+      if (!(failure instanceof CallFailed)) throw failure;
+      const { error, advice } = failure;
+      const next = await whatNext(failure, deadline, tokens);
+      const { refusedToken = null } = advice;
+      // An attempt that is shared with others may have begun before the token was replaced: it counts once.
+      if (next === 'token' && kind !== 'write' && (replaced ?? refusedToken) === refusedToken)
+        replaced = refusedToken;
+      else if (next === 'network' && kind === 'read' && retries < retry.attempts) retries += 1;
+      else throw error;
+      const waitMs = next === 'token' ? 0 : Math.max(advice.waitMs ?? 0, backoffMs(retries, retry.baseMs));
+      if (waitMs > deadline.leftMs()) throw error;
+      logger.debug({ retries, waitMs, code: error.code }, 'platform call failed; trying again');
+      await sleep(waitMs, { signal: deadline.signal }).catch(() => {
+        throw error;
+      });
+      after = failure;
+      deadline.attempt += 1;
     }
   }
+}
 
-  /** The credential is told of a refused token in any case: it mints another, or stops asking. */
-  async function whatNext({ retry: again, advice }: CallFailed, { signal }: CallDeadline) {
-    const { refusedToken } = advice;
-    if (refusedToken === undefined) return again;
-    const recovered = await within(signal, () => tokens.refused(refusedToken)).catch((error: unknown) => {
-      throw asGatewayError(error);
-    });
-    return recovered ? 'token' : 'never';
-  }
+/** The credential learns of a refused token in any case: it mints another, or stops asking. */
+async function whatNext(
+  { retry, advice: { refusedToken } }: CallFailed,
+  { signal }: CallDeadline,
+  tokens: TokenSource,
+): Promise<CallFailed['retry']> {
+  if (refusedToken === undefined) return retry;
+  const recovered = await within(signal, () => tokens.refused(refusedToken)).catch((error: unknown) => {
+    throw asGatewayError(error);
+  });
+  return recovered ? 'token' : 'never';
 }
 
 /** Full jitter, so that callers who failed together do not come back together. */
@@ -213,9 +208,9 @@ function backoffMs(retries: number, baseMs: number): number {
 }
 
 /**
- * The one connection pool to the platform, shared by pass-through and report calls. `HTTPS_PROXY` and `NO_PROXY` are honoured,
- * redirects never followed.
- * @param connections sockets to the platform; the budget holds calls below it, writes that stream come on top
+ * The one connection pool to the platform, shared by pass-through and report calls. `HTTPS_PROXY` and `NO_PROXY` are
+ * honoured, redirects never followed.
+ * @param connections sockets to the platform; the budget keeps calls below it, writes that stream come on top
  */
 export function createAgent(proxy: ProxySettings, connections: number): Dispatcher {
   const options: Agent.Options = {
@@ -230,6 +225,6 @@ export function createAgent(proxy: ProxySettings, connections: number): Dispatch
   };
   const proxied = proxy.httpProxy !== undefined || proxy.httpsProxy !== undefined;
   if (!proxied) return new Agent(options);
-  // Empty, for what is absent undici would read from the environment by itself.
+  // Empty: undici would read an absent one from the environment by itself.
   return new EnvHttpProxyAgent({ ...options, httpProxy: '', httpsProxy: '', noProxy: '', ...proxy });
 }

@@ -1,12 +1,12 @@
-/** Platform calls that come to nothing: broken off, or answered with nothing to hand over. */
+/** Platform calls that fail: broken off, or answered with nothing to hand over. */
 import { errors } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Verdict } from './interpret.js';
-import type { Pause } from './pause.js';
+import type { Pause } from './pace.js';
 
 /**
- * When another request may follow. `network`: the platform may or may not have acted, so reads alone, as often as the
- * settings say. `token`: it did nothing, so any read, once, where another token is there.
+ * When another request may follow. `network`: the platform may or may not have acted, so only reads, as often as the
+ * settings say. `token`: it did nothing, so any read, once, when there is another token.
  */
 type Retry = 'never' | 'network' | 'token';
 
@@ -17,7 +17,6 @@ interface RetryAdvice {
   readonly refusedToken?: string;
 }
 
-/** A request to the platform that came to nothing, and what may be done about it. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
 
@@ -31,17 +30,17 @@ export class CallFailed extends Error {
   }
 }
 
-/** aborted: the caller is gone · invalid: the answer was read and cannot be vouched for */
-export type Failure = 'network' | 'timeout' | 'aborted' | 'invalid';
+/** aborted: the caller is gone · invalid: the answer was read and cannot be trusted */
+type Failure = 'network' | 'timeout' | 'aborted' | 'invalid';
 
 /**
  * What it means when a call breaks off before it was answered, or while its answer was read.
- * @param signal of the call's deadline, whose reason counts more than how the call felt it
+ * @param signal of the call's deadline, whose reason counts more than the error it led to
  */
 export function outcomeOf(error: unknown, { aborted, reason }: AbortSignal): Failure {
   if (aborted) return asGatewayError(reason).code === 'upstream_timeout' ? 'timeout' : 'aborted';
   if (!(error instanceof GatewayError)) return 'network';
-  // A body that broke off, or fell silent, under way through the gateway's own streams.
+  // A body that broke off, or stalled, on its way through the gateway's own streams.
   if (error.code === 'upstream_error') return 'network';
   return error.code === 'upstream_timeout' ? 'timeout' : 'invalid';
 }
@@ -65,24 +64,24 @@ export class NoAnswer extends Error {
   }
 }
 
-/** What a verdict without an answer comes to, and what may be done about it. */
+/** What the caller gets for it, and whether another request may follow. */
 export function failureOf(
   verdict: NoAnswer['verdict'],
   { id }: { readonly id: string },
   pause: Pause,
 ): CallFailed {
   switch (verdict.kind) {
-    case 'credential-refused':
-      return new CallFailed(new GatewayError('credential_unavailable', { retryAfterS: 5 }), 'token', {
-        refusedToken: id,
-      });
+    case 'credential-refused': {
+      const error = new GatewayError('credential_unavailable', { retryAfterS: 5 });
+      return new CallFailed(error, 'token', { refusedToken: id });
+    }
     case 'rate-limited':
       pause.open(verdict.retryAfterMs);
       return new CallFailed(pause.error(), 'never');
-    case 'failed':
-      return new CallFailed(verdict.error, verdict.retryable ? 'network' : 'never', {
-        waitMs: verdict.retryAfterMs,
-      });
+    case 'failed': {
+      const { error, retryable, retryAfterMs } = verdict;
+      return new CallFailed(error, retryable ? 'network' : 'never', { waitMs: retryAfterMs });
+    }
     case 'invalid':
       return new CallFailed(verdict.error, 'never');
   }

@@ -1,13 +1,54 @@
 /**
- * The rate the platform shows by `x-ratelimit-limit`, `-remaining` and `-reset`: nothing is known of it until an
- * answer shows one. While plenty is left calls go as they come; the last quarter of a window is spread over what is
- * left of it, so that a single call waits for a moment where it would otherwise have met a 429 and its pause.
- *
- * `remaining` counts the calls of all replicas, as they share the credential. Time never jumps here. The headers are
- * believed within bounds: a platform that shows something odd must not stop the calls that would find out.
+ * The platform's own limits. Pace: the rate it shows by headers, kept before it is exceeded. Pause: after a 429 nobody
+ * calls the platform until the time it asked for is over. Time never jumps here.
  */
+import { GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import { type Headers, single, untilTime } from './interpret.js';
+
+export type Pause = ReturnType<typeof createPause>;
+
+/** When the platform limits without saying for how long. */
+const UNSAID_MS = 10_000;
+
+/** A number above this is an end by the wall clock, as replicas of the first versions announce it. */
+const WALL_ABOVE_MS = 1e12;
+
+/**
+ * @param maxMs longest wait that is believed
+ * @param announce Called with what is left of each pause that the platform asks for, in milliseconds. It holds no time
+ *   of day, as the clocks of replicas differ.
+ */
+export function createPause(clock: Clock, maxMs: number, announce: (message: string) => void = () => {}) {
+  let untilMs = Number.NEGATIVE_INFINITY;
+  /** Milliseconds left; 0 when there is none. */
+  const leftMs = () => Math.max(0, untilMs - clock.monotonicMs());
+  const extend = (ms: number) => {
+    untilMs = Math.max(untilMs, clock.monotonicMs() + Math.min(ms, maxMs));
+  };
+  /** The error of the present pause. */
+  const error = () =>
+    new GatewayError('upstream_rate_limited', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
+  return {
+    leftMs,
+    error,
+    /** @throws GatewayError `upstream_rate_limited` while the pause lasts */
+    check(): void {
+      if (leftMs() > 0) throw error();
+    },
+    /** @param retryAfterMs what the platform asked for; null when it did not say */
+    open(retryAfterMs: number | null): void {
+      extend(retryAfterMs ?? UNSAID_MS);
+      announce(String(leftMs()));
+    },
+    /** Takes over what another replica announced; a message of another form is ignored. */
+    hear(message: string): void {
+      if (!/^\d{1,16}(\.\d+)?$/.test(message)) return;
+      const told = Number(message);
+      extend(told > WALL_ABOVE_MS ? told - clock.now() : told);
+    },
+  };
+}
 
 export interface PaceStatus {
   /** Calls of a whole window, and those left of it, as the platform showed them last. */
@@ -22,27 +63,28 @@ export interface PaceStatus {
 interface Window {
   readonly limit: number;
   readonly remaining: number;
-  /** By the clock that never jumps. */
   readonly endsAtMs: number;
 }
 
 export type Pace = ReturnType<typeof createPace>;
 
-/** The platform's framework counts by the minute, and shows when the minute ends on its refusals alone. */
+/** The platform's framework counts by the minute, and shows when the minute ends only with a 429. */
 const WINDOW_MS = 60_000;
 /** A window that is said to be longer is not believed. */
 const LONGEST_WINDOW_MS = 86_400_000;
 const SPREAD_BELOW = 0.25;
-/** So many answers in a row that show no rate, and the last one shown is forgotten: else it would hold for its whole day. */
+/** So many answers in a row without a rate, and the last one shown is forgotten: else it would hold for a whole day. */
 const SILENT_ANSWERS = 3;
 
 /**
+ * Keeps the rate that `x-ratelimit-limit`, `-remaining` and `-reset` show; without them calls go as they come. The last
+ * quarter of a window is spread over its remaining time, so a call waits for a moment where it would have met a 429 and
+ * its pause. `remaining` counts the calls of all replicas, as they share the credential.
  * @param replicas how many share the rate
  * @param maxWaitMs Longest wait between two calls, whatever the platform shows. It must be shorter than a call's time:
- *   so a call gets through sooner or later, and finds out whether what was shown still holds.
+ *   so a call gets through sooner or later, and finds out whether the shown rate still holds.
  */
 export function createPace(clock: Clock, replicas: () => number, maxWaitMs: number) {
-  const resets = createResetReader(clock);
   let window: Window | null = null;
   let lastStartMs = Number.NEGATIVE_INFINITY;
   let underWay = 0;
@@ -75,20 +117,21 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
     /** Reads an answer's headers; null when the call broke off without any. */
     ended(headers: Headers | null): void {
       underWay -= 1;
-      const said = headers === null ? null : readRate(headers);
       if (headers === null) return;
-      silent = said === null ? silent + 1 : 0;
-      if (said === null) {
+      const limit = wholeNumber(headers['x-ratelimit-limit']);
+      const remaining = wholeNumber(headers['x-ratelimit-remaining']);
+      if (limit === null || remaining === null) {
+        silent += 1;
         if (silent >= SILENT_ANSWERS) window = null;
         return;
       }
+      silent = 0;
       const nowMs = clock.monotonicMs();
-      const resetInMs = resets.read(headers);
+      const before = current(nowMs);
       // Much more is left than before: another window has begun. A little more: answers overtook each other.
-      const jump = window === null ? 0 : said.remaining - window.remaining;
-      const goesOn = window !== null && nowMs < window.endsAtMs && jump <= said.limit * SPREAD_BELOW;
-      const guessMs = goesOn && window !== null ? window.endsAtMs : nowMs + WINDOW_MS;
-      window = { ...said, endsAtMs: resetInMs === null ? guessMs : nowMs + resetInMs };
+      const isSame = before !== null && remaining - before.remaining <= limit * SPREAD_BELOW;
+      const resetInMs = resetIn(headers, clock.now()) ?? (isSame ? before.endsAtMs - nowMs : WINDOW_MS);
+      window = { limit, remaining, endsAtMs: nowMs + resetInMs };
     },
     /** The window that the platform showed; null while it shows none, and when it is over. */
     status(): PaceStatus | null {
@@ -101,48 +144,17 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
   };
 }
 
-function readRate(headers: Headers): { readonly limit: number; readonly remaining: number } | null {
-  const limit = wholeNumber(headers['x-ratelimit-limit']);
-  const remaining = wholeNumber(headers['x-ratelimit-remaining']);
-  return limit === null || remaining === null ? null : { limit, remaining };
-}
-
-/** A reset above these is a time, in seconds or in milliseconds since the epoch, and not what is left until then. */
-const [EPOCH_ABOVE_S, EPOCH_ABOVE_MS] = [1_000_000_000, 100_000_000_000];
-/** Two resets tell their unit when so long lies between them, … */
-const RUN_MS = 1000;
-/** … by how many they went down in a second: 1, or 1000. */
-const [SECONDS_BELOW, MILLISECONDS_ABOVE] = [10, 100];
-
-/** Reads `x-ratelimit-reset`, of which nothing says in what unit it is. */
-function createResetReader(clock: Clock) {
-  /** What is left until the reset is told in milliseconds. */
-  let inMilliseconds = false;
-  let last: { readonly left: number; readonly atMs: number } | null = null;
-
-  function learnUnit(left: number): void {
-    const atMs = clock.monotonicMs();
-    if (left * 1000 > LONGEST_WINDOW_MS) inMilliseconds = true;
-    else if (last !== null && atMs - last.atMs >= RUN_MS && left < last.left) {
-      const perSecond = ((last.left - left) * 1000) / (atMs - last.atMs);
-      if (perSecond > MILLISECONDS_ABOVE) inMilliseconds = true;
-      if (perSecond < SECONDS_BELOW) inMilliseconds = false;
-    }
-    if (last === null || left > last.left || atMs - last.atMs >= RUN_MS) last = { left, atMs };
-  }
-
-  return {
-    /** @returns milliseconds, or null when nothing is said that can be believed */
-    read(headers: Headers): number | null {
-      const reset = wholeNumber(headers['x-ratelimit-reset']);
-      if (reset === null) return null;
-      const isTime = reset > EPOCH_ABOVE_S;
-      if (!isTime) learnUnit(reset);
-      const inMs = reset * (isTime ? (reset > EPOCH_ABOVE_MS ? 1 : 1000) : inMilliseconds ? 1 : 1000);
-      const leftMs = isTime ? untilTime(inMs, headers, clock.now()) : inMs;
-      return leftMs > LONGEST_WINDOW_MS ? null : leftMs;
-    },
-  };
+/**
+ * Reads `x-ratelimit-reset`: seconds, or a time in seconds or milliseconds since the epoch, told apart by size.
+ * @returns milliseconds until then; null when there is none that can be believed
+ */
+function resetIn(headers: Headers, nowMs: number): number | null {
+  const reset = wholeNumber(headers['x-ratelimit-reset']);
+  if (reset === null) return null;
+  const [epochAboveS, epochAboveMs] = [1_000_000_000, 100_000_000_000];
+  const inMs = reset > epochAboveMs ? reset : reset * 1000;
+  const leftMs = reset > epochAboveS ? untilTime(inMs, headers, nowMs) : inMs;
+  return leftMs > LONGEST_WINDOW_MS ? null : leftMs;
 }
 
 function wholeNumber(value: string | string[] | undefined): number | null {

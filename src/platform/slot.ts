@@ -1,65 +1,35 @@
 /**
  * One place among the platform's calls, see `client.ts`. With it one request is made:
  *
- *   pause → circuit → the team's share is charged → request → verdict → hand over
+ *   pause → circuit → the team's share is charged → request → verdict → answer
  */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
-import { randomId } from '../lib/chance.js';
 import type { Clock } from '../lib/clock.js';
 import type { CallReport } from '../telemetry/trace.js';
 import type { Circuit } from './circuit.js';
 import { type CallDeadline, within } from './deadline.js';
 import { asFailure, CallFailed, failureOf, NoAnswer, outcomeOf } from './failure.js';
 import { type Headers, type InterpretRules, interpret } from './interpret.js';
-import type { Pace } from './pace.js';
-import type { Pause } from './pause.js';
+import type { Pace, Pause } from './pace.js';
+import { dropBody, type Outgoing, requestOptions } from './request.js';
 
-export interface PlatformRequest {
-  readonly method: string;
-  /** Path and query below the base URL, starting with `/`. */
-  readonly target: string;
-  readonly body?: string | Buffer | Readable | null;
-  /** Sent beside the gateway's own, which they cannot replace. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Told how the request ended, so that its caller can say what it cost. */
+export interface PlatformRequest extends Outgoing {
+  /** Told how the request ended, so that its caller can report what it cost. */
   readonly onCall?: (report: CallReport) => void;
-  /** Makes the request where another library does so; without it the agent is asked here. */
-  readonly ask?: (call: OutgoingCall) => Promise<PlatformAnswer>;
 }
-
-/** A request as it goes out, with the token. */
-export interface OutgoingCall extends Dispatcher.RequestOptions {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-}
-
-export type PlatformAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'> & {
-  readonly body: Readable;
-};
 
 export interface Response {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readable;
-  /** The token it was asked with, so that it can be kept out of what is passed on. */
+  /** The token of the request, so that it can be kept out of what is passed on. */
   readonly token: string;
-  /** Aborted when the call's time is over; reading the body must stop then. */
+  /** Aborted when the call's time is over: then reading the body must stop. */
   readonly signal: AbortSignal;
-  /** To be called of a 200 that is no answer after all: it may be all that the platform says to a wrong token. */
+  /** To be called for a 200 that is no answer after all: some platforms reject a token that way. */
   readonly doubt: () => void;
-}
-
-export interface Slot {
-  /**
-   * Makes one request, once. `consume` takes an answer (200) or a refusal (other 4xx) and reads its body; a failure
-   * inside of it counts as a failed request. The slot ends with the platform's body, or with the failure.
-   * @throws CallFailed for everything that is not an answer or a refusal
-   */
-  send<T>(request: PlatformRequest, consume: (response: Response) => Promise<T>): Promise<T>;
-  /** Gives it back unused; once a request was sent, or more than once, it does nothing. */
-  release(): void;
 }
 
 export interface ActiveToken {
@@ -67,9 +37,9 @@ export interface ActiveToken {
   readonly token: string;
 }
 
-/** Where the platform's token comes from. Who calls the platform never keeps it. */
+/** Where the platform's token comes from. Callers of the platform never keep it. */
 export interface TokenSource {
-  /** @throws GatewayError `credential_unavailable` when there is none, and none could be had */
+  /** @throws GatewayError `credential_unavailable` when there is none */
   current(): ActiveToken | Promise<ActiveToken>;
   /**
    * Told that the platform refused this token.
@@ -89,7 +59,7 @@ export interface Shares {
 }
 
 export interface Charge {
-  /** Of a call that was not made after all; to be called once. */
+  /** To be called once, if the call was not made after all. */
   putBack(): void;
 }
 
@@ -100,14 +70,13 @@ export interface SendOptions {
   readonly circuit: Pick<Circuit, 'check' | 'run'>;
   readonly shares: Shares;
   readonly pace: Pick<Pace, 'started' | 'ended'>;
-  /** Told that the platform answered to a token. */
-  readonly tokens: { accepted(id: string): void };
+  readonly tokens: Pick<TokenSource, 'accepted'>;
   readonly clock: Clock;
   readonly userAgent: string;
   readonly onCall: (report: CallReport) => void;
 }
 
-/** What a slot was given by `acquire`. */
+/** What `acquire` gives to a slot. */
 export interface Admission {
   readonly team: string;
   readonly active: ActiveToken;
@@ -116,179 +85,153 @@ export interface Admission {
   readonly leave: () => void;
 }
 
-/** One request under way. */
-interface Attempt {
-  readonly request: PlatformRequest;
-  /** Null while it was not sent. */
-  startedMs: number | null;
-  response: PlatformAnswer | null;
-}
+export class Slot {
+  readonly #admission: Admission;
+  readonly #options: SendOptions;
+  #isUsed = false;
+  /** Null until the request is sent. */
+  #startedMs: number | null = null;
+  #response: Dispatcher.ResponseData | null = null;
 
-export function openSlot(admission: Admission, options: SendOptions): Slot {
-  const { leave } = admission;
-  let isSent = false;
-  return {
-    async send(request, consume) {
-      isSent = true;
-      const attempt: Attempt = { request, startedMs: null, response: null };
-      try {
-        return await sendOnce(attempt, consume, admission, options);
-      } catch (error) {
-        letGo(attempt.response);
-        leave();
-        throw error;
-      }
-    },
-    release() {
-      if (!isSent) leave();
-    },
-  };
-}
+  constructor(admission: Admission, options: SendOptions) {
+    this.#admission = admission;
+    this.#options = options;
+  }
 
-async function sendOnce<T>(
-  attempt: Attempt,
-  consume: (response: Response) => Promise<T>,
-  admission: Admission,
-  options: SendOptions,
-): Promise<T> {
-  const { signal } = admission.deadline;
-  options.pause.check();
-  const charge = await chargeShare(admission, options);
-  try {
-    const outcome = await options.circuit.run(
-      () => converse(attempt, consume, admission, options),
-      (error) => saysPlatformIsIll(error, attempt, admission, options),
-    );
-    if (outcome instanceof NoAnswer) throw outcome;
-    return outcome.value;
-  } catch (error) {
-    if (error instanceof NoAnswer) throw failureOf(error.verdict, admission.active, options.pause);
-    if (attempt.startedMs === null) {
-      charge.putBack();
-      throw asGatewayError(error);
+  /** Gives it back unused; once a request was sent, or more than once, it does nothing. */
+  release(): void {
+    if (!this.#isUsed) this.#admission.leave();
+  }
+
+  /**
+   * Makes one request, once. The slot ends with the platform's body, or with the failure.
+   * @param consume takes an answer (200) or a refusal (other 4xx) and reads its body; its failure is one of the request
+   * @throws CallFailed for everything that is not an answer or a refusal
+   */
+  async send<T>(request: PlatformRequest, consume: (response: Response) => Promise<T>): Promise<T> {
+    this.#isUsed = true;
+    try {
+      return await this.#send(request, consume);
+    } catch (error) {
+      if (this.#response !== null) dropBody(this.#response);
+      this.#admission.leave();
+      throw error;
     }
-    report(attempt, outcomeOf(error, signal), admission, options);
-    const retry = signal.aborted || error instanceof GatewayError ? 'never' : 'network';
-    throw new CallFailed(asFailure(error, signal), retry);
   }
-}
 
-async function chargeShare({ team, deadline }: Admission, { shares }: SendOptions): Promise<Charge> {
-  const { signal } = deadline;
-  const charging = shares.take(team);
-  return await within(signal, () => charging).catch((error: unknown) => {
-    if (signal.aborted) void charging.then((late) => late.putBack()).catch(() => {});
-    throw asFailure(error, signal);
-  });
-}
-
-/** Sends the request and reads the answer. @throws NoAnswer when the platform failed, or what broke it off */
-async function converse<T>(
-  attempt: Attempt,
-  consume: (response: Response) => Promise<T>,
-  admission: Admission,
-  options: SendOptions,
-): Promise<{ readonly value: T } | NoAnswer> {
-  const { clock, pace, agent, rules, tokens } = options;
-  const { active, deadline, leave } = admission;
-  attempt.startedMs = clock.monotonicMs();
-  pace.started();
-  try {
-    const { signal } = deadline;
-    const request = outgoingOf(attempt.request, rules.baseUrl, active, options.userAgent);
-    const { ask = (call: OutgoingCall) => agent.request(call) } = attempt.request;
-    attempt.response = await ask({ ...request, signal });
-  } finally {
-    pace.ended(attempt.response?.headers ?? null);
+  async #send<T>(request: PlatformRequest, consume: (response: Response) => Promise<T>): Promise<T> {
+    const { active, deadline } = this.#admission;
+    const { pause, circuit } = this.#options;
+    pause.check();
+    const charge = await this.#charge();
+    try {
+      const result = await circuit.run(
+        () => this.#exchange(request, consume),
+        (error) => this.#isPlatformFault(error, request),
+      );
+      if (result instanceof NoAnswer) throw result;
+      return result;
+    } catch (error) {
+      if (error instanceof NoAnswer) throw failureOf(error.verdict, active, pause);
+      if (this.#startedMs === null) {
+        charge.putBack();
+        throw asGatewayError(error);
+      }
+      this.#report(request, outcomeOf(error, deadline.signal));
+      const isFinal = deadline.signal.aborted || error instanceof GatewayError;
+      throw new CallFailed(asFailure(error, deadline.signal), isFinal ? 'never' : 'network');
+    }
   }
-  const { statusCode: status, headers: answered, body: content } = attempt.response;
-  content.once('close', leave);
-  const verdict = interpret(status, answered, rules, clock.now());
-  if (verdict.kind === 'answer' || verdict.kind === 'rejected') {
-    const { signal } = deadline;
-    let doubted = false;
+
+  async #charge(): Promise<Charge> {
+    const { signal } = this.#admission.deadline;
+    const charging = this.#options.shares.take(this.#admission.team);
+    return await within(signal, () => charging).catch((error: unknown) => {
+      if (signal.aborted) void charging.then((late) => late.putBack()).catch(() => {});
+      throw asFailure(error, signal);
+    });
+  }
+
+  /**
+   * Sends the request and has its answer read.
+   * @returns NoAnswer when the platform is well, but has nothing to hand over
+   * @throws NoAnswer when it is not; or the error that ended the exchange
+   */
+  async #exchange<T>(
+    request: PlatformRequest,
+    consume: (response: Response) => Promise<T>,
+  ): Promise<T | NoAnswer> {
+    const { clock, rules, tokens } = this.#options;
+    const { active, deadline, leave } = this.#admission;
+    const response = await this.#request(request);
+    const { statusCode: status, headers, body } = response;
+    body.once('close', leave);
+    const verdict = interpret(status, headers, rules, clock.now());
+    if (verdict.kind !== 'answer' && verdict.kind !== 'rejected') {
+      this.#report(request, verdict.kind);
+      dropBody(response);
+      if (verdict.kind === 'failed') throw new NoAnswer(verdict);
+      return new NoAnswer(verdict);
+    }
+    let isDoubted = false;
     const doubt = () => {
-      doubted = true;
+      isDoubted = true;
     };
-    const { token } = active;
-    const value = await consume({ status, headers: answered, body: content, token, signal, doubt });
-    report(attempt, verdict.kind, admission, options);
-    // What a 4xx says is not about the token, and may come before anybody looked at it.
-    if (verdict.kind === 'answer' && !doubted) tokens.accepted(active.id);
-    return { value };
+    const { signal } = deadline;
+    const result = await consume({ status, headers, body, token: active.token, signal, doubt });
+    this.#report(request, verdict.kind);
+    // Other 4xx say nothing about the token: they may come before it is checked.
+    if (verdict.kind === 'answer' && !isDoubted) tokens.accepted(active.id);
+    return result;
   }
-  report(attempt, verdict.kind, admission, options);
-  letGo(attempt.response);
-  const none = new NoAnswer(verdict);
-  if (verdict.kind === 'failed') throw none;
-  return none;
-}
 
-/** A call as it goes out: the gateway's own headers stand above the caller's. */
-function outgoingOf(
-  { method, target, body = null, headers = {} }: PlatformRequest,
-  baseUrl: URL,
-  { token }: ActiveToken,
-  userAgent: string,
-): Omit<OutgoingCall, 'signal'> {
-  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  return {
-    origin: baseUrl.origin,
-    path: baseUrl.pathname.replace(/\/$/, '') + target,
-    method: method as Dispatcher.HttpMethod,
-    headers: {
-      'user-agent': userAgent,
-      ...Object.fromEntries(given),
-      // Last, so that nothing above can stand in their place.
-      accept: 'application/json',
-      authorization: `Bearer ${token}`,
-      'x-request-id': randomId(),
-    },
-    body,
-  };
-}
+  async #request(request: PlatformRequest): Promise<Dispatcher.ResponseData> {
+    const { agent, clock, pace, rules, userAgent } = this.#options;
+    const { active, deadline } = this.#admission;
+    const headers = { 'user-agent': userAgent, ...request.headers };
+    this.#startedMs = clock.monotonicMs();
+    pace.started();
+    try {
+      const outgoing = requestOptions({ ...request, headers }, rules.baseUrl, active.token);
+      this.#response = await agent.request({ ...outgoing, signal: deadline.signal });
+      return this.#response;
+    } finally {
+      pace.ended(this.#response?.headers ?? null);
+    }
+  }
 
-function report(
-  attempt: Attempt,
-  outcome: CallReport['outcome'],
-  { team, deadline }: Admission,
-  { clock, onCall }: SendOptions,
-): void {
-  const { request, response } = attempt;
-  const status = response?.statusCode ?? null;
-  const durationMs = elapsedMs(attempt, clock);
-  const { attempt: tried } = deadline;
-  const made: CallReport = { team, method: request.method, outcome, status, durationMs, attempt: tried };
-  onCall(made);
-  request.onCall?.(made);
-}
+  /**
+   * Whether an error says that the platform itself is ill. Not when the caller aborted, nor for a time-out that was
+   * mostly waiting for a slot, nor for a body that breaks off on its way from the caller.
+   */
+  #isPlatformFault(error: unknown, request: PlatformRequest): boolean {
+    if (error instanceof NoAnswer) return true;
+    const { signal, totalMs } = this.#admission.deadline;
+    const outcome = outcomeOf(error, signal);
+    if (outcome === 'timeout') return this.#elapsedMs() >= totalMs / 2;
+    return outcome === 'network' && !isStreamed(request.body);
+  }
 
-function elapsedMs({ startedMs }: Attempt, clock: Clock): number {
-  return startedMs === null ? 0 : clock.monotonicMs() - startedMs;
-}
+  #report({ method, onCall }: PlatformRequest, outcome: CallReport['outcome']): void {
+    const { team, deadline } = this.#admission;
+    const report: CallReport = {
+      team,
+      method,
+      outcome,
+      status: this.#response?.statusCode ?? null,
+      durationMs: this.#elapsedMs(),
+      attempt: deadline.attempt,
+    };
+    this.#options.onCall(report);
+    onCall?.(report);
+  }
 
-/**
- * Not what the caller broke off, nor a time-out most of which was spent on waiting for a slot, nor a body that breaks
- * off on its way from the caller.
- */
-function saysPlatformIsIll(
-  error: unknown,
-  attempt: Attempt,
-  { deadline }: Admission,
-  { clock }: SendOptions,
-): boolean {
-  if (error instanceof NoAnswer) return true;
-  const failure = outcomeOf(error, deadline.signal);
-  if (failure === 'timeout') return elapsedMs(attempt, clock) >= deadline.totalMs / 2;
-  return failure === 'network' && !isStreamed(attempt.request.body);
+  #elapsedMs(): number {
+    return this.#startedMs === null ? 0 : this.#options.clock.monotonicMs() - this.#startedMs;
+  }
 }
 
 /** A body that streams is gone after the first try. */
 export function isStreamed(body: PlatformRequest['body']): boolean {
   return typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
-}
-
-/** Breaks off what nobody will read; the connection is not used again. */
-function letGo(response: PlatformAnswer | null): void {
-  response?.body.on('error', () => {}).destroy();
 }

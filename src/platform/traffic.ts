@@ -6,8 +6,7 @@ import type { Clock } from '../lib/clock.js';
 import { startTimer, stopTimer } from '../lib/time.js';
 import { type Budget, createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
-import { createPace } from './pace.js';
-import { createPause } from './pause.js';
+import { createPace, createPause } from './pace.js';
 
 // Calls whose answers are streamed to callers hold a slot for as long as their caller reads. So that slow readers
 // cannot hold them all, such calls take a place first, of which there are two less than slots; and no team takes the

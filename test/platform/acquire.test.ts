@@ -5,7 +5,7 @@ import { GatewayError } from '../../src/errors.js';
 import { createClock } from '../../src/lib/clock.js';
 import { createBudget } from '../../src/platform/budget.js';
 import { createAcquire } from '../../src/platform/client.js';
-import { createPause } from '../../src/platform/pause.js';
+import { createPause } from '../../src/platform/pace.js';
 import type { Slot } from '../../src/platform/slot.js';
 import { createTestClock } from '../support/test-clock.js';
 

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { createClock } from '../../src/lib/clock.js';
 import { type Budget, createBudget } from '../../src/platform/budget.js';
 import { type Call, createPlatformClient, type PlatformClient } from '../../src/platform/client.js';
-import { createPause, type Pause } from '../../src/platform/pause.js';
+import { createPause, type Pause } from '../../src/platform/pace.js';
 import { readBody } from '../../src/platform/read-body.js';
 import type { Response, TokenSource } from '../../src/platform/slot.js';
 import type { CallReport } from '../../src/telemetry/trace.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPause } from '../../src/platform/pause.js';
+import { createPause } from '../../src/platform/pace.js';
 import { createStandingClock } from '../support/test-clock.js';
 
 const MAX_MS = 900_000;

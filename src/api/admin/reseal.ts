@@ -2,9 +2,8 @@
 
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import { VAULT_RECORD } from '../../platform/credential/keeper.js';
+import { readVault, VAULT_RECORD, writeVault } from '../../platform/credential/keeper.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
-import { readVault, writeVault } from '../../platform/credential/vault-text.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';

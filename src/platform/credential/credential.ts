@@ -1,4 +1,4 @@
-/** The platform's credential, wired: vault, rotation, recovery, and what it needs without anybody asking. */
+/** The platform's credential, wired: vault, rotation, recovery, and the jobs that keep it valid. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Dispatcher } from 'undici';
@@ -13,28 +13,28 @@ import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import type { InterpretRules } from '../interpret.js';
+import type { AskOptions } from '../request.js';
 import { createEvidence } from './evidence.js';
 import { createVaultKeeper, type VaultKeeper } from './keeper.js';
-import { type Minted, mintToken } from './mint.js';
+import { mintToken } from './mint.js';
 import { expiryText, type Outlook, outlookOf, renewalLeadMs, renewalTime } from './outlook.js';
-import { type ProbeOptions, probeToken } from './probe.js';
 import { createReferenceReports, type ReferenceReports } from './reference-reports.js';
-import { createRotation, type Rotation } from './rotation.js';
+import { Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
-import { bootstrapToken, createTokenFile, type TokenFileOptions } from './token-file.js';
-import { createTokenRecovery, type TokenRecovery } from './token-recovery.js';
+import { bootstrapToken, createTokenFile } from './token-file.js';
+import { TokenRecovery } from './token-recovery.js';
 import { isExpired, type Token } from './vault.js';
 import {
-  askPlatform,
-  createSight,
-  type SightOptions,
+  type CompareOptions,
+  compareReports,
+  type ProbeOptions,
+  probeInTurn,
+  probeToken,
   type TokenProof,
   type VerifyOptions,
 } from './verify-token.js';
 
-// Says that the active token is about to expire: once for each threshold, by one replica, also across restarts.
-
-const RECORD = 'expiry-warning';
+const WARNING_RECORD = 'expiry-warning';
 
 /** The last warning that was given. */
 const Given = recordForm(
@@ -42,55 +42,60 @@ const Given = recordForm(
 );
 type Given = RecordOf<typeof Given>;
 
-interface ExpiryWarningOptions {
+interface WarningOptions {
   readonly registry: Registry;
   readonly keeper: VaultKeeper;
   readonly outlook: () => Outlook;
   readonly logger: Logger;
 }
 
-/** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
-export function createExpiryWarning(options: ExpiryWarningOptions): () => Promise<void> {
-  const { registry, keeper, logger } = options;
+/**
+ * Warns that the active token is about to expire: once for each threshold, also across replicas and restarts.
+ * @returns a job of the leader. It throws StoreUnavailable, SealError
+ */
+export function createExpiryWarning({
+  registry,
+  keeper,
+  outlook,
+  logger,
+}: WarningOptions): () => Promise<void> {
   /** Spares a look at the registry each time. */
   let settled = '';
-
-  return async function warn() {
+  return async () => {
     const { active } = keeper.vault();
-    const outlook = options.outlook();
-    if (active === null || outlook.warningDays === null) return;
-    const given: Given = { token: active.id, expiresAt: active.expiresAt, days: outlook.warningDays };
+    const now = outlook();
+    if (active === null || now.warningDays === null) return;
+    const given: Given = { token: active.id, expiresAt: active.expiresAt, days: now.warningDays };
     const text = JSON.stringify(given);
     if (settled === text) return;
-    let isOurs = false;
-    await updateRecord(registry, RECORD, (stored) => {
-      const before = stored === null ? null : Given.read(stored, RECORD);
-      isOurs = before === null || isNews(before, given);
-      return isOurs ? { text: JSON.stringify({ ...before, ...given }) } : null;
+    let isNew = false;
+    await updateRecord(registry, WARNING_RECORD, (stored) => {
+      const before = stored === null ? null : Given.read(stored, WARNING_RECORD);
+      isNew =
+        before === null ||
+        before.token !== given.token ||
+        before.expiresAt !== given.expiresAt ||
+        before.days > given.days;
+      return isNew ? { text: JSON.stringify({ ...before, ...given }) } : null;
     });
     settled = text;
-    if (isOurs) say(outlook, active.id);
+    if (isNew) logger.error({ tokenId: active.id, ...expiryOf(now) }, warningText(now));
   };
-
-  function say(outlook: Outlook, token: string): void {
-    const { expiresAt, expiryKnown, daysLeft, renewsAt } = outlook;
-    const what = outlook.state === 'expired' ? 'has expired' : expiryText(outlook);
-    const todo =
-      renewsAt === null
-        ? 'create another in the dashboard and rotate to it'
-        : 'it should have been renewed by itself: see why that fails';
-    logger.error({ tokenId: token, expiresAt, expiryKnown, daysLeft }, `the platform token ${what}; ${todo}`);
-  }
 }
 
-function isNews(before: Given, now: Given): boolean {
-  return before.token !== now.token || before.expiresAt !== now.expiresAt || before.days > now.days;
-}
+const expiryOf = ({ expiresAt, expiryKnown, daysLeft }: Outlook) => ({ expiresAt, expiryKnown, daysLeft });
 
-// Way 2 renews the active token by itself, well before it expires, and not all gateways at one moment.
+function warningText(outlook: Outlook): string {
+  const what = outlook.state === 'expired' ? 'has expired' : expiryText(outlook);
+  const todo =
+    outlook.renewsAt === null
+      ? 'create another in the dashboard and rotate to it'
+      : 'the automatic renewal is overdue: find out why it fails';
+  return `the platform token ${what}; ${todo}`;
+}
 
 const MAX_RETRY_MS = 3_600_000;
-/** A pending token this young belongs to an operator who is at work. */
+/** A pending token this young belongs to an operator at work. */
 const AT_WORK_MS = 86_400_000;
 
 export interface RenewalOptions {
@@ -103,16 +108,21 @@ export interface RenewalOptions {
   readonly jitter?: number;
 }
 
-/** @returns a job of the leader. It throws StoreUnavailable, SealError */
+/**
+ * Way 2 renews the active token by itself, well before it expires, and not all gateways at once.
+ * @returns a job of the leader. It throws StoreUnavailable, SealError
+ */
 export function createRenewal(options: RenewalOptions): () => Promise<void> {
   const { keeper, rotation, clock, logger, renewBeforeMs, jitter = randomShare() } = options;
-  let tryAgainAtMs = Number.NEGATIVE_INFINITY;
+  let retryAtMs = Number.NEGATIVE_INFINITY;
 
-  /** An expired token is a matter of recovery, and one that nobody has to wait for. */
-  function isDue(token: Token): boolean {
-    if (isExpired(token, clock.now())) return false;
-    const atMs = renewalTime(token, renewBeforeMs);
-    return atMs !== null && clock.now() >= atMs + (jitter * renewalLeadMs(token, renewBeforeMs)) / 10;
+  /** @returns the active token if it is to be renewed now. An expired one is left to the recovery, as nobody waits */
+  function dueToken(): Token | null {
+    const { active } = keeper.vault();
+    if (active === null || isExpired(active, clock.now())) return null;
+    const atMs = renewalTime(active, renewBeforeMs);
+    if (atMs === null) return null;
+    return clock.now() >= atMs + (jitter * renewalLeadMs(active, renewBeforeMs)) / 10 ? active : null;
   }
 
   function isOperatorAtWork(): boolean {
@@ -120,31 +130,29 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
     return pending !== null && clock.now() - Date.parse(pending.createdAt) < AT_WORK_MS;
   }
 
-  async function renew(before: Token): Promise<void> {
-    logger.info({ tokenId: before.id, expiresAt: before.expiresAt }, 'the platform token is being renewed');
+  async function renew({ id, expiresAt }: Token): Promise<void> {
+    logger.info({ tokenId: id, expiresAt }, 'renewing the platform token');
     await rotation.rotate(null, false, GATEWAY_ACTOR);
-    const { active } = keeper.vault();
-    if (active !== null && isDue(active)) {
-      logger.warn('the platform handed out the same token, with the same expiry; trying again later');
+    if (dueToken() !== null) {
+      logger.warn('the platform issued the same token with the same expiry; retrying later');
       return;
     }
-    logger.info({ tokenId: active?.id, expiresAt: active?.expiresAt }, 'the platform token was renewed');
+    const { active } = keeper.vault();
+    logger.info({ tokenId: active?.id, expiresAt: active?.expiresAt }, 'renewed the platform token');
   }
 
-  return async function renewWhenDue() {
-    const { active } = keeper.vault();
-    if (active === null || !isDue(active) || isOperatorAtWork() || clock.monotonicMs() < tryAgainAtMs) return;
-    // Another leader may have renewed it, and the message of that not have come yet.
+  return async () => {
+    if (dueToken() === null || isOperatorAtWork() || clock.monotonicMs() < retryAtMs) return;
+    // Another leader may have renewed it, and its message may still be under way.
     await keeper.refresh();
-    const latest = keeper.vault().active;
-    if (latest === null || !isDue(latest)) return;
-    const retryMs = Math.min(MAX_RETRY_MS, Math.max(1000, renewalLeadMs(latest, renewBeforeMs) / 10));
-    tryAgainAtMs = clock.monotonicMs() + retryMs;
-    await renew(latest).catch((error: unknown) => {
-      logger.error({ err: error }, 'the platform token could not be renewed; trying again later');
+    const token = dueToken();
+    if (token === null) return;
+    const retryMs = Math.min(MAX_RETRY_MS, Math.max(1000, renewalLeadMs(token, renewBeforeMs) / 10));
+    retryAtMs = clock.monotonicMs() + retryMs;
+    await renew(token).catch((error: unknown) => {
+      logger.error({ err: error }, 'failed to renew the platform token; retrying later');
     });
-    const after = keeper.vault().active;
-    if (after === null || !isDue(after)) tryAgainAtMs = Number.NEGATIVE_INFINITY;
+    if (dueToken() === null) retryAtMs = Number.NEGATIVE_INFINITY;
   };
 }
 
@@ -159,61 +167,48 @@ interface CredentialOptions {
   readonly pepper: () => Buffer;
   readonly agent: Dispatcher;
   readonly rules: InterpretRules;
-  readonly countRows: SightOptions['countRows'];
+  readonly countRows: CompareOptions['countRows'];
   readonly saysError: ProbeOptions['saysError'];
-  /** Reports that a working token should be able to ask for: paths and queries below the base URL. */
+  /** Reports that a working token should be able to read: paths and queries below the base URL. */
   readonly guessReports: () => readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-type Jobs = Readonly<Record<string, Job>>;
+export type Credential = ReturnType<typeof createCredential>;
 
-export interface Credential {
-  readonly keeper: VaultKeeper;
-  readonly rotation: Rotation;
-  readonly tokenRecovery: TokenRecovery;
-  readonly referenceReports: ReferenceReports;
-  outlook(): Outlook;
-  /**
-   * Asks the platform by the active token, as a rotation does, and remembers what it says of it.
-   * @throws GatewayError `credential_unavailable` without an active token; SealError
-   */
-  proveActive(): Promise<TokenProof>;
-  /** What {@link start} does once: plants the seed, and makes sure there is an active token. */
-  establish(): Promise<void>;
-  /**
-   * Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator.
-   * @returns the jobs that keep it up from then on
-   */
-  start(): Promise<{ readonly everywhere: Jobs; readonly led: Jobs }>;
-}
-
-export function createCredential(options: CredentialOptions): Credential {
-  const { config, store, registry, sealer, clock, logger } = options;
-  const leases = store.registryLeases;
+export function createCredential(options: CredentialOptions) {
+  const { config, store, registry, sealer, pepper, agent, rules, clock, logger } = options;
+  const { timeoutMs, tokenPath, grantType, renewBeforeDays } = config.platform;
+  const ask = { agent, rules, timeoutMs, clock };
+  const account = tokenRequestOf(config.secrets);
+  const canMint = account !== null;
   const referenceReports = createReferenceReports(store.documents, clock);
   const keeper = createVaultKeeper({ registry, sealer, clock, logger });
-  const mint = minterOf(options);
-  const canMint = mint !== null;
-  const verify = verifyOptions(options, referenceReports);
-  const { pepper } = options;
-  const rotation = createRotation({ keeper, pepper, clock, mintToken: mint, ...verify });
-  const evidence = createEvidence({ keeper, clock, logger });
-  const tokenRecovery = createTokenRecovery({ keeper, rotation, evidence, canMint, leases, clock, logger });
-  const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
+  const evidence = createEvidence(keeper, clock, logger);
+  const verify = verifyOptions(options, ask, referenceReports);
+  const rotation = new Rotation({
+    ...verify,
+    keeper,
+    pepper,
+    clock,
+    mintToken: canMint ? () => mintToken({ ...ask, ...account, tokenPath, grantType }) : null,
+  });
+  const parts = { keeper, rotation, pepper, clock, logger };
+  const leases = store.registryLeases;
+  const tokenRecovery = new TokenRecovery({ ...parts, evidence, canMint, leases });
+  const renewBeforeMs = canMint ? renewBeforeDays * DAY_MS : null;
   const outlook = () =>
     outlookOf(keeper.vault(), { nowMs: clock.now(), proof: evidence.proof(), renewBeforeMs });
 
-  /** @returns the token that was planted, or null when none is set */
-  async function establish(): Promise<string | null> {
-    const planted = await plant(options, keeper, rotation);
-    if (!(await tokenRecovery.ensure())) {
-      logger.error(
-        'there is no platform token, so the platform cannot be asked; give one by dsp-gateway token rotate, or set PLATFORM_TOKEN or the token request',
-      );
-    }
-    return planted;
+  /** Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator. */
+  async function establish(): Promise<void> {
+    const secret = config.secrets.get(TOKEN)?.read();
+    if (secret !== undefined) await bootstrapToken(seedOf(secret, config), parts);
+    if (await tokenRecovery.ensure()) return;
+    logger.error(
+      'there is no platform token, so platform calls fail; give one by dsp-gateway token rotate, or set PLATFORM_TOKEN or the token request',
+    );
   }
 
   return {
@@ -222,77 +217,61 @@ export function createCredential(options: CredentialOptions): Credential {
     tokenRecovery,
     referenceReports,
     outlook,
-    async proveActive() {
+    /**
+     * Asks the platform with the active token, as a rotation does, and remembers the answer.
+     * @throws GatewayError `credential_unavailable` without an active token; SealError
+     */
+    async proveActive(): Promise<TokenProof> {
       const { id, secret } = keeper.active();
       const { targets, configured, guesses } = await verify.probeTargets();
-      const all = configured ? targets : [...targets, ...guesses];
-      const proof = await askPlatform(secret, all, verify.probe);
+      const proof = await probeInTurn(secret, configured ? targets : [...targets, ...guesses], verify.probe);
       if (proof.outcome !== 'unknown') evidence.note(id, proof.outcome);
       return proof;
     },
-    async establish() {
-      await establish();
-    },
+    establish,
+    /** Establishes the credential once. @returns the jobs that keep it valid from then on */
     async start() {
-      const planted = await establish();
-      const parts = { keeper, rotation, clock, logger };
-      return {
-        everywhere: { 'reference reports': referenceReports.flush, 'evidence of the token': evidence.flush },
-        led: {
-          ...(renewBeforeMs === null ? {} : { 'token renewal': createRenewal({ ...parts, renewBeforeMs }) }),
-          ...fileJob(planted, options, parts),
-          'expiry warning': createExpiryWarning({ registry, keeper, outlook, logger }),
-        },
+      const file = config.fileSecrets.find(({ name }) => name === TOKEN);
+      // What is planted below, whatever the file holds afterwards.
+      const planted = file?.read();
+      await establish();
+      const led: Record<string, Job> = {
+        'expiry warning': createExpiryWarning({ registry, keeper, outlook, logger }),
       };
+      if (renewBeforeMs !== null) led['token renewal'] = createRenewal({ ...parts, renewBeforeMs });
+      if (file !== undefined && planted !== undefined)
+        led['token file'] = createTokenFile(file, planted, parts);
+      const everywhere: Record<string, Job> = {
+        'reference reports': referenceReports.flush,
+        'evidence of the token': evidence.flush,
+      };
+      return { everywhere, led };
     },
   };
 }
 
-function verifyOptions(options: CredentialOptions, referenceReports: ReferenceReports): VerifyOptions {
-  const { agent, rules, countRows, saysError, clock, guessReports } = options;
-  const { probe, timeoutMs, maxAnswerBytes } = options.config.platform;
+function verifyOptions(
+  { config, countRows, saysError, guessReports }: CredentialOptions,
+  ask: AskOptions,
+  referenceReports: ReferenceReports,
+): VerifyOptions {
+  const { probe, maxAnswerBytes } = config.platform;
   return {
     async probeTargets() {
       if (probe !== undefined) return { targets: [probe], configured: true, guesses: [] };
       const targets = (await referenceReports.list()).map(({ target }) => target);
       return { targets, configured: false, guesses: guessReports() };
     },
-    probe: (target, secret) =>
-      probeToken(target, secret, { agent, rules, timeoutMs, saysError, nowMs: clock.now() }),
-    compareSight: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
+    probe: (target, secret) => probeToken(target, secret, { ...ask, saysError }),
+    compare: (secret, activeSecret) =>
+      compareReports(secret, activeSecret, { ...ask, referenceReports, countRows, maxAnswerBytes }),
   };
 }
 
-/** @returns the job that follows the token's file; none when the token is not in a file */
-function fileJob(
-  planted: string | null,
-  { config, pepper }: CredentialOptions,
-  parts: Omit<TokenFileOptions, 'file' | 'planted' | 'pepper'>,
-): Jobs {
-  const file = config.fileSecrets.find(({ name }) => name === TOKEN);
-  if (file === undefined || planted === null) return {};
-  return { 'token file': createTokenFile({ ...parts, file, planted, pepper }) };
-}
-
-/** @returns the token that was planted, or null when none is set */
-async function plant(
-  { config, pepper, logger }: CredentialOptions,
-  keeper: VaultKeeper,
-  rotation: Rotation,
-): Promise<string | null> {
-  const secret = config.secrets.get(TOKEN)?.read();
-  if (secret === undefined) return null;
-  const { tokenExpiresAt } = config.platform;
-  const expiresAt = tokenExpiresAt === undefined ? null : new Date(tokenExpiresAt).toISOString();
-  const source = config.fileSecrets.some(({ name }) => name === TOKEN) ? 'file' : 'seed';
-  await bootstrapToken({ secret, source, expiresAt }, { keeper, rotation, pepper: pepper(), logger });
-  return secret;
-}
-
-/** @returns null when there is no token request */
-function minterOf({ config, agent, rules }: CredentialOptions): (() => Promise<Minted>) | null {
-  const account = tokenRequestOf(config.secrets);
-  if (account === null) return null;
-  const { tokenPath, grantType, timeoutMs } = config.platform;
-  return () => mintToken({ agent, baseUrl: rules.baseUrl, tokenPath, grantType, ...account, timeoutMs });
+function seedOf(secret: string, { platform: { tokenExpiresAt }, fileSecrets }: Config) {
+  return {
+    secret,
+    source: fileSecrets.some(({ name }) => name === TOKEN) ? 'file' : 'seed',
+    expiresAt: tokenExpiresAt === undefined ? null : new Date(tokenExpiresAt).toISOString(),
+  } as const;
 }

@@ -1,6 +1,6 @@
 /**
- * What the platform last said of the active token: an answer, or a refusal. It stands in the vault, so that every
- * process tells the same and a restart forgets nothing, and it changes by what the platform says alone, never by time.
+ * What the platform last said of the active token: an answer, or a refusal. It is stored in the vault, so every process
+ * knows the same and a restart forgets nothing. Only the platform's word changes it, never time.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -10,29 +10,16 @@ import { SealError } from './seal.js';
 import { markAccepted, markRefused, type Token } from './vault.js';
 
 type Said = 'accepted' | 'refused';
-/** unproven: it was neither verified, nor has the platform answered to it yet. */
+/** unproven: it was not verified, and the platform has not answered to it yet. */
 export type ProofStatus = Said | 'unproven';
 
-export interface Evidence {
-  /** Of the active token; `unproven` without one. @throws SealError */
-  proof(): ProofStatus;
-  /** The platform answered to this token, or refused it. Cheap enough to be called for every platform call. */
-  note(tokenId: string, said: Said): void;
-  /** Writes what is new into the vault, for the other processes. @throws StoreUnavailable, SealError */
-  flush(): Promise<void>;
-}
+export type Evidence = ReturnType<typeof createEvidence>;
 
-export interface EvidenceOptions {
-  readonly keeper: VaultKeeper;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-export function createEvidence({ keeper, clock, logger }: EvidenceOptions): Evidence {
+export function createEvidence(keeper: VaultKeeper, clock: Clock, logger: Logger) {
   /** What this process knows and the vault does not. */
   let news: { readonly tokenId: string; readonly said: Said } | null = null;
 
-  function proofStatusOf(active: Token | null): ProofStatus {
+  function proofOf(active: Token | null): ProofStatus {
     if (active === null) return 'unproven';
     if (news?.tokenId === active.id) return news.said;
     if (active.refusedAt !== null) return 'refused';
@@ -40,13 +27,16 @@ export function createEvidence({ keeper, clock, logger }: EvidenceOptions): Evid
   }
 
   return {
-    proof: () => proofStatusOf(keeper.vault().active),
-    note(tokenId, said) {
+    /** Of the active token; `unproven` without one. @throws SealError */
+    proof: (): ProofStatus => proofOf(keeper.vault().active),
+    /** The platform answered to this token, or refused it. Cheap enough to be called for every platform call. */
+    note(tokenId: string, said: Said): void {
       const active = activeIn(keeper);
-      // What is said of a token that was replaced meanwhile says nothing of the one in its place.
-      if (active?.id === tokenId && proofStatusOf(active) !== said) news = { tokenId, said };
+      // The platform's word on a token that was replaced meanwhile says nothing about the new one.
+      if (active?.id === tokenId && proofOf(active) !== said) news = { tokenId, said };
     },
-    async flush() {
+    /** Writes what is new into the vault, for the other processes. @throws StoreUnavailable, SealError */
+    async flush(): Promise<void> {
       if (news === null) return;
       const written = news;
       const { tokenId, said } = written;
@@ -64,10 +54,10 @@ export function createEvidence({ keeper, clock, logger }: EvidenceOptions): Evid
 }
 
 const REFUSED =
-  'the platform refuses the active token: cached reports are served, all else is answered with 503 ' +
+  'the platform refuses the active token: cached reports are served, everything else gets 503 ' +
   'credential_unavailable; rotate to another token';
 
-/** @returns null also when the vault does not open: that is told where the token is needed */
+/** @returns null also when the vault does not open: that is reported where the token is needed */
 function activeIn(keeper: VaultKeeper): Token | null {
   try {
     return keeper.vault().active;

@@ -1,50 +1,103 @@
 /**
  * Keeps the vault in the registry: reads it, moves it from state to state, and never lets two replicas move it at
- * once. Every move is audited in the same transaction.
+ * once. Every move is audited in the same transaction. Stored tokens are sealed, each bound to its id and slot.
  */
 import type { Logger } from 'pino';
+import Type, { type Static } from 'typebox';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
+import { type Frozen, type RecordOf, recordForm } from '../../lib/record.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
-import type { Sealer } from './seal.js';
-import { dropExpired, EMPTY_VAULT, isOver, showToken, type Token, type Vault } from './vault.js';
-import { readVault, writeVault } from './vault-text.js';
+import { SealError, type Sealer } from './seal.js';
+import {
+  dropExpired,
+  EMPTY_VAULT,
+  isOver,
+  type Slot,
+  showToken,
+  type Token,
+  type TokenSourceName,
+  type Vault,
+} from './vault.js';
 
 export const VAULT_RECORD = 'vault';
 
-export interface VaultKeeper {
-  /** The vault as known now, without a previous token whose time is over. @throws SealError */
-  vault(): Vault;
-  /** The token to ask the platform with. @throws GatewayError `credential_unavailable`; SealError */
-  active(): Token;
-  /**
-   * Moves the vault. `move` may be called again when another replica moved it in between; when it gives the vault
-   * back as it was, nothing is written.
-   * @param action for the audit, e.g. `token.activate`
-   * @param why what the audit tells beside the tokens, without secrets
-   * @throws GatewayError `conflict` when others kept moving it; StoreUnavailable, SealError
-   */
-  move(action: string, actor: Actor, move: (vault: Vault) => Vault, why?: object): Promise<Vault>;
-  /** Writes a step into the audit that changed nothing, e.g. because it failed. @throws StoreUnavailable */
-  note(action: string, actor: Actor, subject: string, after: object): Promise<void>;
-  /** Fetches what other replicas did, instead of at the next poll. @throws StoreUnavailable */
-  refresh(): Promise<void>;
-  /** Calls back whenever the vault changed, by whomever. */
-  onChange(listener: () => void): void;
+const StoredToken = Type.Object({
+  id: Type.String(),
+  sealed: Type.String(),
+  fingerprint: Type.String(),
+  /** One that this release does not know is only shown. */
+  source: Type.Unsafe<TokenSourceName>(Type.String()),
+  createdAt: Type.String(),
+  expiresAt: Type.String(),
+  expiryKnown: Type.Boolean(),
+  verifiedAt: Type.Union([Type.String(), Type.Null()]),
+  refusedAt: Type.Union([Type.String(), Type.Null()]),
+});
+type StoredToken = Frozen<Static<typeof StoredToken>>;
+
+const slot = Type.Union([StoredToken, Type.Null()]);
+const StoredVault = recordForm(
+  Type.Object({
+    active: slot,
+    pending: slot,
+    previous: slot,
+    seen: Type.Array(Type.String()),
+    recoveredAt: Type.Array(Type.String()),
+  }),
+);
+
+const context = (id: string, slot: Slot) => `token:${id}:${slot}`;
+
+/** The vault's record. */
+export function writeVault(vault: Vault, sealer: Sealer): string {
+  const sealSlot = (slot: Slot): StoredToken | null => {
+    const token = vault[slot];
+    if (token === null) return null;
+    const { secret, ...shown } = token;
+    return { ...shown, sealed: sealer.seal(Buffer.from(secret), context(token.id, slot)) };
+  };
+  const stored: RecordOf<typeof StoredVault> = { ...vault, ...eachSlot(sealSlot) };
+  return JSON.stringify(stored);
 }
 
-export interface VaultKeeperOptions {
+/** @throws SealError when a token does not open: wrong master key, damage, or a token moved between slots */
+export function readVault(text: string, sealer: Sealer): Vault {
+  const stored = StoredVault.parse(text);
+  if (stored === null) throw new SealError('the record of the token vault is damaged');
+  const openSlot = (slot: Slot): Token | null => {
+    const token = stored[slot];
+    if (token === null) return null;
+    const { sealed, ...shown } = token;
+    return { ...shown, secret: sealer.open(sealed, context(token.id, slot)).toString() };
+  };
+  return { ...stored, ...eachSlot(openSlot) };
+}
+
+const eachSlot = <T>(of: (slot: Slot) => T): Record<Slot, T> => ({
+  active: of('active'),
+  pending: of('pending'),
+  previous: of('previous'),
+});
+
+export type VaultKeeper = ReturnType<typeof createVaultKeeper>;
+
+export function createVaultKeeper({
+  registry,
+  sealer,
+  clock,
+  logger,
+}: {
   readonly registry: Registry;
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeeperOptions): VaultKeeper {
+}) {
   let opened: { readonly text: string; readonly vault: Vault } | null = null;
 
+  /** The vault as known now, without an expired previous token. @throws SealError */
   function vault(): Vault {
     const text = registry.get(VAULT_RECORD)?.value;
     if (text === undefined) return EMPTY_VAULT;
@@ -52,42 +105,53 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
     return dropExpired(opened.vault, clock.now());
   }
 
-  async function move(
-    action: string,
-    actor: Actor,
-    step: (vault: Vault) => Vault,
-    why: object = {},
-  ): Promise<Vault> {
-    let [after, moved] = [vault(), false];
-    const change = () => {
-      const before = vault();
-      after = step(before);
-      moved = after !== before;
-      if (!moved) return null;
-      const states = { before: shown(before), after: { ...shown(after), ...why } };
-      const event = { action, subject: subjectOf(before, after), ...states };
-      return { text: writeVault(after, sealer), audit: [auditLine(event, actor, clock.now())] };
-    };
-    await updateRecord(registry, VAULT_RECORD, change, 'The token was');
-    if (moved) logger.info({ action, actor: actor.name, ...shownIds(after) }, 'the token vault changed');
-    return after;
-  }
-
   return {
     vault,
-    move,
-    async note(action, actor, subject, after) {
-      const line = auditLine({ action, subject, after }, actor, clock.now());
-      await registry.commit({ writes: new Map(), audit: [line] });
-    },
-    active() {
+    /** The token to ask the platform with. @throws GatewayError `credential_unavailable`; SealError */
+    active(): Token {
       const token = vault().active;
       if (token === null) throw unavailable('there is no active token');
       if (isOver(token, clock.now())) throw unavailable('the active token has expired');
       return token;
     },
+    /**
+     * Moves the vault.
+     * @param action for the audit, e.g. `token.activate`
+     * @param step called again when another replica moved the vault in between; when it returns the vault that it was
+     *   given, nothing is written
+     * @param why what the audit tells beside the tokens, without secrets
+     * @throws GatewayError `conflict` when others kept moving it; StoreUnavailable, SealError
+     */
+    async move(
+      action: string,
+      actor: Actor,
+      step: (vault: Vault) => Vault,
+      why: object = {},
+    ): Promise<Vault> {
+      let [after, moved] = [vault(), false];
+      const change = () => {
+        const before = vault();
+        after = step(before);
+        moved = after !== before;
+        if (!moved) return null;
+        const states = { before: shown(before), after: { ...shown(after), ...why } };
+        const event = { action, subject: subjectOf(before, after), ...states };
+        return { text: writeVault(after, sealer), audit: [auditLine(event, actor, clock.now())] };
+      };
+      await updateRecord(registry, VAULT_RECORD, change, 'The token was');
+      const ids = eachSlot((slot) => after[slot]?.id ?? null);
+      if (moved) logger.info({ action, actor: actor.name, ...ids }, 'token vault changed');
+      return after;
+    },
+    /** Writes a step that changed nothing, e.g. because it failed, into the audit. @throws StoreUnavailable */
+    async note(action: string, actor: Actor, subject: string, after: object): Promise<void> {
+      const line = auditLine({ action, subject, after }, actor, clock.now());
+      await registry.commit({ writes: new Map(), audit: [line] });
+    },
+    /** Fetches what other replicas did, instead of at the next poll. @throws StoreUnavailable */
     refresh: registry.refresh,
-    onChange: (listener) => registry.onChange(VAULT_RECORD, listener),
+    /** Calls back whenever the vault changed, here or in another replica. */
+    onChange: (listener: () => void): void => registry.onChange(VAULT_RECORD, listener),
   };
 }
 
@@ -95,21 +159,7 @@ function unavailable(internal: string): GatewayError {
   return new GatewayError('credential_unavailable', { internal, retryAfterS: 30 });
 }
 
-function shown(vault: Vault): object {
-  return {
-    active: showToken(vault.active),
-    pending: showToken(vault.pending),
-    previous: showToken(vault.previous),
-  };
-}
-
-function shownIds(vault: Vault): object {
-  return {
-    active: vault.active?.id ?? null,
-    pending: vault.pending?.id ?? null,
-    previous: vault.previous?.id ?? null,
-  };
-}
+const shown = (vault: Vault) => eachSlot((slot) => showToken(vault[slot]));
 
 /** The token a move is about: the one that entered a slot, or left it. */
 function subjectOf(before: Vault, after: Vault): string {

@@ -1,6 +1,6 @@
 /**
- * Reports that lately succeeded, each cut to one final day: what a token is proven with, and held against. A few of
- * them, of different advertisers, kept by all replicas together.
+ * A few reports that lately succeeded, of different advertisers, each cut to one final day: a new token is proven with
+ * them, and must see as much. All replicas share them.
  */
 import Type from 'typebox';
 import type { Clock } from '../../lib/clock.js';
@@ -27,56 +27,51 @@ const ReferenceReportList = recordForm(
 );
 export type StoredReferenceReport = RecordOf<typeof ReferenceReportList>[number];
 
-export interface ReferenceReports {
-  /** Cheap enough to be called for every report. */
-  note(reference: Omit<StoredReferenceReport, 'at'>): void;
-  /** The cheapest first. */
-  list(): Promise<readonly StoredReferenceReport[]>;
-  /** Shares what is new with the other replicas. @throws StoreUnavailable */
-  flush(): Promise<void>;
-}
-
 const KEY = 'credential/referenceReports';
 const MOST = 5;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 30 * DAY_MS;
 
-export function createReferenceReports(documents: Documents, clock: Clock): ReferenceReports {
+export type ReferenceReports = ReturnType<typeof createReferenceReports>;
+
+export function createReferenceReports(documents: Documents, clock: Clock) {
   let known: ReadonlyMap<string, StoredReferenceReport> = new Map();
   let shared = true;
 
   async function read(): Promise<string | null> {
     const text = await documents.get(KEY);
-    // What is damaged is written over by the next.
+    // A damaged document is overwritten by the next flush.
     const others = text === null ? [] : (ReferenceReportList.parse(text) ?? []);
     known = merge(known, others, clock.now());
     return text;
   }
 
   return {
-    note(reference) {
+    /** Cheap enough to be called for every report. */
+    note(reference: Omit<StoredReferenceReport, 'at'>): void {
       const before = known.get(reference.account);
       const isFull = before === undefined && known.size >= MOST;
       if (isFull || (before !== undefined && clock.now() - before.at < DAY_MS)) return;
       known = new Map(known).set(reference.account, { ...reference, at: clock.now() });
       shared = false;
     },
-    async list() {
+    /** The cheapest first. */
+    async list(): Promise<readonly StoredReferenceReport[]> {
       await read().catch((error: unknown) => {
         if (!(error instanceof StoreUnavailable)) throw error;
       });
       return [...known.values()].sort((a, b) => a.rows - b.rows);
     },
-    async flush() {
+    /** Shares what is new with the other replicas. @throws StoreUnavailable */
+    async flush(): Promise<void> {
       if (shared) return;
       const before = await read();
       const text = JSON.stringify([...known.values()]);
-      const done =
+      // False when another replica was faster: its reports are merged the next time.
+      shared =
         before === null
           ? (await documents.create(KEY, text, KEPT_MS)) === null
           : await documents.replace(KEY, before, text, KEPT_MS);
-      // Another replica was faster: its referenceReports are taken in the next time.
-      shared = done;
     },
   };
 }

@@ -21,8 +21,6 @@ import {
 } from './vault.js';
 import { compareWithActive, proveToken, type VerifyOptions } from './verify-token.js';
 
-// The single steps of a rotation: each reads the vault, asks the platform where it must, and moves the vault.
-
 interface RotationOptions extends VerifyOptions {
   readonly keeper: VaultKeeper;
   readonly pepper: () => Buffer;
@@ -31,172 +29,154 @@ interface RotationOptions extends VerifyOptions {
   readonly mintToken: (() => Promise<Minted>) | null;
 }
 
-/** A token that was put into the vault, and the vault afterwards. */
-interface Staged {
-  readonly token: Token;
-  readonly vault: Vault;
-}
-
-function newToken(from: NewToken, { pepper, clock }: RotationOptions): Token {
-  return createToken(from, pepper(), clock.now());
-}
-
-async function stageToken(from: NewToken, actor: Actor, options: RotationOptions): Promise<Staged> {
-  const token = newToken(from, options);
-  return { token, vault: await options.keeper.move('token.stage', actor, (vault) => stage(vault, token)) };
-}
-
-/** Asks the platform for a new token and stages it; when it hands out the active one, only its expiry is taken. */
-async function mintAndStage(actor: Actor, options: RotationOptions): Promise<Staged> {
-  const { keeper, clock, mintToken } = options;
-  if (mintToken === null) {
-    throw new GatewayError('conflict', {
-      detail: 'No token request is configured, so the platform cannot be asked for a token.',
-      help: `Give a token by POST /admin/v1/token/rotate, or set all of ${TOKEN_REQUEST.join(', ')}.`,
-    });
-  }
-  const { secret, expiresInS } = await mintToken();
-  const expiresAt = expiresInS === null ? null : new Date(clock.now() + expiresInS * 1000).toISOString();
-  const token = newToken({ secret, source: 'minted', expiresAt }, options);
-  const vault = await keeper.move('token.mint', actor, (before) =>
-    before.active?.fingerprint === token.fingerprint
-      ? renew(before, token.expiresAt, token.expiryKnown)
-      : stage(before, token),
-  );
-  return { vault, token };
-}
-
 /** What a new token has to see: as much as the active one, or anything at all. */
 type Against = 'active' | 'nothing';
 
-/**
- * Proves the pending token.
- * @param id only this one, here and below. @throws GatewayError `conflict` when another has taken its place
- * @param mayGuess whether the platform may be asked for what nobody has asked for yet
- * @throws GatewayError `verification_failed`
- */
-async function verifyPending(
-  actor: Actor,
-  id: string | undefined,
-  against: Against,
-  options: RotationOptions,
-  mayGuess = true,
-): Promise<Vault> {
-  const { keeper, clock } = options;
-  const { pending: token, active } = keeper.vault();
-  if (token === null && id === undefined) throw noPending();
-  if (token === null || token.id !== (id ?? token.id)) throw superseded();
-  let proof: object;
-  try {
-    const { target, reason } = await proveToken(token, { ...options, active, mayGuess });
-    const compared =
-      against === 'active' ? await compareWithActive(token, keeper.vault().active, options) : 0;
-    proof = { call: target, reason, reportsCompared: compared };
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 'verification_failed') {
-      const reason = error.options.detail;
-      await keeper.note('token.verify', actor, token.id, { verified: false, reason });
-    }
-    throw error;
+export class Rotation {
+  readonly #options: RotationOptions;
+  readonly #keeper: VaultKeeper;
+
+  constructor(options: RotationOptions) {
+    this.#options = options;
+    this.#keeper = options.keeper;
   }
-  const verified = (vault: Vault): Vault => {
-    if (vault.pending?.id !== token.id) throw superseded();
-    return markVerified(vault, token.id, clock.now());
-  };
-  return keeper.move('token.verify', actor, verified, { proof });
+
+  async stage(from: NewToken, actor: Actor): Promise<Vault> {
+    return (await this.#stage(this.#tokenOf(from), actor)).vault;
+  }
+
+  /** Stages a token unless it was in the vault before. */
+  plant(from: NewToken, actor: Actor): Promise<Vault> {
+    const token = this.#tokenOf(from);
+    return this.#keeper.move('token.stage', actor, (vault) =>
+      hasSeen(vault, token.fingerprint) ? vault : stage(vault, token),
+    );
+  }
+
+  /** Requests a token and stages it; when the platform issues the active one again, only its expiry is taken. */
+  async mint(actor: Actor): Promise<Vault> {
+    return (await this.#mint(actor)).vault;
+  }
+
+  /**
+   * Proves the pending token.
+   * @param id only this token, here and below. @throws GatewayError `conflict` when another has replaced it
+   * @param mayGuess whether calls may be made that nobody has made yet
+   * @param against whether it must see what the active token sees
+   * @throws GatewayError `verification_failed`
+   */
+  async verify(actor: Actor, id?: string, mayGuess = true, against: Against = 'active'): Promise<Vault> {
+    const { pending: token, active } = this.#keeper.vault();
+    if (token === null && id === undefined) throw noPending();
+    if (token === null || token.id !== (id ?? token.id)) throw superseded();
+    let proof: object;
+    try {
+      const { target, reason } = await proveToken(token, active, mayGuess, this.#options);
+      const activeNow = against === 'active' ? this.#keeper.vault().active : null;
+      const reportsCompared = await compareWithActive(token, activeNow, this.#options);
+      proof = { call: target, reason, reportsCompared };
+    } catch (error) {
+      if (isUnverified(error)) {
+        const reason = error.options.detail;
+        await this.#keeper.note('token.verify', actor, token.id, { verified: false, reason });
+      }
+      throw error;
+    }
+    const step = (vault: Vault): Vault => {
+      if (vault.pending?.id !== token.id) throw superseded();
+      return markVerified(vault, token.id, this.#options.clock.now());
+    };
+    return this.#keeper.move('token.verify', actor, step, { proof });
+  }
+
+  activate(force: boolean, actor: Actor, id?: string): Promise<Vault> {
+    return this.#keeper.move('token.activate', actor, (vault) => {
+      if (id !== undefined && vault.active?.id === id) return vault;
+      if (id !== undefined && vault.pending?.id !== id) throw superseded();
+      return activate(vault, force, this.#options.clock.now());
+    });
+  }
+
+  rollback(actor: Actor): Promise<Vault> {
+    return this.#keeper.move('token.rollback', actor, (vault) => rollback(vault, this.#options.clock.now()));
+  }
+
+  discard(actor: Actor): Promise<Vault> {
+    return this.#keeper.move('token.discard', actor, discard);
+  }
+
+  /**
+   * Stages a token (or mints, without one) and verifies it; a token that cannot be verified is discarded.
+   * @param force keep it although nothing proved it
+   * @returns its id, pending now; null when the platform issued the active token again
+   */
+  async prepare(
+    from: NewToken | null,
+    force: boolean,
+    actor: Actor,
+    against: Against = 'active',
+  ): Promise<string | null> {
+    const { token, vault } =
+      from === null ? await this.#mint(actor) : await this.#stage(this.#tokenOf(from), actor);
+    const { id } = token;
+    if (vault.pending?.id !== id) return null;
+    try {
+      // A token that is activated in any case is not worth a call that nobody asked for.
+      await this.verify(actor, id, !force, against);
+    } catch (error) {
+      if (!isUnverified(error)) throw error;
+      if (!force) {
+        await this.#keeper.move('token.discard', actor, (now) =>
+          now.pending?.id === id ? discard(now) : now,
+        );
+        throw error;
+      }
+    }
+    return id;
+  }
+
+  /** Prepares a token and activates it. */
+  async rotate(from: NewToken | null, force: boolean, actor: Actor): Promise<Vault> {
+    const id = await this.prepare(from, force, actor);
+    return id === null ? this.#keeper.vault() : this.activate(force, actor, id);
+  }
+
+  #tokenOf(from: NewToken): Token {
+    return createToken(from, this.#options.pepper(), this.#options.clock.now());
+  }
+
+  async #stage(token: Token, actor: Actor) {
+    const vault = await this.#keeper.move('token.stage', actor, (before) => stage(before, token));
+    return { token, vault };
+  }
+
+  async #mint(actor: Actor) {
+    const { mintToken, clock } = this.#options;
+    if (mintToken === null) {
+      throw new GatewayError('conflict', {
+        detail: 'No token request is configured, so the platform cannot be asked for a token.',
+        help: `Give a token by POST /admin/v1/token/rotate, or set all of ${TOKEN_REQUEST.join(', ')}.`,
+      });
+    }
+    const { secret, expiresInS } = await mintToken();
+    const expiresAt = expiresInS === null ? null : new Date(clock.now() + expiresInS * 1000).toISOString();
+    const token = this.#tokenOf({ secret, source: 'minted', expiresAt });
+    const vault = await this.#keeper.move('token.mint', actor, (before) =>
+      before.active?.fingerprint === token.fingerprint
+        ? renew(before, token.expiresAt, token.expiryKnown)
+        : stage(before, token),
+    );
+    return { token, vault };
+  }
 }
 
-function activatePending(
-  force: boolean,
-  actor: Actor,
-  id: string | undefined,
-  { keeper, clock }: RotationOptions,
-): Promise<Vault> {
-  return keeper.move('token.activate', actor, (vault) => {
-    if (id !== undefined && vault.active?.id === id) return vault;
-    if (id !== undefined && vault.pending?.id !== id) throw superseded();
-    return activate(vault, force, clock.now());
-  });
+function isUnverified(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.code === 'verification_failed';
 }
 
 function superseded(): GatewayError {
   return new GatewayError('conflict', {
-    detail: 'Another token was put in its place in between.',
+    detail: 'Another token has replaced it meanwhile.',
     help: 'GET /admin/v1/token shows which; repeat if yours is still wanted.',
   });
-}
-
-export interface Rotation {
-  stage(token: NewToken, actor: Actor): Promise<Vault>;
-  /** Stages a token unless it was in the vault before. */
-  plant(token: NewToken, actor: Actor): Promise<Vault>;
-  /** Asks the platform for a new token and stages it; when it hands out the active one, only its expiry is taken. */
-  mint(actor: Actor): Promise<Vault>;
-  /**
-   * Proves the pending token.
-   * @param id only this one, here and below. @throws GatewayError `conflict` when another has taken its place
-   * @param mayGuess whether the platform may be asked for what nobody has asked for yet; true when absent
-   * @throws GatewayError `verification_failed`
-   */
-  verify(actor: Actor, id?: string, mayGuess?: boolean): Promise<Vault>;
-  activate(force: boolean, actor: Actor, id?: string): Promise<Vault>;
-  rollback(actor: Actor): Promise<Vault>;
-  discard(actor: Actor): Promise<Vault>;
-  /**
-   * Stages a token (or mints, without one) and verifies it; one that cannot be verified is dropped again.
-   * @param force keep it although nothing proved it
-   * @param against whether it must see what the active token sees
-   * @returns its id, pending now; null when the platform handed out the active token once more
-   */
-  prepare(token: NewToken | null, force: boolean, actor: Actor, against?: Against): Promise<string | null>;
-  /** Prepares a token and activates it. */
-  rotate(token: NewToken | null, force: boolean, actor: Actor): Promise<Vault>;
-}
-
-export function createRotation(options: RotationOptions): Rotation {
-  const { keeper, clock } = options;
-  return {
-    stage: async (from, actor) => (await stageToken(from, actor, options)).vault,
-    plant: (from, actor) => {
-      const token = newToken(from, options);
-      return keeper.move('token.stage', actor, (vault) =>
-        hasSeen(vault, token.fingerprint) ? vault : stage(vault, token),
-      );
-    },
-    mint: async (actor) => (await mintAndStage(actor, options)).vault,
-    verify: (actor, id, mayGuess) => verifyPending(actor, id, 'active', options, mayGuess),
-    activate: (force, actor, id) => activatePending(force, actor, id, options),
-    rollback: (actor) => keeper.move('token.rollback', actor, (vault) => rollback(vault, clock.now())),
-    discard: (actor) => keeper.move('token.discard', actor, discard),
-    prepare: (from, force, actor, against = 'active') => prepare(from, force, actor, against, options),
-    async rotate(from, force, actor) {
-      const id = await prepare(from, force, actor, 'active', options);
-      return id === null ? keeper.vault() : activatePending(force, actor, id, options);
-    },
-  };
-}
-
-async function prepare(
-  from: NewToken | null,
-  force: boolean,
-  actor: Actor,
-  against: Against,
-  options: RotationOptions,
-): Promise<string | null> {
-  const { vault: staged, token } =
-    from === null ? await mintAndStage(actor, options) : await stageToken(from, actor, options);
-  if (staged.pending?.id !== token.id) return null;
-  try {
-    // What is to be activated in any case is not worth a call that nobody asked for.
-    await verifyPending(actor, token.id, against, options, !force);
-  } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
-    if (!force) {
-      await options.keeper.move('token.discard', actor, (vault) =>
-        vault.pending?.id === token.id ? discard(vault) : vault,
-      );
-      throw error;
-    }
-  }
-  return token.id;
 }

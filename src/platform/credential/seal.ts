@@ -13,30 +13,25 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export interface Sealer {
-  /** Seals under the first key. */
-  seal(plain: Buffer, context: string): string;
-  /** Names the first key, and tells nothing of it. */
-  keyId(): string;
-  /** @throws SealError when no key opens it, or it belongs to another context. */
-  open(sealed: string, context: string): Buffer;
-}
-
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
+
+export type Sealer = ReturnType<typeof createSealer>;
 
 /**
  * @param masterKey a secret holding 32 bytes in base64, or a comma list of them: the first seals, all open.
  *   It is read at each use, so that a changed file takes effect at once.
  */
-export function createSealer(masterKey: Secret): Sealer {
+export function createSealer(masterKey: Secret) {
   const keys = () => masterKey.read().split(',').map(parseKey);
   /** A text that is split has a first part. */
   const first = () => keys()[0] as Key;
   return {
-    keyId: () => first().id,
-    seal(plain, context) {
+    /** Names the first key without revealing anything of it. */
+    keyId: (): string => first().id,
+    /** Seals under the first key. */
+    seal(plain: Buffer, context: string): string {
       const key = first();
       const nonce = randomBuffer(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES });
@@ -44,7 +39,8 @@ export function createSealer(masterKey: Secret): Sealer {
       const sealed = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
       return `1.${key.id}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
     },
-    open(text, context) {
+    /** @throws SealError when no key opens it, or it belongs to another context */
+    open(text: string, context: string): Buffer {
       const { keyId, nonce, body } = parseSealed(text, context);
       const key = keys().find(({ id }) => id === keyId);
       if (key === undefined) {

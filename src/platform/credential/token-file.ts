@@ -1,5 +1,6 @@
 /**
- * `PLATFORM_TOKEN_FILE` changed on disk is a rotation: the token in it is staged, proven and activated. The file itself is polled by whoever holds the secret; here its content is held against the vault.
+ * Way 1: a token from the settings is planted once, and never undoes a rotation. When `PLATFORM_TOKEN_FILE` changes on
+ * disk, the token in it is staged, proven and activated. The file itself is polled by its `Secret`.
  */
 import type { Logger } from 'pino';
 import type { Secret } from '../../config/secret.js';
@@ -11,32 +12,30 @@ import type { Rotation } from './rotation.js';
 import { fingerprintOf, type NewToken } from './vault.js';
 import { REFUSED } from './verify-token.js';
 
-// Way 1: a token from the settings is planted once, and never undoes a rotation.
-
 interface SeedOptions {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
-  readonly pepper: Buffer;
+  readonly pepper: () => Buffer;
   readonly logger: Logger;
 }
 
 /**
  * active: it was activated · refused, unproven: it stays pending, for the platform refused it, or nothing proved it ·
- * left: it was in the vault before, or another token came in its way
+ * left: it was in the vault before, or another token superseded it
  */
 export type SeedOutcome = 'active' | 'refused' | 'unproven' | 'left';
 
 /**
- * Stages, verifies and activates a token that was never in the vault. In an empty vault it is activated even
- * while nothing can prove it, for there is nothing to lose; a token the platform refuses is not, and stays pending.
+ * Stages, verifies and activates a token that was never in the vault. An empty vault takes it even when nothing can
+ * prove it, for there is nothing to lose; a token that the platform refuses stays pending.
  *
- * Several processes may do this at once, and one may have ended half-way: whoever finds the seed still pending
- * takes it further.
+ * Several processes may do this at once, and one may have been killed half-way: whoever finds the seed still pending
+ * continues.
  */
 export async function bootstrapToken(seed: NewToken, options: SeedOptions): Promise<SeedOutcome> {
   const { rotation, logger } = options;
   const { pending } = await rotation.plant(seed, GATEWAY_ACTOR);
-  const fingerprint = fingerprintOf(seed.secret, options.pepper);
+  const fingerprint = fingerprintOf(seed.secret, options.pepper());
   if (pending?.fingerprint !== fingerprint || pending.source !== seed.source) return 'left';
   try {
     const doubt = await prove(pending.id, options);
@@ -56,7 +55,7 @@ async function prove(
   { keeper, rotation, logger }: SeedOptions,
 ): Promise<'refused' | 'unproven' | null> {
   try {
-    // A start asks the platform for nothing that nobody wants: the first report proves the token as well.
+    // A start makes no calls that nobody asked for: the first report proves the token as well.
     await rotation.verify(GATEWAY_ACTOR, id, false);
     return null;
   } catch (error) {
@@ -76,48 +75,35 @@ async function prove(
 /** How long a token that could not be proven waits for another try. */
 const RETRY_MS = 60_000;
 
-export interface TokenFileOptions {
-  /** `PLATFORM_TOKEN`, when it comes from a file. */
-  readonly file: Secret;
-  /** What it held when it was planted at the start. */
-  readonly planted: string;
-  readonly keeper: VaultKeeper;
-  readonly rotation: Rotation;
-  readonly pepper: () => Buffer;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** @returns a job of the leader. It throws StoreUnavailable, SealError */
-export function createTokenFile(options: TokenFileOptions): () => Promise<void> {
-  const { file, keeper, rotation, clock, logger } = options;
-  let settled = options.planted;
-  let tryAgainAtMs = Number.NEGATIVE_INFINITY;
+/**
+ * Follows the file of `PLATFORM_TOKEN`.
+ * @param planted what it held at the start
+ * @returns a job of the leader. It throws StoreUnavailable, SealError
+ */
+export function createTokenFile(
+  file: Secret,
+  planted: string,
+  { clock, ...options }: SeedOptions & { readonly clock: Clock },
+): () => Promise<void> {
+  const { keeper, pepper, logger } = options;
+  let settled = planted;
+  let retryAtMs = Number.NEGATIVE_INFINITY;
   file.onChange(() => {
-    tryAgainAtMs = Number.NEGATIVE_INFINITY;
+    retryAtMs = Number.NEGATIVE_INFINITY;
   });
 
-  return async function follow() {
+  return async () => {
     const secret = file.read();
-    if (secret === settled || clock.monotonicMs() < tryAgainAtMs) return;
+    if (secret === settled || clock.monotonicMs() < retryAtMs) return;
     await keeper.refresh();
-    if (await take(secret)) settled = secret;
-    else tryAgainAtMs = clock.monotonicMs() + RETRY_MS;
-  };
-
-  /** @returns whether nothing more is to be done about this token */
-  async function take(secret: string): Promise<boolean> {
-    const fingerprint = fingerprintOf(secret, options.pepper());
-    const seed = { secret, source: 'file', expiresAt: null } as const;
-    const outcome = await bootstrapToken(seed, { keeper, rotation, pepper: options.pepper(), logger });
+    const outcome = await bootstrapToken({ secret, source: 'file', expiresAt: null }, options);
     const { active } = keeper.vault();
-    if (outcome === 'active') {
-      logger.info({ tokenId: active?.id }, 'the platform token was rotated, for its file was changed');
-    }
-    // A file that lags behind, or was put back, must not undo a rotation.
-    if (outcome === 'left' && active?.fingerprint !== fingerprint) {
+    if (outcome === 'active')
+      logger.info({ tokenId: active?.id }, 'the platform token was rotated: its file changed');
+    // A file that lags behind, or was restored, must not undo a rotation.
+    if (outcome === 'left' && active?.fingerprint !== fingerprintOf(secret, pepper()))
       logger.warn('the file of PLATFORM_TOKEN holds a token that was in use before; the active one stays');
-    }
-    return outcome !== 'unproven';
-  }
+    if (outcome === 'unproven') retryAtMs = clock.monotonicMs() + RETRY_MS;
+    else settled = secret;
+  };
 }

@@ -1,6 +1,7 @@
 /**
- * When the platform refuses the active token, or its time is over, one replica puts another in its place: the
- * pending one if it is verified, else a freshly minted one, else the previous one. The others wait for it.
+ * When the platform refuses the active token, or it has expired, one replica replaces it: by the pending one if it is
+ * verified, else by a minted one, else by the previous one. The other replicas wait for it. After a recovery that
+ * failed, all replicas leave the token alone for a while: longer each time.
  */
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
@@ -16,261 +17,61 @@ import type { Rotation } from './rotation.js';
 import { SealError } from './seal.js';
 import { activate, isExpired, isOver, mayRecover, noteRecovery, rollback, type Vault } from './vault.js';
 
-// After a recovery that failed, the token is left alone for a while by all replicas: longer each time.
+const LEAD_KEY = 'lease:{credential}:recover';
+/** How long a dead leader keeps others from following. */
+const LEAD_MS = 4000;
+const RENEW_EVERY_MS = 1000;
+/** How long a replica waits for a leader that is alive. */
+const WAIT_MS = 30_000;
+const WAIT_STEP_MS = 100;
+/** Failures of the store in a row that end the wait: a single one may only be late. */
+const CLAIM_TRIES = 3;
 
-/** Held by whoever failed, for as long as nobody should try again. */
-const leaseKey = (id: string | null) => `lease:{credential}:rest:${id ?? 'none'}`;
-const FIRST_MS = 2000;
-const MAX_MS = 60_000;
+/** Held by the replica whose recovery failed, for as long as no replica should try again. */
+const cooldownKey = (tokenId: string | null) => `lease:{credential}:rest:${tokenId ?? 'none'}`;
+const FIRST_COOLDOWN_MS = 2000;
+const MAX_COOLDOWN_MS = 60_000;
 
-interface CooldownOptions {
-  readonly leases: Leases;
-  /** Of the lease. */
-  readonly owner: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** A token nothing could be put in place of, and until when that is not tried again. */
-interface Current {
-  readonly id: string | null;
+/** A token that could not be replaced, and until when that is not tried again. */
+interface Cooldown {
+  /** Null where there is no active token. */
+  readonly tokenId: string | null;
   readonly untilMs: number;
   readonly lastsMs: number;
 }
 
-/** By the id of the active token; null where there is none. */
-function createCooldown({ leases, owner, clock, logger }: CooldownOptions) {
-  let current: Current | null = null;
-  const lastOf = (id: string | null, nowMs: number): number | null =>
-    current !== null && current.id === id && nowMs - current.untilMs < MAX_MS ? current.lastsMs : null;
-
-  return {
-    /** Whether a recovery failed here a short time ago. */
-    isOn: (id: string | null): boolean =>
-      current !== null && clock.monotonicMs() < current.untilMs && current.id === id,
-    /** Seconds until it ends; at least one. */
-    leftSeconds: () => Math.max(1, Math.ceil(((current?.untilMs ?? 0) - clock.monotonicMs()) / 1000)),
-    /** Whether one has failed in another replica a short time ago, as far as the store says. */
-    async isOnElsewhere(id: string | null): Promise<boolean> {
-      const [isFree] = await leases.claim([leaseKey(id)], owner, 1).catch((error: unknown) => {
-        logger.warn(
-          { err: error },
-          'whether another replica failed to recover the token is not known; trying',
-        );
-        return [true];
-      });
-      return isFree !== true;
-    },
-    async start(id: string | null): Promise<void> {
-      const nowMs = clock.monotonicMs();
-      const lastMs = lastOf(id, nowMs);
-      const lastsMs = lastMs === null ? FIRST_MS : Math.min(lastMs * 2, MAX_MS);
-      current = { id, lastsMs, untilMs: nowMs + lastsMs };
-      await leases.claim([leaseKey(id)], owner, lastsMs).catch((error: unknown) => {
-        logger.warn({ err: error }, 'other replicas could not be told to rest');
-      });
-    },
-    /** Short, and here alone: the store did not answer, which says nothing of the token. */
-    pause(id: string | null): void {
-      const nowMs = clock.monotonicMs();
-      current = { id, lastsMs: lastOf(id, nowMs) ?? FIRST_MS / 2, untilMs: nowMs + FIRST_MS };
-    },
-  };
-}
-
-// Puts another token in the place of one that is refused, or whose time is over: the pending one if it is verified, else
-// a freshly minted one, else the previous one.
-
-interface ReplaceTokenOptions {
+interface RecoveryOptions {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
-  readonly canMint: boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** @param refusedId the active token counts as unusable when it is this one, too */
-function isUnusable({ active }: Vault, refusedId: string | null, nowMs: number): boolean {
-  return active === null || active.id === refusedId || isOver(active, nowMs);
-}
-
-/** @returns whether the active token is a usable one now */
-async function replaceToken(refusedId: string | null, options: ReplaceTokenOptions): Promise<boolean> {
-  const { keeper, clock, logger } = options;
-  const vault = keeper.vault();
-  if (!mayRecover(vault, clock.now())) {
-    logger.error('the platform goes on refusing tokens; resting before another is tried');
-    return false;
-  }
-  logger.warn({ tokenId: vault.active?.id ?? null }, 'the platform token has to be replaced');
-  const isRecovered = () => !isUnusable(keeper.vault(), refusedId, clock.now());
-  const { pending } = vault;
-  if (pending !== null && pending.verifiedAt !== null && !isExpired(pending, clock.now()))
-    await activatePending(refusedId, pending.id, options);
-  else if (options.canMint) await mint(refusedId, options);
-  if (isRecovered()) return true;
-  const { previous } = keeper.vault();
-  if (previous === null || previous.refusedAt !== null) return false;
-  await move(refusedId, options, (now) =>
-    now.previous?.id === previous.id ? rollback(noteRecovery(now, clock.now()), clock.now()) : now,
-  );
-  return isRecovered();
-}
-
-async function mint(refusedId: string | null, options: ReplaceTokenOptions): Promise<void> {
-  try {
-    // What is refused sees nothing, so there is nothing to be held against.
-    const id = await options.rotation.prepare(null, false, GATEWAY_ACTOR, 'nothing');
-    // Null: the active token once more. Good if its time was over, useless if it was refused.
-    if (id !== null) await activatePending(refusedId, id, options);
-  } catch (error) {
-    options.logger.error({ err: error }, 'no token could be minted');
-  }
-}
-
-function activatePending(refusedId: string | null, id: string, options: ReplaceTokenOptions): Promise<Vault> {
-  const { clock } = options;
-  return move(refusedId, options, (vault) =>
-    vault.pending?.id === id ? activate(noteRecovery(vault, clock.now()), false, clock.now()) : vault,
-  );
-}
-
-/** Moves the vault only while it is as bad as it was. */
-function move(
-  refusedId: string | null,
-  { keeper, clock }: ReplaceTokenOptions,
-  step: (vault: Vault) => Vault,
-): Promise<Vault> {
-  return keeper.move('token.recover', GATEWAY_ACTOR, (vault) =>
-    isUnusable(vault, refusedId, clock.now()) ? step(vault) : vault,
-  );
-}
-
-// One replica recovers the credential at a time; the others wait for it.
-
-const LEASE_KEY = 'lease:{credential}:recover';
-/** How long a replica waits for one that recovers, and lives. */
-const WAIT_MS = 30_000;
-const WAIT_STEP_MS = 100;
-/** How often in a row the store may fail to say who leads: once it may only be late. */
-const CLAIM_TRIES = 3;
-/** How long a dead holder keeps others from following. */
-const HOLD_MS = 4000;
-const RENEW_EVERY_MS = 1000;
-
-interface RecoveryLeadOptions {
-  readonly leases: Leases;
-  readonly owner: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** What one replica does, and the others wait for. */
-interface LedWork {
-  readonly isDone: () => boolean;
-  /** @returns whether it is done */
-  readonly attempt: () => Promise<boolean>;
-  /** Called where it was not done, by this replica or in time by another one. */
-  readonly failed: () => Promise<void>;
-  /** Called where the store did not say who is to do it: nobody was asked for anything. */
-  readonly storeAway: () => void;
-}
-
-/** @returns a function that does the work, or waits for the replica that does; and says whether it is done */
-function createRecoveryLead({
-  leases,
-  owner,
-  clock,
-  logger,
-}: RecoveryLeadOptions): (work: LedWork) => Promise<boolean> {
-  async function claim(isDone: () => boolean): Promise<boolean> {
-    const endsAtMs = clock.monotonicMs() + WAIT_MS;
-    let failures = 0;
-    for (;;) {
-      try {
-        const [mine] = await leases.claim([LEASE_KEY], owner, HOLD_MS);
-        if (mine === true) return true;
-        failures = 0;
-      } catch (error) {
-        failures += 1;
-        // What is granted late is ours as well, and is found so by the next try.
-        if (failures === CLAIM_TRIES) throw error;
-      }
-      if (clock.monotonicMs() >= endsAtMs) return false;
-      await sleep(WAIT_STEP_MS);
-      if (isDone()) return false;
-    }
-  }
-
-  async function whileHolding(attempt: () => Promise<boolean>): Promise<boolean> {
-    const beat = startTicks(() => {
-      leases.renew([LEASE_KEY], owner, HOLD_MS).catch((error: unknown) => {
-        logger.warn({ err: error }, 'failed to renew the lease for recovery; another replica may take over');
-      });
-    }, RENEW_EVERY_MS);
-    try {
-      return await attempt();
-    } finally {
-      stopTicks(beat);
-    }
-  }
-
-  async function release(): Promise<void> {
-    await leases.release([LEASE_KEY], owner).catch((error: unknown) => {
-      logger.warn({ err: error }, 'the lease for recovery could not be released; it ends by itself');
-    });
-  }
-
-  return async function lead({ isDone, attempt, failed, storeAway }) {
-    const isMine = await claim(isDone).catch((error: unknown) => {
-      storeAway();
-      // It may be granted late. Whoever needs the token does not wait for that too.
-      void release();
-      throw error;
-    });
-    let done = false;
-    try {
-      done = isMine ? await whileHolding(attempt) : isDone();
-    } finally {
-      try {
-        // Before another may lead, so that it finds the rest.
-        if (!done) await failed();
-      } finally {
-        await release();
-      }
-    }
-    return done;
-  };
-}
-
-interface TokenRecoveryOptions extends ReplaceTokenOptions {
   readonly evidence: Evidence;
+  readonly canMint: boolean;
   readonly leases: Leases;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
-export interface TokenRecovery extends TokenSource {
-  /** The active token; recovers first when there is none, or its time is over. */
-  current(): Promise<ActiveToken>;
-  /** Makes sure there is an active token, minting one if need be. @returns whether there is */
-  ensure(): Promise<boolean>;
-}
+export class TokenRecovery implements TokenSource {
+  /** Of the leases. */
+  readonly #owner = randomId();
+  readonly #options: RecoveryOptions;
+  /** The recovery under way in this process; at most one. */
+  #running: Promise<void> | null = null;
+  #cooldown: Cooldown | null = null;
 
-export function createTokenRecovery(options: TokenRecoveryOptions): TokenRecovery {
-  const { keeper, evidence, leases, clock, logger } = options;
-  const owner = randomId();
-  const cooldown = createCooldown({ leases, owner, clock, logger });
-  const lead = createRecoveryLead({ leases, owner, clock, logger });
-  let running: Promise<boolean> | null = null;
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+  }
 
-  const activeId = () => keeper.vault().active?.id ?? null;
-  const isBad = (refusedId: string | null) => isUnusable(keeper.vault(), refusedId, clock.now());
-  const rests = () => cooldown.isOn(activeId());
-
-  async function current(): Promise<ActiveToken> {
+  /** The active token; recovers first when there is none, or it has expired. */
+  async current(): Promise<ActiveToken> {
     try {
-      if (!rests() && isBad(null)) await recover(null);
-      if (rests()) throw new GatewayError('credential_unavailable', { retryAfterS: cooldown.leftSeconds() });
-      const { id, secret } = keeper.active();
+      if (!this.#isCoolingDown()) await this.#recover(null);
+      if (this.#isCoolingDown()) {
+        const leftMs = (this.#cooldown?.untilMs ?? 0) - this.#options.clock.monotonicMs();
+        const retryAfterS = Math.max(1, Math.ceil(leftMs / 1000));
+        throw new GatewayError('credential_unavailable', { retryAfterS });
+      }
+      const { id, secret } = this.#options.keeper.active();
       return { id, token: secret };
     } catch (error) {
       if (!(error instanceof SealError)) throw error;
@@ -278,43 +79,204 @@ export function createTokenRecovery(options: TokenRecoveryOptions): TokenRecover
     }
   }
 
-  /** One recovery at a time in this process; after a failed one there is a rest, longer each time. */
-  async function recover(refusedId: string | null): Promise<boolean> {
-    if (!isBad(refusedId)) return true;
-    if (rests()) return false;
-    running ??= lead({
-      isDone: () => !isBad(refusedId),
-      attempt: () => attempt(refusedId),
-      failed: () => cooldown.start(activeId()),
-      storeAway: () => cooldown.pause(activeId()),
-    })
+  async refused(id: string): Promise<boolean> {
+    const recovered = await this.#recover(id);
+    if (!recovered) this.#options.evidence.note(id, 'refused');
+    return recovered;
+  }
+
+  accepted(id: string): void {
+    this.#options.evidence.note(id, 'accepted');
+  }
+
+  /** Makes sure there is an active token, minting one if need be. @returns whether there is */
+  ensure(): Promise<boolean> {
+    return this.#recover(null);
+  }
+
+  #activeId(): string | null {
+    return this.#options.keeper.vault().active?.id ?? null;
+  }
+
+  /** @param refusedId a token that is unusable although its time is not over */
+  #isUsable({ active }: Vault, refusedId: string | null): boolean {
+    return active !== null && active.id !== refusedId && !isOver(active, this.#options.clock.now());
+  }
+
+  #isRecovered(refusedId: string | null): boolean {
+    return this.#isUsable(this.#options.keeper.vault(), refusedId);
+  }
+
+  #isCoolingDown(): boolean {
+    const { clock } = this.#options;
+    const cooldown = this.#cooldown;
+    return (
+      cooldown !== null && clock.monotonicMs() < cooldown.untilMs && cooldown.tokenId === this.#activeId()
+    );
+  }
+
+  /** @returns whether the active token is a usable one now */
+  async #recover(refusedId: string | null): Promise<boolean> {
+    if (this.#isRecovered(refusedId)) return true;
+    if (this.#isCoolingDown()) return false;
+    this.#running ??= this.#leadOrWait(refusedId)
       .catch((error: unknown) => {
-        logger.error({ err: error }, 'the platform credential could not be recovered');
-        return false;
+        this.#options.logger.error({ err: error }, 'failed to recover the platform credential');
       })
       .finally(() => {
-        running = null;
+        this.#running = null;
       });
-    await running;
+    await this.#running;
     // It may have been the recovery of another token.
-    return !isBad(refusedId);
+    return this.#isRecovered(refusedId);
   }
 
-  async function attempt(refusedId: string | null): Promise<boolean> {
-    // Another replica may have recovered just now, and its message not have come yet.
-    await keeper.refresh();
-    if (!isBad(refusedId)) return true;
-    return !(await cooldown.isOnElsewhere(activeId())) && replaceToken(refusedId, options);
+  async #leadOrWait(refusedId: string | null): Promise<void> {
+    const isLeader = await this.#claimLead(refusedId);
+    let recovered = false;
+    try {
+      recovered = isLeader ? await this.#recoverAsLeader(refusedId) : this.#isRecovered(refusedId);
+    } finally {
+      try {
+        // Before another replica may lead, so that it finds the cooldown.
+        if (!recovered) await this.#startCooldown();
+      } finally {
+        await this.#releaseLead();
+      }
+    }
   }
 
-  return {
-    current,
-    async refused(id) {
-      const recovered = await recover(id);
-      if (!recovered) evidence.note(id, 'refused');
-      return recovered;
-    },
-    accepted: (id) => evidence.note(id, 'accepted'),
-    ensure: () => recover(null),
-  };
+  /** @returns false when another replica has recovered, or is still at it after a long wait. @throws StoreUnavailable */
+  async #claimLead(refusedId: string | null): Promise<boolean> {
+    const { leases, clock } = this.#options;
+    const endsAtMs = clock.monotonicMs() + WAIT_MS;
+    let failures = 0;
+    for (;;) {
+      try {
+        const [mine] = await leases.claim([LEAD_KEY], this.#owner, LEAD_MS);
+        if (mine === true) return true;
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        // A lease that was granted late is ours as well: the next try finds it.
+        if (failures === CLAIM_TRIES) {
+          this.#pauseForStore();
+          // Nobody waits for this: it may be granted even later.
+          void this.#releaseLead();
+          throw error;
+        }
+      }
+      if (clock.monotonicMs() >= endsAtMs) return false;
+      await sleep(WAIT_STEP_MS);
+      if (this.#isRecovered(refusedId)) return false;
+    }
+  }
+
+  async #releaseLead(): Promise<void> {
+    const { leases, logger } = this.#options;
+    await leases.release([LEAD_KEY], this.#owner).catch((error: unknown) => {
+      logger.warn({ err: error }, 'failed to release the lease for recovery; it expires by itself');
+    });
+  }
+
+  async #recoverAsLeader(refusedId: string | null): Promise<boolean> {
+    const { leases, keeper, logger } = this.#options;
+    const renewal = startTicks(() => {
+      leases.renew([LEAD_KEY], this.#owner, LEAD_MS).catch((error: unknown) => {
+        logger.warn({ err: error }, 'failed to renew the lease for recovery; another replica may take over');
+      });
+    }, RENEW_EVERY_MS);
+    try {
+      // Another replica may have recovered just now, and its message may still be under way.
+      await keeper.refresh();
+      if (this.#isRecovered(refusedId)) return true;
+      return !(await this.#isCoolingDownElsewhere()) && (await this.#replaceToken(refusedId));
+    } finally {
+      stopTicks(renewal);
+    }
+  }
+
+  /** @returns whether the active token is a usable one now */
+  async #replaceToken(refusedId: string | null): Promise<boolean> {
+    const { keeper, canMint, clock, logger } = this.#options;
+    const vault = keeper.vault();
+    const { active, pending } = vault;
+    if (!mayRecover(vault, clock.now())) {
+      logger.error('platform still rejects tokens; backing off before the next attempt');
+      return false;
+    }
+    logger.warn({ tokenId: active?.id ?? null }, 'replacing the platform token');
+    if (pending !== null && pending.verifiedAt !== null && !isExpired(pending, clock.now()))
+      await this.#activatePending(refusedId, pending.id);
+    else if (canMint) await this.#mint(refusedId);
+    if (this.#isRecovered(refusedId)) return true;
+    const { previous } = keeper.vault();
+    if (previous === null || previous.refusedAt !== null) return false;
+    await this.#move(refusedId, (now) =>
+      now.previous?.id === previous.id ? rollback(noteRecovery(now, clock.now()), clock.now()) : now,
+    );
+    return this.#isRecovered(refusedId);
+  }
+
+  async #mint(refusedId: string | null): Promise<void> {
+    try {
+      // A refused token sees nothing, so the new one is not compared with it.
+      const id = await this.#options.rotation.prepare(null, false, GATEWAY_ACTOR, 'nothing');
+      // Null: the active token once more. Good if it had expired, useless if it was refused.
+      if (id !== null) await this.#activatePending(refusedId, id);
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'failed to mint a platform token');
+    }
+  }
+
+  async #activatePending(refusedId: string | null, id: string): Promise<void> {
+    const { clock } = this.#options;
+    await this.#move(refusedId, (vault) =>
+      vault.pending?.id === id ? activate(noteRecovery(vault, clock.now()), false, clock.now()) : vault,
+    );
+  }
+
+  /** Changes the vault only while its active token is still unusable. */
+  async #move(refusedId: string | null, step: (vault: Vault) => Vault): Promise<void> {
+    await this.#options.keeper.move('token.recover', GATEWAY_ACTOR, (vault) =>
+      this.#isUsable(vault, refusedId) ? vault : step(vault),
+    );
+  }
+
+  /** Whether a recovery failed in another replica a short time ago, as far as the store says. */
+  async #isCoolingDownElsewhere(): Promise<boolean> {
+    const { leases, logger } = this.#options;
+    const key = cooldownKey(this.#activeId());
+    const [isFree] = await leases.claim([key], this.#owner, 1).catch((error: unknown) => {
+      logger.warn({ err: error }, 'failed to read the credential cooldown of other replicas; recovering');
+      return [true];
+    });
+    return isFree !== true;
+  }
+
+  async #startCooldown(): Promise<void> {
+    const { leases, clock, logger } = this.#options;
+    const tokenId = this.#activeId();
+    const lastMs = this.#lastCooldownMs(tokenId);
+    const lastsMs = lastMs === null ? FIRST_COOLDOWN_MS : Math.min(lastMs * 2, MAX_COOLDOWN_MS);
+    this.#cooldown = { tokenId, lastsMs, untilMs: clock.monotonicMs() + lastsMs };
+    await leases.claim([cooldownKey(tokenId)], this.#owner, lastsMs).catch((error: unknown) => {
+      logger.warn({ err: error }, 'failed to announce the credential cooldown to other replicas');
+    });
+  }
+
+  /** A short cooldown of this replica alone: a store that is away says nothing about the token. */
+  #pauseForStore(): void {
+    const tokenId = this.#activeId();
+    const lastsMs = this.#lastCooldownMs(tokenId) ?? FIRST_COOLDOWN_MS / 2;
+    const untilMs = this.#options.clock.monotonicMs() + FIRST_COOLDOWN_MS;
+    this.#cooldown = { tokenId, lastsMs, untilMs };
+  }
+
+  /** How long the last cooldown of this token was; null when it ended long ago. */
+  #lastCooldownMs(tokenId: string | null): number | null {
+    const last = this.#cooldown;
+    if (last === null || last.tokenId !== tokenId) return null;
+    return this.#options.clock.monotonicMs() - last.untilMs < MAX_COOLDOWN_MS ? last.lastsMs : null;
+  }
 }

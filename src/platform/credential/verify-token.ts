@@ -1,79 +1,124 @@
-/** Proof of a token before it is put to use: a call that the platform answers, and that shows as much as before. */
+/** Proof of a token before it is activated: the platform answers a call with it, and it sees what the active one sees. */
 import { GatewayError } from '../../errors.js';
-import { randomId } from '../../lib/chance.js';
-import { timeoutSignal } from '../../lib/time.js';
 import { single } from '../interpret.js';
-import { readBody } from '../read-body.js';
-import type { ProbeOptions, ProbeResult } from './probe.js';
+import { type Asked, type AskOptions, askWithToken } from '../request.js';
 import type { ReferenceReports, StoredReferenceReport } from './reference-reports.js';
 import type { Token } from './vault.js';
 
-// Whether a token sees as much as the active one: the same final reports, asked with either.
+/** accepted: the platform answered · refused: 401 or a login redirect · unknown: neither */
+export interface ProbeResult {
+  readonly outcome: 'accepted' | 'refused' | 'unknown';
+  /** For people: what the platform did. */
+  readonly reason: string;
+  /** The platform's `date`, epoch milliseconds; null when it sent none. */
+  readonly platformNowMs: number | null;
+}
 
-export interface SightOptions extends Omit<ProbeOptions, 'nowMs' | 'saysError'> {
+export interface ProbeOptions extends AskOptions {
+  /** Whether a body reports an error: platforms reject a token under status 200, too. */
+  readonly saysError: (body: Buffer) => boolean;
+}
+
+/** An error is shorter. */
+const LONGEST_ERROR_BYTES = 65_536;
+
+/**
+ * Proves a token by one cheap GET.
+ * @param target path and query below the base URL
+ * @param token active or not
+ */
+export async function probeToken(target: string, token: string, options: ProbeOptions): Promise<ProbeResult> {
+  try {
+    const asked = await askWithToken({ method: 'GET', target }, token, options);
+    const isError = await reportsError(asked, options.saysError);
+    const reason = `the platform answered the probe with status ${asked.status}`;
+    const date = Date.parse(single(asked.headers.date) ?? '');
+    const platformNowMs = Number.isNaN(date) ? null : date;
+    const result = (outcome: ProbeResult['outcome'], more = '') => ({
+      outcome,
+      reason: reason + more,
+      platformNowMs,
+    });
+    if (asked.verdict.kind === 'credential-refused') return result('refused');
+    // A login page may come with status 200, too.
+    if (/html/i.test(single(asked.headers['content-type']) ?? ''))
+      return result('unknown', ', but with an HTML page');
+    if (isError) return result('unknown', ', but the body reports an error');
+    return result(asked.verdict.kind === 'answer' ? 'accepted' : 'unknown');
+  } catch (error) {
+    const reason = `the probe failed: ${(error as Error).message}`;
+    return { outcome: 'unknown', reason, platformNowMs: null };
+  }
+}
+
+/** Reads JSON alone, and no more of it than an error takes; for anything else the status decides. */
+async function reportsError(
+  { status, headers, read, drop }: Asked,
+  saysError: ProbeOptions['saysError'],
+): Promise<boolean> {
+  if (status !== 200 || !/json/i.test(single(headers['content-type']) ?? '')) {
+    drop();
+    return false;
+  }
+  try {
+    return saysError(await read(LONGEST_ERROR_BYTES));
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'upstream_too_large') return false;
+    throw error;
+  }
+}
+
+export interface CompareOptions extends AskOptions {
   readonly referenceReports: Pick<ReferenceReports, 'list'>;
-  /** The rows in an answer to a reference's report; null when they cannot be told. */
+  /** The rows in an answer to a reference's report; null when they cannot be counted. */
   readonly countRows: (body: Buffer, reference: StoredReferenceReport) => number | null;
   readonly maxAnswerBytes: number;
 }
 
-/** What came of asking final reports again. */
-interface Sight {
+interface Comparison {
   /** How many reports the new token answered with rows that could be counted. */
   readonly compared: number;
-  /** What is seen less, for people; null when nothing is. */
-  readonly less: string | null;
+  /** What the new token does not see, for people; null when it sees everything. */
+  readonly missing: string | null;
 }
 
 /**
- * A final report that has fewer rows than it had is asked with the active token, too: only when that one still sees
- * more is the difference the token's. Where the active one sees nothing any more, nothing can be held against.
+ * Asks the reference reports, which are final, with a new token. One with fewer rows than before is asked with the
+ * active token, too: only rows that this one still sees count against the new token.
  */
-type CompareSight = (secret: string, activeSecret: string) => Promise<Sight>;
-
-export function createSight(options: SightOptions): CompareSight {
-  return async function compareSight(secret, activeSecret) {
-    const referenceReports = await options.referenceReports.list();
-    let compared = 0;
-    const found = await Promise.all(
-      referenceReports.map(async (reference) => {
-        const rows = await rowsSeen(reference, secret, options);
-        if (rows !== null) compared += 1;
-        if (rows === null || rows >= reference.rows) return null;
-        const before = await rowsSeen(reference, activeSecret, options);
-        if (before === null || before <= rows) return null;
-        return `${rows} of ${before} rows of ${reference.target}`;
-      }),
-    );
-    const less = found.filter((one) => one !== null);
-    return { compared, less: less.length === 0 ? null : less.join('; ') };
-  };
+export async function compareReports(
+  secret: string,
+  activeSecret: string,
+  options: CompareOptions,
+): Promise<Comparison> {
+  let compared = 0;
+  const found = await Promise.all(
+    (await options.referenceReports.list()).map(async (reference) => {
+      const rows = await rowsSeen(reference, secret, options);
+      if (rows !== null) compared += 1;
+      if (rows === null || rows >= reference.rows) return null;
+      const before = await rowsSeen(reference, activeSecret, options);
+      if (before === null || before <= rows) return null;
+      return `${rows} of ${before} rows of ${reference.target}`;
+    }),
+  );
+  const missing = found.filter((one) => one !== null);
+  return { compared, missing: missing.length === 0 ? null : missing.join('; ') };
 }
 
-/** @returns 0 for a refusal; null when it could not be asked, or its rows could not be told */
+/** @returns 0 for a refusal; null when the call failed, or its rows cannot be counted */
 async function rowsSeen(
   reference: StoredReferenceReport,
   secret: string,
-  options: SightOptions,
+  options: CompareOptions,
 ): Promise<number | null> {
-  const { agent, rules, timeoutMs, maxAnswerBytes, countRows } = options;
   try {
-    const { statusCode, headers, body } = await agent.request({
-      origin: rules.baseUrl.origin,
-      path: rules.baseUrl.pathname.replace(/\/$/, '') + reference.target,
-      method: 'GET',
-      headers: {
-        accept: 'application/json',
-        authorization: `Bearer ${secret}`,
-        'x-request-id': randomId(),
-      },
-      signal: timeoutSignal(timeoutMs),
-    });
-    const chunks = await readBody(body, single(headers['content-encoding']), maxAnswerBytes);
-    if ([401, 403, 404].includes(statusCode)) return 0;
-    return statusCode === 200 ? countRows(Buffer.concat(chunks), reference) : null;
+    const { status, read } = await askWithToken({ method: 'GET', target: reference.target }, secret, options);
+    const body = await read(options.maxAnswerBytes);
+    if ([401, 403, 404].includes(status)) return 0;
+    return status === 200 ? options.countRows(body, reference) : null;
   } catch {
-    // A call that fails says nothing of the token.
+    // A call that fails says nothing about the token.
     return null;
   }
 }
@@ -82,33 +127,34 @@ async function rowsSeen(
 export const REFUSED = 'refused by the platform';
 
 interface ProbeTargets {
-  /** Calls that prove a token, to be tried in turn. */
+  /** Calls that prove a token, tried in turn. */
   readonly targets: readonly string[];
-  /** False when the gateway chose them: then they prove, and disprove nothing but by a refusal of the token. */
+  /** False when the gateway chose them: then only a refusal of the token itself disproves it. */
   readonly configured: boolean;
-  /** Calls that a working token should be able to make, though none was ever made: tried when nothing else tells. */
+  /** Calls that a working token should be able to make, though nobody has made them yet: tried last. */
   readonly guesses: readonly string[];
 }
 
 export interface VerifyOptions {
   readonly probeTargets: () => Promise<ProbeTargets>;
   readonly probe: (target: string, secret: string) => Promise<ProbeResult>;
-  readonly compareSight: CompareSight;
+  readonly compare: (secret: string, activeSecret: string) => Promise<Comparison>;
 }
 
-/** What the platform said of a token, and what was asked. */
+/** What the platform said of a token, and to which call. */
 export interface TokenProof extends ProbeResult {
-  /** What was asked last, below the base URL; null: there was nothing to ask. */
+  /** The last call, below the base URL; null when there was none to make. */
   readonly target: string | null;
 }
 
-/** Asks in turn until the platform accepts the token, or refuses it. */
-export async function askPlatform(
+/** Makes the calls in turn until the platform accepts the token, or refuses it. */
+export async function probeInTurn(
   secret: string,
   targets: readonly string[],
   probe: VerifyOptions['probe'],
 ): Promise<TokenProof> {
-  let proof: TokenProof = NOTHING_TO_ASK;
+  const reason = 'there is no call to prove it with; set PLATFORM_PROBE';
+  let proof: TokenProof = { outcome: 'unknown', reason, target: null, platformNowMs: null };
   for (const target of targets) {
     proof = { ...(await probe(target, secret)), target };
     if (proof.outcome !== 'unknown') break;
@@ -116,39 +162,30 @@ export async function askPlatform(
   return proof;
 }
 
-const NOTHING_TO_ASK: TokenProof = {
-  outcome: 'unknown',
-  reason: 'there is no call to prove it with; set PLATFORM_PROBE',
-  target: null,
-  platformNowMs: null,
-};
-
-interface ProveOptions extends VerifyOptions {
-  readonly active: Token | null;
-  /** Whether the platform may be asked for what nobody has asked for yet. */
-  readonly mayGuess: boolean;
-}
-
 /**
- * One call that the platform answers is proof enough, and one that it refuses is proof of the contrary.
- * @returns the call, and what came of it
+ * One call that the platform answers is proof enough; one that it refuses disproves the token.
+ * @param mayGuess whether calls may be made that nobody has made yet
  * @throws GatewayError `verification_failed`
  */
-export async function proveToken(token: Token, options: ProveOptions): Promise<TokenProof> {
-  const { probeTargets, probe, active, mayGuess } = options;
+export async function proveToken(
+  token: Token,
+  active: Token | null,
+  mayGuess: boolean,
+  { probeTargets, probe }: VerifyOptions,
+): Promise<TokenProof> {
   const { targets, configured, guesses } = await probeTargets();
-  // Fresh from the token request it counts as proven where nothing tells: the platform itself handed it out just now.
+  // The platform itself issued a minted token just now: it counts as proven unless a call disproves it.
   const isTrusted = !configured && token.source === 'minted';
   const all = mayGuess && !configured && !isTrusted ? [...targets, ...guesses] : targets;
-  const proof = await askPlatform(token.secret, all, probe);
+  const proof = await probeInTurn(token.secret, all, probe);
   const { outcome, reason } = proof;
   if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return proof;
   const now = active === null ? 'no token is active' : 'the active one stays';
   if (outcome === 'refused')
     throw unverified(
       `The platform refused the token; ${now}.`,
-      "Copy the token from the platform's dashboard once more, whole, and give that.",
-      REFUSED,
+      "Copy the whole token from the platform's dashboard again, and give that.",
+      { internal: REFUSED },
     );
   throw unverified(
     `The token could not be proven (${reason}); ${now}.`,
@@ -157,28 +194,24 @@ export async function proveToken(token: Token, options: ProveOptions): Promise<T
 }
 
 /**
- * What the active token cannot see any more is held against nobody: see `CompareSight`.
+ * Checks that a token sees what the active one sees: see {@link compareReports}.
  * @returns how many reports were compared
  * @throws GatewayError `verification_failed`
  */
 export async function compareWithActive(
   token: Token,
   active: Token | null,
-  { compareSight }: VerifyOptions,
+  { compare }: VerifyOptions,
 ): Promise<number> {
   if (active === null || active.id === token.id) return 0;
-  const { compared, less } = await compareSight(token.secret, active.secret);
-  if (less === null) return compared;
+  const { compared, missing } = await compare(token.secret, active.secret);
+  if (missing === null) return compared;
   throw unverified(
-    `The token sees less than the active one: ${less}. The active one stays.`,
-    'Give a token of the same account, or repeat with "force": true if that is meant.',
+    `The token sees less than the active one: ${missing}. The active one stays.`,
+    'Give a token of the same account, or repeat with "force": true if that is intended.',
   );
 }
 
-function unverified(detail: string, help: string, internal?: string): GatewayError {
-  return new GatewayError('verification_failed', {
-    detail,
-    help,
-    ...(internal === undefined ? {} : { internal }),
-  });
+function unverified(detail: string, help: string, more: { readonly internal?: string } = {}): GatewayError {
+  return new GatewayError('verification_failed', { detail, help, ...more });
 }

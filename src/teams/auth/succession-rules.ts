@@ -1,7 +1,6 @@
 /** Whether another registry, a backup or a changed list of master keys fits the known records. */
-import { VAULT_RECORD } from '../../platform/credential/keeper.js';
+import { readVault, VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { createSealer, SealError, type Sealer } from '../../platform/credential/seal.js';
-import { readVault } from '../../platform/credential/vault-text.js';
 import type { RegistryRecord } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { SuccessionRules } from '../../store/registry/succession.js';

@@ -24,7 +24,7 @@ async function plant(
   secret: string,
   expiresAt: string | null = null,
 ): Promise<Vault & { outcome: SeedOutcome }> {
-  const options = { keeper, rotation, pepper: PEPPER, logger: log.logger };
+  const options = { keeper, rotation, pepper: () => PEPPER, logger: log.logger };
   const outcome = await bootstrapToken(seed(secret, expiresAt), options);
   return { ...keeper.vault(), outcome };
 }

@@ -7,10 +7,10 @@ import type { Clock } from '../../../src/lib/clock.js';
 import { createEvidence, type Evidence } from '../../../src/platform/credential/evidence.js';
 import { createVaultKeeper, type VaultKeeper } from '../../../src/platform/credential/keeper.js';
 import { type Minted, mintToken } from '../../../src/platform/credential/mint.js';
-import { probeToken } from '../../../src/platform/credential/probe.js';
-import { createRotation, type Rotation } from '../../../src/platform/credential/rotation.js';
+import { Rotation } from '../../../src/platform/credential/rotation.js';
 import { createSealer } from '../../../src/platform/credential/seal.js';
-import { createTokenRecovery, type TokenRecovery } from '../../../src/platform/credential/token-recovery.js';
+import { TokenRecovery } from '../../../src/platform/credential/token-recovery.js';
+import { probeToken } from '../../../src/platform/credential/verify-token.js';
 import { saysError } from '../../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import type { Simulator } from '../../../src/simulator/simulator-api.js';
@@ -60,20 +60,18 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
   const keeper = createVaultKeeper({ registry, sealer: createSealer(MASTER_KEY), clock, logger });
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
+  const ask = { agent, rules: { baseUrl, loginPaths: ['/login'] }, timeoutMs: 10_000, clock };
   const request = (): Promise<Minted> =>
     mintToken({
-      agent,
-      baseUrl,
+      ...ask,
       tokenPath: TOKEN_PATH,
       grantType: 'platform_dsp',
       username: fixedSecret('PLATFORM_USERNAME', account?.username ?? 'me'),
       password: fixedSecret('PLATFORM_PASSWORD', account?.password ?? 'pass'),
       clientId: fixedSecret('PLATFORM_CLIENT_ID', String(account?.clientId ?? 7)),
       clientSecret: fixedSecret('PLATFORM_CLIENT_SECRET', account?.clientSecret ?? 'secret'),
-      timeoutMs: 10_000,
     });
-  const rules = { baseUrl, loginPaths: ['/login'] };
-  const rotation = createRotation({
+  const rotation = new Rotation({
     keeper,
     pepper: () => PEPPER,
     clock,
@@ -82,12 +80,11 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
       probe === null
         ? { targets: [], configured: false, guesses }
         : { targets: [probe], configured: true, guesses },
-    compareSight: async () => ({ compared: 0, less: null }),
-    probe: (target, secret) =>
-      probeToken(target, secret, { agent, rules, timeoutMs: 10_000, saysError, nowMs: clock.now() }),
+    compare: async () => ({ compared: 0, missing: null }),
+    probe: (target, secret) => probeToken(target, secret, { ...ask, saysError }),
   });
-  const evidence = createEvidence({ keeper, clock, logger });
-  const tokenRecovery = createTokenRecovery({
+  const evidence = createEvidence(keeper, clock, logger);
+  const tokenRecovery = new TokenRecovery({
     keeper,
     rotation,
     evidence,

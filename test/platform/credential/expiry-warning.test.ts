@@ -94,7 +94,7 @@ describe('the warning of an expiry', () => {
     scene.clock.pass(12 * DAY);
     await warn();
     expect(scene.log.messages('error')).toEqual([
-      'the platform token expires in 13 days; it should have been renewed by itself: see why that fails',
+      'the platform token expires in 13 days; the automatic renewal is overdue: find out why it fails',
     ]);
   });
 

@@ -14,7 +14,8 @@ function mint(baseUrl: URL, options: Partial<MintOptions> = {}) {
   onTestFinished(() => agent.destroy());
   return mintToken({
     agent,
-    baseUrl,
+    rules: { baseUrl, loginPaths: [] },
+    clock: { now: () => 0 },
     tokenPath: '/oauth/token',
     grantType: 'platform_dsp',
     username: fixedSecret('PLATFORM_USERNAME', 'me@agency.example'),

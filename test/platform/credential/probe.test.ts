@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { probeToken } from '../../../src/platform/credential/probe.js';
+import { probeToken } from '../../../src/platform/credential/verify-token.js';
 import { saysError } from '../../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { deadUrl, startHttpPlatform } from '../../support/broken-platform.js';
@@ -12,7 +12,7 @@ function probe(baseUrl: URL, token = 'token-to-prove', target = '/api/v1/x?a=1',
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
   const rules = { baseUrl, loginPaths: ['/login'] };
-  return probeToken(target, token, { agent, rules, timeoutMs, saysError, nowMs: 0 });
+  return probeToken(target, token, { agent, rules, timeoutMs, saysError, clock: { now: () => 0 } });
 }
 const answer =
   (status: number, headers: Record<string, string> = {}) =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createClock } from '../../../src/lib/clock.js';
 import { createBudget } from '../../../src/platform/budget.js';
 import { createPlatformClient, type PlatformClient } from '../../../src/platform/client.js';
-import { createPause } from '../../../src/platform/pause.js';
+import { createPause } from '../../../src/platform/pace.js';
 import { readBody } from '../../../src/platform/read-body.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import type { Simulator } from '../../../src/simulator/simulator-api.js';

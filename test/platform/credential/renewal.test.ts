@@ -104,7 +104,7 @@ describe('a token from the token request', () => {
     }
     expect(asked).toBe(2);
     expect(scene.log.messages('warn')).toEqual([
-      'the platform handed out the same token, with the same expiry; trying again later',
+      'the platform issued the same token with the same expiry; retrying later',
     ]);
   });
 

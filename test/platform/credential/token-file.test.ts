@@ -37,8 +37,8 @@ async function mountToken(text: string) {
 /** A replica that follows the file; `look` is one poll of it. */
 function follow(replica: Credential, file: FileSecret) {
   const { keeper, rotation, clock, log } = replica;
-  const options = { file, planted: file.read(), keeper, rotation, clock, logger: log.logger };
-  const take = createTokenFile({ ...options, pepper: () => PEPPER });
+  const options = { keeper, rotation, pepper: () => PEPPER, clock, logger: log.logger };
+  const take = createTokenFile(file, file.read(), options);
   return async () => {
     file.refresh();
     await take();

@@ -224,7 +224,7 @@ describe('a platform that cannot be recovered', () => {
       scene.clock.pass(2 * MINUTE);
     }
     expect(replicas.flatMap(({ log }) => log.messages('error'))).toContain(
-      'the platform goes on refusing tokens; resting before another is tried',
+      'platform still rejects tokens; backing off before the next attempt',
     );
   });
 
@@ -345,7 +345,7 @@ describe('a store that is away', () => {
     const scene = await openActive();
     const broken = await scene.another({ leases: leasesThat('claim', scene.store.leases) });
     expect(await refuse(broken)).toBe(false);
-    expect(broken.log.messages('error')).toEqual(['the platform credential could not be recovered']);
+    expect(broken.log.messages('error')).toEqual(['failed to recover the platform credential']);
     await expect(broken.tokenRecovery.current()).rejects.toMatchObject({ code: 'credential_unavailable' });
     expect(scene.mints()).toBe(0);
   });
@@ -401,7 +401,7 @@ describe('a store that is away', () => {
     const broken = await scene.another({ leases: leasesThat('release', scene.store.leases) });
     expect(await refuse(broken)).toBe(true);
     expect(broken.log.messages('warn')).toContain(
-      'the lease for recovery could not be released; it ends by itself',
+      'failed to release the lease for recovery; it expires by itself',
     );
     expect((await broken.tokenRecovery.current()).token).toBe(secretsIn(broken).active);
   });

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fixedSecret } from '../../../src/config/secret.js';
+import { readVault, writeVault } from '../../../src/platform/credential/keeper.js';
 import { createSealer, SealError } from '../../../src/platform/credential/seal.js';
 import { EMPTY_VAULT, type Slot, type Token, type Vault } from '../../../src/platform/credential/vault.js';
-import { readVault, writeVault } from '../../../src/platform/credential/vault-text.js';
 
 const sealer = createSealer(fixedSecret('GATEWAY_MASTER_KEY', randomBytes(32).toString('base64')));
 const time = fc

@@ -1,0 +1,82 @@
+/** Requests as the platform gets them. Those about a token itself are sent here, past slots, pace and circuit. */
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { randomId } from '../lib/chance.js';
+import type { Clock } from '../lib/clock.js';
+import { timeoutSignal } from '../lib/time.js';
+import { type Headers, type InterpretRules, interpret, single, type Verdict } from './interpret.js';
+import { readBody } from './read-body.js';
+
+export interface Outgoing {
+  readonly method: string;
+  /** Path and query below the base URL, starting with `/`. */
+  readonly target: string;
+  readonly body?: string | Buffer | Readable | null;
+  /** Sent beside the gateway's own, which they cannot replace. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** @param token null for the request that asks for one */
+export function requestOptions(
+  { method, target, body = null, headers = {} }: Outgoing,
+  baseUrl: URL,
+  token: string | null,
+): Dispatcher.RequestOptions {
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return {
+    origin: baseUrl.origin,
+    path: baseUrl.pathname.replace(/\/$/, '') + target,
+    method: method as Dispatcher.HttpMethod,
+    headers: {
+      ...Object.fromEntries(given),
+      // Last, so that no header above replaces them.
+      accept: 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      'x-request-id': randomId(),
+    },
+    body,
+  };
+}
+
+export interface AskOptions {
+  readonly agent: Dispatcher;
+  readonly rules: InterpretRules;
+  readonly timeoutMs: number;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export interface Asked {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly verdict: Verdict;
+  /**
+   * Reads the decoded body. Whoever does not need it drops it.
+   * @throws GatewayError `upstream_too_large`, `upstream_invalid_response`; stream errors
+   */
+  read(maxBytes: number): Promise<Buffer>;
+  drop(): void;
+}
+
+/** Sends one request with a given token, active or not. @throws what the connection throws */
+export async function askWithToken(
+  request: Outgoing,
+  token: string | null,
+  { agent, rules, timeoutMs, clock }: AskOptions,
+): Promise<Asked> {
+  const outgoing = requestOptions(request, rules.baseUrl, token);
+  const response = await agent.request({ ...outgoing, signal: timeoutSignal(timeoutMs) });
+  const { statusCode: status, headers, body } = response;
+  return {
+    status,
+    headers,
+    verdict: interpret(status, headers, rules, clock.now()),
+    read: async (maxBytes) =>
+      Buffer.concat(await readBody(body, single(headers['content-encoding']), maxBytes)),
+    drop: () => dropBody(response),
+  };
+}
+
+/** Aborts a body that nobody reads; its connection is not used again. */
+export function dropBody({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => {}).destroy();
+}
