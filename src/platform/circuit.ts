@@ -1,14 +1,14 @@
 /**
  * A platform that fails again and again is left alone for a while; then one call tries whether it is back.
  *
- * Only what says that the platform itself is ill counts: a 5xx or 408, a broken connection, a time-out. Each replica
- * judges for itself. Real time, never the movable clock.
+ * Only failures of the platform itself count: a 5xx or 408, a broken connection, a time-out. Each replica judges for
+ * itself. Real time, never the movable clock.
  */
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
 import { GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 
-/** Carries what the caller of `run` thinks of an error to the breaker's own filter. */
+/** Carries the verdict of `isFailure` to the breaker's own filter. */
 class Judged extends Error {
   constructor(
     readonly thrown: unknown,
@@ -18,7 +18,7 @@ class Judged extends Error {
   }
 }
 
-/** The library waits by the machine's clock, which may be set back an hour. So it is told not to wait: `check` does. */
+/** The library waits by the machine's clock, which may be set back an hour. So it does not wait at all: `check` does. */
 const NO_WAIT_MS = Number.NEGATIVE_INFINITY;
 
 export type Circuit = ReturnType<typeof createCircuit>;
@@ -28,14 +28,14 @@ export function createCircuit({
   openMs,
   clock,
 }: {
-  /** In a row, that open it. */
+  /** Failures in a row that open it. */
   readonly failures: number;
   /** For how long the platform is left alone. */
   readonly openMs: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }) {
   const policy = circuitBreaker(
-    // A try that tells nothing, such as one whose caller has gone, does not show that the platform is back.
+    // A try without a result, such as one whose caller has gone, does not show that the platform is back.
     handleWhen((error) => (error as Judged).isFailure || policy.state === CircuitState.HalfOpen),
     { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: NO_WAIT_MS },
   );
@@ -63,8 +63,8 @@ export function createCircuit({
     },
     /**
      * Makes a call and learns from it.
-     * @param isFailure whether what was thrown says that the platform is ill
-     * @throws what `call` throws; GatewayError `upstream_circuit_open` when it opened since it was checked: then `call`
+     * @param isFailure whether an error of `call` is a failure of the platform
+     * @throws what `call` throws; GatewayError `upstream_circuit_open` when it opened since the last check: then `call`
      *   was not called
      */
     async run<T>(call: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {

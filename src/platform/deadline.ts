@@ -1,4 +1,4 @@
-/** The whole time of a call: tries, and waiting for a slot or for others included. Real time, never the movable clock. */
+/** The whole time of a call, tries and waiting included. Real time, never the movable clock. */
 import { GatewayError } from '../errors.js';
 import { startTimer, stopTimer, uptimeMs } from '../lib/time.js';
 
@@ -7,13 +7,13 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Whole time it was given, milliseconds. */
   readonly totalMs: number;
-  /** Which try of the call is under way, from 1. */
+  /** The number of the present try, from 1. */
   attempt: number;
   leftMs(): number;
   stop(): void;
 }
 
-/** When a call's time is over, waiting and tries included. */
+/** What an attempt knows of it. */
 export type CallDeadline = Omit<Deadline, 'stop'>;
 
 export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
@@ -29,17 +29,17 @@ export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined
   };
 }
 
-/** Waits for work of others no longer than the signal allows. @throws the signal's reason */
+/** Waits for work no longer than the signal allows. @throws the signal's reason */
 export async function within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
-  let giveUp = () => {};
+  let abort = () => {};
   const aborted = new Promise<never>((_resolve, reject) => {
-    giveUp = () => reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
+    abort = () => reject(signal.reason);
   });
+  signal.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([work(), aborted]);
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', abort);
   }
 }

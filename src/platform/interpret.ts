@@ -21,7 +21,7 @@ export type Verdict =
       readonly retryAfterMs: number | null;
       readonly error: GatewayError;
     }
-  /** Nothing the gateway knows what to do with, such as a redirect elsewhere. */
+  /** An answer that the gateway cannot handle, such as a redirect elsewhere. */
   | { readonly kind: 'invalid'; readonly error: GatewayError };
 
 export interface InterpretRules {
@@ -69,7 +69,7 @@ function redirect(status: number, location: string | undefined, rules: Interpret
   };
 }
 
-/** An answer that cannot be vouched for; the reason goes to the log alone. */
+/** An answer that cannot be trusted; the reason goes to the log only. */
 export function invalid(internal: string, cause?: unknown): GatewayError {
   return new GatewayError('upstream_invalid_response', { internal, cause });
 }
@@ -96,9 +96,9 @@ export function parseRetryAfter(
 }
 
 /**
- * How long it is until a time that the platform tells: by this machine's clock or by the platform's, for either may be
- * wrong; the sooner one that is still to come.
- * @returns milliseconds; 0 when it is over by both
+ * How long it is until a time that the platform sent. Either clock may be wrong, so both are asked, this machine's and
+ * the platform's (`date`): the shorter wait counts.
+ * @returns milliseconds; 0 when the time has passed by both
  */
 export function untilTime(timeMs: number, headers: Headers, nowMs: number): number {
   const platformMs = parseHttpDate(single(headers.date)?.trim() ?? '', nowMs) ?? nowMs;
@@ -136,7 +136,7 @@ export interface OriginCaching {
 
 /**
  * RFC 9111, sections 3, 4.2 and 5.2.2; there is no heuristic freshness.
- * @param startedMs when the call began, by the same clock as `nowMs`, which is when its answer had come
+ * @param startedMs when the call began, by the clock of `nowMs`, when its answer was complete
  */
 export function originCaching(headers: Headers, startedMs: number, nowMs: number): OriginCaching {
   const directives = readDirectives(joined(headers['cache-control']));
@@ -150,7 +150,7 @@ export function originCaching(headers: Headers, startedMs: number, nowMs: number
   return { noStore, originMs: Math.max(0, leftMs) };
 }
 
-/** RFC 9111, section 4.2.3; of several ages the first counts, and what is none is left out of account (section 5.1). */
+/** RFC 9111, section 4.2.3; of several ages the first counts, and an invalid one is ignored (section 5.1). */
 function initialAgeMs(headers: Headers, startedMs: number, nowMs: number): number {
   const [first = ''] = joined(headers.age).split(',', 1);
   const ageMs = /^\d+$/.test(first.trim()) ? Number(first) * 1000 : 0;
@@ -160,7 +160,7 @@ function initialAgeMs(headers: Headers, startedMs: number, nowMs: number): numbe
   return Math.max(apparentMs, ageMs + Math.max(0, nowMs - startedMs));
 }
 
-/** What is said but cannot be read counts as stale (RFC 9111, section 4.2.1). */
+/** A lifetime that cannot be read counts as stale (RFC 9111, section 4.2.1). */
 function lifetimeMs(directives: ReadonlyMap<string, string>, headers: Headers, nowMs: number): number {
   const said = directives.get('s-maxage') ?? directives.get('max-age');
   if (said !== undefined) return /^\d+$/.test(said) ? Math.min(Number(said), MAX_AGE_S) * 1000 : 0;

@@ -21,7 +21,7 @@ export async function readBody(
   maxBytes: number,
 ): Promise<Buffer[]> {
   const decoder = decoderOf(encoding, stream);
-  const pile = createPile();
+  const pile = new Pile();
   let size = 0;
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) {
@@ -33,7 +33,7 @@ export async function readBody(
   try {
     await (decoder === null ? collect(stream) : pipeline(stream, decoder, collect));
   } catch (error) {
-    // A body that is broken off reports that, and not what it was broken off for.
+    // Breaking off the body has an error of its own, which hides this one.
     if (size > maxBytes) throw tooLarge(maxBytes);
     if (decoder !== null && isDecodingError(error)) {
       throw new GatewayError('upstream_invalid_response', {
@@ -46,50 +46,38 @@ export async function readBody(
   return pile.pieces();
 }
 
-interface Pile {
-  add(chunk: Buffer): void;
-  pieces(): Buffer[];
-}
-
 /** Small bodies end as one buffer; large ones are moved, piece by piece as they come, into shared blocks. */
-function createPile(): Pile {
-  let chunks: Buffer[] = [];
-  const blocks: Buffer[] = [];
-  let free: Buffer = Buffer.alloc(0);
-  let size = 0;
+class Pile {
+  #chunks: Buffer[] = [];
+  readonly #blocks: Buffer[] = [];
+  #free: Buffer = Buffer.alloc(0);
+  #size = 0;
 
-  function share(chunk: Buffer): void {
-    let rest = chunk;
-    while (rest.length > 0) {
-      if (free.length === 0) {
-        free = Buffer.from(new SharedArrayBuffer(BLOCK_BYTES));
-        blocks.push(free);
+  add(chunk: Buffer): void {
+    this.#size += chunk.length;
+    this.#chunks.push(chunk);
+    if (this.#size <= SHARED_FROM_BYTES) return;
+    for (const one of this.#chunks) this.#share(one);
+    this.#chunks = [];
+  }
+
+  #share(chunk: Buffer): void {
+    for (let rest = chunk; rest.length > 0; ) {
+      if (this.#free.length === 0) {
+        this.#free = Buffer.from(new SharedArrayBuffer(BLOCK_BYTES));
+        this.#blocks.push(this.#free);
       }
-      const taken = rest.copy(free);
-      free = free.subarray(taken);
+      const taken = rest.copy(this.#free);
+      this.#free = this.#free.subarray(taken);
       rest = rest.subarray(taken);
     }
   }
 
-  return {
-    add(chunk) {
-      size += chunk.length;
-      if (size <= SHARED_FROM_BYTES) {
-        chunks.push(chunk);
-        return;
-      }
-      for (const one of chunks) share(one);
-      chunks = [];
-      share(chunk);
-    },
-    pieces() {
-      if (blocks.length === 0) return [Buffer.concat(chunks)];
-      const last = blocks.length - 1;
-      return blocks.map((block, index) =>
-        index === last ? block.subarray(0, block.length - free.length) : block,
-      );
-    },
-  };
+  pieces(): Buffer[] {
+    const last = this.#blocks.pop();
+    if (last === undefined) return [Buffer.concat(this.#chunks)];
+    return [...this.#blocks, last.subarray(0, last.length - this.#free.length)];
+  }
 }
 
 function tooLarge(maxBytes: number): GatewayError {
@@ -98,7 +86,7 @@ function tooLarge(maxBytes: number): GatewayError {
   });
 }
 
-/** @returns the stream that undoes one content coding, or null when there is none (RFC 9110, section 8.4). */
+/** @returns the stream that decodes one content coding, or null when there is none (RFC 9110, section 8.4) */
 export function decoderOf(encoding: string | undefined, stream: Readable): Transform | null {
   switch (encoding?.trim().toLowerCase() ?? '') {
     case '':
@@ -117,7 +105,7 @@ export function decoderOf(encoding: string | undefined, stream: Readable): Trans
   }
 }
 
-/** Whether it was the decoder that failed; the last of them when it was done before the body was. */
+/** Whether the decoder failed; the last code is that of a decoder which was done before the body ended. */
 export function isDecodingError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return (

@@ -1,4 +1,4 @@
-/** The platform's words about a request it refused, made fit to be shown. */
+/** The platform's message about a request that it refused, made safe to show. */
 import Type from 'typebox';
 import { recordForm } from '../lib/record.js';
 import { holdsToken, scrubText } from './scrub.js';
@@ -13,7 +13,7 @@ export interface Refusal {
   readonly errors?: unknown;
 }
 
-/** Of a problem in JSON whatever the platform puts into these; what is of use is judged below. */
+/** Members of an error in JSON; their values may be anything, and are checked below. */
 const Said = recordForm(
   Type.Object({
     message: Type.Optional(Type.Unknown()),

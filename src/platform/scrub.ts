@@ -1,14 +1,15 @@
 /** Keeps the platform's token out of everything that leaves the gateway. */
 import { Transform } from 'node:stream';
 
-// The spellings of a secret that are searched for. Pure. The secret as it is, in base64 (also within the base64 of a longer
-// text, such as `Bearer …`) and in UTF-16; each character of these as it is, as a JSON escape (`\u0070`, `\/`, `\"`,
-// `\\`) or percent-encoded, in any mixture. docs/security.md lists what is not searched for.
-
+/**
+ * The spellings of a secret that are found: plain, in base64 (also within the base64 of a longer text, such as
+ * `Bearer …`) and in UTF-16; each character of these as it is, as a JSON escape (`\u0070`, `\/`, `\"`, `\\`) or
+ * percent-encoded, in any mixture. docs/security.md lists what is not found.
+ */
 interface Spelling {
   /**
-   * @returns the length of the spelling that begins at `start`; 0 when none does; MORE when the bytes end inside of
-   *   what may be one
+   * @returns the length of the spelling that begins at `start`; 0 when none does; MORE when the bytes end before that
+   *   can be told
    */
   lengthAt(bytes: Uint8Array, start: number): number;
 }
@@ -17,15 +18,12 @@ const MORE = -1;
 
 const [BACKSLASH, PERCENT, SLASH, QUOTE, LOWER_U] = [0x5c, 0x25, 0x2f, 0x22, 0x75];
 
-/** Of a shorter secret what its encodings have for certain is so little that it stands anywhere. */
+/** Of a shorter secret so few characters of an encoding are certain that they occur anywhere. */
 const LEAST_ENCODED = 8;
-/** By how many bytes stand before the secret in a group of three: the first character of base64 that is its own alone. */
+/** The first character of base64 that belongs to the secret alone, by the bytes before it in its group of three. */
 const FIRST_OWN = [0, 2, 3] as const;
 
-/**
- * The secret; in UTF-16; and in base64 at each of its three places, without the characters that what stands before and
- * behind decides.
- */
+/** The secret; in UTF-16; and in base64 at each offset, without the characters that its neighbours decide. */
 function needlesOf(secret: string): Buffer[] {
   if (secret.length < LEAST_ENCODED) return [Buffer.from(secret)];
   const base64 = FIRST_OWN.flatMap((first, before) => {
@@ -61,7 +59,7 @@ function spellingOf(secret: string): Spelling {
 
 const isEscape = (byte: number | undefined) => byte === BACKSLASH || byte === PERCENT;
 
-/** Whether the escape here, or what it may become with more bytes, is one of the characters. */
+/** Whether the escape here is, or may become with more bytes, the first character of a needle. */
 function mayBegin(begins: Uint8Array, bytes: Uint8Array, start: number): boolean {
   const next = bytes[start + 1];
   const [from, to] =
@@ -73,7 +71,7 @@ function mayBegin(begins: Uint8Array, bytes: Uint8Array, start: number): boolean
   return begins[code] === 1;
 }
 
-/** The value of a hexadecimal digit; of another byte, more than any character has. */
+/** The value of a hexadecimal digit; for another byte, more than any character has. */
 function digitOf(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
@@ -81,7 +79,7 @@ function digitOf(byte: number): number {
 }
 
 function mixtureAt(codes: Uint8Array, bytes: Uint8Array, start: number): number {
-  // Up to the first escape there is one reading only.
+  // Up to the first escape there is only one reading.
   let plain = 0;
   while (plain < codes.length && start + plain < bytes.length && !isEscape(bytes[start + plain])) {
     if (bytes[start + plain] !== codes[plain]) return 0;
@@ -104,7 +102,7 @@ function mixtureAt(codes: Uint8Array, bytes: Uint8Array, start: number): number 
   return Math.max(...ends) - start;
 }
 
-/** Every length in which this character stands here; MORE among them when it may, and the bytes end. */
+/** All lengths of spellings of this character here; MORE among them when the bytes end before that can be told. */
 function lengthsOf(code: number, bytes: Uint8Array, at: number): number[] {
   if (at >= bytes.length) return [MORE];
   const lengths = bytes[at] === code ? [1] : [];
@@ -118,7 +116,7 @@ function lengthsOf(code: number, bytes: Uint8Array, at: number): number[] {
   return lengths.filter((length) => length !== 0);
 }
 
-/** @returns the length with what stands before the digits, 0 when they say something else */
+/** @returns the length of the whole escape; 0 when it is another character */
 function hexLength(code: number, bytes: Uint8Array, start: number, digits: number): number {
   let value = 0;
   for (let at = start; at < start + digits; at++) {
@@ -131,22 +129,22 @@ function hexLength(code: number, bytes: Uint8Array, start: number, digits: numbe
 
 const REDACTED = '[redacted]';
 
-/** @returns the text without any of the secrets, without bearer values, cut to `maxBytes` of UTF-8. */
+/** @returns the text without the secrets and without bearer values, cut to `maxBytes` of UTF-8 */
 export function scrubText(text: string, secrets: readonly string[], maxBytes: number): string {
   let clean = text;
   for (const secret of secrets.flatMap(spellings)) clean = clean.replaceAll(secret, REDACTED);
   clean = clean.replace(/\bbearer\s+[^\s"',;]+/gi, `Bearer ${REDACTED}`);
-  // In a spelling that is rarer: nothing of it is shown.
+  // A rarer spelling: nothing of the text is shown.
   if (secrets.some((secret) => holdsToken(Buffer.from(clean), secret))) clean = REDACTED;
   if (Buffer.byteLength(clean) <= maxBytes) return clean;
-  // A cut inside of a character shows as U+FFFD; drop it.
+  // A cut within a character leaves U+FFFD.
   return Buffer.from(clean)
     .subarray(0, maxBytes)
     .toString('utf8')
     .replace(/\uFFFD$/, '');
 }
 
-/** As it is, as JSON writes it (with `/` escaped, too, as PHP does), and as it stands in a URL; longest first. */
+/** Plain, in JSON (also with `/` escaped, as PHP does), and in a URL; longest first. */
 function spellings(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const all = [secret, json, json.replaceAll('/', '\\/'), encodeURIComponent(secret)];
@@ -154,32 +152,32 @@ function spellings(secret: string): string[] {
 }
 
 /**
- * A stream that replaces every occurrence of the secret, in any spelling, by as many other bytes,
- * also across chunks: the length of the whole does not change, so `content-length` stays true.
+ * A stream that replaces every occurrence of the secret, in any spelling and also across chunks, by as many other
+ * bytes, so that `content-length` stays true.
  */
 export function maskStream(secret: string): Transform {
   const spelling = spellingOf(secret);
-  // Not part of any spelling, so that what was masked and what follows cannot be the secret once more.
+  // Not part of any spelling, so that masked bytes and those around them cannot be the secret again.
   const fill = secret.includes('*') ? ' ' : '*';
   let tail: Buffer = Buffer.alloc(0);
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      // A copy: the bytes are masked in place, and the chunk belongs to whoever sent it.
+      // A copy: the bytes are masked in place, and the chunk belongs to its sender.
       const bytes = Buffer.concat([tail, chunk]);
-      // What could be the beginning of the secret waits for the next chunk.
+      // A possible beginning of the secret waits for the next chunk.
       const end = maskSpellings(bytes, spelling, fill);
       tail = bytes.subarray(end);
       done(null, bytes.subarray(0, end));
     },
     flush(done) {
-      // No more comes: what may have begun a spelling began none, and may hold a whole one further on.
+      // The end: a possible beginning was none, but a whole spelling may follow within it.
       for (let at = 0; at < tail.length; ) at = 1 + at + maskSpellings(tail.subarray(at), spelling, fill);
       done(null, tail);
     },
   });
 }
 
-/** @returns the offset from which on the bytes may begin a spelling, or their length */
+/** @returns the offset of a possible beginning of a spelling, or the number of bytes */
 function maskSpellings(bytes: Buffer, spelling: Spelling, fill: string): number {
   for (let at = 0; at < bytes.length; ) {
     const length = spelling.lengthAt(bytes, at);
@@ -190,16 +188,16 @@ function maskSpellings(bytes: Buffer, spelling: Spelling, fill: string): number 
   return bytes.length;
 }
 
-/** What is searched for of a token: made once for all answers that it brings. */
+/** The search for a token: made once for all answers to it. */
 interface Search {
   readonly token: string;
   readonly needles: readonly Buffer[];
   escapes?: Escapes;
 }
 
-/** Made when a body with a backslash or a percent sign comes. */
+/** Made for the first body with a backslash or a percent sign. */
 interface Escapes {
-  /** An escape of a character of a spelling: an honest writer needs few of them, so the long search is rare. */
+  /** An escape of a character of the token: writers hardly ever need one, so the long search is rare. */
   readonly one: RegExp;
   /** Each spelling, with each character as it is or as an escape. */
   readonly all: RegExp;
@@ -231,15 +229,15 @@ function escapesIn(needles: readonly Buffer[]): Escapes {
   };
 }
 
-/** JSON may, or must, write these after a backslash. */
+/** JSON writes these after a backslash. */
 const isOwn = (code: number) => '"\\/'.includes(String.fromCharCode(code));
 const digits = (code: number) => code.toString(16).padStart(2, '0');
 const literal = (code: number) => `\\x${digits(code)}`;
-/** A pattern of the digits in either case. */
+/** A pattern for the digits in either case. */
 const hex = (code: number) => digits(code).replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 
 /**
- * Whether bytes of the platform hold its token, in any spelling.
+ * Whether bytes from the platform hold its token, in any spelling.
  * @param token printable ASCII
  */
 export function holdsToken(body: Buffer, token: string): boolean {

@@ -1,4 +1,4 @@
-/** What decides when the platform is called: slots, places, pace, circuit and pause, wired. Composed once, by services. */
+/** What decides when the platform is called: slots, places of streams, pace, circuit and pause, wired. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import { asGatewayError, GatewayError } from '../errors.js';
@@ -8,21 +8,22 @@ import { type Budget, createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
 import { createPace, createPause } from './pace.js';
 
-// Calls whose answers are streamed to callers hold a slot for as long as their caller reads. So that slow readers
-// cannot hold them all, such calls take a place first, of which there are two less than slots; and no team takes the
-// last place while it has others.
-
-/** Slots that are left to calls whose answers are read at once. */
-const LEFT_TO_OTHERS = 2;
+/** Slots that are kept for calls whose answers are read at once. */
+const KEPT_FOR_OTHERS = 2;
 
 export type StreamPlaces = ReturnType<typeof createStreamPlaces>;
 
-/** @param options as of the platform's budget; `maxConcurrent` are its slots */
+/**
+ * A call whose answer is streamed holds a slot for as long as its caller reads. So that slow readers cannot hold all
+ * slots, such a call takes a place first: there are two fewer places than slots, and no team takes the last one while
+ * it has others.
+ * @param options of the platform's budget; `maxConcurrent` are its slots
+ */
 export function createStreamPlaces(options: {
   readonly maxConcurrent: () => number;
   readonly maxQueued: number;
 }) {
-  const places = () => Math.max(1, options.maxConcurrent() - LEFT_TO_OTHERS);
+  const places = () => Math.max(1, options.maxConcurrent() - KEPT_FOR_OTHERS);
   const all = createBudget({ ...options, maxConcurrent: places });
   const teams = new Map<string, Budget>();
 
@@ -55,10 +56,10 @@ export function createStreamPlaces(options: {
 
   return {
     /**
-     * Waits for a place; teams get them fairly.
+     * Waits for a place, shared out fairly by team.
      * @param timeoutMs longest wait
-     * @returns a function to be called when the answer is through; more than once does no harm
-     * @throws GatewayError `overloaded` when there is none in time, or too many wait; the signal's reason
+     * @returns a function that frees the place; more than once does no harm
+     * @throws GatewayError `overloaded` when none is free in time, or too many wait; the signal's reason
      */
     async enter(team: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<() => void> {
       const late = new AbortController();
@@ -111,15 +112,15 @@ export function createTraffic({
 }) {
   const { maxQueued, circuit: breaks } = settings;
   const maxPauseMs = settings.maxPauseSeconds * 1000;
-  // Half of a call's time: whatever rate the platform shows, a call that waits for it is made in time.
+  // Half of a call's time: whatever rate the platform shows, a waiting call is made in time.
   const maxPaceMs = Math.min(maxPauseMs, settings.timeoutMs / 2);
   const pace = createPace(clock, () => replicas.count, maxPaceMs);
   /** Platform calls that this process may make at once, as of now. */
   const maxConcurrent = () => replicas.share(settings.maxConcurrent);
   const pause = createPause(clock, maxPauseMs, (message) => {
-    // A replica that does not hear of it is told by the platform itself.
+    // A replica that does not hear of it gets a 429 of its own.
     bus.publish('pause', message).catch((error: unknown) => {
-      logger.debug({ err: error }, 'the other replicas could not be told of a pause');
+      logger.debug({ err: error }, 'failed to announce a pause to the other replicas');
     });
   });
   bus.subscribe('pause', pause.hear);
@@ -134,7 +135,7 @@ export function createTraffic({
     circuit,
     maxConcurrent,
     recentCalls: createRecentCalls(clock.now),
-    /** Nothing waits, half of the places are free, and the platform may be called now: time for what nobody waits for. */
+    /** Nothing waits, half of the slots are free, and the platform may be called: time for background calls. */
     isIdle: (): boolean =>
       budget.queued === 0 &&
       2 * budget.running < maxConcurrent() &&
@@ -158,7 +159,7 @@ function createRecentCalls(now: () => number) {
       // A clock that was set back leaves hours that are still to come.
       for (const known of byHour.keys()) if (Math.abs(known - hour) >= HOURS) byHour.delete(known);
     },
-    /** Of the last 24 hours, the present one included. */
+    /** Of the last 24 hours, the present hour included. */
     count(): number {
       const hour = hourNow();
       let sum = 0;

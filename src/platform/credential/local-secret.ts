@@ -1,12 +1,12 @@
-/** Secrets that the embedded store makes for itself: files of the data folder, readable by their owner alone. */
+/** Secrets that the gateway generates with the embedded store: files of the data folder, readable only by their owner. */
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { randomBuffer } from '../../lib/chance.js';
 
 /**
- * Reads a secret from a file, making it when there is none.
+ * Reads a secret from a file, generated when there is none.
  * @param folder an existing folder
- * @returns the secret, the file's path, and whether it was made just now
+ * @returns the secret, the file's path, and whether it was generated just now
  * @throws the system's error when it can be neither read nor written
  */
 export function localSecret(
@@ -36,9 +36,8 @@ export function localSecret(
 function readIfThere(path: string): string | null {
   try {
     const value = readFileSync(path, 'utf8').trim();
-    if (value === '')
-      // What it opened would be lost with a new one.
-      throw new Error(`the file ${path} is empty`);
+    // Everything sealed under it would be lost with a new one.
+    if (value === '') throw new Error(`the file ${path} is empty`);
     return value;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

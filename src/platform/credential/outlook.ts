@@ -1,4 +1,4 @@
-/** What is to be said of the credential: its state, when it ends, and whether somebody should act. Pure. */
+/** The state of the credential: when it expires, and whether somebody should act. Pure. */
 import Type, { type Static, type TSchema } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
 import type { ProofStatus } from './evidence.js';
@@ -6,12 +6,12 @@ import { isExpired, type Token, type Vault } from './vault.js';
 
 const DAY_MS = 86_400_000;
 
-/** Days before the expiry at which it is spoken of; 0: it is over. */
+/** Days before the expiry at which there is a warning; 0: it has expired. */
 export const WARN_AT_DAYS: readonly number[] = [30, 14, 7, 3, 1, 0];
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** What follows the state is null without an active token. */
+/** Members after the state are null without an active token. */
 export const Outlook = Type.Object(
   {
     state: Type.Enum(['ok', 'unproven', 'expiring', 'refused', 'missing', 'expired'], {
@@ -57,9 +57,7 @@ export interface OutlookOptions {
 
 export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
   const { nowMs, proof, renewBeforeMs } = options;
-  if (active === null) {
-    return { state: 'missing', ...NOTHING };
-  }
+  if (active === null) return { state: 'missing', ...NOTHING };
   const leftMs = Math.max(0, Date.parse(active.expiresAt) - nowMs);
   const renewsAtMs = renewalTime(active, renewBeforeMs);
   const warning = warningDays(active, nowMs, renewBeforeMs);
@@ -90,8 +88,7 @@ function stateOf(proof: ProofStatus, warning: number | null): Outlook['state'] {
 }
 
 /**
- * When a token is to be renewed. One that lives shorter than three times `renewBeforeMs` is renewed in the last third
- * of its life, or each new one would be due at once.
+ * When a token is to be renewed: in the last third of its lifetime at the earliest, or each new one would be due at once.
  * @returns epoch milliseconds; null when the gateway does not renew by itself ahead of the expiry
  */
 export function renewalTime(token: Token, renewBeforeMs: number | null): number | null {
@@ -104,14 +101,14 @@ export function renewalLeadMs(token: Token, renewBeforeMs: number): number {
   return Math.min(renewBeforeMs, Math.max(0, lifetimeMs / 3));
 }
 
-/** Where the gateway renews by itself, only a renewal that is long overdue is worth a word. */
+/** Where the gateway renews by itself, there is a warning only when the renewal is long overdue. */
 function warningDays(token: Token, nowMs: number, renewBeforeMs: number | null): number | null {
   const leftMs = Date.parse(token.expiresAt) - nowMs;
-  const spokenOf =
+  const thresholds =
     renewBeforeMs === null
       ? WARN_AT_DAYS
       : WARN_AT_DAYS.filter((days) => days * DAY_MS < renewalLeadMs(token, renewBeforeMs));
-  const reached = spokenOf.filter((days) => leftMs <= days * DAY_MS);
+  const reached = thresholds.filter((days) => leftMs <= days * DAY_MS);
   return reached.length === 0 ? null : Math.min(...reached);
 }
 

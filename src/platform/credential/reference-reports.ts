@@ -6,6 +6,7 @@ import Type from 'typebox';
 import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { type Documents, StoreUnavailable } from '../../store/port.js';
+import { mergeDocument } from '../../store/shared-tallies.js';
 
 const ReferenceReportList = recordForm(
   Type.Array(
@@ -25,7 +26,8 @@ const ReferenceReportList = recordForm(
     }),
   ),
 );
-export type StoredReferenceReport = RecordOf<typeof ReferenceReportList>[number];
+type Reports = RecordOf<typeof ReferenceReportList>;
+export type StoredReferenceReport = Reports[number];
 
 const KEY = 'credential/referenceReports';
 const MOST = 5;
@@ -38,14 +40,6 @@ export function createReferenceReports(documents: Documents, clock: Clock) {
   let known: ReadonlyMap<string, StoredReferenceReport> = new Map();
   let shared = true;
 
-  async function read(): Promise<string | null> {
-    const text = await documents.get(KEY);
-    // A damaged document is overwritten by the next flush.
-    const others = text === null ? [] : (ReferenceReportList.parse(text) ?? []);
-    known = merge(known, others, clock.now());
-    return text;
-  }
-
   return {
     /** Cheap enough to be called for every report. */
     note(reference: Omit<StoredReferenceReport, 'at'>): void {
@@ -57,29 +51,39 @@ export function createReferenceReports(documents: Documents, clock: Clock) {
     },
     /** The cheapest first. */
     async list(): Promise<readonly StoredReferenceReport[]> {
-      await read().catch((error: unknown) => {
+      try {
+        const text = await documents.get(KEY);
+        known = merge(known, text === null ? [] : decode(text), clock.now());
+      } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
-      });
+      }
       return [...known.values()].sort((a, b) => a.rows - b.rows);
     },
     /** Shares what is new with the other replicas. @throws StoreUnavailable */
     async flush(): Promise<void> {
       if (shared) return;
-      const before = await read();
-      const text = JSON.stringify([...known.values()]);
-      // False when another replica was faster: its reports are merged the next time.
-      shared =
-        before === null
-          ? (await documents.create(KEY, text, KEPT_MS)) === null
-          : await documents.replace(KEY, before, text, KEPT_MS);
+      shared = true;
+      const add = (others: Reports | null): Reports => {
+        known = merge(known, others ?? [], clock.now());
+        return [...known.values()];
+      };
+      await mergeDocument(documents, { key: KEY, ttlMs: KEPT_MS, decode, encode: JSON.stringify, add }).catch(
+        (error: unknown) => {
+          shared = false;
+          throw error;
+        },
+      );
     },
   };
 }
 
+/** A damaged document is overwritten by the next flush. */
+const decode = (text: string): Reports => ReferenceReportList.parse(text) ?? [];
+
 /** The newest of each account, of the accounts with the newest ones. */
 function merge(
   known: ReadonlyMap<string, StoredReferenceReport>,
-  others: readonly StoredReferenceReport[],
+  others: Reports,
   nowMs: number,
 ): ReadonlyMap<string, StoredReferenceReport> {
   const newestFirst = [...known.values(), ...others]

@@ -3,7 +3,7 @@
  *
  *   stage → pending → (verify) → active → previous → gone
  *
- * Values in, values out. Sealing, storing and asking the platform happen elsewhere.
+ * Pure: sealing, storing and asking the platform happen elsewhere.
  */
 import { createHmac } from 'node:crypto';
 import { GatewayError } from '../../errors.js';
@@ -15,26 +15,27 @@ export type TokenSourceName = 'seed' | 'staged' | 'minted' | 'file';
 export interface Token {
   readonly id: string;
   readonly secret: string;
-  /** Keyed digest of the secret; tells tokens apart and shows nothing. */
+  /** Keyed digest of the secret: tells tokens apart without revealing anything. */
   readonly fingerprint: string;
   readonly source: TokenSourceName;
   /** ISO times. */
   readonly createdAt: string;
   readonly expiresAt: string;
-  /** False when `expiresAt` is the document's one year, counted from when the token was first seen. */
+  /** False when `expiresAt` is assumed: the document's one year from when the token was first seen. */
   readonly expiryKnown: boolean;
   readonly verifiedAt: string | null;
-  /** When the platform last refused it; null once it answered to it again, or an operator made it active. */
+  /** When the platform last refused it; null after it accepted it again, or an operator made it active. */
   readonly refusedAt: string | null;
 }
 
-export type Slot = 'active' | 'pending' | 'previous';
+const SLOTS = ['active', 'pending', 'previous'] as const;
+export type Slot = (typeof SLOTS)[number];
 
 export interface Vault {
   readonly active: Token | null;
   readonly pending: Token | null;
   readonly previous: Token | null;
-  /** Fingerprints of every token that was ever in here, so that a seed is planted only once. */
+  /** Fingerprints of all tokens that were ever in the vault, so that a seed is planted only once. */
   readonly seen: readonly string[];
   /** ISO times of the last recoveries, newest last: all replicas together recover only so often. */
   readonly recoveredAt: readonly string[];
@@ -46,11 +47,11 @@ export const EMPTY_VAULT: Vault = { active: null, pending: null, previous: null,
 export const LIFETIME_MS = 365 * 86_400_000;
 const MAX_SEEN = 1000;
 
-/** At most this many recoveries within this time: a platform that refuses what it hands out is not asked for ever. */
+/** At most this many recoveries within this time: a platform may refuse every token that it issues. */
 const MAX_RECOVERIES = 3;
 const RECOVERIES_WITHIN_MS = 60_000;
 
-/** @param pepper keys the fingerprint, so that it cannot be compared outside of this gateway */
+/** @param pepper keys the fingerprint, so that it cannot be compared outside this gateway */
 export function fingerprintOf(secret: string, pepper: Buffer): string {
   return createHmac('sha256', pepper).update('token ').update(secret).digest('hex').slice(0, 16);
 }
@@ -78,17 +79,12 @@ export function createToken(from: NewToken, pepper: Buffer, nowMs: number): Toke
 
 /** Whether a token was ever in the vault. */
 export function hasSeen(vault: Vault, fingerprint: string): boolean {
-  const held = [vault.active, vault.pending, vault.previous].some((one) => one?.fingerprint === fingerprint);
-  return held || vault.seen.includes(fingerprint);
+  return SLOTS.some((slot) => vault[slot]?.fingerprint === fingerprint) || vault.seen.includes(fingerprint);
 }
 
-/**
- * Puts a token beside the active one. A pending one that was there before is replaced. The active one itself may be
- * given again with another expiry, which is then its own.
- */
+/** Makes a token the pending one. The active one may be given again with another expiry, which it then takes. */
 export function stage(vault: Vault, token: Token): Vault {
   if (vault.active?.fingerprint === token.fingerprint) {
-    // Staged once more to say when it expires.
     if (token.expiryKnown && token.expiresAt !== vault.active.expiresAt) {
       return { ...vault, active: { ...vault.active, expiresAt: token.expiresAt, expiryKnown: true } };
     }
@@ -101,20 +97,15 @@ export function stage(vault: Vault, token: Token): Vault {
   return { ...vault, pending: token, seen };
 }
 
-/** Documents that the platform accepted the token in a slot; nothing when no slot holds it. */
+/** Records that the platform accepted a token; nothing changes when no slot holds it. */
 export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vault {
-  if (![vault.active, vault.pending, vault.previous].some((token) => token?.id === tokenId)) return vault;
+  const held = SLOTS.find((slot) => vault[slot]?.id === tokenId);
+  if (held === undefined) return vault;
   const verifiedAt = new Date(nowMs).toISOString();
-  const mark = (token: Token | null) => (token?.id === tokenId ? { ...token, verifiedAt } : token);
-  return {
-    ...vault,
-    active: mark(vault.active),
-    pending: mark(vault.pending),
-    previous: mark(vault.previous),
-  };
+  return { ...vault, [held]: { ...vault[held], verifiedAt } };
 }
 
-/** Documents that the platform answered to the active token, if it is this one. */
+/** Records that the platform answered to the active token, if it is this one. */
 export function markAccepted(vault: Vault, tokenId: string, nowMs: number): Vault {
   const { active } = vault;
   if (active?.id !== tokenId || (active.verifiedAt !== null && active.refusedAt === null)) return vault;
@@ -122,7 +113,7 @@ export function markAccepted(vault: Vault, tokenId: string, nowMs: number): Vaul
   return { ...vault, active: { ...active, verifiedAt, refusedAt: null } };
 }
 
-/** Documents that the platform refuses the active token, if it is this one. */
+/** Records that the platform refuses the active token, if it is this one. */
 export function markRefused(vault: Vault, tokenId: string, nowMs: number): Vault {
   const { active } = vault;
   if (active?.id !== tokenId || active.refusedAt !== null) return vault;
@@ -151,19 +142,19 @@ export function rollback(vault: Vault, nowMs: number): Vault {
   return { ...vault, active: { ...vault.previous, refusedAt: null }, previous: vault.active };
 }
 
-/** The platform handed out the active token once more: only its expiry may be new. */
+/** The platform issued the active token again: only its expiry may be new. */
 export function renew(vault: Vault, expiresAt: string, expiryKnown: boolean): Vault {
   if (vault.active === null || Date.parse(expiresAt) <= Date.parse(vault.active.expiresAt)) return vault;
   return { ...vault, active: { ...vault.active, expiresAt, expiryKnown } };
 }
 
-/** Whether a recovery is due again, or too many were of late. A clock that was moved back does not block it. */
+/** Whether there were not too many recoveries of late. A clock that was moved back does not block them. */
 export function mayRecover({ recoveredAt }: Vault, nowMs: number): boolean {
-  const lately = recoveredAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < RECOVERIES_WITHIN_MS);
-  return lately.length < MAX_RECOVERIES;
+  const recent = recoveredAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < RECOVERIES_WITHIN_MS);
+  return recent.length < MAX_RECOVERIES;
 }
 
-/** Documents that the active token was refused, and that another is about to take its place. */
+/** Records that the active token was refused and is about to be replaced. */
 export function noteRecovery(vault: Vault, nowMs: number): Vault {
   const at = new Date(nowMs).toISOString();
   const active = vault.active === null ? null : { ...vault.active, refusedAt: at };
@@ -183,35 +174,32 @@ export function noPending(): GatewayError {
   );
 }
 
-/** Forgets the pending token. */
+/** Drops the pending token. */
 export function discard(vault: Vault): Vault {
   if (vault.pending === null)
     throw refused(
       'There is no pending token to discard.',
-      'Nothing needs to be done; GET /admin/v1/token shows what there is.',
+      'Nothing needs to be done; GET /admin/v1/token shows the present tokens.',
     );
   return { ...vault, pending: null };
 }
 
-/** Drops a previous token whose time is over. */
+/** Drops an expired previous token. */
 export function dropExpired(vault: Vault, nowMs: number): Vault {
   return vault.previous !== null && isExpired(vault.previous, nowMs) ? { ...vault, previous: null } : vault;
 }
 
-/**
- * Whether it is not to be used any more. An expiry that is only assumed is a reason to warn: whether the token works is
- * for the platform to say.
- */
+/** Whether it must not be used any more. An assumed expiry is only a reason to warn: the platform decides. */
 export function isOver(token: Token, nowMs: number): boolean {
   return token.expiryKnown && isExpired(token, nowMs);
 }
 
-/** Whether its time has come, known or assumed. */
+/** Whether its expiry has passed, known or assumed. */
 export function isExpired(token: Token, nowMs: number): boolean {
   return Date.parse(token.expiresAt) <= nowMs;
 }
 
-/** What may be shown of a token. */
+/** A token without its secret. */
 export function showToken(token: Token | null): Omit<Token, 'secret' | 'refusedAt'> | null {
   if (token === null) return null;
   const { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt } = token;
