@@ -3,21 +3,18 @@
  *
  *   acquire → send (slot.ts) → (try again | pause | report a refused token) → answer
  */
-import type { Logger } from 'pino';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { ProxySettings } from '../config/load.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import { randomShare } from '../lib/chance.js';
 import { sleep } from '../lib/time.js';
-import type { Budget } from './budget.js';
 import { type CallDeadline, startDeadline, within } from './deadline.js';
 import { asFailure, CallFailed } from './failure.js';
-import type { Pace } from './pace.js';
 import {
   isStreamed,
+  type PlatformOptions,
   type PlatformRequest,
   type Response,
-  type SendOptions,
   Slot,
   type TokenSource,
 } from './slot.js';
@@ -39,21 +36,9 @@ export interface Call extends PlatformRequest {
   readonly onSlot?: () => void | Promise<void>;
 }
 
-export interface AcquireOptions extends Omit<SendOptions, 'tokens'> {
-  readonly budget: Pick<Budget, 'acquire'>;
-  readonly pace: SendOptions['pace'] & Pick<Pace, 'waitMs'>;
-  readonly tokens: Pick<TokenSource, 'current' | 'accepted'>;
-}
-
-export interface PlatformClientOptions extends AcquireOptions {
-  readonly tokens: TokenSource;
-  readonly retry: { readonly attempts: number; readonly baseMs: number };
-  readonly logger: Logger;
-}
-
 export type PlatformClient = ReturnType<typeof createPlatformClient>;
 
-export function createPlatformClient(options: PlatformClientOptions) {
+export function createPlatformClient(options: PlatformOptions) {
   const acquire = createAcquire(options);
 
   /**
@@ -112,7 +97,7 @@ export function createPlatformClient(options: PlatformClientOptions) {
  * The share is charged by `Slot.send`. A caller with a slot that finds the same call under way elsewhere returns the slot
  * uncharged, so other calls of the team are not refused for it.
  */
-export function createAcquire(options: AcquireOptions) {
+export function createAcquire(options: PlatformOptions) {
   const { pause, circuit, shares, budget, pace, tokens } = options;
   const check = () => {
     pause.check();
@@ -159,7 +144,7 @@ async function tryUntil<T>(
   kind: CallKind,
   deadline: CallDeadline,
   attempt: Attempt<T>,
-  { tokens, retry, logger }: PlatformClientOptions,
+  { tokens, retry, logger }: PlatformOptions,
 ): Promise<T> {
   let retries = 0;
   let replaced: string | null = null;

@@ -188,29 +188,17 @@ function maskSpellings(bytes: Buffer, spelling: Spelling, fill: string): number 
   return bytes.length;
 }
 
-/** The search for a token: made once for all answers to it. */
+/** The search for a token, made once for all answers to it. */
 interface Search {
   readonly token: string;
   readonly needles: readonly Buffer[];
-  escapes?: Escapes;
-}
-
-/** Made for the first body with a backslash or a percent sign. */
-interface Escapes {
-  /** An escape of a character of the token: writers hardly ever need one, so the long search is rare. */
-  readonly one: RegExp;
-  /** Each spelling, with each character as it is or as an escape. */
-  readonly all: RegExp;
+  /** Made for the first body with a backslash or a percent sign. */
+  escapes?: ReturnType<typeof escapesIn>;
 }
 
 let last: Search = { token: '', needles: [] };
 
-function searchOf(token: string): Search {
-  if (last.token !== token) last = { token, needles: needlesOf(token) };
-  return last;
-}
-
-function escapesIn(needles: readonly Buffer[]): Escapes {
+function escapesIn(needles: readonly Buffer[]) {
   const either = (forms: readonly string[]) => `(?:${forms.join('|')})`;
   const codes = [...new Set(Buffer.concat(needles))];
   const own = codes.filter(isOwn).map(literal);
@@ -222,9 +210,11 @@ function escapesIn(needles: readonly Buffer[]): Escapes {
       ...(isOwn(code) ? [`\\\\${literal(code)}`] : []),
     ]);
   return {
+    /** An escape of a character of the token: writers hardly ever need one, so the long search is rare. */
     one: new RegExp(
       `(?:\\\\u00|%)${either(codes.map(hex))}${own.length > 0 ? `|\\\\[${own.join('')}]` : ''}`,
     ),
+    /** Each spelling, with each character as it is or as an escape. */
     all: new RegExp(either(needles.map((needle) => Array.from(needle, forms).join('')))),
   };
 }
@@ -242,10 +232,10 @@ const hex = (code: number) => digits(code).replace(/[a-f]/g, (digit) => `[${digi
  */
 export function holdsToken(body: Buffer, token: string): boolean {
   if (token === '') return false;
-  const search = searchOf(token);
-  if (search.needles.some((needle) => body.includes(needle))) return true;
+  if (last.token !== token) last = { token, needles: needlesOf(token) };
+  if (last.needles.some((needle) => body.includes(needle))) return true;
   if (!body.includes('\\') && !body.includes('%')) return false;
-  search.escapes ??= escapesIn(search.needles);
+  last.escapes ??= escapesIn(last.needles);
   const text = body.toString('latin1');
-  return search.escapes.one.test(text) && search.escapes.all.test(text);
+  return last.escapes.one.test(text) && last.escapes.all.test(text);
 }

@@ -4,10 +4,12 @@
  *   pause → circuit → the team's share is charged → request → verdict → answer
  */
 import type { Readable } from 'node:stream';
+import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import type { CallReport } from '../telemetry/trace.js';
+import type { Budget } from './budget.js';
 import type { Circuit } from './circuit.js';
 import { type CallDeadline, within } from './deadline.js';
 import { asFailure, CallFailed, failureOf, NoAnswer, outcomeOf } from './failure.js';
@@ -63,21 +65,25 @@ export interface Charge {
   putBack(): void;
 }
 
-export interface SendOptions {
+/** What stands between a call and the platform. */
+export interface PlatformOptions {
   readonly agent: Dispatcher;
   readonly rules: InterpretRules;
+  readonly budget: Pick<Budget, 'acquire'>;
+  readonly pace: Pick<Pace, 'waitMs' | 'started' | 'ended'>;
   readonly pause: Pause;
   readonly circuit: Pick<Circuit, 'check' | 'run'>;
   readonly shares: Shares;
-  readonly pace: Pick<Pace, 'started' | 'ended'>;
-  readonly tokens: Pick<TokenSource, 'accepted'>;
+  readonly tokens: TokenSource;
+  readonly retry: { readonly attempts: number; readonly baseMs: number };
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly userAgent: string;
   readonly onCall: (report: CallReport) => void;
 }
 
 /** What `acquire` gives to a slot. */
-export interface Admission {
+interface Admission {
   readonly team: string;
   readonly active: ActiveToken;
   readonly deadline: CallDeadline;
@@ -87,13 +93,13 @@ export interface Admission {
 
 export class Slot {
   readonly #admission: Admission;
-  readonly #options: SendOptions;
+  readonly #options: PlatformOptions;
   #isUsed = false;
   /** Null until the request is sent. */
   #startedMs: number | null = null;
   #response: Dispatcher.ResponseData | null = null;
 
-  constructor(admission: Admission, options: SendOptions) {
+  constructor(admission: Admission, options: PlatformOptions) {
     this.#admission = admission;
     this.#options = options;
   }

@@ -7,6 +7,7 @@ import { createBudget } from '../../src/platform/budget.js';
 import { createAcquire } from '../../src/platform/client.js';
 import { createPause } from '../../src/platform/pace.js';
 import type { Slot } from '../../src/platform/slot.js';
+import { createRecordedLog } from '../support/recorded-log.js';
 import { createTestClock } from '../support/test-clock.js';
 
 interface Broken {
@@ -72,7 +73,10 @@ function open(broken: Broken = {}) {
         return { id: 'tok_1', token: 'token' };
       },
       accepted: () => {},
+      refused: async () => false,
     },
+    retry: { attempts: 0, baseMs: 1 },
+    logger: createRecordedLog().logger,
   });
   return { acquire, budget, pause, charged, state };
 }
