@@ -38,18 +38,13 @@ export function interpret(status: number, headers: Headers, rules: InterpretRule
   const retryAfterMs = parseRetryAfter(single(headers['retry-after']), nowMs, headers);
   if (status === 429) return { kind: 'rate-limited', retryAfterMs };
   if (status === 408) {
-    return {
-      kind: 'failed',
-      retryable: false,
-      retryAfterMs,
-      error: new GatewayError('upstream_timeout', { internal: 'status 408' }),
-    };
+    const error = new GatewayError('upstream_timeout', { internal: 'status 408' });
+    return { kind: 'failed', retryable: false, retryAfterMs, error };
   }
   if (status >= 400 && status < 500) return { kind: 'rejected' };
   if (status >= 500) {
-    const error = new GatewayError('upstream_error', {
-      detail: `The platform answered with status ${status}.`,
-    });
+    const detail = `The platform answered with status ${status}.`;
+    const error = new GatewayError('upstream_error', { detail });
     return { kind: 'failed', retryable: status >= 502 && status <= 504, retryAfterMs, error };
   }
   return { kind: 'invalid', error: invalid(`status ${status}`) };
@@ -63,10 +58,7 @@ function redirect(status: number, location: string | undefined, rules: Interpret
       return { kind: 'credential-refused' };
     }
   }
-  return {
-    kind: 'invalid',
-    error: invalid(`status ${status}, a redirect that is no login; none is followed`),
-  };
+  return { kind: 'invalid', error: invalid(`status ${status}, a redirect not to a login; none is followed`) };
 }
 
 /** An answer that cannot be trusted; the reason goes to the log only. */
@@ -101,13 +93,18 @@ export function parseRetryAfter(
  * @returns milliseconds; 0 when the time has passed by both
  */
 export function untilTime(timeMs: number, headers: Headers, nowMs: number): number {
-  const platformMs = parseHttpDate(single(headers.date)?.trim() ?? '', nowMs) ?? nowMs;
-  const waits = [timeMs - nowMs, timeMs - platformMs].filter((wait) => wait > 0);
+  const waits = [timeMs - nowMs, timeMs - dateOf(headers, nowMs)].filter((wait) => wait > 0);
   return waits.length === 0 ? 0 : Math.min(...waits);
 }
 
+/** The platform's clock, as its answer tells it; without that, this machine's. */
+function dateOf(headers: Headers, nowMs: number): number {
+  return parseHttpDate(single(headers.date), nowMs) ?? nowMs;
+}
+
 /** The three forms of RFC 9110, section 5.6.7; `Date.parse` would take almost anything, `-5` too. */
-function parseHttpDate(text: string, nowMs: number): number | null {
+function parseHttpDate(value: string | undefined, nowMs: number): number | null {
+  const text = value?.trim() ?? '';
   const clock = '\\d{2}:\\d{2}:\\d{2}';
   const isCurrent = new RegExp(`^[A-Z][a-z]{2}, \\d{2} [A-Z][a-z]{2} \\d{4} ${clock} GMT$`).test(text);
   const isRfc850 = new RegExp(`^[A-Z][a-z]+, \\d{2}-[A-Z][a-z]{2}-\\d{2} ${clock} GMT$`).test(text);
@@ -154,9 +151,8 @@ export function originCaching(headers: Headers, startedMs: number, nowMs: number
 function initialAgeMs(headers: Headers, startedMs: number, nowMs: number): number {
   const [first = ''] = joined(headers.age).split(',', 1);
   const ageMs = /^\d+$/.test(first.trim()) ? Number(first) * 1000 : 0;
-  const dateMs = parseHttpDate(single(headers.date)?.trim() ?? '', nowMs) ?? nowMs;
   // Whole seconds, as the date tells no more.
-  const apparentMs = Math.floor(Math.max(0, nowMs - dateMs) / 1000) * 1000;
+  const apparentMs = Math.floor(Math.max(0, nowMs - dateOf(headers, nowMs)) / 1000) * 1000;
   return Math.max(apparentMs, ageMs + Math.max(0, nowMs - startedMs));
 }
 
@@ -164,9 +160,8 @@ function initialAgeMs(headers: Headers, startedMs: number, nowMs: number): numbe
 function lifetimeMs(directives: ReadonlyMap<string, string>, headers: Headers, nowMs: number): number {
   const said = directives.get('s-maxage') ?? directives.get('max-age');
   if (said !== undefined) return /^\d+$/.test(said) ? Math.min(Number(said), MAX_AGE_S) * 1000 : 0;
-  const expires = parseHttpDate(single(headers.expires)?.trim() ?? '', nowMs);
-  if (expires === null) return 0;
-  return expires - (parseHttpDate(single(headers.date)?.trim() ?? '', nowMs) ?? nowMs);
+  const expires = parseHttpDate(single(headers.expires), nowMs);
+  return expires === null ? 0 : expires - dateOf(headers, nowMs);
 }
 
 /** RFC 9111, section 1.2.2. */

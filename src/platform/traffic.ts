@@ -35,6 +35,7 @@ export function createStreamPlaces(options: {
     return budget;
   }
 
+  /** Waits for a place of the team, then for one of all. @returns a function that frees both */
   async function acquire(team: string, signal: AbortSignal): Promise<() => void> {
     const own = budgetOf(team);
     const leaveOwn = await own.acquire(team, signal);
@@ -42,16 +43,14 @@ export function createStreamPlaces(options: {
       leaveOwn();
       if (own.running === 0 && own.queued === 0 && teams.get(team) === own) teams.delete(team);
     };
-    try {
-      const leaveAll = await all.acquire(team, signal);
-      return () => {
-        leaveAll();
-        leaveTeam();
-      };
-    } catch (error) {
+    const leaveAll = await all.acquire(team, signal).catch((error: unknown) => {
       leaveTeam();
       throw error;
-    }
+    });
+    return () => {
+      leaveAll();
+      leaveTeam();
+    };
   }
 
   return {
@@ -61,14 +60,12 @@ export function createStreamPlaces(options: {
      * @returns a function that frees the place; more than once does no harm
      * @throws GatewayError `overloaded` when none is free in time, or too many wait; the signal's reason
      */
-    async enter(team: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<() => void> {
+    async enter(team: string, timeoutMs: number, caller: AbortSignal | undefined): Promise<() => void> {
       const late = new AbortController();
       const timer = startTimer(() => late.abort(noPlace()), timeoutMs);
+      const signal = caller === undefined ? late.signal : AbortSignal.any([late.signal, caller]);
       try {
-        return await acquire(
-          team,
-          signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]),
-        );
+        return await acquire(team, signal);
       } catch (error) {
         throw asGatewayError(error);
       } finally {

@@ -179,7 +179,7 @@ export function discard(vault: Vault): Vault {
   if (vault.pending === null)
     throw refused(
       'There is no pending token to discard.',
-      'Nothing needs to be done; GET /admin/v1/token shows the present tokens.',
+      'Nothing needs to be done; GET /admin/v1/token shows what there is.',
     );
   return { ...vault, pending: null };
 }
