@@ -50,7 +50,7 @@ export interface Asked {
   readonly headers: Headers;
   readonly verdict: Verdict;
   /**
-   * Reads the decoded body. Whoever does not need it drops it.
+   * Reads the decoded body. It must be read or dropped.
    * @throws GatewayError `upstream_too_large`, `upstream_invalid_response`; stream errors
    */
   read(maxBytes: number): Promise<Buffer>;

@@ -26,7 +26,7 @@ export interface Response {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readable;
-  /** The token of the request, so that it can be kept out of what is passed on. */
+  /** The token of the request, to be kept out of everything that is passed on. */
   readonly token: string;
   /** Aborted when the call's time is over: then reading the body must stop. */
   readonly signal: AbortSignal;
@@ -160,8 +160,8 @@ export class Slot {
 
   /**
    * Sends the request and has its answer read.
-   * @returns NoAnswer when the platform is well, but has nothing to hand over
-   * @throws NoAnswer when it is not; or the error that ended the exchange
+   * @returns NoAnswer for a refusal of the token, a 429 or an invalid answer: the platform itself is well
+   * @throws NoAnswer for a 5xx or 408; the error that ended the exchange
    */
   async #exchange<T>(
     request: PlatformRequest,

@@ -116,7 +116,7 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
   const { keeper, rotation, clock, logger, renewBeforeMs, jitter = randomShare() } = options;
   let retryAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @returns the active token if it is to be renewed now. An expired one is left to the recovery, as nobody waits */
+  /** @returns the active token if it is to be renewed now; an expired one is left to the recovery */
   function dueToken(): Token | null {
     const { active } = keeper.vault();
     if (active === null || isExpired(active, clock.now())) return null;
@@ -232,7 +232,7 @@ export function createCredential(options: CredentialOptions) {
     /** Establishes the credential once. @returns the jobs that keep it valid from then on */
     async start() {
       const file = config.fileSecrets.find(({ name }) => name === TOKEN);
-      // What is planted below, whatever the file holds afterwards.
+      // Read once: the file may change after this token is planted.
       const planted = file?.read();
       await establish();
       const led: Record<string, Job> = {

@@ -15,7 +15,7 @@ const ReferenceReportList = recordForm(
       account: Type.String(),
       /** Path and query of the GET below the base URL. */
       target: Type.String(),
-      /** Path below `/api/v1/report/`, and how it is split: for whoever counts its rows. */
+      /** Path below `/api/v1/report/`, and how it is split, for counting its rows. */
       endpoint: Type.String(),
       split: Type.Array(Type.String()),
       day: Type.String(),

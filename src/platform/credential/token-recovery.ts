@@ -222,7 +222,7 @@ export class TokenRecovery implements TokenSource {
     try {
       // A refused token sees nothing, so the new one is not compared with it.
       const id = await this.#options.rotation.prepare(null, false, GATEWAY_ACTOR, 'nothing');
-      // Null: the active token once more. Good if it had expired, useless if it was refused.
+      // Null: the platform issued the active token again. Good if it had expired, useless if it was refused.
       if (id !== null) await this.#activatePending(refusedId, id);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'failed to mint a platform token');

@@ -148,7 +148,7 @@ export function renew(vault: Vault, expiresAt: string, expiryKnown: boolean): Va
   return { ...vault, active: { ...vault.active, expiresAt, expiryKnown } };
 }
 
-/** Whether there were not too many recoveries of late. A clock that was moved back does not block them. */
+/** Whether another recovery is allowed after the recent ones. A clock that was moved back does not block it. */
 export function mayRecover({ recoveredAt }: Vault, nowMs: number): boolean {
   const recent = recoveredAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < RECOVERIES_WITHIN_MS);
   return recent.length < MAX_RECOVERIES;
