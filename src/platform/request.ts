@@ -21,7 +21,7 @@ export function requestOptions(
   { method, target, body = null, headers = {} }: Outgoing,
   baseUrl: URL,
   token: string | null,
-): Dispatcher.RequestOptions {
+): Dispatcher.RequestOptions & { readonly headers: Readonly<Record<string, string>> } {
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     origin: baseUrl.origin,
@@ -77,6 +77,6 @@ export async function askWithToken(
 }
 
 /** Aborts a body that nobody reads; its connection is not used again. */
-export function dropBody({ body }: Dispatcher.ResponseData): void {
+export function dropBody({ body }: { readonly body: Readable }): void {
   body.on('error', () => {}).destroy();
 }

@@ -20,7 +20,19 @@ import { dropBody, type Outgoing, requestOptions } from './request.js';
 export interface PlatformRequest extends Outgoing {
   /** Told how the request ended, so that its caller can report what it cost. */
   readonly onCall?: (report: CallReport) => void;
+  /** Makes the request where another library does so; without it the agent is asked here. */
+  readonly ask?: (call: OutgoingCall) => Promise<PlatformAnswer>;
 }
+
+/** A request as it goes out, with the token. */
+export interface OutgoingCall extends Dispatcher.RequestOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export type PlatformAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'> & {
+  readonly body: Readable;
+};
 
 export interface Response {
   readonly status: number;
@@ -97,7 +109,7 @@ export class Slot {
   #isUsed = false;
   /** Null until the request is sent. */
   #startedMs: number | null = null;
-  #response: Dispatcher.ResponseData | null = null;
+  #response: PlatformAnswer | null = null;
 
   constructor(admission: Admission, options: PlatformOptions) {
     this.#admission = admission;
@@ -191,7 +203,7 @@ export class Slot {
     return result;
   }
 
-  async #request(request: PlatformRequest): Promise<Dispatcher.ResponseData> {
+  async #request(request: PlatformRequest): Promise<PlatformAnswer> {
     const { agent, clock, pace, rules, userAgent } = this.#options;
     const { active, deadline } = this.#admission;
     const headers = { 'user-agent': userAgent, ...request.headers };
@@ -199,7 +211,8 @@ export class Slot {
     pace.started();
     try {
       const outgoing = requestOptions({ ...request, headers }, rules.baseUrl, active.token);
-      this.#response = await agent.request({ ...outgoing, signal: deadline.signal });
+      const { ask = (call: OutgoingCall) => agent.request(call) } = request;
+      this.#response = await ask({ ...outgoing, signal: deadline.signal });
       return this.#response;
     } finally {
       pace.ended(this.#response?.headers ?? null);
