@@ -1,171 +1,113 @@
-import { readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createLogSink, type LogSinkOptions } from '../../src/telemetry/log-sink.js';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createLogSink } from '../../src/telemetry/log-sink.js';
+import { openPipe } from '../support/pipes.js';
+import { tempFolder } from '../support/processes.js';
 
-const LINE = `{"msg":"${'x'.repeat(90)}"}\n`;
-/** What waits at most, in characters, and what one write of the system is given. */
-const [MOST, BLOCK] = [4_194_304, 65_536];
+const LINE = `{"msg":"${'x'.repeat(990)}"}\n`;
+/** More than waits for a reader. */
+const MANY = 6000;
 
-type Answer = { readonly takes: number } | { readonly fails: string };
-
-/** A sink on a system that answers as it is told, and takes everything by default. */
-function onSystem(answers: Answer[] = [], options: Partial<LogSinkOptions> = {}) {
-  let text = '';
-  let calls = 0;
+/** A sink on a file, device or pipe of the system. */
+function sinkOn(path: string, flags: string | number = 'a') {
+  // Never closed: a sink goes on trying, and the number would be that of another file.
+  const fd = openSync(path, flags);
   const recovered: number[] = [];
-  const writeTo: LogSinkOptions['writeTo'] = (_fd, bytes, offset, length, _at, done) => {
-    calls += 1;
-    const answer = answers.shift() ?? { takes: length };
-    // As the system does: later, never within the call.
-    setTimeout(() => {
-      if ('fails' in answer) return done(Object.assign(new Error('write'), { code: answer.fails }), 0);
-      const count = Math.min(answer.takes, length);
-      text += bytes.toString('utf8', offset, offset + count);
-      done(null, count);
-    }, 0);
-  };
-  const sink = createLogSink({
-    fd: 99,
-    writeTo,
-    nowMs: () => Date.now(),
-    onRecovered: (lines) => recovered.push(lines),
-    ...options,
-  });
-  return {
-    sink,
-    recovered,
-    get text() {
-      return text;
-    },
-    get calls() {
-      return calls;
-    },
-  };
+  return { sink: createLogSink({ fd, onRecovered: (lines) => recovered.push(lines) }), recovered };
 }
 
+/** On a pipe, opened as standard output is. */
+function sinkOnPipe() {
+  const pipe = openPipe();
+  const path = `/proc/self/fd/${pipe.writeEnd}`;
+  return { pipe, path, ...sinkOn(path, constants.O_WRONLY | constants.O_NONBLOCK) };
+}
+
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, at) => LINE.replace('x', String(at).padStart(8, '0')));
+
 describe('a log sink', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  it('writes what comes within a quarter of a second at once, and a full block without waiting', async () => {
-    const system = onSystem();
-    system.sink.write(LINE);
-    system.sink.write(LINE);
-    expect(system.calls).toBe(0);
-    await vi.advanceTimersByTimeAsync(260);
-    expect([system.text, system.calls]).toEqual([LINE + LINE, 1]);
-    for (let chars = 0; chars < BLOCK; chars += LINE.length) system.sink.write(LINE);
-    expect(system.calls).toBe(2);
+  it('writes every line to a file, without being closed, and again after it was', async () => {
+    const path = `${await tempFolder()}/log`;
+    const { sink, recovered } = sinkOn(path);
+    const lines = numbered(2000);
+    for (const line of lines) sink.write(line);
+    await expect.poll(() => readFileSync(path, 'utf8') === lines.join('')).toBe(true);
+    for (const line of ['€\n', '🙂\n']) {
+      sink.write(line);
+      await sink.close(10_000);
+    }
+    expect(readFileSync(path, 'utf8')).toBe(`${lines.join('')}€\n🙂\n`);
+    expect([sink.health(), recovered]).toEqual([{ ok: true, droppedLines: 0 }, []]);
   });
 
-  it('goes on where the system took a part, and waits where it took nothing', async () => {
-    const system = onSystem([{ takes: 10 }, { fails: 'EAGAIN' }, { fails: 'EAGAIN' }, { takes: 5 }]);
-    system.sink.write(LINE);
-    await vi.advanceTimersByTimeAsync(300);
-    expect(system.text).toBe(LINE);
-    expect(system.sink.health()).toEqual({ ok: true, droppedLines: 0 });
+  it('holds so much for a slow reader and no more, counts the rest, and says so when it has caught up', async () => {
+    const { sink, recovered, pipe } = sinkOnPipe();
+    const lines = numbered(MANY);
+    for (const line of lines) sink.write(line);
+    const { droppedLines } = sink.health();
+    expect(droppedLines).toBeGreaterThan(1000);
+    expect(sink.health()).toEqual({ ok: false, reason: 'its reader is too slow', droppedLines });
+    let text = '';
+    await expect
+      .poll(
+        () => {
+          text += pipe.read();
+          return recovered;
+        },
+        { interval: 1, timeout: 20_000 },
+      )
+      .toEqual([droppedLines]);
+    await sink.close(10_000);
+    text += pipe.read();
+    expect(text.split('\n').length - 1).toBe(MANY - droppedLines);
+    // Whole lines, in their order, and none twice.
+    const said = text.split(/(?<=\n)/);
+    expect(said.every((line) => lines[Number(line.slice(8, 16))] === line)).toBe(true);
+    expect(said).toEqual([...said].sort());
+    sink.write('{"msg":"after"}\n');
+    await sink.close(10_000);
+    expect(pipe.read()).toBe('{"msg":"after"}\n');
+    expect(sink.health()).toEqual({ ok: true, droppedLines });
   });
 
-  it('tells of a reader that takes nothing for seconds, and asks less and less often', async () => {
-    const system = onSystem(Array.from({ length: 10_000 }, () => ({ fails: 'EAGAIN' })));
-    system.sink.write(LINE);
-    await vi.advanceTimersByTimeAsync(4000);
-    expect(system.sink.health().ok).toBe(true);
-    await vi.advanceTimersByTimeAsync(2000);
-    expect(system.sink.health()).toEqual({ ok: false, reason: 'nobody reads it', droppedLines: 0 });
-    expect(system.calls).toBeLessThan(120);
+  it('whose reader goes away keeps what it has for the next one', async () => {
+    const { sink, pipe, path } = sinkOnPipe();
+    pipe.closeReader();
+    sink.write(LINE);
+    await expect.poll(() => sink.health()).toEqual({ ok: false, reason: 'EPIPE', droppedLines: 0 });
+    const next = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(next));
+    await expect.poll(() => sink.health()).toEqual({ ok: true, droppedLines: 0 });
+    const bytes = Buffer.alloc(2 * LINE.length);
+    expect(bytes.toString('utf8', 0, readSync(next, bytes))).toBe(LINE);
   });
 
-  it('holds so much for a slow reader and no more, counts the rest, and says so when it is read again', async () => {
-    const system = onSystem(Array.from({ length: 20 }, () => ({ fails: 'EAGAIN' })));
-    const written = Math.ceil((MOST * 1.5) / LINE.length);
-    for (let count = 0; count < written; count += 1) system.sink.write(LINE);
-    const kept = Math.ceil(MOST / LINE.length);
-    expect(system.sink.health().droppedLines).toBe(written - kept);
-    await vi.advanceTimersByTimeAsync(5000);
-    expect(system.text).toBe(LINE.repeat(kept));
-    expect(system.recovered).toEqual([written - kept]);
-    system.sink.write(LINE);
-    await vi.advanceTimersByTimeAsync(260);
-    expect(system.text).toBe(LINE.repeat(kept + 1));
+  it('on a full disk counts what finds no room in memory either', async () => {
+    const { sink, recovered } = sinkOn('/dev/full', 'w');
+    sink.write(LINE);
+    await expect.poll(() => sink.health()).toEqual({ ok: false, reason: 'ENOSPC', droppedLines: 0 });
+    for (let count = 0; count < MANY; count += 1) sink.write(LINE);
+    expect(sink.health().droppedLines).toBeGreaterThan(1000);
+    const from = performance.now();
+    await sink.close(60_000);
+    expect(performance.now() - from).toBeLessThan(30_000);
+    expect(sink.health()).toMatchObject({ ok: false, reason: 'ENOSPC' });
+    expect(recovered).toEqual([]);
   });
 
-  it.each(['EPIPE', 'ENOSPC', 'EIO', 'EBADF'])(
-    'drops and counts what fails by %s, and tries again each second',
-    async (code) => {
-      const system = onSystem([{ fails: code }, { fails: code }]);
-      for (let count = 0; count < 3; count += 1) system.sink.write(LINE);
-      await vi.advanceTimersByTimeAsync(260);
-      expect(system.sink.health()).toEqual({ ok: false, reason: code, droppedLines: 3 });
-      system.sink.write(LINE);
-      await vi.advanceTimersByTimeAsync(900);
-      expect(system.calls).toBe(1);
-      await vi.advanceTimersByTimeAsync(1400);
-      expect(system.sink.health()).toEqual({ ok: false, reason: code, droppedLines: 4 });
-      system.sink.write('{"msg":"after"}\n');
-      await vi.advanceTimersByTimeAsync(2000);
-      expect(system.text).toBe('{"msg":"after"}\n');
-      expect(system.recovered).toEqual([4]);
-      expect(system.sink.health()).toEqual({ ok: true, droppedLines: 4 });
-    },
-  );
-
-  it('begins a new line after one that broke off', async () => {
-    const system = onSystem([{ takes: 20 }, { fails: 'ENOSPC' }]);
-    system.sink.write(LINE);
-    await vi.advanceTimersByTimeAsync(500);
-    system.sink.write('{"msg":"after"}\n');
-    await vi.advanceTimersByTimeAsync(2000);
-    expect(system.text).toBe(`${LINE.slice(0, 20)}\n{"msg":"after"}\n`);
-    expect(system.sink.health().droppedLines).toBe(1);
+  it('closes when all is read, or time is up', async () => {
+    const { sink, pipe } = sinkOnPipe();
+    for (let count = 0; count < 1000; count += 1) sink.write(LINE);
+    const from = performance.now();
+    await sink.close(300);
+    expect(performance.now() - from).toBeGreaterThan(290);
+    let text = '';
+    const reading = setInterval(() => {
+      text += pipe.read();
+    }, 1);
+    await sink.close(20_000);
+    clearInterval(reading);
+    expect(text + pipe.read() === LINE.repeat(1000)).toBe(true);
   });
-
-  it('closes when all is written', async () => {
-    const system = onSystem([{ takes: 3 }, { fails: 'EAGAIN' }]);
-    system.sink.write(LINE);
-    const closed = system.sink.close(2000);
-    await vi.advanceTimersByTimeAsync(100);
-    await closed;
-    expect(system.text).toBe(LINE);
-    await onSystem().sink.close(2000);
-  });
-
-  it('closes when time is up, and at once when nothing can be written', async () => {
-    const slow = onSystem(Array.from({ length: 10_000 }, () => ({ fails: 'EAGAIN' })));
-    slow.sink.write(LINE);
-    let over = false;
-    const closed = slow.sink.close(2000).then(() => {
-      over = true;
-    });
-    await vi.advanceTimersByTimeAsync(1900);
-    expect(over).toBe(false);
-    await vi.advanceTimersByTimeAsync(200);
-    await closed;
-
-    const broken = onSystem([{ fails: 'EPIPE' }, { fails: 'EPIPE' }]);
-    broken.sink.write(LINE);
-    const first = broken.sink.close(2000);
-    await vi.advanceTimersByTimeAsync(1);
-    await first;
-    await broken.sink.close(2000);
-  });
-});
-
-it('a log sink writes to real files, and to a device that is full', async () => {
-  const { tempFolder } = await import('../support/processes.js');
-  const path = `${await tempFolder()}/log`;
-  const file = await open(path, 'a');
-  onTestFinished(() => file.close());
-  const sink = createLogSink({ fd: file.fd });
-  for (let count = 0; count < 2000; count += 1) sink.write(LINE);
-  await sink.close(10_000);
-  expect(readFileSync(path, 'utf8')).toBe(LINE.repeat(2000));
-
-  const full = await open('/dev/full', 'w');
-  onTestFinished(() => full.close());
-  const lost = createLogSink({ fd: full.fd });
-  lost.write(LINE + LINE);
-  await lost.close(10_000);
-  expect(lost.health()).toEqual({ ok: false, reason: 'ENOSPC', droppedLines: 2 });
 });
