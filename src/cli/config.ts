@@ -1,6 +1,6 @@
 /** `dsp-gateway config`: the settings, checked and shown. */
 import type { Command } from 'commander';
-import type { EffectiveSetting } from '../config/show.js';
+import type { EffectiveSetting } from '../config/describe.js';
 import { withExamples } from './define.js';
 import { plainJson, plainText } from './plain-text.js';
 import { type Cell, renderTable } from './table.js';
@@ -34,7 +34,7 @@ export function addConfigCommands(program: Command, { env, print }: Terminal): v
     )
     .option('--json', 'print JSON, for scripts')
     .action(async ({ json }: { readonly json?: boolean }) => {
-      const { effectiveSettings } = await import('../config/show.js');
+      const { effectiveSettings } = await import('../config/describe.js');
       const settings = effectiveSettings(env);
       print(
         json

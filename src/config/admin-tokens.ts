@@ -1,7 +1,14 @@
 /** Named admin tokens: who holds which role. Their values come from files or the environment, never from the YAML. */
 import type { AdminRole, ConfigValues } from './schema.js';
-import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
-import { adminToken, type SecretRule, sizeOf } from './secret-rules.js';
+import {
+  adminToken,
+  type FileSecret,
+  fileSecret,
+  fixedSecret,
+  type Secret,
+  type SecretRule,
+  sizeOf,
+} from './secret.js';
 
 export interface NamedAdmin {
   /** As the audit shows it. */

@@ -1,6 +1,11 @@
-/** The settings for people: the table of the docs, and `config/default.yaml`. Both are checked against the schema. */
+/**
+ * The settings for people: the table of the docs, `config/default.yaml`, and what is in effect, with where it comes from; of
+ * secrets only that they are set.
+ */
 import { stringify } from 'yaml';
-import { allowed, listMembers, listSettings, type Setting } from './settings.js';
+import { loadConfig, readYaml } from './load.js';
+import type { Environment } from './rules.js';
+import { allowed, at, listMembers, listSettings, OUTSIDE, type Setting, type Tree } from './settings.js';
 
 export function settingsTable(): string {
   const settings = listSettings().flatMap((setting) => [setting, ...listMembers(setting)]);
@@ -19,23 +24,6 @@ export function settingsTable(): string {
     '',
   ].join('\n');
 }
-
-/** What is read from the environment alone, before or beside the settings. */
-const OUTSIDE = [
-  [
-    'GATEWAY_CONFIG',
-    '`config/default.yaml`, if it is there',
-    'The YAML file of settings.',
-    'a readable file',
-  ],
-  ['HTTPS_PROXY', '–', 'Proxy for https:// platforms; https_proxy wins.', 'an http:// or https:// address'],
-  ['HTTP_PROXY', '–', 'Proxy for http:// platforms; http_proxy wins.', 'an http:// or https:// address'],
-  ['NO_PROXY', '–', 'Hosts that are asked without the proxy; no_proxy wins.', 'names, separated by commas'],
-  ['NODE_EXTRA_CA_CERTS', '–', 'Further certificate authorities, for the platform and Redis.', 'a PEM file'],
-] as const;
-
-/** Names of the environment that are no settings. */
-export const OUTSIDE_NAMES: readonly string[] = OUTSIDE.map(([name]) => name);
 
 function shownDefault(setting: Setting): string {
   if (setting.shownDefault !== undefined) return setting.shownDefault;
@@ -74,4 +62,47 @@ function settingLines(setting: Setting, name: string, indent: string): string[] 
   if (value === undefined) return [comment, `${indent}# ${name}:`];
   const text = stringify({ [name]: value }).trimEnd();
   return [comment, ...text.split('\n').map((line) => indent + line)];
+}
+
+export interface EffectiveSetting {
+  /** Place in the YAML. */
+  readonly path: string;
+  /** Its name in the environment; null: it has none. */
+  readonly env: string | null;
+  /** Of a secret: whether it is set. */
+  readonly value: unknown;
+  /** `default`, `environment`, or the file. */
+  readonly from: string;
+}
+
+/** @throws ConfigError */
+export function effectiveSettings(env: Environment): readonly EffectiveSetting[] {
+  const config = loadConfig(env);
+  const { tree, source } = readYaml(env, []);
+  return listSettings().map((setting) => {
+    const { path, env: name = null, secret } = setting;
+    const set = name !== null && config.secrets.has(name);
+    const value = secret
+      ? set
+        ? 'set, not shown'
+        : undefined
+      : withoutUser(at(config as unknown as Tree, path));
+    return {
+      path,
+      env: name,
+      value,
+      from: sourceOf(setting, env, at(tree, path) === undefined ? null : source),
+    };
+  });
+}
+
+/** An address may hold a user and a password. */
+function withoutUser(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/\/\/[^/?#]*@/, '//…@') : value;
+}
+
+function sourceOf({ env: name, secret }: Setting, env: Environment, yaml: string | null): string {
+  if (name !== undefined && env[name]) return 'environment';
+  const file = secret && name !== undefined ? env[`${name}_FILE`] : undefined;
+  return file || yaml || 'default';
 }

@@ -11,11 +11,20 @@ import { nearName } from '../lib/near-name.js';
 import { type NamedAdmin, takeAdminTokens } from './admin-tokens.js';
 import { checkRules, type Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
-import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
-import { ruleOf } from './secret-rules.js';
-import { allowed, listSettings, type SchemaNode, type Setting, schemaAt } from './settings.js';
-import { dropEmpty, put, type Tree, take } from './tree.js';
+import { type FileSecret, fileSecret, fixedSecret, ruleOf, type Secret } from './secret.js';
+import {
+  allowed,
+  dropEmpty,
+  listSettings,
+  put,
+  type SchemaNode,
+  type Setting,
+  schemaAt,
+  type Tree,
+  take,
+} from './settings.js';
 import { decodeUtf8 } from './utf8.js';
+import { hiddenAddress, isWebAddress } from './values.js';
 import { nearMisses } from './warnings.js';
 
 // The YAML of settings, as a tree; what it must hold is decided elsewhere.
@@ -221,10 +230,10 @@ export function proxySettings(env: Environment): ProxySettings {
   const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY;
   const noProxy = env.no_proxy ?? env.NO_PROXY;
   const faults = Object.entries({ HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy })
-    .filter(([, address]) => address && !/^https?:$/.test(protocolOf(address) ?? ''))
+    .filter(([, address]) => address && !isWebAddress(address))
     .map(
-      ([name, address]) =>
-        `${name}: was an address of ${address?.length} characters; allowed is an http:// or https:// address`,
+      ([name, address = '']) =>
+        `${name}: was ${hiddenAddress(address)}; allowed is an http:// or https:// address`,
     );
   if (faults.length > 0) throw new ConfigError(faults);
   return {
@@ -232,10 +241,6 @@ export function proxySettings(env: Environment): ProxySettings {
     ...(httpsProxy ? { httpsProxy } : {}),
     ...(noProxy ? { noProxy } : {}),
   };
-}
-
-function protocolOf(address: string): string | null {
-  return URL.canParse(address) ? new URL(address).protocol : null;
 }
 
 /**

@@ -4,9 +4,9 @@
  * Files are polled, not watched: a mounted Kubernetes secret is swapped by renaming a directory link, which file
  * watchers miss, and one small read a second costs nothing.
  */
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { startTicks, stopTicks } from '../lib/time.js';
-import type { SecretFault, SecretRule } from './secret-rules.js';
 
 export interface Secret {
   /** The setting's name, for messages; never the value. */
@@ -66,19 +66,118 @@ function inWords(path: string, { was, allowed }: SecretFault): string {
 }
 
 function readSecretFile(path: string): string {
-  const value = readUtf8(path).replace(/\r?\n$/, '');
+  const bytes = readFileSync(path);
+  if (!isUtf8(bytes)) throw new Error(`the file ${path} is no UTF-8; allowed is text`);
+  // A byte order mark stays: it is no part of any secret, and is told as what it is.
+  const value = bytes.toString('utf8').replace(/\r?\n$/, '');
   if (value === '') throw new Error(`the file ${path} is empty; allowed is the secret`);
   return value;
 }
 
-/** A byte order mark stays: it is no part of any secret, and is told as what it is. */
-function readUtf8(path: string): string {
-  const bytes = readFileSync(path);
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new Error(`the file ${path} is no UTF-8; allowed is text`);
-  }
+// What each secret may be: one rule, held to at the start and whenever its file changes.
+
+export interface SecretFault {
+  /** What it was, without a letter of it. */
+  readonly was: string;
+  readonly allowed: string;
+}
+
+/** @returns one fault per part that is wrong, none when the value is right */
+export type SecretRule = (value: string) => readonly SecretFault[];
+
+const TOKEN = /^[\x21-\x7e]+$/;
+/** Longer ones do not fit the header they travel in. */
+const MAX_TOKEN = 16_384;
+/** Shorter ones can be guessed. */
+const MIN_ADMIN_TOKEN = 16;
+const ALLOWED_ADMIN_TOKEN = `a token of ${MIN_ADMIN_TOKEN} printable ASCII characters or more`;
+
+const platformToken: SecretRule = (value) => {
+  if (!TOKEN.test(value)) return [notAscii(value)];
+  const allowed = `the token alone, of at most ${MAX_TOKEN} characters`;
+  return value.length <= MAX_TOKEN ? [] : [{ was: sizeOf(value), allowed }];
+};
+
+/** Of `ADMIN_TOKEN` and of every named admin token. */
+export const adminToken: SecretRule = (value) => {
+  if (!TOKEN.test(value)) return [notAscii(value)];
+  if (value.length < MIN_ADMIN_TOKEN || value.length > MAX_TOKEN)
+    return [{ was: sizeOf(value), allowed: ALLOWED_ADMIN_TOKEN }];
+  return [];
+};
+
+/** A comma list; the first seals, all open. */
+export const masterKey: SecretRule = (value) =>
+  value
+    .split(',')
+    .map((key) => key.trim())
+    .flatMap((key, index) =>
+      /^[A-Za-z0-9+/_-]{42,43}={0,1}$/.test(key) && Buffer.from(key, 'base64').length === 32
+        ? []
+        : [
+            {
+              was: `a secret whose key ${index + 1} has ${key.length} characters`,
+              allowed: '32 bytes in base64 (openssl rand -base64 32)',
+            },
+          ],
+    );
+
+const redisUrl: SecretRule = (value) => {
+  // A parser drops blanks and line breaks that others would send.
+  const isAddress = TOKEN.test(value) && URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol);
+  return isAddress ? [] : [{ was: sizeOf(value), allowed: 'a redis:// or rediss:// address' }];
+};
+
+/** Any text but what editors and shells add to it unseen. */
+const line: SecretRule = (value) =>
+  /[\p{Cc}\uFEFF]/u.test(value)
+    ? [
+        {
+          was: `${sizeOf(value)}, among them a line break, a control character or a byte order mark`,
+          allowed: 'one line of text',
+        },
+      ]
+    : [];
+
+const RULES: ReadonlyMap<string, SecretRule> = new Map([
+  ['PLATFORM_TOKEN', platformToken],
+  ['ADMIN_TOKEN', adminToken],
+  ['GATEWAY_MASTER_KEY', masterKey],
+  ['REDIS_URL', redisUrl],
+  ['REDIS_REGISTRY_URL', redisUrl],
+]);
+
+/** @param name the setting's name, e.g. `ADMIN_TOKEN` */
+export function ruleOf(name: string): SecretRule {
+  return RULES.get(name) ?? line;
+}
+
+function notAscii(value: string): SecretFault {
+  return { was: `${sizeOf(value)}, some not printable ASCII`, allowed: 'the token alone' };
+}
+
+/** The one thing that is told of a value. */
+export function sizeOf(value: string): string {
+  return `a secret of ${value.length} characters`;
+}
+
+/** The settings of the platform's token request. It needs all of them. */
+const TOKEN_REQUEST_NAMES = {
+  username: 'PLATFORM_USERNAME',
+  password: 'PLATFORM_PASSWORD',
+  clientId: 'PLATFORM_CLIENT_ID',
+  clientSecret: 'PLATFORM_CLIENT_SECRET',
+} as const;
+
+export const TOKEN_REQUEST: readonly string[] = Object.values(TOKEN_REQUEST_NAMES);
+
+export type TokenRequestSecrets = Readonly<Record<keyof typeof TOKEN_REQUEST_NAMES, Secret>>;
+
+/** @returns null unless all of them are set */
+export function tokenRequestOf(secrets: ReadonlyMap<string, Secret>): TokenRequestSecrets | null {
+  if (!TOKEN_REQUEST.every((name) => secrets.has(name))) return null;
+  const entries = Object.entries(TOKEN_REQUEST_NAMES).map(([member, name]) => [member, secrets.get(name)]);
+  return Object.fromEntries(entries) as TokenRequestSecrets;
 }
 
 export interface SecretFileFault {

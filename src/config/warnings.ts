@@ -1,10 +1,8 @@
 /** What is allowed in settings and is probably not meant. Pure. */
 import { nearName } from '../lib/near-name.js';
-import { OUTSIDE_NAMES } from './describe.js';
 import type { Environment } from './rules.js';
-import type { Secret } from './secret.js';
-import { listSettings } from './settings.js';
-import { TOKEN_REQUEST, tokenRequestOf } from './token-request.js';
+import { type Secret, TOKEN_REQUEST, tokenRequestOf } from './secret.js';
+import { listSettings, OUTSIDE } from './settings.js';
 
 /** @returns what is said where nothing is set to ask the platform with; null where something is */
 export function missingCredential(secrets: ReadonlyMap<string, Secret>): string | null {
@@ -40,5 +38,5 @@ function knownNames(): ReadonlySet<string> {
   const settings = listSettings().flatMap(({ env, secret }) =>
     env === undefined ? [] : secret ? [env, `${env}_FILE`] : [env],
   );
-  return new Set([...settings, ...OUTSIDE_NAMES]);
+  return new Set([...settings, ...OUTSIDE.map(([name]) => name)]);
 }

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, ConfigError } from '../config/load.js';
-import { fixedSecret, type Secret } from '../config/secret.js';
-import { adminToken, masterKey, type SecretRule } from '../config/secret-rules.js';
+import { adminToken, fixedSecret, masterKey, type Secret, type SecretRule } from '../config/secret.js';
 import { randomBuffer } from '../lib/chance.js';
 import type { VaultKeeper } from '../platform/credential/keeper.js';
 import { localSecret } from '../platform/credential/local-secret.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { ConfigError, proxySettings } from '../../src/config/load.js';
-import { isIsoDate } from '../../src/config/rules.js';
+import { isIsoDate } from '../../src/config/values.js';
 import { BASE, faultsOf, load } from './settings-in.js';
 
 const KEY = Buffer.alloc(32, 1).toString('base64');

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
-import { fixedSecret } from '../../src/config/secret.js';
+import { fixedSecret, TOKEN_REQUEST, tokenRequestOf } from '../../src/config/secret.js';
 import { listSettings } from '../../src/config/settings.js';
-import { TOKEN_REQUEST, tokenRequestOf } from '../../src/config/token-request.js';
 import { missingCredential } from '../../src/config/warnings.js';
 
 const secretsOf = (names: readonly string[]) => new Map(names.map((name) => [name, fixedSecret(name, name)]));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { effectiveSettings } from '../../src/config/describe.js';
 import { loadConfig } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
-import { effectiveSettings } from '../../src/config/show.js';
 import { missingCredential, nearMisses, openAdminPlane } from '../../src/config/warnings.js';
 import { nearName } from '../../src/lib/near-name.js';
 

@@ -112,7 +112,7 @@ describe('a YAML that cannot be', () => {
       'server.maxUriBytes: was 255; allowed is a whole number from 256 to 65536',
     ],
     ['server: {metricsAuth: "true"}', 'server.metricsAuth: was "true"; allowed is 1, true, 0 or false'],
-    ['server: {host: ""}', 'HOST: was ""; allowed is non-empty text'],
+    ['server: {host: ""}', 'HOST: was ""; allowed is an address or name of this machine, e.g. 0.0.0.0'],
     ['server: 5', 'server: was a number; allowed is a group of settings'],
     ['server: [1]', 'server: was a list; allowed is a group of settings'],
     ['routes: {}', 'routes: was a mapping; allowed is a list'],

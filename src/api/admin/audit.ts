@@ -1,6 +1,6 @@
 /** The audit trail, newest first. */
 import type { FastifyInstance } from 'fastify';
-import { isIsoDate } from '../../config/rules.js';
+import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import type { Store } from '../../store/port.js';
 import { AuditRecord } from '../../telemetry/audit.js';

@@ -1,4 +1,4 @@
-import { isIsoDate } from '../../config/rules.js';
+import { isIsoDate } from '../../config/values.js';
 import { GatewayError } from '../../errors.js';
 
 /**

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
-import { isIsoDate } from '../../config/rules.js';
+import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import { readVault, VAULT_RECORD } from '../../platform/credential/keeper.js';

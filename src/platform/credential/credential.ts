@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Dispatcher } from 'undici';
 import type { Config } from '../../config/load.js';
-import { tokenRequestOf } from '../../config/token-request.js';
+import { tokenRequestOf } from '../../config/secret.js';
 import { randomShare } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';

@@ -1,6 +1,6 @@
 /** Way 2: the platform's token request (document, "Token request"). */
 import Type from 'typebox';
-import type { TokenRequestSecrets } from '../../config/token-request.js';
+import type { TokenRequestSecrets } from '../../config/secret.js';
 import { GatewayError } from '../../errors.js';
 import { recordForm } from '../../lib/record.js';
 import { type AskOptions, askWithToken } from '../request.js';

@@ -1,5 +1,5 @@
 /** The steps of a rotation, as an operator takes them (`docs/contract.md`, "Admin plane"), and all of them in one. */
-import { TOKEN_REQUEST } from '../../config/token-request.js';
+import { TOKEN_REQUEST } from '../../config/secret.js';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Actor } from '../../telemetry/audit.js';
