@@ -13,6 +13,7 @@ import {
   type Span,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   type Tracer,
   trace as traceApi,
 } from '@opentelemetry/api';
@@ -62,13 +63,12 @@ export function createRecorder(tracer: Tracer, { clean, platformHost }: TracingO
       'url.path': pathOf(request, clean),
       ...attributesOf(request, end),
     };
-    const root = draw.begin(caller, name, whole, SpanKind.SERVER, attributes);
-    if (!root.isRecording()) return null;
+    const root = draw(caller, name, whole, SpanKind.SERVER, attributes, end.status >= 500);
+    const { traceFlags, traceId } = root.spanContext();
+    if ((traceFlags & TraceFlags.SAMPLED) === 0) return null;
     const within = traceApi.setSpan(caller, root);
     drawInside(draw, request.trace, storeCalls, { ...whole, within }, platformHost);
-    if (end.status >= 500) root.setStatus({ code: SpanStatusCode.ERROR });
-    draw.end(root, whole);
-    return root.spanContext().traceId;
+    return traceId;
   };
 }
 
@@ -100,19 +100,19 @@ type Draw = ReturnType<typeof createDraw>;
 function createDraw(tracer: Tracer, whole: Interval) {
   const toEpochMs = wallMs() - uptimeMs();
   const inside = (ms: number) => Math.min(Math.max(ms, whole.startMs), whole.endMs) + toEpochMs;
-  function begin(
+  return (
     parent: Context,
     name: string,
-    { startMs }: Interval,
+    { startMs, endMs }: Interval,
     kind: SpanKind,
     attributes: Attributes,
-  ) {
-    return tracer.startSpan(name, { kind, attributes, startTime: inside(startMs) }, parent);
-  }
-  function end(span: Span, { endMs }: Interval): void {
+    failed: boolean,
+  ): Span => {
+    const span = tracer.startSpan(name, { kind, attributes, startTime: inside(startMs) }, parent);
+    if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(inside(endMs));
-  }
-  return { begin, end };
+    return span;
+  };
 }
 
 function drawInside(
@@ -127,8 +127,7 @@ function drawInside(
     trace,
     calls.map(({ interval }) => interval),
   ).map(({ name, ...interval }) => {
-    const span = draw.begin(root.within, name, interval, SpanKind.INTERNAL, {});
-    draw.end(span, interval);
+    const span = draw(root.within, name, interval, SpanKind.INTERNAL, {}, false);
     return { ...interval, within: traceApi.setSpan(root.within, span), name };
   });
   const fetches = stages.filter(({ name }) => name === 'fetch');
@@ -136,7 +135,15 @@ function drawInside(
     drawCall(draw, smallestAround(interval, fetches, root), interval, ended, platformHost);
   for (const call of storeCalls) {
     const interval = { startMs: call.startedMs, endMs: call.endedMs };
-    drawStoreCall(draw, smallestAround(interval, stages, root), interval, call);
+    const attributes = { 'db.system.name': 'redis', 'db.operation.name': call.name };
+    draw(
+      smallestAround(interval, stages, root),
+      call.name,
+      interval,
+      SpanKind.CLIENT,
+      attributes,
+      call.failed,
+    );
   }
 }
 
@@ -177,7 +184,7 @@ function drawCall(
 ): void {
   const { method, status, outcome, attempt } = call;
   const isGood = outcome === 'answer' || outcome === 'rejected';
-  const span = draw.begin(parent, method, interval, SpanKind.CLIENT, {
+  const attributes = {
     'http.request.method': method,
     'server.address': platformHost,
     ...(status === null ? {} : { 'http.response.status_code': status }),
@@ -185,16 +192,6 @@ function drawCall(
     ...(isGood ? {} : { 'error.type': outcome }),
     'dsp_gateway.attempt': attempt,
     'dsp_gateway.call_outcome': outcome,
-  });
-  if (outcome !== 'answer') span.setStatus({ code: SpanStatusCode.ERROR });
-  draw.end(span, interval);
-}
-
-function drawStoreCall(draw: Draw, parent: Context, interval: Interval, { name, failed }: StoreCall): void {
-  const span = draw.begin(parent, name, interval, SpanKind.CLIENT, {
-    'db.system.name': 'redis',
-    'db.operation.name': name,
-  });
-  if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
-  draw.end(span, interval);
+  };
+  draw(parent, method, interval, SpanKind.CLIENT, attributes, outcome !== 'answer');
 }
