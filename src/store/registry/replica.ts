@@ -142,8 +142,9 @@ export function createTurns(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Says on the bus that the registry has changed; the message is its version. */
+/** Asks all replicas to look at the registry; the message is the version of a commit, if there was one. */
 const CHANNEL = 'registry';
+const NOT_ANNOUNCED = 'a registry change could not be announced; replicas find it by polling';
 const STEP_MS = 100;
 
 export interface RegistryOptions {
@@ -162,18 +163,22 @@ export type Registry = Awaited<ReturnType<typeof openRegistry>>;
 /** Loads the registry and keeps it in step until stopped. @throws StoreUnavailable when the first load fails */
 export async function openRegistry(options: RegistryOptions) {
   const { store, clock, logger, pollMs = 500, rules, graceMs = 0 } = options;
-  let sync: RegistrySync | null = null;
-  const poll = () => void sync?.poll();
   const { registry, bus } = store;
-  const succession = createSuccession(registry, bus, rules, clock, logger, poll);
+  const announce = async (version = '') => {
+    await bus.publish(CHANNEL, version).catch((error: unknown) => {
+      logger.warn({ err: error }, NOT_ANNOUNCED);
+    });
+  };
+  const succession = createSuccession(registry, announce, rules, clock, logger);
   const notifier = createNotifier(logger);
-  const copy = createRegistryCopy(await firstLoad(registry, succession, clock, graceMs));
+  const copy = createRegistryCopy(await firstLoad(registry, announce, clock, graceMs));
   const onAnother: (() => void)[] = [];
-  const tellOfAnother = () => {
+  const replaced = () => {
     for (const listener of onAnother) listener();
   };
-  sync = createRegistrySync(copy, registry, succession, notifier.notify, tellOfAnother, clock, logger);
+  const sync = createRegistrySync(copy, registry, succession, notifier.notify, replaced, clock, logger);
   const { refresh, staleForMs, stop } = sync;
+  const poll = () => void sync.poll();
   const timer = startTicks(poll, pollMs).unref();
   const unsubscribe = bus.subscribe(CHANNEL, poll);
   return {
@@ -202,7 +207,7 @@ export async function openRegistry(options: RegistryOptions) {
     /** Calls back when another registry has taken the place of the one known, after `onChange`. */
     onAnother: (listener: () => void) => void onAnother.push(listener),
     onLoss: succession.onLoss,
-    ...createCommits(copy, store, sync, notifier.notify, logger),
+    ...createCommits(copy, registry, sync, notifier.notify, announce),
     /** Fetches what is new now, instead of at the next poll. */
     refresh,
     /** Milliseconds since the copy was last known to be in step. */
@@ -211,24 +216,23 @@ export async function openRegistry(options: RegistryOptions) {
       stop();
       stopTicks(timer);
       unsubscribe();
-      succession.stop();
     },
   };
 }
 
-/** What there is; where there is nothing, and no replica that lives puts it back, an empty registry is made. */
+/** Loads the registry. Where there is none, and no other replica restores it in time, an empty one is made. */
 async function firstLoad(
   store: RegistryStore,
-  succession: Succession,
+  announce: () => Promise<void>,
   clock: Clock,
   graceMs: number,
 ): Promise<RegistrySnapshot> {
   const endsAtMs = clock.monotonicMs() + graceMs;
-  for (let asked = false; ; asked = true) {
+  for (let announced = false; ; announced = true) {
     const snapshot = await store.load('leave');
     if (snapshot.epoch !== '') return snapshot;
     if (clock.monotonicMs() >= endsAtMs) return store.load();
-    if (!asked) await succession.ask();
+    if (!announced) await announce();
     await sleep(STEP_MS);
   }
 }
@@ -255,10 +259,10 @@ function createNotifier(logger: Logger) {
 /** Changes by this replica: written to the store, laid over the own copy, announced to the others. */
 function createCommits(
   copy: RegistryCopy,
-  { registry, bus }: Pick<Store, 'registry' | 'bus'>,
+  registry: RegistryStore,
   sync: RegistrySync,
   onChanged: (ids: ReadonlySet<string>) => void,
-  logger: Logger,
+  announce: (version: string) => Promise<void>,
 ) {
   /** Into the registry known here and no other: one that was emptied would begin anew with it. */
   async function write(change: RegistryCommit): Promise<RegistryCommitted> {
@@ -273,12 +277,6 @@ function createCommits(
     }
   }
 
-  async function announce(version: number): Promise<void> {
-    await bus.publish(CHANNEL, String(version)).catch((error: unknown) => {
-      logger.warn({ err: error }, 'a registry change could not be announced; replicas find it by polling');
-    });
-  }
-
   return {
     /** @throws RegistryConflict, StoreUnavailable */
     async commit(change: RegistryCommit): Promise<void> {
@@ -287,7 +285,7 @@ function createCommits(
       const changed = copy.takeOwn(change.writes, done.version);
       if (changed === null) await sync.poll();
       else onChanged(changed);
-      await announce(done.version);
+      await announce(String(done.version));
     },
     /**
      * In place of `commit` while there is a loss: makes the registry known here, with this change, in the place of
@@ -296,7 +294,7 @@ function createCommits(
     async recreate(change: RegistryCommit): Promise<void> {
       await recreate(registry, copy, change);
       await sync.refresh();
-      await announce(copy.version);
+      await announce(String(copy.version));
     },
   };
 }

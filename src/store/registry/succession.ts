@@ -1,16 +1,14 @@
 /**
- * What becomes of a replica's copy when the store holds no registry any more, or another one. Nothing is thrown away
- * before something takes its place, and every such event is told.
+ * What a replica does when the store holds no registry any more, or another one. It discards nothing before something
+ * takes its place, and reports every such event.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
-import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import { type RecordOf, recordForm } from '../../lib/record.js';
+import { recordForm } from '../../lib/record.js';
 import { sleep } from '../../lib/time.js';
 import { auditLine, GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import {
-  type Bus,
   RegistryConflict,
   type RegistryRecord,
   type RegistrySnapshot,
@@ -19,102 +17,13 @@ import {
 } from '../port.js';
 import { type Known, loadAndMend } from './lost.js';
 
-// Puts a registry that is gone from the store back from memory: by the replica that knows most, and only where there
-// is none. All replicas that notice say how much they know, wait a moment for the others, and the one that knows most makes
-// it. A replica that knows something else puts that back afterwards, see lost.ts.
-
-const CHANNEL = 'registry-lost';
-/** Time in which replicas say how much they know. */
-const GATHER_MS = 300;
-const STEP_MS = 100;
-/** How long a replica that knows more is waited for; it may have died meanwhile. */
-const PATIENCE_MS = 2000;
-/** A replica that was out of step for longer before the loss may have missed changes, a revocation among them. */
+/** A replica that was out of step for longer before the loss may have missed changes, such as a revocation. */
 const MOST_STALE_MS = 5000;
-
-/** How much a replica knows, as it tells the others. */
-const Claim = recordForm(
-  Type.Object({
-    id: Type.String(),
-    epoch: Type.String(),
-    /** Everything up to it is known, then the newest version known of. */
-    version: Type.Number(),
-    newest: Type.Number(),
-  }),
-);
-type Claim = RecordOf<typeof Claim>;
-
-/** @param onGone another replica says that the registry is gone */
-function createVote(store: RegistryStore, bus: Bus, clock: Clock, logger: Logger, onGone: () => void) {
-  const id = randomId();
-  const heard = new Map<string, Claim & { readonly atMs: number }>();
-  const unsubscribe = bus.subscribe(CHANNEL, (message) => {
-    const claim = Claim.parse(message);
-    if (claim === null || claim.id === id) return;
-    heard.set(claim.id, { ...claim, atMs: clock.monotonicMs() });
-    onGone();
-  });
-
-  async function say(claim: Claim): Promise<void> {
-    await bus.publish(CHANNEL, JSON.stringify(claim)).catch((error: unknown) => {
-      logger.debug({ err: error }, 'other replicas could not be told that the registry is gone');
-    });
-  }
-
-  /** Claims of others about the same registry. */
-  function claimsOf({ epoch }: Known, sinceMs: number): Claim[] {
-    for (const [other, { atMs }] of heard) if (atMs < sinceMs - PATIENCE_MS) heard.delete(other);
-    return [...heard.values()].filter((claim) => claim.epoch === epoch);
-  }
-
-  return {
-    /**
-     * Sees to it that there is a registry again.
-     * @param staleMs how long before the loss this replica was last in step
-     * @returns own: made by this replica · other: it is there again · none: nobody made it
-     */
-    async putBack(known: Known, staleMs: number): Promise<'own' | 'other' | 'none'> {
-      const startedAtMs = clock.monotonicMs();
-      const isPatient = () => clock.monotonicMs() - startedAtMs < PATIENCE_MS;
-      const own: Claim = { id, epoch: known.epoch, version: known.version, newest: known.newest };
-      const entitled = staleMs <= MOST_STALE_MS;
-      if (entitled) await say(own);
-      await sleep(GATHER_MS);
-      for (;;) {
-        const { epoch } = await store.load('leave');
-        if (epoch !== '') return 'other';
-        const claims = claimsOf(known, startedAtMs);
-        if (entitled && !(isPatient() && claims.some((claim) => compare(claim, own) > 0))) {
-          if (!(await make(store, known, clock.now()))) return 'none';
-          // A replica that knows a later commit puts that back before one of this replica takes its version.
-          if (claims.some(({ newest }) => newest > own.newest))
-            while (isPatient() && (await store.load('leave')).version === own.newest) await sleep(STEP_MS);
-          return 'own';
-        }
-        if (!isPatient()) return 'none';
-        await sleep(STEP_MS);
-      }
-    },
-    /** Tells replicas that live, if any, that a registry is missing. */
-    ask: () => say({ id, epoch: '', version: -1, newest: -1 }),
-    stop: unsubscribe,
-  };
-}
-
-/** @returns false when there is something in the store by now */
-async function make(
-  store: RegistryStore,
-  { epoch, newest: version, records }: Known,
-  nowMs: number,
-): Promise<boolean> {
-  const after = { epoch, version, records: records.size };
-  const audit = [auditLine({ action: 'registry.restore', subject: 'registry', after }, GATEWAY_ACTOR, nowMs)];
-  return store.create({ epoch, version, records, audit });
-}
-
-function compare(one: Claim, other: Claim): number {
-  return one.version - other.version || one.newest - other.newest || (one.id < other.id ? -1 : 1);
-}
+/** How long a replica that is not in step waits for one that is. */
+const PATIENCE_MS = 2000;
+const STEP_MS = 100;
+/** How long after a restore the other replicas have to add changes that only they know. */
+const MEND_MS = 300;
 
 /** Says in an adopted registry which one it took the place of. */
 const ADOPTED_RECORD = 'meta/adopted';
@@ -148,22 +57,20 @@ interface RegistryLoss {
 
 export type Succession = ReturnType<typeof createSuccession>;
 
-/** @param onGone called when another replica says that the registry is gone */
+/** @param announce asks all replicas to look at the store */
 export function createSuccession(
   store: RegistryStore,
-  bus: Bus,
+  announce: () => Promise<void>,
   rules: SuccessionRules,
   clock: Clock,
   logger: Logger,
-  onGone: () => void,
 ) {
-  const vote = createVote(store, bus, clock, logger, onGone);
   const listeners: ((outcome: LossOutcome) => void)[] = [];
   let open: RegistryLoss | null = null;
   let last: RegistryLoss | null = null;
 
-  /** What goes on being wrong is told once. @param facts for the line of the log */
-  function tell(outcome: LossOutcome, message: string, facts: object): void {
+  /** Reports a loss that lasts only once. @param facts for the log */
+  function report(outcome: LossOutcome, message: string, facts: object): void {
     if (outcome === 'left' && open?.message === message) return;
     last = { at: new Date(clock.now()).toISOString(), outcome, message };
     open = outcome === 'left' ? last : null;
@@ -173,35 +80,64 @@ export function createSuccession(
 
   function leave(why: string, facts: object): never {
     const message = `${why}. ${HOW_TO_RESTORE}`;
-    tell('left', message, facts);
+    report('left', message, facts);
     throw new RegistryLost(message);
   }
 
-  const load = (known: Known) => loadAndMend(known, store, clock, (facts) => tell('restored', MENDED, facts));
+  const load = (known: Known) =>
+    loadAndMend(known, store, clock, (facts) => report('restored', MENDED, facts));
+
+  /**
+   * Restores the registry from memory. A replica that may lack changes waits for another one to do so first.
+   * @param staleMs how long before the loss this replica was last in step
+   * @returns who restored it; null: nobody did
+   */
+  async function restore(known: Known, staleMs: number): Promise<string | null> {
+    const { epoch, newest: version, records } = known;
+    const isThere = async () => (await store.load('leave')).epoch !== '';
+    const isFresh = staleMs <= MOST_STALE_MS;
+    // Where the newest version is an own commit, those of others before it may be missing.
+    const isInStep = isFresh && version === known.version;
+    const endsAtMs = clock.monotonicMs() + (isInStep ? 0 : PATIENCE_MS);
+    while (clock.monotonicMs() < endsAtMs) {
+      if (await isThere()) return 'another replica';
+      await sleep(STEP_MS);
+    }
+    const after = { epoch, version, records: records.size };
+    const event = { action: 'registry.restore', subject: 'registry', after };
+    const audit = [auditLine(event, GATEWAY_ACTOR, clock.now())];
+    if (isFresh && (await store.create({ epoch, version, records, audit }))) {
+      // Before a commit takes the version of a change that only another replica knows, that one puts it back.
+      await announce();
+      await sleep(MEND_MS);
+      return 'this replica';
+    }
+    return (await isThere()) ? 'another replica' : null;
+  }
 
   async function settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot> {
     const facts = { epoch: known.epoch, version: known.newest, found: found.epoch };
     if (found.epoch === known.epoch) {
-      if (open !== null) tell('restored', `${LOST} it is there again`, facts);
+      if (open !== null) report('restored', `${LOST} it is there again`, facts);
       return found;
     }
     if (found.epoch !== '') return adopt(known, found, facts);
-    // Told already, and nothing has changed since: a commit need not wait for that again.
-    const outcome = open === null || staleMs <= MOST_STALE_MS ? await vote.putBack(known, staleMs) : 'none';
-    if (outcome === 'none') leave(whyNotPutBack(staleMs), facts);
+    // Reported already, and nothing has changed since: a commit need not wait for that again.
+    const by = open === null || staleMs <= MOST_STALE_MS ? await restore(known, staleMs) : null;
+    if (by === null) leave(whyNotRestored(staleMs), facts);
     const again = await load(known);
     if (again.epoch !== known.epoch) return settle(known, again, staleMs);
-    tell('restored', `${LOST} it was put back from memory, by ${BY[outcome]}`, facts);
+    report('restored', `${LOST} it was put back from memory, by ${by}`, facts);
     return again;
   }
 
-  /** Somebody restored another registry on purpose: it counts, but for what must not be undone by that. */
+  /** Somebody restored another registry on purpose: it counts, except that revocations known here stay. */
   async function adopt(known: Known, found: RegistrySnapshot, facts: object): Promise<RegistrySnapshot> {
     const why = rules.refuse(known.records, found.records);
     if (why !== null) leave(`the store holds another registry, which was not taken over: ${why}`, facts);
     const snapshot = await carryOver(known, found, store, rules, clock);
     if (snapshot.epoch !== found.epoch) return settle(known, snapshot, Number.POSITIVE_INFINITY);
-    tell('adopted', ADOPTED, facts);
+    report('adopted', ADOPTED, facts);
     return snapshot;
   }
 
@@ -210,13 +146,13 @@ export function createSuccession(
     get open() {
       return open;
     },
-    /** The last time the store had lost it, mended or not. */
+    /** The latest loss, mended or not. */
     get last() {
       return last;
     },
     /**
      * @param staleMs how long before a loss this replica was last in step
-     * @returns what takes the place of what is known: the same registry, with all that is known put back, or another
+     * @returns what replaces the copy: the same registry, with everything known put back, or another one
      * @throws RegistryLost
      */
     async load(known: Known, staleMs: () => number): Promise<RegistrySnapshot> {
@@ -224,14 +160,11 @@ export function createSuccession(
       return await settle(known, found, found.epoch === known.epoch ? 0 : staleMs());
     },
     onLoss: (listener: (outcome: LossOutcome) => void) => void listeners.push(listener),
-    /** Tells replicas that live, if any, that a registry is missing. */
-    ask: vote.ask,
-    stop: vote.stop,
   };
 }
 
 /**
- * Writes into the registry found what holds in any, and where it came from; several replicas may be at it at once.
+ * Writes revocations, and which registry it replaced, into the one that was found. Several replicas may do so at once.
  * @returns the registry afterwards; of another epoch when it was replaced meanwhile
  */
 async function carryOver(
@@ -243,10 +176,17 @@ async function carryOver(
 ): Promise<RegistrySnapshot> {
   let snapshot = found;
   for (let tries = 1; snapshot.epoch === found.epoch; tries++) {
-    const carried = rules.carryOver(known.records, snapshot.records);
-    if (carried.size === 0 && adoptedFrom(snapshot.records) === known.epoch) break;
+    const { epoch, records } = snapshot;
+    const carried = rules.carryOver(known.records, records);
+    if (carried.size === 0 && adoptedFrom(records) === known.epoch) break;
+    const after = { epoch, records: records.size, carriedOver: [...carried.keys()].sort() };
+    const before = { epoch: known.epoch, records: known.records.size };
+    const event = { action: 'registry.adopt', subject: 'registry', before, after };
+    const writes = new Map([...carried, [ADOPTED_RECORD, JSON.stringify({ from: known.epoch })]]);
+    const expect = new Map([...writes.keys()].map((id) => [id, records.get(id)?.revision ?? 0]));
+    const audit = [auditLine(event, GATEWAY_ACTOR, clock.now())];
     try {
-      await store.commit(adoption(known, snapshot, carried, clock.now()));
+      await store.commit({ epoch, writes, expect, audit });
     } catch (error) {
       if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
     }
@@ -255,37 +195,18 @@ async function carryOver(
   return snapshot;
 }
 
-function adoption(
-  known: Known,
-  { epoch, records }: RegistrySnapshot,
-  carried: ReadonlyMap<string, string>,
-  nowMs: number,
-) {
-  const after = { epoch, records: records.size, carriedOver: [...carried.keys()].sort() };
-  const before = { epoch: known.epoch, records: known.records.size };
-  const event = { action: 'registry.adopt', subject: 'registry', before, after };
-  const writes = new Map([...carried, [ADOPTED_RECORD, JSON.stringify({ from: known.epoch })]]);
-  return {
-    epoch,
-    writes,
-    expect: new Map([...writes.keys()].map((id) => [id, records.get(id)?.revision ?? 0])),
-    audit: [auditLine(event, GATEWAY_ACTOR, nowMs)],
-  };
-}
-
 function adoptedFrom(records: Records): string | null {
   const text = records.get(ADOPTED_RECORD)?.value;
   return text === undefined ? null : Adopted.read(text, ADOPTED_RECORD).from;
 }
 
-function whyNotPutBack(staleMs: number): string {
+function whyNotRestored(staleMs: number): string {
   return staleMs > MOST_STALE_MS
     ? `the store holds no registry; it was not put back, for this replica was out of step for ${Math.round(staleMs / 1000)} s before and may have missed changes`
     : 'the store holds no registry that could be read; it was not put back';
 }
 
 const LOST = 'the store had lost the registry;';
-const BY = { own: 'this replica', other: 'another replica' } as const;
 const MENDED =
   'the store has lost changes that it had acknowledged; they were put back from memory. What else it took at that time may be lost: charges of writes, answers to idempotency keys, pins, history, sign-outs';
 const ADOPTED =
