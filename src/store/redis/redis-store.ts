@@ -14,7 +14,7 @@ import { createRedisCharges, createRedisCounters, createRedisDocuments } from '.
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
 import { createLink, type LinkOptions } from './link.js';
-import { createCacheBound, createMemoryWatch, refuseEviction } from './memory.js';
+import { CacheBound, MemoryWatch, refuseEviction } from './memory.js';
 import { createRedisBus, createRedisLeases, createRedisPresence, createRedisQuotas } from './redis-brief.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisHistory } from './redis-history.js';
@@ -81,14 +81,13 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       clock,
       logger,
     });
-    const memory = createMemoryWatch(link, role, clock, logger);
+    const memory = new MemoryWatch(link, role, clock, logger);
     return { link, memory };
   };
   const data = open('data', timeoutMs);
   const registry = open('registry', registryTimeoutMs);
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
-  const { cachePattern } = keys;
-  const bound = createCacheBound(data.link, data.memory, cachePattern, options.cacheMaxBytes, clock, logger);
+  const bound = new CacheBound(data.memory, keys.cachePattern, options.cacheMaxBytes);
   const bus = createRedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
   const durable = { link: registry.link, replicaWaitMs, minReplicas: options.minReplicas ?? 0, logger };
   const turns = createTurns();

@@ -66,7 +66,7 @@ describe.each(POLICIES)('a Redis for all with %s, filled by the cache', (policy)
     ]);
   });
 
-  it('goes on keeping what is new, in place of what was not used for longest', async () => {
+  it('goes on keeping what is new, in place of some of what is old', async () => {
     const { one, other } = await openPair('16mb', policy);
     await fillCache([one, other], 300);
     const fresh = { key: '{new}1', value: Buffer.alloc(100_000, 7), ttlMs: HOUR, version: 1 };
