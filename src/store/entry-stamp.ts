@@ -1,7 +1,7 @@
 /**
- * What every store writes in front of an entry's header, to judge it without knowing it:
+ * The stamp that every store writes in front of an entry's header:
  * mark (2 bytes) · version (6) · end (6) · length of the body (4) · digest of the facts (16); numbers big endian.
- * What does not start with the mark is nobody's.
+ * Bytes that do not start with the mark are no entry.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -18,19 +18,19 @@ const LATEST_MS = 2 ** 48 - 1;
 
 export interface Stamp {
   readonly version: number;
-  /** Epoch milliseconds from which on the entry is absent. */
+  /** Epoch milliseconds at which the entry expires. */
   readonly endsAtMs: number;
   readonly bodyBytes: number;
   /** Of the facts, hexadecimal. */
   readonly facts: string;
 }
 
-/** An entry as a store keeps it: its stamp, and the stamp and the header as bytes. */
+/** An entry as it is stored: `head` is the stamp and the header as bytes. */
 export interface StampedWrite {
   readonly write: CacheWrite;
   readonly stamp: Stamp;
   readonly head: Buffer;
-  /** Whole milliseconds; less than 1: the entry is gone at once. */
+  /** Whole milliseconds; below 1 the entry is deleted. */
   readonly ttlMs: number;
 }
 
@@ -51,7 +51,6 @@ export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
   return { write, stamp, ttlMs, head: Buffer.concat([encodeStamp(stamp), write.header]) };
 }
 
-/** Facts are found by it. */
 export function digestOfFacts(facts: Buffer): string {
   return hash('sha256', facts, 'hex').slice(0, 2 * DIGEST_BYTES);
 }
@@ -66,7 +65,7 @@ function encodeStamp({ version, endsAtMs, bodyBytes, facts }: Stamp): Buffer {
   return bytes;
 }
 
-/** @returns null for what is not the head of an entry */
+/** @returns null for other bytes than the head of an entry */
 export function readStamp(head: Buffer | null | undefined): Stamp | null {
   if (head === null || head === undefined || head.length < STAMP_BYTES) return null;
   if (head[0] !== MARK[0] || head[1] !== MARK[1]) return null;
@@ -78,34 +77,31 @@ export function readStamp(head: Buffer | null | undefined): Stamp | null {
   };
 }
 
-/**
- * The version of a cache entry in whole milliseconds, rounded down.
- * @throws RangeError when it is not from 0 to 2^48 - 1
- */
+/** @returns whole milliseconds, rounded down. @throws RangeError when it is not from 0 to 2^48 - 1 */
 function wholeVersion(version: number): number {
   if (!(version >= 0 && version < LATEST_MS + 1))
     throw new RangeError(`not a version of an entry: ${version}`);
   return Math.floor(version);
 }
 
-/** Whether content of this version takes the place of content of the version `present`. */
+/** Whether content of this version replaces content of the version `present`. */
 export function replaces(version: number, present: number): boolean {
   return present <= version || present > version + VERSION_LEAD_MAX_MS;
 }
 
-/** No counter: a record that was deleted and made again must not look like the one before. Fits into six bytes. */
+/** Random, so that a record that was deleted and made again differs from the one before. Fits into six bytes. */
 export function newStamp(): number {
   return randomWhole(1, 2 ** 48 - 1);
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;
-/** What one costs beside its bytes, about. */
+/** Approximate cost of one beside its bytes. */
 const OVERHEAD_BYTES = 200;
 
-/** Facts that were read or written before. They are named by their content, so they cannot be out of date. */
+/** Facts that were read or written before, by their digest. */
 export interface KnownFacts {
   get(digest: string): Buffer | undefined;
-  /** @returns the facts to go on with: the same buffer for the same bytes */
+  /** @returns the facts to use: the same buffer for equal bytes */
   add(digest: string, facts: Buffer): Buffer;
 }
 
@@ -119,7 +115,7 @@ export function createKnownFacts(): KnownFacts {
     add(digest, facts) {
       const present = known.get(digest);
       if (present !== undefined) return present;
-      // Damaged ones are for the reader to see, and for nobody else.
+      // Damaged facts are for this reader only.
       if (digestOfFacts(facts) !== digest) return facts;
       const owned = inOwnMemory(facts);
       known.set(digest, owned);

@@ -1,6 +1,6 @@
 /**
- * Rows of one day as bytes: version (6, big endian) · length of the header (1) · digest of the facts (16) · header · body.
- * The facts lie beside them, once for all that have the same.
+ * Rows of one day as bytes: version (6, big endian) · length of the header (1) · digest of the facts (16) · header ·
+ * body. The facts are stored beside them, once for all contents that share them.
  */
 import { digestOfFacts } from './entry-stamp.js';
 import type { HistoryContent } from './history-port.js';
@@ -14,7 +14,7 @@ export interface PackedContent {
   readonly digest: string;
 }
 
-/** @throws RangeError when version or header is not as the port says */
+/** @throws RangeError when the header is too long */
 export function packContent({ version, header, body, facts }: HistoryContent): PackedContent {
   if (header.length > 255) throw new RangeError(`a header of ${header.length} bytes`);
   const digest = digestOfFacts(facts);

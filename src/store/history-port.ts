@@ -1,35 +1,33 @@
 /**
- * The history of reports, as a port of its own: kept for as long as it is said to, never evicted. Two adapters; one
- * conformance suite (`test/store/conformance-history.ts`) holds both to what is written here.
- *
- * The store does not look into heads or contents. What is of one series and month lies together.
+ * The history of reports: never evicted. The store does not parse heads or contents; those of one series and month
+ * are stored together. The conformance suite is `test/store/conformance-history.ts`.
  */
 
-/** What is known of one day: small, and read without its contents. */
+/** Summary of one day: small, and read without its contents. */
 export interface HistoryHeads {
   /** Another for each change, never 0. */
   readonly stamp: number;
   readonly heads: Buffer;
 }
 
-/** Rows of one day, as a cache entry has them. */
+/** Rows of one day, as in a cache entry. */
 export interface HistoryContent {
-  /** Milliseconds since the Unix epoch, rounded down; from 0 to 2^48 - 1. */
+  /** Epoch milliseconds, rounded down; from 0 to 2^48 - 1. */
   readonly version: number;
   /** At most 255 bytes. */
   readonly header: Buffer;
   readonly body: Buffer;
-  /** Kept once for all contents of a series and month that have the same bytes. */
+  /** Stored once for all contents of a series and month with equal bytes. */
   readonly facts: Buffer;
 }
 
 export interface HistoryWrite {
   /** ISO */
   readonly day: string;
-  /** Of the heads as they were read; 0: there were none. */
+  /** The stamp of the heads that were read; 0: there were none. */
   readonly stamp: number;
   readonly heads: Buffer;
-  /** Contents by their names: text without a colon, never used before for this day. */
+  /** Contents by name: text without a colon, never used before for this day. */
   readonly added: ReadonlyMap<string, HistoryContent>;
   readonly removed: readonly string[];
 }
@@ -41,21 +39,21 @@ export interface HistoryMonth {
 }
 
 /**
- * Every call may reject with {@link StoreUnavailable}, within the adapter's time limit. A write that did may have been
- * made all the same, or be made later.
+ * Every call may reject with {@link StoreUnavailable}, within the time limit. A write that did may have been made, or
+ * be made later.
  */
 export interface HistoryStore {
-  /** What all of it may take here, for other things lie beside it, bytes; null: as much as there is. */
+  /** Limit of the history's size, as other data is stored beside it, bytes; null: no limit. */
   roomBytes(): number | null;
   /** @param days ISO. @returns in their order; null for what is absent */
   heads(series: string, days: readonly string[]): Promise<(HistoryHeads | null)[]>;
-  /** @returns in the order of `wanted`; null for what is absent or damaged, be it only in part */
+  /** @returns in the order of `wanted`; null for what is absent or damaged, even in part */
   contents(
     series: string,
     wanted: readonly { readonly day: string; readonly name: string }[],
   ): Promise<(HistoryContent | null)[]>;
   /**
-   * Each day by itself, wholly or not at all: heads that were changed since they were read stay as they are.
+   * Writes each day by itself, all or nothing. Heads that have changed since they were read stay.
    * @returns for each write whether it was made
    */
   write(series: string, writes: readonly HistoryWrite[]): Promise<boolean[]>;

@@ -6,18 +6,18 @@ type Listener = (message: string) => void;
 
 interface ListenersOptions {
   readonly logger: StoreLog;
-  /** The channel got its first listener. */
+  /** Called when a channel gets its first listener. */
   readonly onFirst?: (channel: string) => void;
-  /** The channel lost its last listener. */
+  /** Called when a channel loses its last listener. */
   readonly onLast?: (channel: string) => void;
 }
 
-/** The listeners of each channel within this process. */
+/** The listeners of each channel in this process. */
 export function createListeners({ logger, onFirst, onLast }: ListenersOptions) {
   const channels = new Map<string, Set<{ readonly listener: Listener; readonly onGap: () => void }>>();
 
   return {
-    /** @returns a function that takes the listener away again; the same function may listen more than once. */
+    /** @returns removes the listener. The same function may be added more than once. */
     add(channel: string, listener: Listener, onGap: () => void = () => {}) {
       const entry = { listener, onGap };
       const entries = channels.get(channel);
@@ -33,7 +33,7 @@ export function createListeners({ logger, onFirst, onLast }: ListenersOptions) {
         onLast?.(channel);
       };
     },
-    /** A listener that throws is logged and keeps nobody else from the message. */
+    /** An error of a listener is logged, and does not affect the others. */
     deliver(channel: string, message: string) {
       for (const { listener } of [...(channels.get(channel) ?? [])]) {
         try {
@@ -52,7 +52,7 @@ export function createListeners({ logger, onFirst, onLast }: ListenersOptions) {
   };
 }
 
-/** Of a process that is the only one. Messages arrive after the publisher's turn, as from a network. */
+/** For a single process. Messages arrive after the publisher's turn, as from a network. */
 export function createLocalBus(logger: StoreLog): Bus {
   const listeners = createListeners({ logger });
   return {

@@ -1,14 +1,13 @@
 import { CLOCK_LEAD_MAX_MS, type QuotaGrant, type QuotaTake } from './port.js';
 
-/** What is kept of a bucket. What was used, not what is left: so the capacity may change. */
+/** What is stored of a bucket: what was used, not what is left, as the capacity may change. */
 export interface QuotaBucket {
-  /** Permits not back yet, fractions among them. */
+  /** Permits not returned or refilled yet, with fractions. */
   readonly used: number;
   /** The latest time it has seen. */
   readonly atMs: number;
 }
 
-/** @throws RangeError when a number is not as the port says */
 export function checkTake({ want, capacity, refillPerMs, nowMs }: QuotaTake): void {
   checkCount(want);
   checkAmount(capacity);
@@ -16,7 +15,6 @@ export function checkTake({ want, capacity, refillPerMs, nowMs }: QuotaTake): vo
   if (!Number.isFinite(nowMs)) throw new RangeError(`not a time: ${nowMs}`);
 }
 
-/** @throws RangeError */
 export function checkGive(count: number, capacity: number): void {
   checkCount(count);
   checkAmount(capacity);
@@ -30,7 +28,7 @@ function checkAmount(amount: number): void {
   if (!Number.isFinite(amount) || amount < 0) throw new RangeError(`not a capacity or a rate: ${amount}`);
 }
 
-/** The bucket as it is at the time of the call; null: a new one. */
+/** @returns the bucket at the time of the call. @param bucket null: a new one */
 export function refilled(bucket: QuotaBucket | null, take: QuotaTake): QuotaBucket {
   const { capacity, refillPerMs, nowMs } = take;
   if (bucket === null) return { used: 0, atMs: nowMs };
@@ -44,7 +42,7 @@ export function leftIn({ used }: Pick<QuotaBucket, 'used'>, capacity: number): n
   return Math.max(0, Math.floor(capacity - used));
 }
 
-/** The answer to a call that was granted so much and left the bucket like this. */
+/** The answer to a call that was granted so many permits, and left this bucket. */
 export function describeGrant(bucket: QuotaBucket, granted: number, take: QuotaTake): QuotaGrant {
   const { capacity, refillPerMs, nowMs } = take;
   const left = leftIn(bucket, capacity);

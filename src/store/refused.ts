@@ -1,6 +1,6 @@
 /**
- * The store can be reached but must not be used as it is: a wrong setting, a damaged file, a folder that another
- * process holds. Trying again does not help; the message says what to change and holds no secret.
+ * The store must not be used as it is: a wrong setting, a damaged file, a folder that another process holds. A retry
+ * does not help; the message says what to change, and holds no secret.
  */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
@@ -9,9 +9,9 @@ export class StoreRefused extends Error {
 /** Another process has the data folder open. */
 export class FolderInUse extends StoreRefused {}
 
-/** A copy of the store cannot be put into the folder that was named. */
+/** The folder named for a backup cannot be used. */
 export class BackupTargetRefused extends StoreRefused {
-  /** What was named, why it cannot be used, and what is allowed. */
+  /** The value, why it cannot be used, and what is allowed. */
   readonly fault: string;
   /** @param why as a relative clause */
   constructor(target: string, why: string) {
@@ -22,7 +22,7 @@ export class BackupTargetRefused extends StoreRefused {
   }
 }
 
-/** What the adapters need of a logger. A pino logger is one. */
+/** The part of a pino logger that the store needs. */
 export interface StoreLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -1,15 +1,11 @@
-/** What keeps the registry small, whichever adapter holds it. */
+/** Limits of the registry. */
 export interface RegistryLimits {
-  /** Audit lines kept; the oldest go first. */
+  /** Most audit lines; the oldest are deleted. */
   readonly auditMax: number;
-  /**
-   * Deletions remembered, so that `changes()` can tell of them. When one is forgotten, a reader who has not seen it
-   * yet is sent to `load()`.
-   */
+  /** Most deletions remembered for `changes()`. A reader that misses a forgotten one must `load()`. */
   readonly tombstonesMax: number;
 }
 
-/** With what is kept unless it is said otherwise. */
 export function limitsOf({
   auditMax = 100_000,
   tombstonesMax = 10_000,

@@ -1,4 +1,4 @@
-/** @returns does work on one key in the order it comes, and work on different keys at the same time */
+/** @returns runs work on one key in order, and work on different keys concurrently */
 export function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();
   return async (key, work) => {

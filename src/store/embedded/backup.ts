@@ -1,4 +1,4 @@
-/** Copies of what the embedded store holds durably: made by the process that has it open, put back while none has. */
+/** Backups of the embedded store: made by the process that has it open, restored while none has. */
 import { chmod, copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { BackupTargetRefused, type StoreLog, StoreRefused } from '../refused.js';
@@ -13,11 +13,11 @@ const FILE = 'data.mdb';
 const historyFolder = (folder: string) => join(folder, 'history');
 
 /**
- * Copies state and history, each of one moment, compacted, into a new folder. Both may be written meanwhile.
- * @param target made here; holds `data.mdb`, and `history/data.mdb` where there is a history
+ * Copies state and history, each of one moment, compacted, into a new folder, while both may be written.
+ * @param target created; holds `data.mdb`, and `history/data.mdb` where there is a history
  * @param history null: the state alone, which is small
- * @param begin called when the folder can be made, before anything is copied
- * @throws BackupTargetRefused, StoreRefused when the copy is damaged; nothing of it is left then
+ * @param begin called before anything is copied, when the folder can be created
+ * @throws BackupTargetRefused, StoreRefused when the copy is damaged; it is then removed
  */
 export async function copyStore(
   target: string,
@@ -41,7 +41,7 @@ export async function copyStore(
   await syncFolder(dirname(target));
 }
 
-/** Beside the target, under another name: a folder of the right name is whole. */
+/** Under another name beside the target, so that a folder of the right name is complete. */
 async function makeDraft(target: string): Promise<string> {
   if (!isAbsolute(target)) throw new BackupTargetRefused(target, 'which is not absolute');
   const isFree = await stat(target).then(
@@ -61,10 +61,7 @@ async function copyWhole(source: Pick<Environment, 'backup'>, draft: string, kin
   await settle(draft, kind, advice);
 }
 
-/**
- * The same of a store that no process has open.
- * @throws StoreRefused when there is no store, or it is damaged; FolderInUse
- */
+/** Copies a store that no process has open. @throws StoreRefused when there is none, or it is damaged; FolderInUse */
 export async function backupState(dataDir: string, target: string, withHistory = true): Promise<void> {
   const data = resolve(dataDir);
   if (!(await isThere(join(stateFolder(data), FILE))))
@@ -93,11 +90,10 @@ export async function backupState(dataDir: string, target: string, withHistory =
 }
 
 /**
- * Puts a copy in the place of what is there, which is kept beside it. The gateway must not run. A copy without a history
- * leaves the history as it is.
- * @param nowMs tells folders set aside apart
+ * Restores a copy; the present folders are kept beside it. A copy without a history leaves the history as it is.
+ * @param nowMs distinguishes folders set aside
  * @returns the folders that were set aside; null where there was nothing
- * @throws StoreRefused when the folder is in use, or the copy is none or damaged; nothing is changed then
+ * @throws StoreRefused when the folder is in use, or the copy is missing or damaged; nothing is changed then
  */
 export async function restoreState(dataDir: string, source: string, nowMs: number) {
   const folder = resolve(dataDir);
@@ -106,7 +102,7 @@ export async function restoreState(dataDir: string, source: string, nowMs: numbe
   const lock = await lockFolder(folder, { logger: SILENT });
   try {
     const hasHistory = await isThere(join(historyFolder(source), FILE));
-    // Both are whole before either is put in its place.
+    // Both are complete before either is put in its place.
     const state = await draftOf(stateFolder(folder), source, 'state');
     const history = hasHistory
       ? await draftOf(historyFolder(folder), historyFolder(source), 'history')
@@ -119,7 +115,7 @@ export async function restoreState(dataDir: string, source: string, nowMs: numbe
   }
 }
 
-/** @returns puts it in the place of what is there, and tells where that is now */
+/** @returns replaces the present folder, and returns where that is now */
 async function draftOf(folder: string, source: string, kind: Kind) {
   const draft = `${folder}.new`;
   await rm(draft, { recursive: true, force: true });
@@ -135,10 +131,7 @@ async function draftOf(folder: string, source: string, kind: Kind) {
 
 type Kind = 'state' | 'history';
 
-/**
- * Sees to it that a copy is whole, readable by us alone, and on the disk.
- * @param advice what follows when it is damaged
- */
+/** Makes sure that a copy is whole, private, and on the disk. @param advice shown when it is damaged */
 async function settle(folder: string, kind: Kind, advice: string): Promise<void> {
   const path = join(folder, FILE);
   await chmod(path, 0o600);

@@ -1,4 +1,4 @@
-/** The folder of the cache. All of it can be fetched again, so a fault in it never prevents a start. */
+/** The folder of the cache, which can be fetched again: a fault in it never prevents a start. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
@@ -21,7 +21,7 @@ const MAP_SPARE_BYTES = 256 * 1024 ** 2;
 const FORM = 3;
 const NAME = new RegExp(`^${FORM}-(\\d{1,15})$`);
 
-/** What lmdb says where pages are missing or wrong; from then on it says the last of them to every read. */
+/** Errors of lmdb for missing or wrong pages; after one, every read repeats the last of them. */
 const DAMAGED: ReadonlySet<unknown> = new Set([
   ...[-30_797, -30_796, -30_795, -30_793], // page not found, corrupted, panic, invalid
   -30_782, // bad transaction
@@ -36,7 +36,7 @@ interface Generation {
 
 /**
  * Opens the cache. Damaged generations, and files of another form, are deleted with a warning.
- * @param maxBytes that both generations may take on the disk together, about
+ * @param maxBytes approximate size of both generations on the disk
  */
 export async function openCacheFolder(dataDir: string, maxBytes: number, clock: Clock, logger: StoreLog) {
   const folder = join(dataDir, 'cache');
@@ -71,7 +71,7 @@ export async function openCacheFolder(dataDir: string, maxBytes: number, clock: 
   let newer = await open(numbers.at(-1) ?? 1);
   let older = numbers.length < 2 ? null : await open(numbers[0] as number);
 
-  /** Runs one replacement at a time; one that is requested meanwhile is dropped, as its cause shows again. */
+  /** Runs one replacement at a time. One requested meanwhile is dropped, as its cause shows again. */
   function replace(work: () => Promise<void>): Promise<void> {
     replacing ??= work()
       .catch((error: unknown) => {
@@ -151,11 +151,11 @@ async function generationsIn(folder: string, logger: StoreLog): Promise<number[]
   return kept;
 }
 
-/** @throws StoreRefused for a folder that is somebody else's, and cannot be deleted */
+/** @throws StoreRefused for a folder of another user, which cannot be deleted */
 async function isWhole(folder: string, logger: StoreLog): Promise<boolean> {
   await refuseForeign(folder, 'alone');
   try {
-    // lmdb would crash the process on a file that is damaged, or is somebody else's.
+    // lmdb would crash the process on a damaged or foreign file.
     await refuseForeign(folder, 'all');
     checkDataFile(join(folder, 'data.mdb'));
     return true;

@@ -1,6 +1,6 @@
 /**
- * A process of its own that looks through an environment: first its file as bytes, then every record by lmdb, as the
- * gateway will read it. What is wrong is printed, with exit code 1; lmdb may end it by a signal, which tells as much.
+ * A separate process that checks an environment: first its file as bytes, then every record by lmdb, as the gateway
+ * will read it. It prints what is wrong, with exit code 1; lmdb may end it by a signal, which shows damage as well.
  */
 import { join } from 'node:path';
 import { sleep } from '../../lib/time.js';

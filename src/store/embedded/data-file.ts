@@ -1,24 +1,17 @@
 /**
- * Looks through the file of an environment without lmdb, which trusts it: a page that is missing or wrong would end the
- * process, be overwritten, or hide records. The form is that of lmdb's data version 2, little-endian, 64 bit.
+ * Checks the file of an environment without lmdb, which trusts it: a missing or wrong page would end the process, be
+ * overwritten, or hide records. The format is lmdb's data version 2, little-endian, 64 bit.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { recordIsWhole } from './records.js';
 
-/**
- * Compares the pages that say where everything is with the length of the file.
- * @throws DataFileDamaged
- */
+/** Compares the meta pages with the length of the file. @throws DataFileDamaged */
 export function checkMeta(path: string): void {
   withFile(path, (file) => void readMeta(file));
 }
 
-/**
- * Looks at every page and the checksum of every record.
- * @returns how many records there are
- * @throws DataFileDamaged
- */
+/** Checks every page and the checksum of every record. @returns the number of records. @throws DataFileDamaged */
 export function checkDataFile(path: string): number {
   return withFile(path, (file) => {
     const meta = readMeta(file);
@@ -41,7 +34,7 @@ export function checkDataFile(path: string): number {
   });
 }
 
-/** A count, then so many entries: a page; or, below zero, how many pages follow the page after it; 0: nothing. */
+/** A count, then entries: a page; below zero, the number of pages that follow the page after it; 0: nothing. */
 function freePages(data: Buffer): { readonly first: number; readonly pages: number }[] {
   const count = data.length < 8 ? 0 : whole(data);
   if (data.length % 8 !== 0 || (count + 1) * 8 > data.length) fail('a list of free pages is cut off');
@@ -63,7 +56,7 @@ export class DataFileDamaged extends Error {
   override readonly name = 'DataFileDamaged';
 }
 
-/** What a page begins with: number, transaction, flags, bounds. */
+/** Header of a page: number, transaction, flags, bounds. */
 const HEADER_BYTES = 24;
 
 /** @throws DataFileDamaged */
@@ -100,7 +93,7 @@ function withFile<T>(path: string, use: (file: DataFile) => T): T {
   }
 }
 
-/** @throws DataFileDamaged when it is no number that can be counted to */
+/** @throws DataFileDamaged when it is larger than a safe integer */
 function whole(bytes: Buffer): number {
   const number = bytes.readBigUInt64LE();
   if (number > BigInt(Number.MAX_SAFE_INTEGER)) fail('a number is far too large');
@@ -112,10 +105,10 @@ const VERSION = 2;
 const META = 0x08;
 /** Keys of the tree of free pages are numbers. */
 const INTEGER_KEYS = 0x08;
-/** Set by lmdb-js on the tree of records once their environment was opened. */
+/** Set by lmdb-js on the tree of records when its environment is opened. */
 const WITH_STAMPS = 0x100;
 const NO_ROOT = 2n ** 64n - 1n;
-/** What an address space of 47 bits could map. */
+/** The largest map in an address space of 47 bits. */
 const MAP_MAX = 2 ** 46;
 
 /** What a meta page says of a tree. */
@@ -140,15 +133,12 @@ interface Meta {
   readonly transaction: number;
 }
 
-/**
- * The newer of the two meta pages: each commit writes the one that the commit before did not.
- * @throws DataFileDamaged
- */
+/** @returns the newer of the two meta pages: each commit writes the older one. @throws DataFileDamaged */
 function readMeta(file: DataFile): Meta {
   const first = parseMeta(file.read(0, 512), 0);
   const second = parseMeta(file.read(first.pageSize, 512), 1);
   if (second.pageSize !== first.pageSize) fail('its pages are of two sizes');
-  // A copy has its only commit beside the page of an empty file.
+  // The other page of a copy is that of an empty file.
   const isCopy = first.transaction === 0 && first.main.root === null;
   if (!isCopy && Math.abs(first.transaction - second.transaction) !== 1)
     fail('its last commits do not follow each other');
@@ -206,7 +196,7 @@ const BIG = 0x01;
 
 type TakeNode = (key: Buffer, data: Buffer) => void;
 
-/** @returns goes through a tree, in the order of its keys, and compares what it finds with what the meta page says */
+/** @returns walks a tree, in the order of its keys, and compares it with the meta page */
 function createWalk(file: DataFile, meta: Meta, use: (first: number, pages: number) => void) {
   const { pageSize, transaction } = meta;
 

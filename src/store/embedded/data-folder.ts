@@ -24,7 +24,7 @@ export async function openDataFolder(folder: string, logger: StoreLog): Promise<
   if (made) return;
   const mode = (await stat(folder)).mode & 0o777;
   if ((mode & 0o077) === 0) return;
-  // Not ours to change: it may be a mount, or serve others too. What we put there only we can read.
+  // Not ours to change: it may be a mount, or serve others too. Our files in it are private anyway.
   logger.warn(
     { folder, mode: mode.toString(8) },
     'the data folder is open to other users; mode 700 is safer',
@@ -34,38 +34,30 @@ export async function openDataFolder(folder: string, logger: StoreLog): Promise<
 async function refuseEarlierForm(folder: string): Promise<void> {
   const names = await readdir(folder);
   const found = EARLIER.filter((name) => names.includes(name));
-  if (found.length === 0) return;
-  throw new StoreRefused(
-    `the data folder ${folder} holds a store of an earlier form (${found.join(', ')}), which this release does not read: name another folder (GATEWAY_DATA_DIR), or move these away to begin with an empty store`,
-  );
+  if (found.length > 0)
+    throw new StoreRefused(
+      `the data folder ${folder} holds a store of an earlier form (${found.join(', ')}), which this release does not read: name another folder (GATEWAY_DATA_DIR), or move these away to begin with an empty store`,
+    );
 }
 
 /**
- * Looks whether this user can use a folder that is there: lmdb would end the process over a file that it cannot open.
- * @param what the folder alone, or `all` that lies in it too
+ * Checks that this user can use an existing folder: lmdb would end the process over a file that it cannot open.
+ * @param what the folder alone, or `all` files in it too
  * @throws StoreRefused naming what cannot be read and written
  */
 export async function refuseForeign(folder: string, what: 'alone' | 'all'): Promise<void> {
-  await refuse(folder);
-  if (what === 'alone') return;
-  const names = await readdir(folder).catch(absent);
-  for (const name of names ?? []) await refuse(join(folder, name));
-}
-
-async function refuse(path: string): Promise<void> {
-  const error = await access(path, constants.R_OK | constants.W_OK).then(
-    () => null,
-    (reason: NodeJS.ErrnoException) => reason,
-  );
-  if (error === null || error.code === 'ENOENT') return;
-  throw new StoreRefused(
-    `${path} cannot be read and written (${error.code}): give it to the user that the gateway runs as, with all that is in it`,
-  );
-}
-
-function absent(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
-  throw error;
+  const ignoreAbsent = (error: NodeJS.ErrnoException): [] => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  };
+  const names = what === 'alone' ? [] : await readdir(folder).catch(ignoreAbsent);
+  for (const path of [folder, ...names.map((name) => join(folder, name))])
+    await access(path, constants.R_OK | constants.W_OK).catch(({ code }: NodeJS.ErrnoException) => {
+      if (code !== 'ENOENT')
+        throw new StoreRefused(
+          `${path} cannot be read and written (${code}): give it to the user that the gateway runs as, with all that is in it`,
+        );
+    });
 }
 
 /** Resolves when the disk has all names in the folder. */
@@ -79,8 +71,8 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Makes a folder for this user alone, and what is missing above it, and sees to it that the disk has their names. Not
- * with `recursive`, which never ends where nothing can be made, as in /proc.
+ * Makes a folder for this user alone, with its missing parents, and syncs their names to the disk. Without `recursive`,
+ * which never ends where nothing can be made, such as in /proc.
  * @returns whether it was made
  */
 export async function makeFolders(folder: string): Promise<boolean> {
@@ -98,9 +90,8 @@ export async function makeFolders(folder: string): Promise<boolean> {
 }
 
 /**
- * Made under another name first: a folder of the right name has always been whole, also when the power was lost while it
- * was made, and one that is not is damaged.
- * @param make makes it under the name that it is given, and leaves nothing open
+ * Makes a folder under another name first, so that a folder of the right name is whole, even after a power cut.
+ * @param make makes it under the given name, and leaves nothing open
  * @returns whether it was made; else it was there
  */
 export async function makeWhole(folder: string, make: (draft: string) => Promise<void>): Promise<boolean> {
@@ -113,7 +104,7 @@ export async function makeWhole(folder: string, make: (draft: string) => Promise
   return true;
 }
 
-/** As statfs(2) tells them. On these, a map and a lock of one machine mean nothing to another, or not in time. */
+/** By their numbers in statfs(2). On these, maps and locks are not shared between machines, or not in time. */
 const REFUSED: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -134,7 +125,7 @@ export async function refuseNetworkFolder(
   folder: string,
   type: (folder: string) => Promise<number> = async (path) => (await statfs(path)).type,
 ): Promise<void> {
-  // Some types do not fit into 31 bits, and come out negative where they are read as signed.
+  // Some types come out negative where they are read as signed.
   const name = REFUSED.get((await type(folder)) >>> 0);
   if (name === undefined) return;
   throw new StoreRefused(
@@ -142,34 +133,30 @@ export async function refuseNetworkFolder(
   );
 }
 
-/** What is left free for what must not be refused, bytes. */
+/** Kept free for writes that must not be refused. */
 const DISK_FLOOR_BYTES = 32 * 1024 * 1024;
 
-/** Whether less than the floor is free where the folder lies. */
 export async function isDiskLow(folder: string): Promise<boolean> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize < DISK_FLOOR_BYTES;
 }
 
 const FULL_BELOW_MIB = 8;
-/** What others may take of the disk between our look and lmdb's write. A disk with less counts as full. */
+/** A disk with less counts as full: others may use some of it between our check and lmdb's write. */
 export const FULL_BELOW_BYTES = FULL_BELOW_MIB * 1024 ** 2;
 
-/** Pages that are copied on the way to one record, and noted as free: far more than there are. */
+/** Bytes of pages copied and freed for one record, generously. */
 const PAGES_OF_RECORD_BYTES = 16 * 4096;
 
 /**
- * Keeps lmdb from writing to a disk that has no room. Of lmdb-js 3.5.6 a write that fails spoils the heap: it puts its
- * message, with numbers from beyond what it wrote, into 100 bytes, and the process is aborted now or later.
+ * Keeps lmdb from writing to a full disk. In lmdb-js 3.5.6 a failed write overflows a buffer of 100 bytes with its message,
+ * and the process is aborted sooner or later.
  * @param freeBytes of the disk, null where it is not known
  */
 export function createDiskRoom(freeBytes: () => number | null) {
   let takenBytes = 0;
   return {
-    /**
-     * Calls `work` when there is room for these writes, beside those that are under way. Calls are begun in their order.
-     * @throws Error that names the lack of room
-     */
+    /** Calls `work` at once when there is room for these writes beside those under way. @throws Error naming the lack of room */
     async take<T>(writes: readonly { readonly value: Buffer | null }[], work: () => Promise<T>): Promise<T> {
       const bytes = writes.reduce(
         (sum, { value }) => sum + 2 * (value?.length ?? 0) + PAGES_OF_RECORD_BYTES,
@@ -202,13 +189,13 @@ export function refuseFullDisk(folder: string): void {
   );
 }
 
-/** At once, so that writes stay in their order; a few microseconds on a disk of this machine. */
+/** Synchronous, so that writes stay in their order; it takes a few microseconds. */
 export function freeBytesOf(folder: string): number | null {
   try {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   } catch {
-    // The folder was thrown away, as that of a cache may be: its open file is written all the same.
+    // The folder was deleted, as that of a cache may be; writes to its open file still work.
     return null;
   }
 }

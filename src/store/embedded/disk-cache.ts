@@ -1,6 +1,6 @@
 /**
- * Cache entries on the disk, in two generations. Writes go to the newer generation; an entry that is read from the older
- * one is promoted to the newer one. The older generation is deleted as a whole, with the entries that nobody read since.
+ * Cache entries on the disk, in two generations. Writes go to the newer one, and an entry read from the older one is
+ * promoted to the newer one. The older generation is deleted as a whole.
  */
 import { randomBuffer } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
@@ -18,22 +18,19 @@ import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } f
 import { type Reader, RecordDamaged, type RecordWrite, type View } from './environment.js';
 import type { Draft, Table } from './table.js';
 
-// Cache entries as records of an ordered environment. The keys:
-// `e` series · group · field: an entry: length of its head (1 byte) · head · body; of a large one: 0 · length of its
-// head · head · name of its body
+// The keys:
+// `e` series · group · field: an entry: length of its head (1 byte) · head · body; with a large body: 0 · length of
+// its head · head · name of its body
 // `f` series · digest: facts
 // `p` name of a body (10 bytes) · number (2 bytes): a piece of it
-//
-// Of several entries of one series those of a range of days are neighbours.
-//
-// A large body lies in pieces, so that none is copied, summed or read in one go while hits wait, and an entry is judged
-// or replaced without a look at its body. Pieces are written before the entry that names them, under a name that is used
-// once, and never changed: a reader of several turns reads one body, or finds that it is gone.
+// A large body is stored in pieces, so that none is copied or checked in one go while hits wait. Pieces are written
+// before the entry that names them, under a name used once: a reader of several turns reads one body, or finds it
+// gone.
 
 const ENTRY = Buffer.from('e');
 const FACTS = Buffer.from('f');
 const PIECE = Buffer.from('p');
-/** In the place of the length of a head, which is never 0. */
+/** Instead of the length of a head, which is never 0. */
 const LARGE = 0;
 
 /** A larger body lies in pieces. */
@@ -51,7 +48,7 @@ function factsKey(series: string, digest: string): Buffer {
   return Buffer.concat([FACTS, element(series), Buffer.from(digest, 'hex')]);
 }
 
-/** @param bodyName of a large body, which then stands in its place */
+/** @param bodyName name of a large body, stored instead of it */
 function encodeEntryRecord(head: Buffer, body: Buffer, bodyName: Buffer | null): Buffer {
   if (bodyName !== null) return Buffer.concat([Buffer.of(LARGE, head.length), head, bodyName]);
   return Buffer.concat([Buffer.of(head.length), head, body]);
@@ -99,7 +96,7 @@ function pieceKeys(name: Buffer): Buffer[] {
   );
 }
 
-/** A text as a part of a key, so that keys are ordered by their texts one after the other. */
+/** A part of a key, encoded so that keys are ordered by their parts. */
 function element(text: string): Buffer {
   const bytes = Buffer.from(text);
   if (!bytes.includes(0)) return Buffer.concat([bytes, Buffer.of(0, 1)]);
@@ -107,22 +104,22 @@ function element(text: string): Buffer {
   return Buffer.concat([Buffer.from(escaped, 'latin1'), Buffer.of(0, 1)]);
 }
 
-/** With so many places or more, one walk reads all records from the first place to the last. */
+/** From so many places on, one walk reads all records from the first place to the last. */
 const WALK_FROM = 8;
-/** A walk reads at most so many times the places; places beyond that are read by their keys. */
+/** A walk reads at most so many records for each place; later places are read by their keys. */
 const WALK_MOST = 2;
-/** Pieces of a body that one turn copies and checks: about a millisecond. */
+/** Pieces copied and checked in one turn: about a millisecond. */
 const PIECES_AT_ONCE = 2;
 /** Entries that one change promotes. */
 const PROMOTED_AT_ONCE = 16;
 
-/** A record as it was read; null: there is none. */
+/** Null: there is none. */
 type Held = Buffer | 'damaged' | null;
 
-/** An entry, and the name of its body where that lies in pieces. */
+/** An entry, and the name of its body if that is in pieces. */
 type Found = CacheEntry & Pick<EntryRecord, 'bodyName'> & { readonly bodyBytes: number };
 
-/** Given for a damaged record: the reader of the entry detects and counts it. */
+/** Returned for a damaged record: the reader of the entry detects and counts it. */
 const NO_BYTES = Buffer.alloc(0);
 const DAMAGED: Found = {
   ...{ version: 0, header: NO_BYTES, body: NO_BYTES, facts: NO_BYTES },
@@ -149,7 +146,7 @@ interface DiskCacheOptions {
   readonly onWritten: (bytes: number) => void;
 }
 
-/** Reads never wait for a write; lmdb's own thread writes. */
+/** Reads never wait for a write. */
 export class DiskCache implements CacheStore {
   readonly #options: DiskCacheOptions;
   readonly #known = createKnownFacts();
@@ -186,7 +183,7 @@ export class DiskCache implements CacheStore {
     });
   }
 
-  /** Whether the present entry wins over a write. One without its facts or its body never does. */
+  /** Whether the present entry wins over a write. An incomplete one does not. */
   #presentWins(reader: Reader, held: Held, { write, stamp }: StampedWrite): boolean {
     const present = recordOf(held);
     if (present === null || replaces(stamp.version, present.stamp.version)) return false;
@@ -194,14 +191,14 @@ export class DiskCache implements CacheStore {
     return entry !== null && (entry.bodyName === null || pieceKeys(entry.bodyName).every(reader.has));
   }
 
-  /** The same, for the present entry of either generation. @param held by the newer one */
+  /** The same for both generations. @param held read from the newer one */
   #eitherWins(newer: Reader, held: Held, older: Table | undefined, entry: StampedWrite): boolean {
     const key = entryKey(entry.write);
     if (held !== null || older === undefined) return this.#presentWins(newer, held, entry);
     return older.read((view) => this.#presentWins(view, heldIn(view, key), entry));
   }
 
-  /** @param bodyName of a body whose pieces are written already */
+  /** @param bodyName name of a body whose pieces are written already */
   #setEntry(draft: Draft, older: Table | undefined, entry: StampedWrite, bodyName: Buffer | null): void {
     const { write, stamp, head, ttlMs } = entry;
     const key = entryKey(write);
@@ -226,7 +223,7 @@ export class DiskCache implements CacheStore {
 
   async #promote(looks: readonly Look[]): Promise<void> {
     for (let at = 0; at < looks.length; at += PROMOTED_AT_ONCE) {
-      // A full generation is replaced between two changes.
+      // Meanwhile a full generation may be replaced.
       if (!(await this.#options.hasRoom())) return;
       await this.#promoteTo(this.#options.generations()[0], looks.slice(at, at + PROMOTED_AT_ONCE));
     }
@@ -253,7 +250,7 @@ export class DiskCache implements CacheStore {
     });
   }
 
-  // Own properties: callers pass the methods on without the object.
+  // Own properties, as callers pass the methods on without the object.
   readonly read: CacheStore['read'] = async (places, after) => {
     await after?.catch(() => {});
     const [newer, older] = this.#options.generations();
@@ -267,7 +264,7 @@ export class DiskCache implements CacheStore {
       whole.push(entry && (await withBody(table, entry)));
     }
     const old = found.filter(({ entry }) => entry !== null && entry !== DAMAGED);
-    // Not awaited: an entry that could not be promoted is promoted when it is read again.
+    // Not awaited: an entry that was not promoted is promoted at its next read.
     if (old.length > 0) void this.#promote(old).catch(() => {});
     return whole;
   };
@@ -343,13 +340,13 @@ function walk(view: View, places: readonly CachePlace[]): Find {
   };
 }
 
-/** @returns the entry with its body, in shared memory for other threads to read; null when a piece is gone */
+/** @returns the entry with its body, in memory shared between threads; null when a piece is gone */
 async function withBody(table: Table, { bodyName, bodyBytes, ...entry }: Found): Promise<CacheEntry | null> {
   if (bodyName === null) return entry;
   const body = Buffer.from(new SharedArrayBuffer(bodyBytes));
   let end = 0;
   for (const [at, key] of pieceKeys(bodyName).entries()) {
-    // Before the first as well: a caller that reads many entries reads them one after the other.
+    // Also before the first one, as a caller may read many entries in a row.
     if (at % PIECES_AT_ONCE === 0) await turn();
     const held = table.read((view) => heldIn(view, key));
     if (held === null) return null;

@@ -1,4 +1,4 @@
-/** The folder of the durable environment: made whole, and looked at before lmdb opens it. */
+/** The folders of the durable environments: created whole, and checked before lmdb opens them. */
 import { execFile } from 'node:child_process';
 import { rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const SCHEMA_VERSION = 1;
 const SCHEMA = Buffer.from('S');
 const Schema = Type.Object({ version: Type.Integer() });
 
-/** A process of its own needs the build, in tests too, where the sources run as they are. */
+/** A separate process needs the build, even in tests, which run the sources. */
 const scriptOf = (name: string) => fileURLToPath(new URL(`dist/store/embedded/${name}`, PACKAGE_ROOT));
 
 export const stateFolder = (dataDir: string) => join(dataDir, 'state');
@@ -34,9 +34,9 @@ export async function makeState(dataDir: string, logger: StoreLog): Promise<bool
 }
 
 /**
- * Looks whether the environment is whole.
+ * Checks that the environment is whole.
  * @param advice what to do when it is not
- * @param look how Node is started to look at it; given by tests
+ * @param look arguments of the Node process that checks it
  * @throws StoreRefused naming the file
  */
 export async function refuseDamage(
@@ -55,7 +55,7 @@ export async function refuseDamage(
   }
 }
 
-/** Why the process ended, or could not be begun. */
+/** Why the process ended, or did not start. */
 function describeEnd(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('signal' in error && typeof error.signal === 'string') return `looking at it ended by ${error.signal}`;
@@ -81,8 +81,8 @@ export function refuseOtherSchema(folder: string, environment: Environment): voi
 }
 
 /**
- * Opens the history, which cannot be fetched again: a folder of it that is damaged is set aside, not deleted.
- * @param nowMs tells folders set aside apart, epoch milliseconds
+ * Opens the history, which cannot be fetched again: a damaged folder is set aside, not deleted.
+ * @param nowMs distinguishes folders set aside, epoch milliseconds
  */
 export async function openHistoryFolder(
   dataDir: string,

@@ -19,7 +19,7 @@ import type { Draft, Table } from './table.js';
 /** Documents, by the digest of their key. */
 const DOCUMENTS = 'n';
 
-/** @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` where it must not be */
+/** @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` when the disk is full */
 export function documentsOver(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Documents {
   const keyOf = (key: string) => nameKey(DOCUMENTS, createHash('sha256').update(key).digest('hex'));
   const textOf = (found: Lapsing | null) => found && fromBytes(TEXT, found.value);

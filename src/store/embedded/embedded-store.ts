@@ -27,14 +27,14 @@ import { createLapsingMap, createLapsingRecords, startSweep } from './lapsing.js
 import { registryOver } from './registry.js';
 import { createTable } from './table.js';
 
-// Leases, token buckets and presence of a gateway that is one process: they end with it.
+// Leases, token buckets and presence of a single process: they end with it.
 
 export function createMemoryLeases(
   clock: Clock,
   publish: Bus['publish'] = async () => {},
   owners = createLapsingMap<string>(clock),
 ): Leases {
-  /** Holds what `owner` has, and what nobody has if `free`. */
+  /** Extends the keys that `owner` holds, and with `free` takes those that nobody holds. */
   function hold(keys: readonly string[], owner: string, leaseMs: number, free: boolean): boolean[] {
     const ms = wholeMs(leaseMs, 1);
     return keys.map((key) => {
@@ -88,21 +88,20 @@ export function createMemoryPresence(clock: Clock, present = createLapsingMap<st
 }
 
 export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
-  /** Made when it is not there. Holds all that is durable, and belongs to one process at a time. */
+  /** Created when absent. Holds everything durable, and belongs to one process at a time. */
   readonly dataDir: string;
   readonly cacheMaxBytes: number;
   readonly clock: Clock;
   readonly logger: StoreLog;
-  /** Another gateway has taken over the folder; from then on every durable change is refused. */
+  /** Called when another gateway has taken over the folder; then every durable change is refused. */
   readonly onLost?: () => void;
 }
 
 const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup folder>';
 
 /**
- * The store of a gateway that is one process: environments of lmdb in one folder.
- *
- * @throws StoreRefused when another process uses the folder, or what lies in it is damaged.
+ * The store of a single process: lmdb environments in one folder.
+ * @throws StoreRefused when another process uses the folder, or it is damaged
  */
 export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { clock, logger, cacheMaxBytes: maxBytes, onLost } = options;
@@ -123,7 +122,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     opened.push(entries);
     const history = await openHistoryFolder(folder, clock.now(), logger);
     opened.push(history);
-    // Nobody can move it: the wall time of this moment, and from here on time that never jumps.
+    // Cannot be moved by a clock: the wall time now, plus monotonic time.
     const startedAtMs = clock.now() - clock.monotonicMs();
     const table = createTable(state);
     const durable = createLapsingRecords(table, () => startedAtMs + clock.monotonicMs());
@@ -158,7 +157,10 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
   }
 }
 
-/** Before anything is opened. Earlier releases shared the folder between processes, and left what they did that by. */
+/**
+ * Checks everything before it is opened. Earlier releases shared the folder between processes, by `gate` and
+ * `volatile`.
+ */
 async function prepare(folder: string, logger: StoreLog): Promise<void> {
   await refuseForeign(stateFolder(folder), 'all');
   for (const name of ['cache', 'gate', 'volatile']) await refuseForeign(join(folder, name), 'alone');

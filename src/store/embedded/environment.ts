@@ -1,11 +1,10 @@
 /**
- * One lmdb environment of the data folder, open in one process: ordered records, written in transactions. A second
- * process that opens it meanwhile would lose what is written.
+ * One lmdb environment of the data folder: ordered records, written in transactions. Only one process may have it open,
+ * or writes are lost.
  *
- * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits in the
- * event loop, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
+ * Other features of lmdb-js are avoided. A transaction that is synchronous or runs a callback blocks the event loop, and
+ * commits other queued writes half-way. A buffer that points into the map must not be kept.
  */
-
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,16 +30,16 @@ export const KEY_MAX_BYTES = 511;
 const WRITE_TIMEOUT_MS = 5_000;
 
 export interface EnvironmentOptions {
-  /** The folder of the environment; made when it is not there. It holds `data.mdb` and `lock.mdb`. */
+  /** Made when it is not there. It holds `data.mdb` and `lock.mdb`. */
   readonly folder: string;
-  /** Address space set aside, bytes; the file is only as large as what is in it, and the map grows by itself. */
+  /** Reserved address space, bytes. The file is only as large as its content, and the map grows by itself. */
   readonly mapBytes: number;
-  /** False: a write that is acknowledged may be lost with the machine, though not with the process. */
+  /** False: an acknowledged write may be lost with the machine, but not with the process. */
   readonly durable: boolean;
   readonly readOnly?: boolean;
-  /** Longest time a write takes, milliseconds. */
+  /** Longest time of a write, milliseconds. */
   readonly timeoutMs?: number;
-  /** Looked at before each write, which is refused unless it is true. */
+  /** Checked before each write, which is refused unless it is true. */
   readonly held?: () => Promise<boolean>;
   readonly logger: StoreLog;
 }
@@ -52,12 +51,11 @@ export interface StoredRecord {
 
 export interface RecordWrite {
   readonly key: Buffer;
-  /** Null deletes; nothing happens where there is nothing. Must not be written to afterwards. */
+  /** Null deletes. Must not be changed afterwards. */
   readonly value: Buffer | null;
 }
 
 export interface RangeOptions {
-  /** The first key. */
   readonly from: Buffer;
   /** Exclusive. */
   readonly to: Buffer;
@@ -66,13 +64,12 @@ export interface RangeOptions {
   readonly reverse?: boolean;
 }
 
-/** Records by their keys. */
 export interface Reader {
   /** @throws RecordDamaged */
   get(key: Buffer): Buffer | null;
-  /** Whether there is one, damaged or not. */
+  /** Whether there is a record, damaged or not. */
   has(key: Buffer): boolean;
-  /** @returns another number for each time the record was written; 0 where there is none */
+  /** @returns another number for each write of the record; 0 where there is none */
   stampOf(key: Buffer): number;
 }
 
@@ -80,39 +77,10 @@ export interface Reader {
 export interface View extends Reader {
   /**
    * In the order of the keys.
-   * @throws RecordDamaged, unless `onDamaged` is given: then it is told of each, and they are left out
+   * @param onDamaged called with each damaged record, which is then left out
+   * @throws RecordDamaged without `onDamaged`
    */
   range(options: RangeOptions, onDamaged?: (error: RecordDamaged) => void): StoredRecord[];
-}
-
-export interface Environment {
-  /**
-   * Shows the latest committed state. The view must not be used once `use` has returned: it
-   * cannot be a function that waits.
-   */
-  read<T>(use: (view: View) => T): T;
-  /**
-   * Makes all writes in one transaction. Acknowledged when they are committed, and, where the environment is durable, on
-   * the disk.
-   * @throws RangeError for a key that is empty or too long; nothing is written then
-   * @throws StoreUnavailable when they could not be written, with `no-room` when the disk is full; and, never with
-   *   `no-room`, when they were not within the time limit: they may then be made later all the same
-   */
-  write(writes: readonly RecordWrite[]): Promise<void>;
-  /**
-   * Resolves when no write is under way, those that were given up as late among them.
-   * @throws StoreUnavailable when that takes longer than a write may
-   */
-  settled(): Promise<void>;
-  /** What came of the latest write; and not ok from the first damaged record on, which only a restore mends. */
-  health(): StoreHealth;
-  /**
-   * Copies the latest committed state, compacted, into an empty folder. The environment may be written to meanwhile.
-   * @throws StoreUnavailable
-   */
-  backup(to: string): Promise<void>;
-  /** Waits for writes under way, but no longer than a write may take. */
-  close(): Promise<void>;
 }
 
 /** The bytes of a record are not those that were written. */
@@ -122,25 +90,29 @@ export class RecordDamaged extends StoreUnavailable {
     readonly key: Buffer,
     durable: boolean,
   ) {
-    const todo = durable
+    const remedy = durable
       ? 'restore the folder from a backup'
-      : 'nothing has to be restored: what it held is made anew, and a restart empties the folder';
-    super(`a record in ${folder} is damaged (its checksum is wrong); ${todo}`);
+      : 'nothing has to be restored: its content can be fetched again, and a restart empties the folder';
+    super(`a record in ${folder} is damaged (its checksum is wrong); ${remedy}`);
   }
 }
 
+export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
+
 /**
- * Opens an environment, which must have been looked at before: lmdb crashes the process on a file that is damaged.
+ * Opens an environment. Its file must have been checked before: lmdb crashes the process on a damaged one.
  * @throws Error of lmdb when it cannot be opened
  */
-export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
+export async function openEnvironment(options: EnvironmentOptions) {
   const { folder, durable, logger } = options;
   const { readOnly = false, timeoutMs = WRITE_TIMEOUT_MS, held = async () => true } = options;
   if (!readOnly) await makeFolders(folder);
   const db = openDatabase(options);
-  // The names of its files, too, are to be there after a crash of the machine.
+  // The names of its files must survive a crash of the machine, too.
   if (!readOnly) await syncFolder(folder);
-  const isOnDisk = durable && !readOnly ? await watchFile(folder) : async () => true;
+  const path = join(folder, 'data.mdb');
+  // Writes to a file whose name is gone would be lost with the process.
+  const isOnDisk = durable && !readOnly ? isStill(path, await stat(path)) : async () => true;
   const faults = createFaults(folder, logger);
   const room = createDiskRoom(() => freeBytesOf(folder));
   const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key, durable)));
@@ -148,18 +120,29 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const writing = new Set<Promise<unknown>>();
   const copying = new Set<Promise<unknown>>();
 
-  function admit(): void {
+  function refuseClosed(): void {
     if (closed) throw new StoreUnavailable('the store is closed');
+  }
+  async function during<T>(underWay: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
+    underWay.add(work);
+    return await work.finally(() => underWay.delete(work));
   }
 
   return {
-    read(use) {
-      admit();
+    /** Shows the latest committed state. The view must not be used after `use` has returned, which cannot be async. */
+    read<T>(use: (view: View) => T): T {
+      refuseClosed();
       db.resetReadTxn();
       return use(view);
     },
-    async write(writes) {
-      admit();
+    /**
+     * Makes all writes in one transaction. Resolves when they are committed and, if durable, on the disk.
+     * @throws RangeError for a key that is empty or too long; nothing is written then
+     * @throws StoreUnavailable when they could not be written, with `no-room` when the disk is full; or, never with
+     *   `no-room`, when they took too long: they may still be made later
+     */
+    async write(writes: readonly RecordWrite[]): Promise<void> {
+      refuseClosed();
       for (const { key } of writes) checkKey(key);
       try {
         if (!(await held())) throw new Error('another process has taken over the folder');
@@ -167,18 +150,24 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
           throw new Error(
             'data.mdb was removed or replaced: stop the gateway, and put it back or restore a backup',
           );
-        admit();
-        const queued = room.take(writes, () => queue(db, writes));
-        writing.add(queued);
-        const over = () => writing.delete(queued);
-        queued.then(over, over);
-        await within(timeoutMs, queued);
+        refuseClosed();
+        await within(
+          timeoutMs,
+          during(
+            writing,
+            room.take(writes, () => queue(db, writes)),
+          ),
+        );
         faults.written();
       } catch (error) {
         throw faults.failed(await unavailable(folder, error));
       }
     },
-    async settled() {
+    /**
+     * Resolves when no write is under way, including those that took too long.
+     * @throws StoreUnavailable when that takes longer than a write may
+     */
+    async settled(): Promise<void> {
       if (writing.size === 0) return;
       try {
         await within(timeoutMs, Promise.allSettled(writing));
@@ -186,34 +175,27 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
         throw faults.failed(await unavailable(folder, error));
       }
     },
+    /** The result of the latest write; not ok from the first damaged record on, until the folder is restored. */
     health: faults.health,
-    async backup(to) {
-      admit();
-      const copied = db.backup(to, true);
-      copying.add(copied);
-      try {
-        await copied;
-      } catch (error) {
+    /**
+     * Copies the latest committed state, compacted, into an empty folder. Writes may go on meanwhile.
+     * @throws StoreUnavailable
+     */
+    async backup(to: string): Promise<void> {
+      refuseClosed();
+      await during(copying, db.backup(to, true)).catch(async (error: unknown) => {
         throw await unavailable(to, error);
-      } finally {
-        copying.delete(copied);
-      }
-    },
-    async close() {
-      closed = true;
-      // lmdb-js throws, with nobody to catch it, where a write is under way when it is closed.
-      const closing = Promise.allSettled([...writing, ...copying]).then(() => db.close());
-      await within(timeoutMs, closing).catch(() => {
-        // Whoever waits for a write that hangs is told by itself; closing must not hang with it.
       });
     },
+    /** Waits for writes under way, but no longer than a write may take. */
+    async close(): Promise<void> {
+      closed = true;
+      // lmdb-js throws an error that nobody can catch when it is closed during a write.
+      const closing = Promise.allSettled([...writing, ...copying]).then(() => db.close());
+      // The caller of a write that hangs is told by that write; closing must not hang as well.
+      await within(timeoutMs, closing).catch(() => {});
+    },
   };
-}
-
-/** What lmdb writes to a file whose name is gone is there for as long as the process is, and no longer. */
-async function watchFile(folder: string): Promise<() => Promise<boolean>> {
-  const path = join(folder, 'data.mdb');
-  return isStill(path, await stat(path));
 }
 
 function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => RecordDamaged): View {
@@ -244,7 +226,7 @@ function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => Reco
   };
 }
 
-/** All is queued before lmdb's thread sees any of it: so that thread never waits for us, holding the lock of all. */
+/** Queues all writes before lmdb's thread sees any of them: it must not wait for us while it holds the lock. */
 function queue(db: Database<Buffer, Buffer>, writes: readonly RecordWrite[]): Promise<boolean> {
   return db.batch(() => {
     for (const { key, value } of writes) {
@@ -266,7 +248,7 @@ const READERS_MAX = 126;
 /** @throws Error of lmdb when it cannot be opened; StoreRefused when it is to be made, and the disk is full */
 function openDatabase(options: EnvironmentOptions): Database<Buffer, Buffer> {
   const { folder, mapBytes, durable, readOnly = false } = options;
-  // Its places of readers are mapped: where the disk has no room for them, the process is ended by SIGBUS.
+  // The table of readers is mapped: without room for it on the disk, SIGBUS ends the process.
   if (!existsSync(join(folder, 'lock.mdb'))) refuseFullDisk(folder);
   return open<Buffer, Buffer>({
     path: folder,
@@ -278,16 +260,16 @@ function openDatabase(options: EnvironmentOptions): Database<Buffer, Buffer> {
     maxReaders: READERS_MAX,
     readOnly,
     noSync: !durable,
-    // A commit then is fsync of the data, then the page that makes it valid: nobody sees what is not on the disk yet.
+    // A commit is then fsync of the data, and after it the page that makes it valid: readers see only what is on the disk.
     overlappingSync: false,
-    // With it, lmdb-js makes a promise for each turn that nobody can take, and a full disk would end the process.
+    // With it, lmdb-js makes a promise that nobody can catch, and a full disk would end the process.
     eventTurnBatching: false,
     // Missing in the types of lmdb-js. No transaction begins before all of its writes are queued.
     ...{ permissionsMode: 0o600, batchStartThreshold: Number.MAX_SAFE_INTEGER },
   });
 }
 
-/** What is wrong now; logged once when it begins and once when it ends. */
+/** Logs each fault once when it begins, and once when it ends. */
 function createFaults(folder: string, logger: StoreLog) {
   let writing: string | null = null;
   let damage: string | null = null;
@@ -321,25 +303,25 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
       );
     const timer = startTimer(late, ms);
     work.then(resolve, reject).finally(() => stopTimer(timer));
-    // Also of one that fails when nobody waits for it any more.
+    // Also when nobody waits for it any more.
     void work.catch(commitError);
   });
 }
 
-/** It is still under way, and nothing is known of what becomes of it. */
+/** It is still under way; its outcome is unknown. */
 class WriteLate extends Error {}
 
 async function unavailable(folder: string, error: unknown): Promise<StoreUnavailable> {
   const cause = await commitError(error);
   const text = cause instanceof Error ? cause.message : String(cause);
-  // A disk that takes a part of a write and no more shows as a failure of input and output.
+  // A disk that takes only a part of a write shows as a failure of input and output.
   const full = /no space left|disk quota/i.test(text) || (await isDiskLow(folder).catch(() => false));
   if (full && !(error instanceof WriteLate))
     return new StoreUnavailable(`${folder} could not be written: the disk is full (${text})`, 'no-room');
   return new StoreUnavailable(`${folder} could not be written: ${text}`);
 }
 
-/** lmdb-js gives the reason as a promise, which rejects, and ends the process where nobody takes it. */
+/** lmdb-js gives the reason as a promise that rejects, and ends the process if nobody catches it. */
 async function commitError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
   try {

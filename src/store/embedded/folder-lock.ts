@@ -1,17 +1,13 @@
 /**
- * One process per data folder, by a file named `lock` in it. Node offers no lock that the kernel lets go of when a
- * process dies, so the file says who holds it, and whoever finds it finds out whether that one lives:
- *
- * - A holder on the same kernel, in the same PID namespace, is looked up there, by its number and its start time.
- *   That is exact.
- * - Any other holder — in another container or on another machine that shares the volume, or on a system without
- *   /proc — lives as long as it goes on writing to the file, which it does every second.
- *
- * Not covered: a holder that cannot be looked up and stood still for longer than {@link STALE_AFTER_MS} loses the
- * folder. It looks before each write, and writes no more; only a write under way at that very moment can still
- * reach a store that is no longer its own. The same look settles it when two processes find one dead holder at
- * once and {@link SETTLE_MS} do not suffice to tell them apart. File systems that show one machine's writes to
- * another only after seconds (NFS with attribute caching) are not fit for sharing.
+ * Ensures one process per data folder, by a file named `lock`. Node has no lock that the kernel releases with the
+ * process, so the file names its holder, and the next process finds out whether that one is alive:
+ * - A holder on the same kernel, in the same PID namespace, is looked up by its number and start time. That is exact.
+ * - Any other holder (in another container, on another machine, or without /proc) is alive as long as it writes to
+ * the file, which it does every second.
+ * Not covered: a holder that cannot be looked up and pauses longer than {@link STALE_AFTER_MS} loses the folder. It
+ * checks before each write and stops writing; only a write under way at that moment can still arrive. The same check
+ * decides when two processes find a dead holder at once and {@link SETTLE_MS} are not enough. File systems that show
+ * writes of other machines late (NFS with attribute caching) are not supported.
  */
 import type { Stats } from 'node:fs';
 import { type FileHandle, link, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
@@ -23,21 +19,21 @@ import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
 
 interface FolderLockOptions {
   readonly logger: StoreLog;
-  /** Silence after which a holder that cannot be looked up counts as dead. */
+  /** Silence after which a holder that cannot be looked up is taken for dead. */
   readonly staleAfterMs?: number;
-  /** Called once, when the lock is found to be no longer ours. */
+  /** Called once, when the lock was taken over. */
   readonly onLost?: () => void;
 }
 
-/** Which process of which machine holds the lock, so that another can find out whether it still runs. */
+/** Identifies the process that holds the lock. */
 interface Holder {
-  /** Another for each lock taken. */
+  /** Different for each lock. */
   readonly id: string;
   readonly pid: number;
   readonly host: string;
-  /** The kernel since its start, and the PID namespace; null where there is no /proc. */
+  /** The boot of the kernel, and the PID namespace; null without /proc. */
   readonly realm: string | null;
-  /** When the process started, in the kernel's ticks; null where there is no /proc. */
+  /** Start of the process in ticks of the kernel; null without /proc. */
   readonly startedAt: string | null;
 }
 
@@ -66,7 +62,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions) {
     if (found === null) continue;
     const holder = parseHolder(found);
     if (holder === null && !gaveTime) {
-      // Its holder may be about to write.
+      // Its holder may not have written yet.
       gaveTime = true;
       await sleep(LOOK_EVERY_MS);
       continue;
@@ -79,9 +75,9 @@ export async function lockFolder(folder: string, options: FolderLockOptions) {
 }
 
 /**
- * Removes the lock that was judged, and no other: it is looked at once more when nobody else can find it. One that was made
- * meanwhile is given back.
- * @returns whether it was the one
+ * Removes the lock that was judged dead: moves it aside, compares it again, and gives back one that was made
+ * meanwhile.
+ * @returns whether it was the judged one
  */
 async function removeJudged(path: string, judged: string, { id }: Holder): Promise<boolean> {
   if ((await readLock(path)) !== judged) return false;
@@ -89,7 +85,7 @@ async function removeJudged(path: string, judged: string, { id }: Holder): Promi
   const moved = await rename(path, aside).then(() => true, absent);
   if (moved === null) return false;
   const wasJudged = (await readLock(aside)) === judged;
-  // Where a third has made one by now, or there are no links, its holder finds by its next look that it has lost it.
+  // If there is another one by now, or no links, its holder notices the loss at its next check.
   if (!wasJudged) await link(aside, path).catch(() => {});
   await rm(aside, { force: true });
   return wasJudged;
@@ -104,7 +100,7 @@ async function createExclusively(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** @throws StoreRefused when it is a folder, which nobody removes unasked */
+/** @throws StoreRefused when it is a folder */
 async function readLock(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8').catch(absent);
@@ -120,7 +116,7 @@ function parseHolder(text: string): Holder | null {
   try {
     return JSON.parse(text) as Holder;
   } catch {
-    // Its holder has not written yet, or was killed before it could.
+    // Its holder has not written yet, or was killed.
     return null;
   }
 }
@@ -149,7 +145,7 @@ async function lives(
   return running ?? (await beats(path, staleAfterMs));
 }
 
-/** Whether somebody writes to the file. All times are the file system's own: machines' clocks may differ. */
+/** Whether somebody writes to the file. By the clock of the file system, as clocks of machines differ. */
 async function beats(path: string, staleAfterMs: number): Promise<boolean> {
   const first = await stat(path).catch(absent);
   if (first === null) return false;
@@ -179,7 +175,7 @@ async function fileSystemNow(path: string): Promise<number> {
 async function hold(path: string, file: FileHandle, self: Holder, { logger, onLost }: FolderLockOptions) {
   const text = JSON.stringify(self);
   await file.write(text, 0);
-  // As long as the file is open its number is not given to another.
+  // While the file is open, its inode is not reused.
   const held = isStill(path, await file.stat());
   let beat: Promise<void> = Promise.resolve();
   const timer = startTicks(() => {
@@ -217,10 +213,7 @@ async function describeSelf(): Promise<Holder> {
   };
 }
 
-/**
- * Whether the process runs; null when that cannot be told from where `self` is. A number that was given to another
- * process since does not count, nor does a process that is dead and only not yet collected by its parent.
- */
+/** Whether the process runs; null when that is unknown here. A reused number or a zombie does not count. */
 async function isRunning(process: Holder, self: Holder): Promise<boolean | null> {
   if (process.realm !== null && process.realm === self.realm) {
     const startedAt = await readStart(process.pid);
@@ -248,8 +241,8 @@ async function readStart(pid: number): Promise<string | null> {
 }
 
 /**
- * The start time in a line of `/proc/<pid>/stat` (proc(5), field 22); null for a process that is dead but not yet
- * collected. The name, field 2, is in parentheses and may itself hold spaces and parentheses.
+ * The start time in a line of `/proc/<pid>/stat` (proc(5), field 22); null for a zombie. The name, field 2, is in
+ * parentheses and may contain spaces and parentheses.
  */
 export function parseStart(line: string): string | null {
   const [state, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ');
@@ -262,15 +255,14 @@ function isNumberInUse(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: in use, by somebody else's process.
+    // EPERM: a process of another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
 /**
- * Whether a name still leads to the file it led to: one that is open goes on being written when its name is gone.
- * @param file what was found under that name, while it is open or mapped: till then its number is not given to another
- * @returns whether the file of that name is still this one
+ * @param file the file of that name, open or mapped, so that its inode is not reused
+ * @returns whether the name still leads to this file
  */
 export function isStill(path: string, file: Pick<Stats, 'ino' | 'dev'>): () => Promise<boolean> {
   return async () => {
@@ -279,7 +271,6 @@ export function isStill(path: string, file: Pick<Stats, 'ino' | 'dev'>): () => P
   };
 }
 
-/** For what may be gone by the time it is looked at. */
 function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;

@@ -1,9 +1,9 @@
 /**
- * The history of reports in an environment of its own. The keys, where `series` stands as its digest (16 bytes):
+ * The history of reports in its own environment. The keys, with the digest (16 bytes) of `series`:
  * `h` series · day: heads
  * `c` series · day · name: rows, see history-content.ts
- * `f` series · month · digest: facts of these
- * `m` month · series: that there is one; the value is the series
+ * `f` series · month · digest: their facts
+ * `m` month · series: marks a month; the value is the series
  */
 import { hash } from 'node:crypto';
 import { monthOf, packContent, unpackContent } from '../history-content.js';
@@ -12,10 +12,10 @@ import type { View } from './environment.js';
 import { wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';
 
-/** The letters of the tables, in this order: heads, rows, facts, months. Two histories lie in one environment. */
+/** The letters of the tables: heads, rows, facts, months. Two histories share one environment. */
 export const HISTORY_TABLES = ['h', 'c', 'f', 'm'] as const;
 export const PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
-/** Records that one transaction removes: others wait for it. */
+/** Records removed in one transaction, as others wait for it. */
 const REMOVED_AT_ONCE = 500;
 
 export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof PIN_TABLES): HistoryStore {
@@ -74,7 +74,7 @@ export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof
       return table.read((view) => view.range({ from: start, to, limit })).map(toMonth);
     },
     async remove({ series, month }) {
-      // Heads first: whoever reads in between finds nothing, and not half of it.
+      // Heads first: a reader meanwhile finds nothing instead of a part.
       for (const letter of [HEADS, CONTENT, FACTS]) {
         const from = seriesKey(letter, series, month);
         await removeRange(from, Buffer.concat([from, Buffer.of(0xff)]));
@@ -100,7 +100,7 @@ function contentOf(
 
 const digestOf = (series: string) => hash('sha256', series, 'buffer').subarray(0, 16);
 
-/** @param rest what follows the series: a day, or the beginning of one */
+/** @param rest a day, or the beginning of one */
 function seriesKey(table: string, series: string, rest: string): Buffer {
   return Buffer.concat([Buffer.from(table), digestOf(series), Buffer.from(rest)]);
 }

@@ -1,7 +1,4 @@
-/**
- * Records that end. Each stands beside an entry in an index by the time of its end, made and removed in the same
- * transaction, so that what has ended is found without looking at what has not.
- */
+/** Records that expire. An index by expiry, changed in the same transaction, finds the expired ones. */
 import type { Clock } from '../../lib/clock.js';
 import { type Repeated, repeat } from '../../lib/repeat.js';
 import type { StoreLog } from '../refused.js';
@@ -17,7 +14,7 @@ export interface Lapsing<V = Buffer> {
   readonly endsAtMs: number;
 }
 
-/** What becomes of a record, and the caller's result. `write` absent: nothing changes. Null deletes it. */
+/** The new record, and the caller's result. `write` absent: no change. Null deletes. */
 interface Decision<T> {
   readonly result: T;
   readonly write?: Lapsing | null;
@@ -25,9 +22,9 @@ interface Decision<T> {
 
 export type LapsingRecords = ReturnType<typeof createLapsingRecords>;
 
-/** @param now milliseconds, in the time that the ends are given in */
+/** @param now milliseconds, on the time scale of the ends */
 export function createLapsingRecords(table: Table, now: () => number) {
-  /** @returns what is stored, unless there is none or it has ended */
+  /** @returns the record, unless it is absent or expired */
   function alive(stored: Buffer | null): Lapsing | null {
     const lapsing = stored === null ? null : decode(stored);
     return lapsing !== null && now() < lapsing.endsAtMs ? lapsing : null;
@@ -35,16 +32,16 @@ export function createLapsingRecords(table: Table, now: () => number) {
   return {
     now,
     alive,
-    /** @returns the record, unless there is none or it has ended */
+    /** The same by key. */
     get: (key: Buffer) => alive(table.read((view) => view.get(key))),
-    /** Changes one record by what it is. @throws StoreUnavailable */
+    /** @throws StoreUnavailable */
     change: <T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T> =>
       table.change((draft) => {
         const { result, write } = decide(alive(draft.get(key)));
         if (write !== undefined) setLapsing(draft, key, write);
         return result;
       }),
-    /** Removes some of what has ended. @returns how many; fewer than `limit`: there are no more */
+    /** Removes expired records. @returns how many; fewer than `limit`: none is left */
     sweep: (limit: number) =>
       table.change((draft) => {
         const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
@@ -52,7 +49,7 @@ export function createLapsingRecords(table: Table, now: () => number) {
         for (const { key: index } of over) {
           const key = index.subarray(ENDS.length + TIME_BYTES);
           const stored = draft.get(key);
-          // The record may have been given another end since.
+          // The record may have another end by now.
           if (stored !== null && endKey(key, decode(stored).endsAtMs).equals(index))
             setLapsing(draft, key, null);
           else draft.set(index, null);
@@ -62,7 +59,7 @@ export function createLapsingRecords(table: Table, now: () => number) {
   };
 }
 
-/** Writes a record and its place in the index of ends. */
+/** Writes a record, and its entry in the index. */
 export function setLapsing(draft: Draft, key: Buffer, next: Lapsing | null): void {
   const stored = draft.get(key);
   if (stored !== null) draft.set(endKey(key, decode(stored).endsAtMs), null);
@@ -86,10 +83,10 @@ function decode(bytes: Buffer): Lapsing {
 }
 
 const SWEEP_EVERY_MS = 5_000;
-/** Small, so that no write waits long for one of a sweep; as many as it needs. */
+/** Small, so that no write waits long. */
 const SWEPT_AT_ONCE = 200;
 
-/** Removes what has ended, every few seconds. Who is to read is told that it has ended without it. */
+/** Removes expired records every few seconds. Readers ignore them anyway. */
 export function startSweep(records: LapsingRecords, logger: StoreLog): Pick<Repeated, 'stop'> {
   return repeat(SWEEP_EVERY_MS, async (isStopped) => {
     try {
@@ -100,10 +97,10 @@ export function startSweep(records: LapsingRecords, logger: StoreLog): Pick<Repe
   });
 }
 
-/** With more values than this, those that have lapsed are looked for and dropped. */
+/** Beyond this size, expired values are removed. */
 const SWEEP_AT_LEAST_ABOVE = 1_024;
 
-/** Values that lapse, by time that never jumps. */
+/** Values in memory that expire, by monotonic time. */
 export function createLapsingMap<V>(
   clock: Pick<Clock, 'monotonicMs'>,
   slots = new Map<string, Lapsing<V>>(),
@@ -125,13 +122,12 @@ export function createLapsingMap<V>(
       slots.set(key, { value, endsAtMs: clock.monotonicMs() + ttlMs });
       sweep();
     },
-    /** Leaves the time at which it lapses; does nothing where there is none. */
+    /** Keeps the expiry; does nothing where there is none. */
     replace(key: string, value: V): void {
       const slot = live(slots.get(key));
       if (slot !== undefined) slots.set(key, { ...slot, value });
     },
     delete: (key: string) => void slots.delete(key),
-    /** Those not lapsed. */
     entries: () =>
       [...slots].flatMap(([key, slot]) => (live(slot) ? [[key, slot.value] as [string, V]] : [])),
   };

@@ -1,4 +1,4 @@
-/** How a record's value stands in lmdb: behind its stamp, which lmdb-js keeps, a checksum and the bytes themselves. */
+/** The value of a record in lmdb: its stamp, which lmdb-js stores, a checksum, and the bytes. */
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -23,13 +23,13 @@ export function decodeRecord(key: Buffer, stamp: number, bytes: Buffer): Buffer 
   return bytes.readUInt32LE() === checksum(key, stamp, value) ? value : null;
 }
 
-/** The same, of all that lies in the file for a record. */
+/** The same for the bytes in the file. */
 export function recordIsWhole(key: Buffer, data: Buffer): boolean {
   if (data.length < STAMP_BYTES) return false;
   return decodeRecord(key, data.readDoubleLE(), data.subarray(STAMP_BYTES)) !== null;
 }
 
-/** Of the key and the stamp as well: a value that is whole, but found in the place of another, is damaged too. */
+/** Includes key and stamp: a value found in the place of another is damaged, too. */
 function checksum(key: Buffer, stamp: number, value: Buffer): number {
   return crc32(value, crc32(key, crc32(String(stamp))));
 }
@@ -39,8 +39,8 @@ export function toBytes(value: unknown): Buffer {
 }
 
 /**
- * @returns what {@link toBytes} was given, with members that the schema does not name
- * @throws StoreUnavailable when it is not as the schema says: its checksum is right, so another version wrote it
+ * @returns the value given to {@link toBytes}; unknown members are kept
+ * @throws StoreUnavailable when it does not match the schema: as its checksum is right, another version wrote it
  */
 export function fromBytes<T extends TSchema>(schema: T, bytes: Buffer): Static<T> {
   const value: unknown = JSON.parse(bytes.toString());
@@ -50,20 +50,20 @@ export function fromBytes<T extends TSchema>(schema: T, bytes: Buffer): Static<T
   return value as Static<T>;
 }
 
-/** Compiled once: to interpret a schema takes far longer than to parse the record. */
+/** Compiled once, as interpreting a schema is far slower. */
 const VALIDATORS = new WeakMap<TSchema, Validator>();
 
 export const TEXT = Type.String();
 export const WHOLE = Type.Integer();
 
-/** Names longer than this, in bytes of UTF-8, stand in keys as their digest. */
+/** Longer names, in bytes of UTF-8, are replaced by their digest. */
 const NAME_MAX_BYTES = 300;
-/** Begins no UTF-8: a digest cannot be taken for a name. */
+/** No UTF-8 begins with it: a digest cannot be mistaken for a name. */
 const DIGEST = 0xff;
 
 /**
- * @param table what a key begins with: an ASCII letter for each kind of record of an environment
- * @returns the key of what is called `name`
+ * @param table first letter of the key, for each kind of record of an environment
+ * @returns the key of `name`
  */
 export function nameKey(table: string, name: string): Buffer {
   const bytes = Buffer.from(`${table}${name}`);
@@ -72,8 +72,8 @@ export function nameKey(table: string, name: string): Buffer {
 }
 
 /**
- * @param number a whole number, 0 or more: keys of a table are ordered by it
- * @param rest tells keys of one number apart
+ * @param number a whole number, 0 or more, which orders the keys
+ * @param rest distinguishes keys of one number
  */
 export function numberKey(table: string, number: number, rest: Buffer = Buffer.alloc(0)): Buffer {
   const bytes = Buffer.alloc(8);

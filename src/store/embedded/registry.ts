@@ -18,9 +18,9 @@ import type { View } from './environment.js';
 import { fromBytes, nameKey, numberKey, TEXT, toBytes, wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';
 
-/** Records by id, those deleted among them, for as long as that is remembered. */
+/** Records by id, including deleted ones while they are remembered. */
 const RECORDS = 'r';
-/** Ids by the version at which they last changed; and, of those deleted, once more. */
+/** Ids by the version of their last change; deleted ones once more. */
 const CHANGES = 'c';
 const DELETIONS = 'd';
 const AUDIT = 'a';
@@ -29,7 +29,7 @@ const HEAD = Buffer.from('R');
 const Head = Type.Object({
   epoch: Type.String(),
   version: Type.Integer(),
-  /** Deletions up to this version have been forgotten. */
+  /** Deletions up to this version are forgotten. */
   floor: Type.Integer(),
   deletions: Type.Integer(),
   /** The numbers of the oldest audit line kept, and of the next one. */
@@ -44,7 +44,7 @@ const Entry = Type.Object({
   value: Type.Union([Type.String(), Type.Null()]),
 });
 
-/** Old audit lines that one commit removes at most: the bound may have been lowered. */
+/** Most old audit lines removed by one commit, as the limit may have been lowered. */
 const AUDIT_REMOVED_MAX = 1_000;
 
 export function registryOver(table: Table, limits: RegistryLimits): RegistryStore {
@@ -105,13 +105,13 @@ function createFrom(draft: Draft, { epoch, version, records, audit }: RegistryIm
   return true;
 }
 
-/** @returns the number of the line that comes next */
+/** @returns the number of the next line */
 function addAudit(draft: Draft, first: number, lines: readonly string[]): number {
   for (const [at, line] of lines.entries()) draft.set(numberKey(AUDIT, first + at), toBytes(line));
   return first + lines.length;
 }
 
-/** @returns by how much the deletions remembered become more */
+/** @returns the change of the number of remembered deletions */
 function applyWrite(draft: Draft, revision: number, id: string, value: string | null): number {
   const old = entryOf(draft, id);
   const was = old?.value ?? null;
@@ -127,7 +127,7 @@ function applyWrite(draft: Draft, revision: number, id: string, value: string | 
   return old !== null && was === null ? -1 : 0;
 }
 
-/** Writes the head, and forgets the oldest deletions and audit lines where there are too many. */
+/** Writes the head, and removes the oldest deletions and audit lines beyond the limits. */
 function trim(draft: Draft, head: Head, { auditMax, tombstonesMax }: RegistryLimits): void {
   let { deletions, floor, checkFrom } = head;
   for (const { key, value } of draft.range(wholeTable(DELETIONS), deletions - tombstonesMax)) {

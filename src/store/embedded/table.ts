@@ -1,6 +1,6 @@
 /**
- * Records that are changed in turn: each change sees all changes before it, and those that wait are committed together.
- * The durable parts of the embedded store use it, and its cache; in tests it is a map (`test/support/memory`).
+ * Changes records one after the other: each change sees all earlier ones, and waiting ones share a commit. The
+ * embedded store uses it over lmdb; tests use it over a map (`test/support/memory`).
  */
 import {
   checkKey,
@@ -12,33 +12,33 @@ import {
   type View,
 } from './environment.js';
 
-/** The records with the changes that are not committed yet. The stamp of a changed record is NaN until the commit. */
+/** The records including uncommitted changes. The stamp of a changed record is NaN until the commit. */
 export interface Draft extends Reader {
   /** @throws RangeError for a key that is empty or too long */
   set(key: Buffer, value: Buffer | null): void;
-  /** @returns the first `limit` records of a range; none where `limit` is less than 1 */
+  /** @returns the first `limit` records of a range; none for a limit below 1 */
   range(bounds: Pick<RangeOptions, 'from' | 'to'>, limit: number): StoredRecord[];
 }
 
 export interface Table {
-  /** Shows the latest committed state, as {@link Environment.read} does. */
+  /** Shows the latest committed state. */
   read<T>(use: (view: View) => T): T;
   /**
    * Changes records, in turn with all other changes.
-   * @param apply must not wait. An error that it throws refuses this change alone, with all that it has set
-   * @returns what `apply` returned, once it is committed
-   * @throws StoreUnavailable as {@link Environment.write} does
+   * @param apply must be synchronous. Its error rejects this change alone, with everything that it has set
+   * @returns the result of `apply`, after the commit
+   * @throws StoreUnavailable
    */
   change<T>(apply: (draft: Draft) => T): Promise<T>;
 }
 
 interface Waiting {
-  /** @returns tells the caller the result, once that is committed */
+  /** @returns resolves the caller's promise, after the commit */
   readonly apply: (draft: OpenDraft) => () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A commit takes changes until it has so many, or so many bytes: others wait for it, and so does the event loop. */
+/** Most changes, and bytes, of one commit: others wait for it, and so does the event loop. */
 const [GROUP_MAX, GROUP_BYTES] = [100, 524_288];
 
 export function createTable(environment: Pick<Environment, 'read' | 'write' | 'settled'>): Table {
@@ -56,7 +56,7 @@ export function createTable(environment: Pick<Environment, 'read' | 'write' | 's
   async function commitNext(): Promise<void> {
     const taken: Waiting[] = [];
     try {
-      // A write that was given up as late may still be made, and must not be overtaken.
+      // A write that took too long may still be made, and must not be overtaken.
       await environment.settled();
       const { tellers, writes } = environment.read((view) => {
         const draft = createDraft(view);
@@ -101,7 +101,7 @@ function outcome<T>(
 }
 
 export interface OpenDraft extends Draft {
-  /** Makes one change; what it has set when it throws is taken back. */
+  /** Makes one change; if it throws, its writes are undone. */
   attempt<T>(apply: (draft: Draft) => T): T;
   /** Bytes of all values that were set. */
   readonly bytes: number;
@@ -135,7 +135,7 @@ export function createDraft(view: View): OpenDraft {
       const within = [...staged.values()].filter(
         ({ key }) => Buffer.compare(from, key) <= 0 && Buffer.compare(key, to) < 0,
       );
-      // As many of those stored as are left even if all that is staged deletes some of them.
+      // Enough of the stored ones, even if all staged ones are deletions.
       const stored = view.range({ from, to, limit: limit + within.length });
       const unchanged = stored.filter(({ key }) => !staged.has(key.toString('latin1')));
       const set = within.flatMap(({ key, value }) => (value === null ? [] : [{ key, value }]));

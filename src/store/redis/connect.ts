@@ -30,16 +30,15 @@ export type RedisConnection =
 
 export type RedisClient = Redis | Cluster;
 
-/** All servers that hold keys. */
 export function serversOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client];
 }
 
-/** A dead peer is probed after this much silence; the kernel gives it up about 10 s later. */
+/** A silent peer is probed after this time; the kernel drops it about 10 s later. */
 const KEEP_ALIVE_MS = 5_000;
 /**
- * With a command unanswered for so long the socket is given up. TCP alone would go on retransmitting to a vanished
- * peer for a quarter of an hour. Far above any command's timeout: slow is not down.
+ * A socket with a command unanswered for so long is closed: TCP alone would retransmit to a vanished peer for 15
+ * minutes. Far above any timeout of a command, as slow is not down.
  */
 const SILENT_SOCKET_MS = 5_000;
 const SLOTS_REFRESH_MS = 5_000;
@@ -94,12 +93,11 @@ function listNodes(nodes: readonly NodeAddress[]): string {
 }
 
 /**
- * Builds an ioredis client that has not connected yet. Its defaults keep callers waiting (12 s for a frozen server,
- * 73 s for a refused one were measured), therefore: no offline queue, nothing retried or resent behind the caller's
- * back, no auto-pipelining. How long one call may take is bounded by the link (see link.ts).
- *
- * @param role shown by `CLIENT LIST` as `dsp-gateway:<role>`.
- * @throws StoreRefused when the connection's settings cannot be right.
+ * Creates an ioredis client that has not connected yet. The defaults keep callers waiting (12 s for a frozen server,
+ * 73 s for a refused one), therefore: no offline queue, no retries, no auto-pipelining. The link bounds the time of a
+ * call (link.ts).
+ * @param role shown by `CLIENT LIST` as `dsp-gateway:<role>`
+ * @throws StoreRefused when the settings cannot be right
  */
 export function createClient(
   connection: RedisConnection,
@@ -122,7 +120,7 @@ export function createClient(
     {
       lazyConnect,
       enableOfflineQueue,
-      // Repeating what failed with its connection could apply a commit twice.
+      // A repetition could apply a commit twice.
       retryDelayOnFailover: 0,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
       clusterRetryStrategy: retryStrategy,
@@ -136,7 +134,7 @@ export function createClient(
 function sharedOptions(role: string, connectTimeoutMs: number) {
   return {
     lazyConnect: true,
-    // RESP2 is what every server and proxy speaks; nothing here needs RESP3.
+    // Every server and proxy speaks RESP2; nothing needs RESP3.
     protocol: 2,
     connectionName: `dsp-gateway:${role}`,
     connectTimeout: connectTimeoutMs,
@@ -144,7 +142,7 @@ function sharedOptions(role: string, connectTimeoutMs: number) {
     socketTimeout: SILENT_SOCKET_MS,
     enableOfflineQueue: false,
     enableAutoPipelining: false,
-    // A command in flight when the connection breaks fails; resent, a commit could be applied twice.
+    // Resent, a commit could be applied twice.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
@@ -172,22 +170,21 @@ const FIRST_MS = 50;
 const LONGEST_MS = 2_000;
 
 /**
- * How long to wait before attempt number `attempt` (from 1): doubling up to 2 s, and spread evenly over the upper
- * half of that time, so that many replicas do not come back in one instant.
+ * Wait before attempt number `attempt` (from 1): doubles up to 2 s, and is random in the upper half of that time, so
+ * that many replicas do not return at once.
  */
 export function retryDelayMs(attempt: number, random = randomShare()): number {
   const ceilingMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 10));
   return Math.round(ceilingMs / 2 + (ceilingMs / 2) * random);
 }
 
-/** Clients that are to end. */
+/** Clients that must not reconnect. */
 const closing = new WeakSet<RedisClient>();
 
 /**
- * Opens a client and waits until it can be used. After that it reconnects by itself, for ever.
- *
- * @throws StoreUnavailable when it cannot be used within `limitMs`; nothing is left in the background then.
- * @throws StoreRefused when the connection's settings cannot be right.
+ * Opens a client, which from then on reconnects by itself.
+ * @throws StoreUnavailable when it cannot be used within `limitMs`; it is closed then
+ * @throws StoreRefused when the settings cannot be right
  */
 export async function connect(
   connection: RedisConnection,
@@ -199,7 +196,7 @@ export async function connect(
   const remember = (error: unknown) => {
     reason = error;
   };
-  // Also keeps ioredis from printing errors itself; the listener stays for as long as the client lives.
+  // Also keeps ioredis from printing errors itself.
   client.on('error', remember);
   client.on('node error', remember);
   try {
@@ -214,8 +211,7 @@ export async function connect(
 }
 
 /**
- * ioredis ends a client for ever when the sentinels tell of a failover just while it connects anew, which is when they
- * do: it is connected again, until it is closed here.
+ * ioredis ends a client when the sentinels report a failover while it reconnects, as they usually do: reconnects it.
  */
 function keepAlive(client: RedisClient): void {
   client.on('end', () => {
@@ -231,22 +227,22 @@ function keepAlive(client: RedisClient): void {
 async function open(client: RedisClient): Promise<void> {
   await client.connect();
   if (!(client instanceof Cluster)) return;
-  // A cluster's nodes are connected to by their first command, and refuse others meanwhile.
+  // The first command connects to a node, and others are refused meanwhile.
   await Promise.all(client.nodes('master').map((node) => node.ping()));
   client.on('+node', (node: Redis) => {
     node.connect().catch(() => {
-      // It shows as 'node error', and at the next call to that node.
+      // Reported as 'node error', and at the next call to that node.
     });
   });
 }
 
-/** Lets commands in flight end, then closes; cuts off what has not ended within `limitMs`. */
+/** Closes after commands in flight, but within `limitMs`. */
 export async function disconnect(client: RedisClient, limitMs: number): Promise<void> {
   closing.add(client);
   try {
     await bounded(client.quit(), limitMs);
   } catch {
-    // Not connected, or no answer: nothing is left to wait for.
+    // Not connected, or no answer.
   } finally {
     client.disconnect();
   }

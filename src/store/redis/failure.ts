@@ -4,14 +4,14 @@ import { StoreUnavailable } from '../port.js';
 const SECRET_TAIL = /,? with args beginning with.*$/s;
 
 /**
- * What went wrong, in words that may be logged. ioredis hangs the command with its arguments on its errors — AUTH
- * with the password among them — and servers echo arguments of commands they do not know; neither gets further.
+ * Describes an error for logs. ioredis adds the arguments of commands to its errors, even the password of AUTH, and
+ * servers echo arguments of unknown commands: neither is logged.
  */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'an unknown failure';
-  // ioredis's word for: the connection broke with this command under way.
+  // The connection broke during this command.
   if (error.name === 'MaxRetriesPerRequestError') return 'the connection was closed';
-  // A transaction that did not begin: the errors of its commands say why.
+  // A transaction that did not begin: its commands have the reason.
   if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {
     return describeFailure(error.previousErrors[0]);
   }
@@ -22,25 +22,22 @@ export function describeFailure(error: unknown): string {
   return error.message.replace(SECRET_TAIL, '');
 }
 
-/** Whether the server itself answered, if only with an error: it lives. */
+/** Whether the server answered, even with an error. */
 export function isAnswer(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** Whether the server refused a write because its memory is used up; then nothing of it was done. */
+/** Whether the server refused a write for lack of memory; nothing of it was done. */
 export function isOutOfMemory(error: unknown): boolean {
   return isAnswer(error) && /\bOOM\b/.test(describeFailure(error));
 }
 
-/** The error that callers get; without `cause`, see {@link describeFailure}. */
+/** The error for callers; without `cause`, see {@link describeFailure}. */
 export function unavailable(what: string, error?: unknown): StoreUnavailable {
   return new StoreUnavailable(error === undefined ? what : `${what}: ${describeFailure(error)}`);
 }
 
-/**
- * The answers of a pipeline; null for a key at which somebody else has put a value of another type.
- * @throws the first other error among them
- */
+/** @returns the answers of a pipeline; null for a key with a value of another type. @throws the first other error */
 export function answersOf(results: [error: Error | null, result: unknown][] | null): unknown[] {
   return (results ?? []).map(([error, result]) => {
     if (error === null) return result;
@@ -49,19 +46,16 @@ export function answersOf(results: [error: Error | null, result: unknown][] | nu
   });
 }
 
-/** The work was not done in time. It may still be done later. */
+/** The work took too long. It may still be done later. */
 export class TimedOut extends Error {
   override readonly name = 'TimedOut';
 }
 
 /**
  * Settles as `work` does, or rejects with {@link TimedOut} after `limitMs`.
- *
- * A process that was busy when the time was up must not take its own slowness for the server's. It waits once more for as
- * long as it was late, at most `limitMs`, as the command may not have been sent before. Then the event loop gets one more
- * turn to read what has already arrived.
- *
- * @param onLate called when `work` settles after its time, with its error if it failed.
+ * A process that was busy meanwhile must not blame the server. It waits again for as long as it was late, at most
+ * `limitMs`, and then for one turn of the event loop to read what has arrived.
+ * @param onLate called when `work` settles after its time, with its error if it failed
  */
 export function bounded<T>(
   work: Promise<T>,

@@ -1,14 +1,14 @@
 import type { CachePlace } from '../port.js';
 import { StoreRefused } from '../refused.js';
 
-/** The versions of the key layout: changed when values of an older release must not be read. */
+/** Version of the key layout: changed when values of an older release must not be read. */
 const LAYOUT = 1;
 /** Of cache entries alone; 1 and 2 had a key for each entry, 3 a field for each body. */
 const CACHE_LAYOUT = 4;
 
 export type Keys = ReturnType<typeof createKeys>;
 
-/** The list of all months; and of each, a hash. */
+/** The set of all months, and a hash for each. */
 export type MonthKeys = Keys['history'];
 
 /** @throws StoreRefused when the prefix would break the hash tags. */
@@ -25,39 +25,39 @@ export function createKeys(prefix: string) {
     month: (series: string, month: string) => `${base}:${name}:{${series}}:${month}`,
   });
   return {
-    /** Of a cache group, a hash; the series decides the slot. */
+    /** The hash of a cache group; the series decides the slot. */
     cache: (series: string, group: string) => `${cache}:{${series}}:${group}`,
-    /** Of a body that is too large for the hash of its group. With a length, so that no group and field are another group and field. */
+    /** A body too large for the hash of its group. With a length, so that the parts are unambiguous. */
     cacheBody: ({ series, group, field }: CachePlace) =>
       `${cache}-body:{${series}}:${group.length}:${group}:${field}`,
-    /** The keys of all cache entries, those of the layout before among them, as a pattern. */
+    /** Pattern of the keys of all cache entries, including the previous layout. */
     cachePattern: `${prefix}:[${CACHE_LAYOUT - 1}${CACHE_LAYOUT}]:cache*`,
     lease: (key: string) => `${base}:lease:${key}`,
     history: monthKeys('history'),
     pins: monthKeys('pins'),
-    /** All in one slot, with the index of their ends. */
+    /** In one slot, with the index of their ends. */
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key: string) => `${base}:{quotas}:bucket:${key}` },
-    /** All in one slot, so that one script may touch many. */
+    /** In one slot, so that one script may change many. */
     counters: {
       ends: `${base}:{tallies}:ends`,
       batches: `${base}:{tallies}:batches`,
       group: (name: string) => `${base}:{tallies}:book:${name}`,
     },
-    /** All in one slot: the ends of purses, what is charged to each, charges that are open, and ids of those that have ended. */
+    /** In one slot: ends of purses, totals of purses, open charges, ids of ended ones. */
     charges: [`${charges}:ends`, `${charges}:purses`, `${charges}:open`, `${charges}:ended`],
-    /** All in one slot, with the index of their ends, and how many bytes they have together. */
+    /** In one slot, with the index of their ends, and the sum of their bytes. */
     documents: {
       ends: `${base}:{notes}:ends`,
       bytes: `${base}:{notes}:bytes`,
       document: (key: string) => `${base}:{notes}:note:${key}`,
     },
     /**
-     * All in one slot: the index of ends, not below the ids' own key, where an id could be called so; and the set of ids.
-     * The info of each is at that key, a colon and the id.
+     * In one slot: the index of ends, named unlike any id, and the set of ids. The info of each is at that key, a
+     * colon and the id.
      */
     presence: { ends: `${base}:present:{presence}:ends`, ids: `${base}:{presence}` },
     channel: (name: string) => `${base}:bus:${name}`,
-    /** All in one slot: meta, records, revisions, tombstones, audit. */
+    /** In one slot: meta, records, revisions, tombstones, audit. */
     registry: [
       `${registry}:meta`,
       `${registry}:records`,

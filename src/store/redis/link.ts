@@ -6,7 +6,7 @@ import type { StoreLog } from '../refused.js';
 import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
 import { bounded, describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
 
-/** One call of Redis when it is over: a command, a script, or a batch of them. */
+/** A call of Redis that has ended: a command, a script, or a batch of them. */
 export interface RedisCall {
   readonly name: string;
   /** By `uptimeMs()`. */
@@ -17,26 +17,26 @@ export interface RedisCall {
 export interface LinkOptions {
   /** A client that has connected. */
   readonly client: RedisClient;
-  /** What the connection is for, in log lines. */
+  /** Purpose of the connection, for the log. */
   readonly role: string;
   /** Longest time a call takes. */
   readonly timeoutMs: number;
-  /** Redis refused a write for lack of memory. */
+  /** Called when Redis refused a write for lack of memory. */
   readonly onOutOfMemory: () => void;
-  /** Told of every call when it is over. */
+  /** Called after every call. */
   readonly onCall?: ((call: RedisCall) => void) | undefined;
   readonly clock: Clock;
   readonly logger: StoreLog;
 }
 
-/** A server that answered too late is called slow for so long: probes are made more often. */
+/** How long a server is called slow after a late answer: probes are made more often. */
 const SLOW_FOR_MS = 10_000;
 const TOO_LATE =
   'Redis answers, but too late; calls are refused until it answers in time. Bring it closer, or raise redis.timeoutMs';
 
 export type Link = ReturnType<typeof createLink>;
 
-/** The one way to a Redis: every call ends in time, and calls are not tried while nothing answers. */
+/** The only way to a Redis: every call ends in time, and none is made while Redis does not answer. */
 export function createLink(options: LinkOptions) {
   const { role, timeoutMs, onOutOfMemory, onCall, clock, logger } = options;
   let current = options.client;
@@ -85,7 +85,7 @@ export function createLink(options: LinkOptions) {
       return result;
     } catch (error) {
       const [isAnswered, isFull] = [isAnswer(error), isOutOfMemory(error)];
-      // A server that was moved away from says nothing of the one in use.
+      // The previous server says nothing about the current one.
       if (client === current) {
         if (isFull) onOutOfMemory();
         if (isAnswered) circuit.heard();
@@ -120,7 +120,7 @@ export function createLink(options: LinkOptions) {
       }
     },
     health,
-    /** Later calls go to `next`; those in flight end on the client they were sent to. */
+    /** Sends later calls to `next`; those in flight end on their own client. */
     async swap(next: RedisClient): Promise<void> {
       const previous = current;
       current = next;
@@ -140,8 +140,8 @@ export function createLink(options: LinkOptions) {
 }
 
 /**
- * Tells of a client's faults, and logs once, not at every retry, that its connection was lost or is back.
- * @param inUse whether the client is still the one in use; faults of others are ignored
+ * Reports a client's faults, and logs once that its connection was lost or is back.
+ * @param inUse whether the client is the current one; faults of others are ignored
  */
 function watchConnection(
   client: RedisClient,
@@ -176,16 +176,16 @@ function watchConnection(
   }
 }
 
-/** So many calls in a row, none answered in time, … */
+/** So many unanswered calls in a row, … */
 const FAILURES = 5;
 
 /**
- * Says whether calls to a server are worth their wait. Open, it lets none through and probes behind, with growing,
- * spread pauses, until the server answers.
+ * Decides whether calls to a server are made. While it is open, none is made, and the server is probed with growing,
+ * random pauses until it answers.
  */
 export function createCircuit(options: {
   readonly clock: Clock;
-  /** … for at least so long, open the circuit. A hiccup that fails many calls at once is shorter than this. */
+  /** … over at least this time open the circuit. A hiccup of many calls at once is shorter. */
   readonly patienceMs: number;
   /** A cheap call to the server; rejects when it does not answer in time. */
   readonly probe: () => Promise<unknown>;
@@ -201,14 +201,14 @@ export function createCircuit(options: {
   function probeLater(attempt: number): void {
     const mine = startTimer(() => {
       probe().then(heard, () => {
-        // Another one is at it where the circuit has closed and opened again meanwhile.
+        // Another timer probes if the circuit was closed and opened again meanwhile.
         if (timer === mine && !stopped) probeLater(attempt + 1);
       });
     }, retryDelayMs(attempt)).unref();
     timer = mine;
   }
 
-  /** The server answered in time, be it with an error. */
+  /** To be called when the server answered in time, even with an error. */
   function heard(): void {
     failures = 0;
     if (timer === null) return;
@@ -222,7 +222,7 @@ export function createCircuit(options: {
       return timer !== null;
     },
     heard,
-    /** A call ended without an answer. An answer that comes later does not count. */
+    /** To be called when a call ended without an answer in time. */
     unanswered(): void {
       if (timer !== null || stopped) return;
       if (failures === 0) failingSinceMs = clock.monotonicMs();

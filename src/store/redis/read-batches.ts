@@ -1,7 +1,6 @@
 /**
- * Reads of hashes that are asked for in one turn of the event loop go to Redis together: one write to the socket, and one
- * of ioredis's pipelines, which takes as long to set up as a read itself. In a cluster each goes by itself, for all keys of
- * a pipeline have to be on one node.
+ * Sends all reads of hashes of one turn of the event loop together: one write to the socket and one pipeline, whose
+ * setup costs as much as a read. In a cluster each read goes alone, as all keys of a pipeline have to be on one node.
  */
 import { type ChainableCommander, Cluster } from 'ioredis';
 import { nextTurn } from '../../lib/time.js';
@@ -15,17 +14,17 @@ export interface HashRead {
 }
 
 type Reply = [error: Error | null, result: unknown];
-/** As ioredis's pipelines have it. */
+/** As in pipelines of ioredis. */
 export type Replies = Reply[] | null;
 
 export type ReadHashes = (client: RedisClient, reads: readonly HashRead[]) => Promise<Replies>;
 
-/** From so many reads on they do not wait for more: one message holds them all. */
+/** A batch is sent at once when it has so many reads. */
 const MOST_READS = 64;
 
 interface Batch {
   readonly pipeline: ChainableCommander;
-  /** Told when the whole has been answered, without replies, or has failed. */
+  /** Settled after the whole batch, without replies, or when it failed. */
   readonly waiting: { resolve(none: null): void; reject(error: unknown): void }[];
 }
 
@@ -44,7 +43,7 @@ export function createReadBatches(): ReadHashes {
     open.delete(client);
     batch.pipeline.exec().then(
       () => {
-        // To those that have their replies this says nothing more.
+        // Has no effect on those that have their replies.
         for (const { resolve } of batch.waiting) resolve(null);
       },
       (error: unknown) => {
@@ -57,13 +56,13 @@ export function createReadBatches(): ReadHashes {
     if (client instanceof Cluster) {
       const pipeline = client.pipeline();
       for (const read of reads) add(pipeline, read);
-      // What was moved to another node meanwhile it asks for there: only the whole has the replies.
+      // Slots moved meanwhile are asked for again by the pipeline: only its result has all replies.
       return pipeline.exec();
     }
     return new Promise((resolve, reject) => {
       const batch = open.get(client) ?? begin(client);
       batch.waiting.push({ resolve, reject });
-      // Each is answered as soon as its replies are there: behind them the pipeline may bring megabytes for others.
+      // Each read is answered as soon as its replies are there: the rest of the pipeline may bring megabytes.
       const replies: Reply[] = [];
       let missing = reads.length;
       for (const [at, read] of reads.entries())

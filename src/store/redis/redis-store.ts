@@ -22,21 +22,24 @@ import { createRedisRegistry } from './redis-registry.js';
 
 export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly connection: RedisConnection;
-  /** Where registry, counters, charges and documents live, when not on the same Redis; needed where that one may evict any key. */
+  /**
+   * Redis of registry, counters, charges, documents and history, if another one; needed where the first one may evict
+   * any key.
+   */
   readonly registryConnection?: RedisConnection;
-  /** First part of every key and channel. */
+  /** Prefix of every key and channel. */
   readonly prefix?: string;
-  /** Memory Redis may use before nothing more is cached; half of its `maxmemory` unless set. */
+  /** Memory that Redis may use before nothing more is cached; half of its `maxmemory` when absent. */
   readonly cacheMaxBytes?: number;
-  /** What all documents may have together; 64 MiB unless set. */
+  /** Most bytes of all documents; 64 MiB when absent. */
   readonly documentsMaxBytes?: number;
-  /** Longest time a call of cache, leases, quotas, presence or bus takes. */
+  /** Longest time of a call of cache, leases, quotas, presence or bus. */
   readonly timeoutMs?: number;
-  /** Longest time a call of registry, its leases, counters, charges or documents takes: loads may be large. */
+  /** Longest time of any other call: loads may be large. */
   readonly registryTimeoutMs?: number;
-  /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
+  /** Longest time to connect. */
   readonly connectTimeoutMs?: number;
-  /** Replicas that have to confirm a durable change, or its caller is told; 0 when absent. */
+  /** Replicas that have to confirm a durable change, or the caller is told; 0 when absent. */
   readonly minReplicas?: number;
   /** Told of every call when it is over. */
   readonly onCall?: LinkOptions['onCall'];
@@ -49,24 +52,23 @@ const DOCUMENTS_MAX_BYTES = 67_108_864;
 export interface RedisStore extends Store {
   readonly kind: 'redis';
   /**
-   * Moves to other servers, or to the same with another password, without losing a call. On an error everything
-   * stays as it was.
+   * Moves to other servers, or to the same with another password, without losing a call. After an error nothing has
+   * changed.
    * @throws StoreUnavailable, StoreRefused
    */
   reconnect(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void>;
 }
 
 /**
- * Connects, and looks whether the registry would be safe there.
- *
- * @throws StoreUnavailable when Redis cannot be reached; whether to try again is the caller's decision.
- * @throws StoreRefused when an eviction policy endangers the registry, or a setting cannot be right.
+ * Connects, and checks the eviction policy.
+ * @throws StoreUnavailable when Redis cannot be reached
+ * @throws StoreRefused when an eviction policy endangers the registry, or a setting cannot be right
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const { connection, registryConnection, prefix = 'dgw', timeoutMs = 150 } = options;
   const { connectTimeoutMs = 5_000, clock, logger } = options;
   const registryTimeoutMs = options.registryTimeoutMs ?? 10 * timeoutMs;
-  // Less than the call that waits may take, or it would end as if Redis did not answer.
+  // Less than the time limit of the call, or that would end as if Redis did not answer.
   const replicaWaitMs = Math.floor(Math.min(timeoutMs, registryTimeoutMs / 2));
   const keys = createKeys(prefix);
 
@@ -147,9 +149,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 }
 
 /**
- * One connection each, so that a large load or a wait for replicas delays no cache read. Takes at most `limitMs` for each.
- * @param registryConnection where the registry lives, when not on the same server
- * @throws StoreUnavailable; StoreRefused when an eviction policy endangers the registry. None is left open then
+ * Opens separate connections, so that a large load or a wait for replicas delays no cache read. Each takes at most
+ * `limitMs`.
+ * @throws StoreUnavailable; StoreRefused when an eviction policy endangers the registry. All are closed then
  */
 async function connectAll(
   connection: RedisConnection,

@@ -1,4 +1,4 @@
-/** How Lua scripts are sent, and the functions that several of them share. */
+/** Sends Lua scripts, and defines the functions that several of them share. */
 import { createHash } from 'node:crypto';
 import type { Unconfirmed } from '../port.js';
 import type { StoreLog } from '../refused.js';
@@ -8,7 +8,7 @@ import type { Link } from './link.js';
 
 type Arguments = readonly (string | number | Buffer)[];
 
-/** Which scripts were sent over the present connection of a client. */
+/** The scripts that were sent over the present connection of a client. */
 const sentOver = new WeakMap<RedisClient, Set<string>>();
 
 function scriptsOf(client: RedisClient): Set<string> {
@@ -21,8 +21,8 @@ function scriptsOf(client: RedisClient): Set<string> {
 }
 
 /**
- * A script that makes several steps one, as a tag of its text. It is sent whole over each new connection, then by its hash,
- * and whole again when the server has lost it.
+ * A script that is atomic, as a tag of its text. It is sent whole over each new connection, then by its hash, and
+ * whole again when the server has lost it.
  * @param name for traces
  */
 export function script<Reply>(name: string) {
@@ -46,23 +46,23 @@ function sender<Reply>(name: string, lua: string) {
     });
 }
 
-/** Names and values of a flat list, as Lua returns a hash. */
+/** Pairs of a flat list, as Lua returns a hash. */
 export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
   return flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : []));
 }
 
-/** Where durable changes are made, and how many replicas have to confirm them. */
+/** Where durable changes are made, and how they are confirmed. */
 export interface Durable {
   readonly link: Pick<Link, 'call'>;
-  /** Longest wait for replicas to confirm a change. */
+  /** Longest wait for confirmation by replicas. */
   readonly replicaWaitMs: number;
-  /** So many replicas have to confirm a change, or the caller is told. */
+  /** Replicas that have to confirm a change; otherwise the caller is told. */
   readonly minReplicas: number;
   readonly logger: StoreLog;
 }
 
 /**
- * A script whose change has to be confirmed by replicas. It returns its answer alone where it changed nothing, else the
+ * A script whose change replicas have to confirm. It returns its answer alone where it changed nothing, else the
  * answer and `replicas()`.
  */
 export function durableScript<Answer>(name: string) {
@@ -70,8 +70,8 @@ export function durableScript<Answer>(name: string) {
     const lua = `${REPLICAS}${String.raw({ raw: text }, ...parts)}`;
     const send = sender<[Answer, connected?: number, attentive?: number]>(name, lua);
     /**
-     * @param change says in the log which one it was
-     * @returns the answer, and by how many it was confirmed when they are fewer than `minReplicas`
+     * @param change identifies it in the log
+     * @returns the answer, and the confirmations when they are fewer than `minReplicas`
      */
     return async (
       durable: Durable,
@@ -82,16 +82,15 @@ export function durableScript<Answer>(name: string) {
       const [answer, connected, attentive = 0] = await send(durable.link, keys, args);
       if (connected === undefined) return [answer, null];
       const what = typeof change === 'function' ? change(answer) : change;
-      // Any of the keys leads to the server of the change, in a cluster too.
+      // In a cluster, any of the keys leads to the server of the change.
       return [answer, await awaitReplicas(keys[0], connected, attentive, what, durable)];
     };
   };
 }
 
 /**
- * Waits until the replicas have the last change. It is made already: when they do not confirm it, that is logged, for a
- * failover now could lose it. Those not heard from for seconds are not waited for: each would cost the full
- * time.
+ * Waits until the replicas have the last change. It is already made: a missing confirmation is logged, as a failover
+ * could lose the change. Replicas silent for seconds are not waited for.
  */
 async function awaitReplicas(
   key: string,
@@ -100,7 +99,7 @@ async function awaitReplicas(
   what: object,
   { link, replicaWaitMs, minReplicas, logger }: Durable,
 ): Promise<Unconfirmed | null> {
-  // INFO may be forbidden to this user, and then none are known of.
+  // INFO may be forbidden to this user: then no replica is known.
   const waitFor = connected === 0 ? minReplicas : attentive;
   if (connected === 0 && minReplicas === 0) return null;
   let confirmed = 0;
@@ -129,13 +128,13 @@ local function info(section)
   return type(text) == 'string' and text or ''
 end`;
 
-/** Which server this is, new at each of its starts. */
+/** Identifies the server and its start. */
 export const SERVER = `${INFO}
 local function server()
   return string.match(info('server'), 'run_id:(%w+)') or ''
 end`;
 
-/** How many replicas the server has, and how many of them were heard from in the last seconds (`lag` is -1 at times). */
+/** The number of connected replicas, and of those heard from in the last seconds (`lag` is -1 at times). */
 const REPLICAS = `${INFO}
 local function replicas()
   local text = info('replication')
@@ -147,9 +146,9 @@ local function replicas()
 end`;
 
 /**
- * Lifetimes of keys that do not expire by themselves: a server with a `volatile-*` policy evicts what expires, and a
- * cache beside it will bring it to that. Instead `ends`, a sorted set at KEYS[1], says when each key ends; what has
- * ended counts as absent, and is deleted by later writes, a few at a time. All times are the server's.
+ * Lifetimes of keys without a TTL, as a `volatile-*` policy evicts keys that have one. `ends`, a sorted set at
+ * KEYS[1], has the end of each key. An ended key counts as absent, and later writes delete some of them. All times
+ * are the server's.
  */
 export const ENDS = `
 local ends = KEYS[1]

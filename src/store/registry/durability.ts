@@ -1,9 +1,9 @@
-/** How safe the changes of one piece of work are, carried along with it. */
+/** Records how durable the commits made during some work are. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Unconfirmed } from '../port.js';
 
 export interface Durability {
-  /** The change that fewest replicas of the store have confirmed; null while all have enough of them. */
+  /** The commit with the fewest confirmations; null while all have enough. */
   unconfirmed: Unconfirmed | null;
 }
 
@@ -11,9 +11,8 @@ const durability = new AsyncLocalStorage<Durability>();
 let underWay = 0;
 
 /**
- * Runs `work`; commits made within it are noted in `noted`.
- * @returns to be called once, when no more are to be noted. On Node 20 every asynchronous step of the process costs
- *   more while this is under way, whoever takes it, so it is turned off in between
+ * Runs `work`, and notes commits that it makes in `noted`.
+ * @returns ends the noting; call it once. On Node 20 every asynchronous step of the process costs more until then
  */
 export function noteDurability(noted: Durability, work: () => void): () => void {
   underWay += 1;
@@ -24,7 +23,7 @@ export function noteDurability(noted: Durability, work: () => void): () => void 
   };
 }
 
-/** Notes a commit that is made, and confirmed by too few. */
+/** Notes a commit with too few confirmations. */
 export function noteUnconfirmed(unconfirmed: Unconfirmed): void {
   const noted = durability.getStore();
   if (noted === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What a store that changed hands has lost: commits that were acknowledged, known here, and are gone (a Redis failover
- * replicates asynchronously).
+ * Finds and repairs what the store has lost: acknowledged commits that are known here and missing there, as after a
+ * Redis failover, which replicates asynchronously.
  */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
@@ -18,17 +18,15 @@ import {
   type RegistryStore,
 } from '../port.js';
 
-// A replica's copy of the registry, and what may happen to it: a look at the store brings news, an own commit is
-// taken over at once. The two overlap, so news may be older than what the copy knows; it never goes back.
-//
-// Values in, values out; the looking and committing is done by `replica.ts`.
+// A replica's copy of the registry. A look at the store brings news, and an own commit is applied at once; the two
+// overlap, so news may be older than the copy, which never goes back. `replica.ts` looks and commits.
 
 export type RegistryCopy = ReturnType<typeof createRegistryCopy>;
 
 interface Own {
   readonly writes: RegistryCommit['writes'];
   readonly version: number;
-  /** The look that was under way, or the last one, when it became known. */
+  /** Number of the look under way, or of the last one, when the commit became known. */
   readonly look: number;
 }
 
@@ -37,7 +35,7 @@ export function createRegistryCopy(first: RegistrySnapshot) {
   let records = new Map(first.records);
   let mustLoad = false;
   let looks = 0;
-  /** Own commits that the copy's version does not include, by version. */
+  /** Own commits newer than the copy's version. */
   let own: readonly Own[] = [];
 
   function set(id: string, record: RegistryRecord | null): void {
@@ -45,7 +43,7 @@ export function createRegistryCopy(first: RegistrySnapshot) {
     else records.set(id, record);
   }
 
-  /** Lays own commits over what the copy's version includes; in order, for they may write the same ids. */
+  /** Applies own commits newer than the copy's version, in order. */
   function layOwnOver(): string[] {
     own = own.filter((commit) => commit.version > version).sort((a, b) => a.version - b.version);
     for (const commit of own) {
@@ -60,26 +58,29 @@ export function createRegistryCopy(first: RegistrySnapshot) {
     get epoch() {
       return epoch;
     },
-    /** Everything up to this version is in the copy; own commits may be beyond it. */
+    /** The copy has every commit up to this version, and maybe own ones beyond. */
     get version() {
       return version;
     },
-    /** The newest version known of, own commits included. */
+    /** The newest version, including own commits. */
     get newest() {
       return Math.max(version, ...own.map((commit) => commit.version));
     },
     get records(): ReadonlyMap<string, RegistryRecord> {
       return records;
     },
-    /** After a load: own commits of meanwhile may be lost with the registry it replaced; only another load can tell. */
+    /**
+     * True after a load during which commits were made: they may be lost with the registry it replaced, which only
+     * another load shows.
+     */
     get mustLoad() {
       return mustLoad;
     },
-    /** A look begins: what was committed until now is in what it brings. */
+    /** To be called when a look begins: its result includes all commits made before. */
     beginLook(): void {
       looks += 1;
     },
-    /** @returns the ids that may have changed, here and below */
+    /** @returns the ids that may have changed; the same below */
     takeDelta(delta: RegistryDelta): Set<string> {
       const changed = new Set<string>();
       for (const [id, record] of delta.changed) {
@@ -98,7 +99,7 @@ export function createRegistryCopy(first: RegistrySnapshot) {
       mustLoad = own.length > 0;
       return new Set([...touched, ...layOwnOver()]);
     },
-    /** @returns null when the copy's version includes this commit, or cannot be compared with it */
+    /** @returns null when the copy includes this commit already */
     takeOwn(writes: RegistryCommit['writes'], at: number): Set<string> | null {
       if (at <= version) return null;
       own = [...own, { writes, version: at, look: looks }];
@@ -107,25 +108,25 @@ export function createRegistryCopy(first: RegistrySnapshot) {
   };
 }
 
-/** A record that says what was mended, for replicas that knew still more than the one that mended it. */
+/** Lists what was put back, for replicas that know newer versions than the one that did so. */
 export const MENDED_RECORD = 'meta/mended';
 const MENDED_KEPT_MS = 3_600_000;
 
-/** What a replica's copy held at one moment. */
+/** A replica's copy at one moment. */
 export type Known = Pick<RegistryCopy, 'epoch' | 'version' | 'newest' | 'records'>;
 
-/** A record as it should be. */
+/** A record to be put back. */
 interface LostRecord {
   readonly id: string;
   /** Null: it was deleted. */
   readonly value: string | null;
-  /** The version at which that was so; of a deletion, at the latest. */
+  /** Its version; of a deletion, the latest possible one. */
   readonly revision: number;
-  /** What the store has instead: 0 is nothing. */
+  /** The revision in the store; 0: absent. */
   readonly found: number;
 }
 
-/** By id: which version was put back, what its text was, and when (epoch milliseconds). */
+/** By id: the version that was put back, the digest of its text, and when (epoch milliseconds). */
 const Mended = recordForm(
   Type.Record(
     Type.String(),
@@ -135,9 +136,9 @@ const Mended = recordForm(
 type Mended = RecordOf<typeof Mended>;
 
 /**
- * A record is lost when the store's is older than what was known, or was put back by a replica that knew less. One that
- * the store does not have is lost only when the store has not got to its version: else somebody may have deleted it. A
- * deletion is lost only when the store's version went back, for the same reason. A registry of another epoch is another.
+ * A record is lost when the store has an older version, or one put back by a replica that knew less. An absent record
+ * is lost only if the store has not reached its version; otherwise it may have been deleted. A deletion is lost only
+ * if the version of the store went back. A registry of another epoch is a different one.
  */
 export function findLost(known: Known, snapshot: RegistrySnapshot): LostRecord[] {
   if (known.epoch !== snapshot.epoch) return [];
@@ -165,7 +166,7 @@ function isPoorlyMended(mended: Mended, id: string, now: RegistryRecord, revisio
   return mend !== undefined && mend.revision < revision && mend.text === digest(now.value);
 }
 
-/** The text of {@link MENDED_RECORD} after putting these back. */
+/** @returns the text of {@link MENDED_RECORD} after putting these back */
 export function noteMended(
   records: ReadonlyMap<string, RegistryRecord>,
   lost: readonly LostRecord[],
@@ -191,12 +192,11 @@ const MAX_TRIES = 20;
 const CONFLICT_WAIT_MS = 20;
 
 /**
- * Loads the registry, and first puts back the changes known here that it has lost. A registry of another epoch, or none, is
+ * Loads the registry, after putting back lost changes that are known here. A registry of another epoch, or none, is
  * returned as it is; see succession.ts.
- *
- * All is put back in one commit, audited, and only where no other commit came since. Several replicas may try at once; the
- * slower ones find it done.
- * @throws StoreUnavailable, and then what was known stays known; RegistryConflict when others kept writing
+ * Everything is put back in one audited commit, only if no other commit came since. Of several replicas, the slower
+ * ones find it done.
+ * @throws StoreUnavailable; RegistryConflict when others kept writing
  */
 export async function loadAndMend(
   known: Known,
@@ -217,7 +217,7 @@ export async function loadAndMend(
   }
 }
 
-/** @returns what the audit says of it */
+/** @returns the facts of the audit line */
 async function putBack(
   known: Known,
   { epoch, version, records }: RegistrySnapshot,

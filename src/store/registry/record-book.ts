@@ -1,7 +1,4 @@
-/**
- * Records of one kind, one for each id, as parsed values. A text is parsed once while it is remembered; beyond a bound the oldest
- * records are deleted. Replicas share them; they change rarely.
- */
+/** Changes of the registry, and what happens when another replica changes the same record in between. */
 import { GatewayError } from '../../errors.js';
 import { randomShare } from '../../lib/chance.js';
 import { sleep } from '../../lib/time.js';
@@ -9,9 +6,7 @@ import { type RegistryCommit, RegistryConflict, type RegistryRecord } from '../p
 import { createTurns } from '../turns.js';
 import type { Registry } from './replica.js';
 
-// Changes of the registry, and what becomes of them when another replica changed the same in between.
-
-/** For operators. @param what e.g. `The teams were`. @param help what to do, where repeating the call alone is not it */
+/** @param what e.g. `The teams were`. @param help what to do, if a repetition is not enough */
 function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.'): GatewayError {
   return new GatewayError('conflict', {
     detail: `${what} changed in between; nothing was done.`,
@@ -21,16 +16,16 @@ function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.
 }
 
 interface Conflict {
-  /** What an operator is told was changed, e.g. `The teams were`. */
+  /** Names what was changed, for operators, e.g. `The teams were`. */
   readonly what: string;
   readonly help?: string;
-  /** How often the change is planned anew before that; 1 when not given. */
+  /** How many times the change is planned; 1 when absent. */
   readonly tries?: number;
 }
 
 /**
- * Commits a change that is planned anew after each conflict.
- * @param plan from the registry as it is now; null: there is nothing to write. What it throws is thrown
+ * Commits a change, planned again after each conflict.
+ * @param plan from the present registry; null: nothing to write. Its errors are thrown
  * @throws GatewayError `conflict`; StoreUnavailable
  */
 export async function commitChange(
@@ -57,22 +52,19 @@ const CONFLICT_WAIT_MS = 10;
 
 export interface RecordChange {
   readonly text: string;
-  /** Other records that are written with it; null deletes. With a revision only if they still have it. */
+  /** Other records written with it; null deletes. With a revision, only if they still have it. */
   readonly also?: readonly (readonly [id: string, text: string | null, revision?: number])[];
   readonly audit?: readonly string[];
 }
 
-/** Changes of records of each registry, in turns. */
 const turnsOf = new WeakMap<Registry, ReturnType<typeof createTurns>>();
 
 /**
- * Changes of one record take turns within a process: of many at once all but one would lose to each other at every
- * write of the disk. Conflicts come from other replicas.
- *
- * @param step from the record's text (null: there is none) to the change, or null to leave it as it is. It may be
- *   called more than once.
- * @param what see {@link Conflict}; where nobody waits for an answer there is none
- * @throws after ten tries GatewayError `conflict`, or RegistryConflict without `what`; StoreUnavailable, and what `step` throws
+ * Changes one record. Within a process such changes take turns, so that only other replicas cause conflicts.
+ * @param step from the record's text (null: absent) to the change; null: no change. It may be called more than once
+ * @param what see {@link Conflict}; absent for work in the background
+ * @throws after ten tries GatewayError `conflict`, or RegistryConflict without `what`; StoreUnavailable, and errors
+ *   of `step`
  */
 export function updateRecord(
   registry: Registry,
@@ -100,7 +92,7 @@ export function updateRecord(
       } catch (error) {
         if (!(error instanceof RegistryConflict)) throw error;
         if (tries === MAX_TRIES) throw what === undefined ? error : changedInBetween(what, error);
-        // Replicas that keep the same step would lose to the same one each time.
+        // A random wait, as replicas in step would conflict again.
         await sleep(randomShare() * tries * CONFLICT_WAIT_MS);
         await registry.refresh();
       }
@@ -111,9 +103,10 @@ export function updateRecord(
 type Others = readonly (readonly [record: string, RegistryRecord])[];
 
 /**
- * @param max records that are kept
- * @param read of a record's text, which is damaged where it throws
- * @param forget what is deleted with a write, of all other records; the oldest beyond the bound when not given
+ * Records of one kind, one for each id, as parsed values. A text is parsed once while it is remembered.
+ * @param max number of records; beyond it the oldest are deleted
+ * @param read parses a text; throws if it is damaged
+ * @param forget what a write deletes among the other records; the oldest beyond `max` when absent
  */
 export function createRecordBook<T>(
   registry: Registry,
@@ -151,8 +144,8 @@ export function createRecordBook<T>(
         .list(prefix)
         .map(([record, { value }]) => [record.slice(prefix.length), valueIn(record, value)] as const),
     /**
-     * @param step from the value before (null: there is none) to the one after; null or the same value leaves the record as it is.
-     *   It may be called more than once.
+     * @param step from the value before (null: absent) to the one after; null or the same value: no change. It may be
+     *   called more than once
      * @throws RegistryConflict; StoreUnavailable; DamagedRecord
      */
     change(id: string, step: (before: T | null) => T | null): Promise<void> {

@@ -1,8 +1,7 @@
 /**
- * The registry in memory: every replica's copy of teams, keys, the vault and purges, kept in step with the store.
- *
- * A message on the bus brings a change at once; a poll finds it when the message is lost. A commit is applied to
- * the own copy before it resolves, so that a replica always sees what it wrote itself.
+ * The registry in memory: every replica's copy of teams, keys, the vault and purges, kept in step with the store. A
+ * message on the bus announces a change; a poll finds it when the message is lost. A replica always sees its own
+ * commits.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -21,13 +20,12 @@ import { noteUnconfirmed } from './durability.js';
 import { createRegistryCopy, type RegistryCopy } from './lost.js';
 import { createSuccession, RegistryLost, type Succession, type SuccessionRules } from './succession.js';
 
-// Keeps a replica's copy in step with the store: looks for what is new, and loads everything where that cannot tell.
-
 type RegistrySync = ReturnType<typeof createRegistrySync>;
 
 /**
+ * Keeps a copy in step with the store: asks for changes, and loads everything where that is not enough.
  * @param onChanged called with the ids of records that may have changed
- * @param onAnother called afterwards when another registry has taken the place of the one known
+ * @param onAnother called afterwards when another registry replaced the known one
  */
 function createRegistrySync(
   copy: RegistryCopy,
@@ -38,30 +36,27 @@ function createRegistrySync(
   clock: Clock,
   logger: Logger,
 ) {
-  /** When the look began that has brought the copy in step, by the monotonic clock. */
+  /** When the latest successful look began, by the monotonic clock. */
   let syncedAtMs = clock.monotonicMs();
-  /** When the first look failed since the last one that did not. */
+  /** When looks began to fail; null while they succeed. */
   let failedAtMs: number | null = null;
-  /** How long the replica had been out of step when a loss was found; the same until the loss is settled. */
+  /** How long the replica had been out of step when a loss was found, until that is settled. */
   let lostAfterMs: number | null = null;
-  /** A load that failed is made up for by another: only a load can tell what the store has lost. */
+  /** Set while a load fails: only another load shows what the store has lost. */
   let mustLoad = false;
   let failing = false;
   let stopped = false;
 
-  /**
-   * Where another server answers than before, the loss came with the time in which none did; where it is the same one,
-   * it may have come at any time since the last look.
-   */
+  /** If another server answers now, the loss happened while none answered; else at any time since the last look. */
   function beforeLossMs(): number {
     const nowMs = clock.monotonicMs();
     return (store.movedOn() ? (failedAtMs ?? nowMs) : nowMs) - syncedAtMs;
   }
 
-  /** Everything the store holds, after what it has lost was put back, or another registry was taken over. */
+  /** Loads everything, after lost changes were put back, or another registry was taken over. */
   async function load(): Promise<RegistrySnapshot> {
     mustLoad = true;
-    // As it is now: own commits that come to be known meanwhile are not in what is loaded, and not lost.
+    // A copy of the present state: own commits made meanwhile are not in the load, and not lost.
     const { epoch, version, newest, records } = copy;
     const known = { epoch, version, newest, records: new Map(records) };
     const snapshot = await succession.load(known, () => (lostAfterMs ??= beforeLossMs()));
@@ -70,13 +65,13 @@ function createRegistrySync(
     return snapshot;
   }
 
-  /** Looks at the store once, or as often as it takes to know everything. */
+  /** Looks at the store until everything is known. */
   async function look(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
     copy.beginLook();
     const { newest, epoch } = copy;
     const delta = mustLoad || copy.mustLoad ? null : await store.changes(epoch, copy.version);
-    // A store that is behind what was known before it was asked has lost something.
+    // A store behind a version that was known before has lost something.
     const isWhole = delta !== null && delta.version >= newest;
     const changed = isWhole ? copy.takeDelta(delta) : copy.takeSnapshot(await load());
     syncedAtMs = startedAtMs;
@@ -94,9 +89,9 @@ function createRegistrySync(
   );
 
   return {
-    /** Fetches what is new now: after a look that is under way by another one. @throws StoreUnavailable, RegistryLost */
+    /** Looks now, after a look that is under way. @throws StoreUnavailable, RegistryLost */
     refresh,
-    /** The same, but a failure is logged, once until a look succeeds again. */
+    /** Like `refresh`, but logs a failure, once until a look succeeds. */
     async poll(): Promise<void> {
       try {
         await refresh();
@@ -111,7 +106,7 @@ function createRegistrySync(
     },
     /** Milliseconds since the copy was last known to be in step. */
     staleForMs: () => clock.monotonicMs() - syncedAtMs,
-    /** Failures are not logged any more. */
+    /** Ends the logging of failures. */
     stop(): void {
       stopped = true;
     },
@@ -119,8 +114,8 @@ function createRegistrySync(
 }
 
 /**
- * One turn of `work` at a time. A call during one gets the turn after it, together with all calls meanwhile, and waits for
- * that one alone: calls that go on coming keep none waiting.
+ * Runs `work` once at a time. All calls during a run share the next run, so that a steady stream of calls delays
+ * none.
  */
 export function createTurns(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
@@ -151,10 +146,10 @@ export interface RegistryOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Longest time between two looks at the store. */
+  /** Interval of looks at the store. */
   readonly pollMs?: number;
   readonly rules: SuccessionRules;
-  /** How long replicas that live are given to put a registry back, before an empty one is made where there is none. */
+  /** How long other replicas have to restore a registry before an empty one is created. */
   readonly graceMs?: number;
 }
 
@@ -182,7 +177,7 @@ export async function openRegistry(options: RegistryOptions) {
   const timer = startTicks(poll, pollMs).unref();
   const unsubscribe = bus.subscribe(CHANNEL, poll);
   return {
-    /** Which registry this is: another one when it was restored from elsewhere. */
+    /** Changes when the registry was restored from elsewhere. */
     get epoch() {
       return copy.epoch;
     },
@@ -194,7 +189,7 @@ export async function openRegistry(options: RegistryOptions) {
     get loss() {
       return succession.open;
     },
-    /** The last time the store had lost it, mended or not. */
+    /** The latest loss, mended or not. */
     get lastLoss() {
       return succession.last;
     },
@@ -204,11 +199,11 @@ export async function openRegistry(options: RegistryOptions) {
       [...copy.records].filter(([id]) => id.startsWith(prefix)),
     /** Calls back after changes to ids with this prefix, own commits included. */
     onChange: notifier.add,
-    /** Calls back when another registry has taken the place of the one known, after `onChange`. */
+    /** Calls back after `onChange` when another registry replaced the known one. */
     onAnother: (listener: () => void) => void onAnother.push(listener),
     onLoss: succession.onLoss,
     ...createCommits(copy, registry, sync, notifier.notify, announce),
-    /** Fetches what is new now, instead of at the next poll. */
+    /** Looks for changes now, instead of at the next poll. */
     refresh,
     /** Milliseconds since the copy was last known to be in step. */
     staleForMs,
@@ -248,7 +243,7 @@ function createNotifier(logger: Logger) {
         try {
           listener();
         } catch (error) {
-          // The other listeners are called all the same, for none is called twice.
+          // The other listeners are called all the same.
           logger.error({ err: error, prefix }, 'a change of the registry could not be taken over');
         }
       }
@@ -256,7 +251,7 @@ function createNotifier(logger: Logger) {
   };
 }
 
-/** Changes by this replica: written to the store, laid over the own copy, announced to the others. */
+/** Commits of this replica: written to the store, applied to the own copy, announced to the others. */
 function createCommits(
   copy: RegistryCopy,
   registry: RegistryStore,
@@ -264,7 +259,7 @@ function createCommits(
   onChanged: (ids: ReadonlySet<string>) => void,
   announce: (version: string) => Promise<void>,
 ) {
-  /** Into the registry known here and no other: one that was emptied would begin anew with it. */
+  /** Only into the registry known here: a commit must not begin an emptied one anew. */
   async function write(change: RegistryCommit): Promise<RegistryCommitted> {
     const { epoch } = copy;
     try {
@@ -288,8 +283,8 @@ function createCommits(
       await announce(String(done.version));
     },
     /**
-     * In place of `commit` while there is a loss: makes the registry known here, with this change, in the place of
-     * whatever the store holds. @throws RegistryConflict, StoreUnavailable
+     * Replaces `commit` during a loss: puts the registry known here, with this change, in the place of whatever the
+     * store holds. @throws RegistryConflict, StoreUnavailable
      */
     async recreate(change: RegistryCommit): Promise<void> {
       await recreate(registry, copy, change);
@@ -300,8 +295,7 @@ function createCommits(
 }
 
 /**
- * Puts what is known, with a change, in the place of whatever the store holds: made where there is nothing, else
- * written over it. All or nothing.
+ * Creates the known registry, with a change, or writes it over what the store holds, all or nothing.
  * @throws RegistryConflict when the store's was changed meanwhile
  */
 async function recreate(

@@ -1,4 +1,4 @@
-/** The registry as a process starts with it: loaded, in the present form, its clock followed. */
+/** Opens the registry at the start of a process: loads it, migrates it, and follows its clock. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Clock, MovableClock } from '../../lib/clock.js';
@@ -23,7 +23,7 @@ export async function openPresentRegistry(
     registry,
     /** Null where the clock must not be moved. */
     sharedClock: testClock ? followSharedClock(registry, clock) : null,
-    /** Runs `work` when another registry has taken the place of the one known. @param failed logged when it fails */
+    /** Runs `work` when another registry replaced the known one. @param failed logged when it fails */
     onAnotherRegistry: (failed: string, work: () => Promise<void>) =>
       registry.onAnother(() => void retryFor(registry, logger, failed, work)),
   };
@@ -32,7 +32,7 @@ export async function openPresentRegistry(
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
 
-/** Runs `work` until it succeeds, or yet another registry has come. */
+/** Runs `work` until it succeeds, or another registry comes. */
 async function retryFor(
   registry: Registry,
   logger: Logger,
@@ -55,10 +55,7 @@ const ClockRecord = recordForm(Type.Object({ offsetMs: Type.Number() }));
 
 export type SharedClock = ReturnType<typeof followSharedClock>;
 
-/**
- * The test clock of all replicas: an offset in the registry, followed by every process from now on. To be used only where
- * `GATEWAY_TEST_CLOCK` allows it.
- */
+/** The test clock of all replicas: an offset in the registry. Only for use with `GATEWAY_TEST_CLOCK`. */
 export function followSharedClock(registry: Registry, clock: MovableClock) {
   const follow = () => {
     const text = registry.get(CLOCK_RECORD)?.value;
@@ -110,7 +107,7 @@ export function migrateRecords(records: Texts, schema: number, migrations = MIGR
 }
 
 /**
- * Brings the registry to the present form, in one commit; of several replicas that start at once, one does it.
+ * Migrates the registry to the present form, in one commit by one replica.
  * @throws StoreRefused when the registry is of a newer release; StoreUnavailable, RegistryConflict
  */
 export async function migrateRegistry(
@@ -129,7 +126,7 @@ export async function migrateRegistry(
     );
     const after = migrateRecords(before, from, migrations);
     if (from === to) return null;
-    // A registry that was just made needs no log line and no audit.
+    // A new registry needs no log line and no audit.
     const isNew = before.size === 0;
     moved = isNew ? null : { from, to };
     const event = { action: 'registry.migrate', subject: 'registry', before: from, after: to };

@@ -32,18 +32,18 @@ const MAX_TRIES = 20;
 
 type Records = ReadonlyMap<string, RegistryRecord>;
 
-/** What the registry's users know of its records. */
+/** Rules of the registry's users about its records. */
 export interface SuccessionRules {
-  /** Why another registry is not one that somebody restored; null when it is. */
+  /** Why another registry must not be taken over; null if somebody restored it. */
   refuse(known: Records, found: Records): string | null;
-  /** What of the one known holds in any other too, such as revocations: id to text. */
+  /** Records that must hold in any other registry too, such as revocations: id to text. */
   carryOver(known: Records, found: Records): ReadonlyMap<string, string>;
 }
 
 /** The store has no registry, or one that does not take the place of the one known. */
 export class RegistryLost extends StoreUnavailable {}
 
-/** restored: it was put back from memory · adopted: another one took its place · left: somebody has to act */
+/** restored: put back from memory · adopted: another one replaced it · left: an operator has to act */
 type LossOutcome = 'restored' | 'adopted' | 'left';
 
 /** What is wrong with the registry in the store, or was. */
