@@ -44,11 +44,8 @@ export async function copyStore(
 /** Under another name beside the target, so that a folder of the right name is complete. */
 async function makeDraft(target: string): Promise<string> {
   if (!isAbsolute(target)) throw new BackupTargetRefused(target, 'which is not absolute');
-  const isFree = await stat(target).then(
-    () => false,
-    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
-  );
-  if (!isFree) throw new BackupTargetRefused(target, 'which is there already');
+  const found = await isThere(target).catch(() => true);
+  if (found) throw new BackupTargetRefused(target, 'which is there already');
   return await mkdtemp(`${target}.part-`).catch(({ code }: NodeJS.ErrnoException) => {
     throw new BackupTargetRefused(target, `which cannot be made (${code})`);
   });
@@ -123,7 +120,8 @@ async function draftOf(folder: string, source: string, kind: Kind) {
   await copyFile(join(source, FILE), join(draft, FILE));
   await settle(draft, kind, 'The copy is of no use; nothing was changed');
   return async (nowMs: number): Promise<string | null> => {
-    const aside = await setAside(folder, `${folder}.before-${nowMs}`);
+    const aside = (await isThere(folder)) ? `${folder}.before-${nowMs}` : null;
+    if (aside !== null) await rename(folder, aside);
     await rename(draft, folder);
     return aside;
   };
@@ -142,24 +140,16 @@ async function settle(folder: string, kind: Kind, advice: string): Promise<void>
     await file.close();
   }
   await refuseDamage(folder, advice);
-  if (kind === 'state') await refuseOther(folder);
+  if (kind === 'state') {
+    const environment = await openState(folder, { logger: SILENT, readOnly: true });
+    try {
+      refuseOtherSchema(folder, environment);
+    } finally {
+      await environment.close();
+    }
+  }
   await rm(join(folder, 'lock.mdb'), { force: true });
   await syncFolder(folder);
-}
-
-async function refuseOther(folder: string): Promise<void> {
-  const environment = await openState(folder, { logger: SILENT, readOnly: true });
-  try {
-    refuseOtherSchema(folder, environment);
-  } finally {
-    await environment.close();
-  }
-}
-
-async function setAside(folder: string, to: string): Promise<string | null> {
-  if (!(await isThere(folder))) return null;
-  await rename(folder, to);
-  return to;
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -64,7 +64,6 @@ function fail(what: string): never {
   throw new DataFileDamaged(what);
 }
 
-/** A file being looked at. */
 interface DataFile {
   readonly bytes: number;
   /** @throws DataFileDamaged when the file ends before */
@@ -75,19 +74,16 @@ function withFile<T>(path: string, use: (file: DataFile) => T): T {
   const handle = openSync(path, 'r');
   try {
     const bytes = fstatSync(handle).size;
-    return use({
-      bytes,
-      read(position, length) {
-        if (position + length > bytes) fail(`it is cut off: ${bytes} bytes, ${position + length} are needed`);
-        const buffer = Buffer.alloc(length);
-        for (let done = 0; done < length; ) {
-          const read = readSync(handle, buffer, done, length - done, position + done);
-          if (read === 0) fail('it became shorter');
-          done += read;
-        }
-        return buffer;
-      },
-    });
+    const read = (position: number, length: number): Buffer => {
+      if (position + length > bytes) fail(`it is cut off: ${bytes} bytes, ${position + length} are needed`);
+      const buffer = Buffer.alloc(length);
+      for (let done = 0, now = 1; done < length; done += now) {
+        now = readSync(handle, buffer, done, length - done, position + done);
+        if (now === 0) fail('it became shorter');
+      }
+      return buffer;
+    };
+    return use({ bytes, read });
   } finally {
     closeSync(handle);
   }
@@ -111,27 +107,8 @@ const NO_ROOT = 2n ** 64n - 1n;
 /** The largest map in an address space of 47 bits. */
 const MAP_MAX = 2 ** 46;
 
-/** What a meta page says of a tree. */
-interface Tree {
-  readonly flags: number;
-  readonly depth: number;
-  readonly branches: number;
-  readonly leaves: number;
-  readonly overflows: number;
-  readonly entries: number;
-  /** Null: it is empty. */
-  readonly root: number | null;
-}
-
-/** What a meta page says. */
-interface Meta {
-  readonly pageSize: number;
-  readonly mapBytes: number;
-  readonly free: Tree;
-  readonly main: Tree;
-  readonly lastPage: number;
-  readonly transaction: number;
-}
+type Tree = ReturnType<typeof parseTree>;
+type Meta = ReturnType<typeof parseMeta>;
 
 /** @returns the newer of the two meta pages: each commit writes the older one. @throws DataFileDamaged */
 function readMeta(file: DataFile): Meta {
@@ -148,7 +125,7 @@ function readMeta(file: DataFile): Meta {
   return meta;
 }
 
-function parseMeta(page: Buffer, number: number): Meta {
+function parseMeta(page: Buffer, number: number) {
   const at = (offset: number) => page.subarray(HEADER_BYTES + offset);
   const right =
     page.readBigUInt64LE() === BigInt(number) &&
@@ -175,7 +152,7 @@ function parseMeta(page: Buffer, number: number): Meta {
   return meta;
 }
 
-function parseTree(bytes: Buffer): Tree {
+function parseTree(bytes: Buffer) {
   const root = bytes.readBigUInt64LE(40);
   return {
     flags: bytes.readUInt16LE(4),
@@ -184,6 +161,7 @@ function parseTree(bytes: Buffer): Tree {
     leaves: whole(bytes.subarray(16)),
     overflows: whole(bytes.subarray(24)),
     entries: whole(bytes.subarray(32)),
+    // Null: it is empty.
     root: root === NO_ROOT ? null : whole(bytes.subarray(40)),
   };
 }

@@ -67,7 +67,8 @@ export async function lockFolder(folder: string, options: FolderLockOptions) {
       await sleep(LOOK_EVERY_MS);
       continue;
     }
-    if (await lives(path, holder, self, staleAfterMs)) throw refusal(folder, holder, self);
+    const running = holder === null ? null : await isRunning(holder, self);
+    if (running ?? (await beats(path, staleAfterMs))) throw refusal(folder, holder, self);
     if (!(await removeJudged(path, found, self))) continue;
     logger.warn({ path, holder: holder?.pid }, 'removed a lock left by a process that is gone');
     tookOver = true;
@@ -92,24 +93,21 @@ async function removeJudged(path: string, judged: string, { id }: Holder): Promi
 }
 
 async function createExclusively(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, 'wx', 0o600);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return null;
+  return await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST') return null;
     throw error;
-  }
+  });
 }
 
 /** @throws StoreRefused when it is a folder */
 async function readLock(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8').catch(absent);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error;
-    throw new StoreRefused(
-      `${path} is a folder; the gateway keeps its lock in a file of this name: remove or rename the folder, or give the gateway another folder (GATEWAY_DATA_DIR)`,
-    );
-  }
+  return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EISDIR')
+      throw new StoreRefused(
+        `${path} is a folder; the gateway keeps its lock in a file of this name: remove or rename the folder, or give the gateway another folder (GATEWAY_DATA_DIR)`,
+      );
+    return absent(error);
+  });
 }
 
 function parseHolder(text: string): Holder | null {
@@ -122,27 +120,12 @@ function parseHolder(text: string): Holder | null {
 }
 
 function refusal(folder: string, holder: Holder | null, self: Holder): StoreRefused {
-  const who =
-    holder === null
-      ? 'another process'
-      : `process ${holder.pid} on ${holder.host}${isSame(holder, self) ? ' (this very process)' : ''}`;
+  const isSelf =
+    holder?.realm === self.realm && holder.pid === self.pid && holder.startedAt === self.startedAt;
+  const of = holder && `process ${holder.pid} on ${holder.host}${isSelf ? ' (this very process)' : ''}`;
   return new FolderInUse(
-    `the data folder ${folder} is in use by ${who}; only one process may use it: stop that one, or give this one another folder (GATEWAY_DATA_DIR)`,
+    `the data folder ${folder} is in use by ${of ?? 'another process'}; only one process may use it: stop that one, or give this one another folder (GATEWAY_DATA_DIR)`,
   );
-}
-
-function isSame(one: Holder, other: Holder): boolean {
-  return one.realm === other.realm && one.pid === other.pid && one.startedAt === other.startedAt;
-}
-
-async function lives(
-  path: string,
-  holder: Holder | null,
-  self: Holder,
-  staleAfterMs: number,
-): Promise<boolean> {
-  const running = holder === null ? null : await isRunning(holder, self);
-  return running ?? (await beats(path, staleAfterMs));
 }
 
 /** Whether somebody writes to the file. By the clock of the file system, as clocks of machines differ. */
@@ -204,13 +187,9 @@ async function hold(path: string, file: FileHandle, self: Holder, { logger, onLo
 }
 
 async function describeSelf(): Promise<Holder> {
-  return {
-    id: randomId(),
-    pid: process.pid,
-    host: hostname(),
-    realm: await readRealm(),
-    startedAt: await readStart(process.pid),
-  };
+  const { pid } = process;
+  const [realm, startedAt] = await Promise.all([readRealm(), readStart(pid)]);
+  return { id: randomId(), pid, host: hostname(), realm, startedAt };
 }
 
 /** Whether the process runs; null when that is unknown here. A reused number or a zombie does not count. */
@@ -232,13 +211,8 @@ async function readRealm(): Promise<string | null> {
   }
 }
 
-async function readStart(pid: number): Promise<string | null> {
-  try {
-    return parseStart(await readFile(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return null;
-  }
-}
+const readStart = (pid: number): Promise<string | null> =>
+  readFile(`/proc/${pid}/stat`, 'utf8').then(parseStart, () => null);
 
 /**
  * The start time in a line of `/proc/<pid>/stat` (proc(5), field 22); null for a zombie. The name, field 2, is in
@@ -256,7 +230,7 @@ function isNumberInUse(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: a process of another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -80,24 +80,18 @@ export function createTable(environment: Pick<Environment, 'read' | 'write' | 's
     read: (use) => environment.read(use),
     change: (apply) =>
       new Promise((resolve, reject) => {
-        waiting.push({ apply: (draft) => outcome(draft, apply, resolve, reject), reject });
+        const attempt = (draft: OpenDraft) => {
+          try {
+            const result = draft.attempt(apply);
+            return () => resolve(result);
+          } catch (error) {
+            return () => reject(error);
+          }
+        };
+        waiting.push({ apply: attempt, reject });
         if (!running) void run();
       }),
   };
-}
-
-function outcome<T>(
-  draft: OpenDraft,
-  apply: (draft: Draft) => T,
-  resolve: (result: T) => void,
-  reject: (error: unknown) => void,
-): () => void {
-  try {
-    const result = draft.attempt(apply);
-    return () => resolve(result);
-  } catch (error) {
-    return () => reject(error);
-  }
 }
 
 export interface OpenDraft extends Draft {

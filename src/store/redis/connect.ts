@@ -80,16 +80,13 @@ function decode(text: string): string {
 
 /** Where a connection leads, for logs and messages; holds no secret. */
 export function describeConnection(connection: RedisConnection): string {
+  const list = (nodes: readonly NodeAddress[]) => nodes.map(({ host, port }) => `${host}:${port}`).join(',');
   if ('url' in connection) {
     const { host, port, db } = parseRedisUrl(connection.url);
     return `${host}:${port}/${db}`;
   }
-  if ('sentinels' in connection) return `${connection.name} by sentinels ${listNodes(connection.sentinels)}`;
-  return `cluster ${listNodes(connection.cluster)}`;
-}
-
-function listNodes(nodes: readonly NodeAddress[]): string {
-  return nodes.map(({ host, port }) => `${host}:${port}`).join(',');
+  if ('sentinels' in connection) return `${connection.name} by sentinels ${list(connection.sentinels)}`;
+  return `cluster ${list(connection.cluster)}`;
 }
 
 /**
@@ -104,22 +101,46 @@ export function createClient(
   role: string,
   connectTimeoutMs: number,
 ): RedisClient {
-  const shared = sharedOptions(role, connectTimeoutMs);
+  const retryStrategy = (attempt: number) => retryDelayMs(attempt);
+  const common = { lazyConnect: true, enableOfflineQueue: false };
+  const node = {
+    // Every server and proxy speaks RESP2; nothing needs RESP3.
+    protocol: 2,
+    connectionName: `dsp-gateway:${role}`,
+    connectTimeout: connectTimeoutMs,
+    keepAlive: KEEP_ALIVE_MS,
+    socketTimeout: SILENT_SOCKET_MS,
+    enableAutoPipelining: false,
+    // Resent, a commit could be applied twice.
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    // After a failover the old primary answers so: the name has to be resolved again.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  } satisfies RedisOptions;
   if ('url' in connection) {
     const { tls, ...server } = parseRedisUrl(connection.url);
-    return new Redis({ ...shared, ...server, ...(tls ? { tls: {} } : {}) });
+    return new Redis({ ...common, ...node, retryStrategy, ...server, ...(tls ? { tls: {} } : {}) });
   }
-  const { username, password } = connection;
-  const secrets = { username, password, ...(connection.tls === true ? { tls: {} } : {}) };
-  if ('sentinels' in connection)
-    return new Redis({ ...shared, ...secrets, ...sentinelOptions(connection, connectTimeoutMs) });
+  const { username, password, tls = false } = connection;
+  const secrets = { username, password, ...(tls ? { tls: {} } : {}) };
+  if ('sentinels' in connection) {
+    const { sentinels, name } = connection;
+    if (sentinels.length === 0 || name === '')
+      throw new StoreRefused('a Redis by sentinels needs at least one sentinel and the name of the primary');
+    return new Redis({
+      ...{ ...common, ...node, retryStrategy, ...secrets, name, failoverDetector: true },
+      sentinels: sentinels.map((one) => ({ ...one })),
+      sentinelCommandTimeout: connectTimeoutMs,
+      sentinelRetryStrategy: retryStrategy,
+      enableTLSForSentinelMode: tls,
+    });
+  }
   if (connection.cluster.length === 0) throw new StoreRefused('a Redis cluster needs at least one node');
-  const { retryStrategy, enableOfflineQueue, lazyConnect, ...node } = shared;
   return new Cluster(
     connection.cluster.map((address) => ({ ...address })),
     {
-      lazyConnect,
-      enableOfflineQueue,
+      ...common,
       // A repetition could apply a commit twice.
       retryDelayOnFailover: 0,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
@@ -129,41 +150,6 @@ export function createClient(
       redisOptions: { ...node, ...secrets },
     },
   );
-}
-
-function sharedOptions(role: string, connectTimeoutMs: number) {
-  return {
-    lazyConnect: true,
-    // Every server and proxy speaks RESP2; nothing needs RESP3.
-    protocol: 2,
-    connectionName: `dsp-gateway:${role}`,
-    connectTimeout: connectTimeoutMs,
-    keepAlive: KEEP_ALIVE_MS,
-    socketTimeout: SILENT_SOCKET_MS,
-    enableOfflineQueue: false,
-    enableAutoPipelining: false,
-    // Resent, a commit could be applied twice.
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-    autoResubscribe: false,
-    retryStrategy: (attempt: number) => retryDelayMs(attempt),
-    // After a failover the old primary answers so: the name has to be resolved again.
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-  } satisfies RedisOptions;
-}
-
-function sentinelOptions({ sentinels, name, tls }: SentinelConnection, connectTimeoutMs: number) {
-  if (sentinels.length === 0 || name === '') {
-    throw new StoreRefused('a Redis by sentinels needs at least one sentinel and the name of the primary');
-  }
-  return {
-    sentinels: sentinels.map((node) => ({ ...node })),
-    name,
-    sentinelCommandTimeout: connectTimeoutMs,
-    sentinelRetryStrategy: (attempt: number) => retryDelayMs(attempt),
-    failoverDetector: true,
-    enableTLSForSentinelMode: tls === true,
-  } satisfies RedisOptions;
 }
 
 const FIRST_MS = 50;

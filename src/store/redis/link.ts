@@ -15,11 +15,9 @@ export interface RedisCall {
 }
 
 export interface LinkOptions {
-  /** A client that has connected. */
-  readonly client: RedisClient;
   /** Purpose of the connection, for the log. */
   readonly role: string;
-  /** Longest time a call takes. */
+  /** Longest time of a call. */
   readonly timeoutMs: number;
   /** Called when Redis refused a write for lack of memory. */
   readonly onOutOfMemory: () => void;
@@ -34,64 +32,105 @@ const SLOW_FOR_MS = 10_000;
 const TOO_LATE =
   'Redis answers, but too late; calls are refused until it answers in time. Bring it closer, or raise redis.timeoutMs';
 
-export type Link = ReturnType<typeof createLink>;
-
 /** The only way to a Redis: every call ends in time, and none is made while Redis does not answer. */
-export function createLink(options: LinkOptions) {
-  const { role, timeoutMs, onOutOfMemory, onCall, clock, logger } = options;
-  let current = options.client;
-  let closed = false;
-  let fault = 'the connection was closed';
-  let lateAtMs = Number.NEGATIVE_INFINITY;
-  const isSlow = () => clock.monotonicMs() - lateAtMs < SLOW_FOR_MS;
-  const late = (error?: unknown) => {
-    if (error === undefined || isAnswer(error)) lateAtMs = clock.monotonicMs();
-  };
-  const circuit = createCircuit({
-    clock,
-    patienceMs: 2 * timeoutMs,
-    probe: () => bounded(current.ping(), timeoutMs, late),
-    onChange: (open) => {
-      if (!open) logger.info({ role }, 'Redis answers again');
-      else if (isSlow()) logger.warn({ role, fault }, TOO_LATE);
-      else logger.warn({ role, fault }, 'Redis does not answer; calls are refused until it does');
-    },
-  });
-  watch(current);
+export class Link {
+  #closed = false;
+  #fault = 'the connection was closed';
+  #lateAtMs = Number.NEGATIVE_INFINITY;
+  readonly #options: LinkOptions;
+  readonly #circuit: ReturnType<typeof createCircuit>;
 
-  function watch(client: RedisClient): void {
-    watchConnection(client, () => client === current && !closed, options, {
-      failed: (what) => {
-        fault = what;
+  /** @param client connected already */
+  constructor(
+    private client: RedisClient,
+    options: LinkOptions,
+  ) {
+    const { role, timeoutMs, clock, logger } = options;
+    this.#options = options;
+    this.#circuit = createCircuit({
+      clock,
+      patienceMs: 2 * timeoutMs,
+      probe: () => bounded(this.client.ping(), timeoutMs, this.#late),
+      onChange: (open) => {
+        if (!open) logger.info({ role }, 'Redis answers again');
+        else if (this.#isSlow()) logger.warn({ role, fault: this.#fault }, TOO_LATE);
+        else
+          logger.warn({ role, fault: this.#fault }, 'Redis does not answer; calls are refused until it does');
       },
-      ready: circuit.heard,
     });
+    this.#watch(client);
   }
 
-  function health(): StoreHealth {
-    if (closed) return { ok: false, reason: 'the store is closed' };
-    if (circuit.open)
-      return isSlow()
-        ? { ok: false, slow: true, reason: `Redis answers too late: ${fault}` }
-        : { ok: false, reason: `Redis does not answer: ${fault}` };
-    if (current.status === 'ready') return { ok: true };
-    return { ok: false, reason: `not connected to Redis: ${fault}` };
-  }
-
-  async function attempt<T>(client: RedisClient, work: Promise<T>): Promise<T> {
+  /**
+   * @param name a command or a script, for traces
+   * @throws StoreUnavailable whenever `run` fails; it holds no secret
+   */
+  async call<T>(name: string, run: (client: RedisClient) => Promise<T>): Promise<T> {
+    const { ok, reason } = this.health();
+    if (!ok) throw unavailable(reason ?? 'not connected to Redis');
+    const { onCall } = this.#options;
+    if (onCall === undefined) return this.#attempt(this.client, run(this.client));
+    const startedMs = uptimeMs();
+    let failed = true;
     try {
-      const result = await bounded(work, timeoutMs, late);
-      if (client === current) circuit.heard();
+      const result = await this.#attempt(this.client, run(this.client));
+      failed = false;
+      return result;
+    } finally {
+      onCall({ name, startedMs, failed });
+    }
+  }
+
+  health(): StoreHealth {
+    if (this.#closed) return { ok: false, reason: 'the store is closed' };
+    if (this.#circuit.open)
+      return this.#isSlow()
+        ? { ok: false, slow: true, reason: `Redis answers too late: ${this.#fault}` }
+        : { ok: false, reason: `Redis does not answer: ${this.#fault}` };
+    if (this.client.status === 'ready') return { ok: true };
+    return { ok: false, reason: `not connected to Redis: ${this.#fault}` };
+  }
+
+  /** Sends later calls to `next`; those in flight end on their own client. */
+  async swap(next: RedisClient): Promise<void> {
+    const previous = this.client;
+    this.client = next;
+    this.#watch(next);
+    this.#circuit.heard();
+    // Reads of this turn are not sent yet, see read-batches.ts.
+    await turn();
+    await disconnect(previous, this.#options.timeoutMs);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#circuit.stop();
+    await turn();
+    await disconnect(this.client, this.#options.timeoutMs);
+  }
+
+  #isSlow(): boolean {
+    return this.#options.clock.monotonicMs() - this.#lateAtMs < SLOW_FOR_MS;
+  }
+
+  readonly #late = (error?: unknown): void => {
+    if (error === undefined || isAnswer(error)) this.#lateAtMs = this.#options.clock.monotonicMs();
+  };
+
+  async #attempt<T>(client: RedisClient, work: Promise<T>): Promise<T> {
+    try {
+      const result = await bounded(work, this.#options.timeoutMs, this.#late);
+      if (client === this.client) this.#circuit.heard();
       return result;
     } catch (error) {
       const [isAnswered, isFull] = [isAnswer(error), isOutOfMemory(error)];
       // The previous server says nothing about the current one.
-      if (client === current) {
-        if (isFull) onOutOfMemory();
-        if (isAnswered) circuit.heard();
+      if (client === this.client) {
+        if (isFull) this.#options.onOutOfMemory();
+        if (isAnswered) this.#circuit.heard();
         else {
-          fault = describeFailure(error);
-          circuit.unanswered();
+          this.#fault = describeFailure(error);
+          this.#circuit.unanswered();
         }
       }
       if (isFull)
@@ -100,79 +139,36 @@ export function createLink(options: LinkOptions) {
     }
   }
 
-  return {
-    /**
-     * @param name of the call, for traces: a command or a script
-     * @throws StoreUnavailable whenever `run` fails; it holds no secret
-     */
-    async call<T>(name: string, run: (client: RedisClient) => Promise<T>): Promise<T> {
-      const { ok, reason } = health();
-      if (!ok) throw unavailable(reason ?? 'not connected to Redis');
-      if (onCall === undefined) return attempt(current, run(current));
-      const startedMs = uptimeMs();
-      let failed = true;
-      try {
-        const result = await attempt(current, run(current));
-        failed = false;
-        return result;
-      } finally {
-        onCall({ name, startedMs, failed });
-      }
-    },
-    health,
-    /** Sends later calls to `next`; those in flight end on their own client. */
-    async swap(next: RedisClient): Promise<void> {
-      const previous = current;
-      current = next;
-      watch(next);
-      circuit.heard();
-      // Reads of this turn are not sent yet, see read-batches.ts.
-      await turn();
-      await disconnect(previous, timeoutMs);
-    },
-    async close(): Promise<void> {
-      closed = true;
-      circuit.stop();
-      await turn();
-      await disconnect(current, timeoutMs);
-    },
-  };
-}
-
-/**
- * Reports a client's faults, and logs once that its connection was lost or is back.
- * @param inUse whether the client is the current one; faults of others are ignored
- */
-function watchConnection(
-  client: RedisClient,
-  inUse: () => boolean,
-  { role, logger }: Pick<LinkOptions, 'role' | 'logger'>,
-  told: { failed(fault: string): void; ready(): void },
-): void {
-  let fault = 'closed by the other side';
-  let lost = false;
-
-  function failed(error: unknown): void {
-    fault = describeFailure(error);
-    if (inUse()) told.failed(fault);
-  }
-  client.on('error', failed);
-  client.on('node error', failed);
-  client.on('close', () => {
-    if (!inUse() || lost) return;
-    lost = true;
-    logger.warn({ role, fault }, 'the connection to Redis was lost; reconnecting');
-  });
-  client.on('ready', () => {
-    if (!inUse()) return;
-    if (lost) logger.info({ role }, 'the connection to Redis is back');
-    lost = false;
-    told.ready();
-  });
-  if (client instanceof Cluster) {
-    client.on('-node', () => {
-      if (inUse()) logger.warn({ role, fault }, 'a node of the Redis cluster was lost');
+  /** Notes faults of a client while it is the current one. Logs once that its connection was lost, or is back. */
+  #watch(client: RedisClient): void {
+    const { role, logger } = this.#options;
+    let fault = 'closed by the other side';
+    let lost = false;
+    const whileInUse = (work: () => void) => () => {
+      if (client === this.client && !this.#closed) work();
+    };
+    const failed = (error: unknown) => {
+      fault = describeFailure(error);
+      if (client === this.client && !this.#closed) this.#fault = fault;
+    };
+    client.on('error', failed);
+    client.on('node error', failed);
+    const onClose = whileInUse(() => {
+      if (!lost) logger.warn({ role, fault }, 'the connection to Redis was lost; reconnecting');
+      lost = true;
     });
+    const onReady = whileInUse(() => {
+      if (lost) logger.info({ role }, 'the connection to Redis is back');
+      lost = false;
+      this.#circuit.heard();
+    });
+    client.on('close', onClose);
+    client.on('ready', onReady);
+    if (client instanceof Cluster)
+      client.on(
+        '-node',
+        whileInUse(() => logger.warn({ role, fault }, 'a node of the Redis cluster was lost')),
+      );
   }
 }
 

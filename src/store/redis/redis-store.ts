@@ -13,7 +13,7 @@ import {
 import { createRedisCharges, createRedisCounters, createRedisDocuments } from './durable.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
-import { createLink, type LinkOptions } from './link.js';
+import { Link, type LinkOptions } from './link.js';
 import { CacheBound, MemoryWatch, refuseEviction } from './memory.js';
 import { createRedisBus, createRedisLeases, createRedisPresence, createRedisQuotas } from './redis-brief.js';
 import { createRedisCache } from './redis-cache.js';
@@ -74,15 +74,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 
   const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
   const open = (role: 'data' | 'registry', limitMs: number) => {
-    const link = createLink({
-      client: clients[role],
-      role,
-      timeoutMs: limitMs,
-      onOutOfMemory: () => memory.refused(),
-      onCall: options.onCall,
-      clock,
-      logger,
-    });
+    const onOutOfMemory = () => memory.refused();
+    const { onCall } = options;
+    const link = new Link(clients[role], { role, timeoutMs: limitMs, onOutOfMemory, onCall, clock, logger });
     const memory = new MemoryWatch(link, role, clock, logger);
     return { link, memory };
   };

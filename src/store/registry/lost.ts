@@ -206,38 +206,21 @@ export async function loadAndMend(
 ): Promise<RegistrySnapshot> {
   for (let tries = 1; ; tries++) {
     const snapshot = await store.load('leave');
+    const { epoch, version, records } = snapshot;
     const lost = findLost(known, snapshot);
     if (lost.length === 0) return snapshot;
+    const after = { records: lost.map(({ id }) => id), knownVersion: known.newest, foundVersion: version };
+    const event = { action: 'registry.mend', subject: 'registry', after };
+    const note = noteMended(records, lost, clock.now());
+    const writes = new Map([...lost.map(({ id, value }) => [id, value] as const), [MENDED_RECORD, note]]);
+    const expect = new Map(lost.map(({ id, found }) => [id, found]));
+    expect.set(MENDED_RECORD, records.get(MENDED_RECORD)?.revision ?? 0);
     try {
-      onMended(await putBack(known, snapshot, lost, store, clock));
+      await store.commit({ epoch, writes, expect, audit: [auditLine(event, GATEWAY_ACTOR, clock.now())] });
+      onMended(after);
     } catch (error) {
       if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
       await sleep(randomShare() * CONFLICT_WAIT_MS);
     }
   }
-}
-
-/** @returns the facts of the audit line */
-async function putBack(
-  known: Known,
-  { epoch, version, records }: RegistrySnapshot,
-  lost: readonly LostRecord[],
-  store: RegistryStore,
-  clock: Clock,
-): Promise<object> {
-  const after = { records: lost.map(({ id }) => id), knownVersion: known.newest, foundVersion: version };
-  const event = { action: 'registry.mend', subject: 'registry', after };
-  await store.commit({
-    epoch,
-    writes: new Map<string, string | null>([
-      ...lost.map(({ id, value }) => [id, value] as const),
-      [MENDED_RECORD, noteMended(records, lost, clock.now())],
-    ]),
-    expect: new Map([
-      ...lost.map(({ id, found }) => [id, found] as const),
-      [MENDED_RECORD, records.get(MENDED_RECORD)?.revision ?? 0],
-    ]),
-    audit: [auditLine(event, GATEWAY_ACTOR, clock.now())],
-  });
-  return after;
 }

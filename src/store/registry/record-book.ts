@@ -6,7 +6,6 @@ import { type RegistryCommit, RegistryConflict, type RegistryRecord } from '../p
 import { createTurns } from '../turns.js';
 import type { Registry } from './replica.js';
 
-/** @param what e.g. `The teams were`. @param help what to do, if a repetition is not enough */
 function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.'): GatewayError {
   return new GatewayError('conflict', {
     detail: `${what} changed in between; nothing was done.`,
@@ -18,6 +17,7 @@ function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.
 interface Conflict {
   /** Names what was changed, for operators, e.g. `The teams were`. */
   readonly what: string;
+  /** What to do, if a repetition is not enough. */
   readonly help?: string;
   /** How many times the change is planned; 1 when absent. */
   readonly tries?: number;

@@ -283,8 +283,8 @@ function createCommits(
       await announce(String(done.version));
     },
     /**
-     * Replaces `commit` during a loss: puts the registry known here, with this change, in the place of whatever the
-     * store holds. @throws RegistryConflict, StoreUnavailable
+     * Replaces `commit` during a loss: puts the registry known here, with this change, in the place of whatever the store
+     * holds. @throws RegistryConflict when the store's was changed meanwhile; StoreUnavailable
      */
     async recreate(change: RegistryCommit): Promise<void> {
       await recreate(registry, copy, change);
@@ -294,13 +294,10 @@ function createCommits(
   };
 }
 
-/**
- * Creates the known registry, with a change, or writes it over what the store holds, all or nothing.
- * @throws RegistryConflict when the store's was changed meanwhile
- */
+/** Creates the known registry, with a change, or writes it over what the store holds, all or nothing. */
 async function recreate(
   store: RegistryStore,
-  { epoch, newest, records }: Pick<RegistryCopy, 'epoch' | 'newest' | 'records'>,
+  { epoch, newest, records }: RegistryCopy,
   { writes, audit = [] }: RegistryCommit,
 ): Promise<void> {
   const version = newest + 1;
@@ -312,13 +309,8 @@ async function recreate(
   if (await store.create({ epoch, version, records: wanted, audit })) return;
   const found = await store.load('leave');
   if (found.epoch === '') throw new RegistryConflict('meta');
-  await store.commit({
-    epoch: found.epoch,
-    writes: new Map<string, string | null>([
-      ...[...found.records.keys()].map((id) => [id, null] as const),
-      ...[...wanted].map(([id, { value }]) => [id, value] as const),
-    ]),
-    expect: new Map([...found.records].map(([id, { revision }]) => [id, revision])),
-    audit,
-  });
+  const overwritten = new Map<string, string | null>([...found.records.keys()].map((id) => [id, null]));
+  for (const [id, { value }] of wanted) overwritten.set(id, value);
+  const expect = new Map([...found.records].map(([id, { revision }]) => [id, revision]));
+  await store.commit({ epoch: found.epoch, writes: overwritten, expect, audit });
 }
