@@ -90,24 +90,19 @@ export async function openHistoryFolder(
   logger: StoreLog,
 ): Promise<Environment> {
   const folder = join(dataDir, 'history');
-  const open = (path: string) =>
-    openEnvironment({ folder: path, mapBytes: MAP_BYTES, durable: true, logger });
-  await setDamagedAside(folder, nowMs, logger);
-  await makeWhole(folder, async (draft) => (await open(draft)).close());
-  return await open(folder);
+  if ((await stat(folder).catch(() => null)) !== null) {
+    await refuseForeign(folder, 'all');
+    try {
+      checkDataFile(join(folder, 'data.mdb'));
+    } catch (error) {
+      const aside = `${folder}.damaged-${nowMs}`;
+      await rename(folder, aside);
+      logger.error({ err: error, folder, aside }, HISTORY_DAMAGED);
+    }
+  }
+  await makeWhole(folder, async (draft) => (await openState(draft, { logger })).close());
+  return await openState(folder, { logger });
 }
 
-async function setDamagedAside(folder: string, nowMs: number, logger: StoreLog): Promise<void> {
-  if ((await stat(folder).catch(() => null)) === null) return;
-  await refuseForeign(folder, 'all');
-  try {
-    checkDataFile(join(folder, 'data.mdb'));
-  } catch (error) {
-    const aside = `${folder}.damaged-${nowMs}`;
-    await rename(folder, aside);
-    logger.error(
-      { err: error, folder, aside },
-      'the history on the disk is damaged; it was set aside, and begins anew: what was known before cannot be asked for until the folder is restored from a backup',
-    );
-  }
-}
+const HISTORY_DAMAGED =
+  'the history on the disk is damaged; it was set aside, and begins anew: what was known before cannot be asked for until the folder is restored from a backup';

@@ -4,10 +4,18 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
 import { byId, wholeMs } from '../check-input.js';
 import { createLocalBus } from '../listeners.js';
-import { type Bus, type Leases, type Presence, type Quotas, type Store, StoreUnavailable } from '../port.js';
+import {
+  type Bus,
+  type Leases,
+  limitsOf,
+  type Presence,
+  type Quotas,
+  type RegistryLimits,
+  type Store,
+  StoreUnavailable,
+} from '../port.js';
 import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../quota-bucket.js';
 import type { StoreLog } from '../refused.js';
-import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { copyStore } from './backup.js';
 import { openCacheFolder } from './cache-folder.js';
 import { isDiskLow, openDataFolder, refuseForeign } from './data-folder.js';

@@ -9,11 +9,11 @@ import {
   RegistryConflict,
   type RegistryDelta,
   type RegistryImage,
+  type RegistryLimits,
   type RegistryRecord,
   type RegistrySnapshot,
   type RegistryStore,
 } from '../port.js';
-import type { RegistryLimits } from '../registry-limits.js';
 import type { View } from './environment.js';
 import { fromBytes, nameKey, numberKey, TEXT, toBytes, wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';

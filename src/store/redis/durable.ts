@@ -13,13 +13,7 @@ import {
   tooManyOpen,
   wholeMs,
 } from '../check-input.js';
-import {
-  type CounterAdd,
-  type CounterRaise,
-  type Counters,
-  type Documents,
-  StoreUnavailable,
-} from '../port.js';
+import { type Counters, type Documents, StoreUnavailable } from '../port.js';
 import type { Keys } from './keys.js';
 import { type Durable, durableScript, ENDS, pairsOf, script } from './script.js';
 
@@ -75,9 +69,15 @@ export function createRedisCounters(durable: Durable, { ends, batches, group }: 
       checkBatch(adds, raises);
       const ms = wholeMs(ttlMs, 1);
       if (adds.length + raises.length === 0) return;
-      const { groups, changes } = counterArguments(adds, raises);
-      const args = [batchId, BATCH_MEMORY_MS, ms, adds.length, ...changes];
-      await count(durable, [ends, batches, ...groups.map(group)], args, { batchId });
+      const names = [...new Set([...adds, ...raises].map((one) => one.group))];
+      // Places in KEYS are counted from 1, and the first two are no groups.
+      const placeOf = new Map(names.map((name, at) => [name, at + 3]));
+      const changes = [
+        ...adds.map(({ group, field, by }) => [placeOf.get(group) ?? 0, field, by]),
+        ...raises.map(({ group, field, to }) => [placeOf.get(group) ?? 0, field, to]),
+      ];
+      const args = [batchId, BATCH_MEMORY_MS, ms, adds.length, ...changes.flat()];
+      await count(durable, [ends, batches, ...names.map(group)], args, { batchId });
     },
     async read(groups) {
       if (groups.length === 0) return [];
@@ -85,21 +85,6 @@ export function createRedisCounters(durable: Durable, { ends, batches, group }: 
       return rows.map((row) => new Map(pairsOf(row).map(([field, count]) => [field, Number(count)])));
     },
   };
-}
-
-function counterArguments(adds: readonly CounterAdd[], raises: readonly CounterRaise[]) {
-  // Places in KEYS are counted from 1, and the first two are no groups.
-  const places = new Map<string, number>();
-  const placeOf = (name: string) => {
-    const place = places.get(name) ?? places.size + 3;
-    places.set(name, place);
-    return place;
-  };
-  const changes = [
-    ...adds.flatMap(({ group, field, by }) => [placeOf(group), field, by]),
-    ...raises.flatMap(({ group, field, to }) => [placeOf(group), field, to]),
-  ];
-  return { groups: [...places.keys()], changes };
 }
 
 /**
@@ -290,12 +275,9 @@ export function createRedisDocuments(
   return {
     async create(key, text, ttlMs) {
       checkDocument(text);
-      const [[made, present]] = await createDocument(
-        durable,
-        [ends, document(key), bytes],
-        [text, wholeMs(ttlMs, 1), maxBytes],
-        { document: key },
-      );
+      const args = [text, wholeMs(ttlMs, 1), maxBytes];
+      const change = { document: key };
+      const [[made, present]] = await createDocument(durable, [ends, document(key), bytes], args, change);
       if (made === 2) throw noRoom();
       return present ?? null;
     },

@@ -11,76 +11,76 @@ import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 import { ENDS, pairsOf, script } from './script.js';
 
-/**
- * Messages by PUBLISH and SUBSCRIBE. What is published while the connection is away is lost.
- * @param subscriber used for subscriptions alone
- * @param keyOf the name of a channel in Redis
- * @param closeMs longest time that closing takes
- */
-export function createRedisBus(
-  link: Link,
-  subscriber: RedisClient,
-  keyOf: (channel: string) => string,
-  closeMs: number,
-  logger: StoreLog,
-) {
-  let current = subscriber;
-  const listeners = createListeners({
-    logger,
-    onFirst: (channel) => subscribe([channel]),
-    onLast: unsubscribe,
-  });
-  attend(subscriber);
+/** Messages by PUBLISH and SUBSCRIBE. Those published while the connection is away are lost. */
+export class RedisBus implements Bus {
+  readonly #listeners;
 
-  function attend(client: RedisClient): void {
+  /**
+   * @param subscriber used for subscriptions alone
+   * @param keyOf the name of a channel in Redis
+   * @param closeMs longest time that closing takes
+   */
+  constructor(
+    readonly link: Link,
+    private subscriber: RedisClient,
+    readonly keyOf: (channel: string) => string,
+    readonly closeMs: number,
+    readonly logger: StoreLog,
+  ) {
+    const onFirst = (channel: string) => this.#subscribe([channel]);
+    const onLast = (channel: string) => {
+      // A message that still arrives finds no listener.
+      if (this.subscriber.status === 'ready') this.subscriber.unsubscribe(channel).catch(() => {});
+    };
+    this.#listeners = createListeners({ logger, onFirst, onLast });
+    this.#attend(subscriber);
+  }
+
+  readonly publish: Bus['publish'] = async (channel, message) => {
+    await this.link.call('publish', (client) => client.publish(this.keyOf(channel), message));
+  };
+
+  readonly subscribe: Bus['subscribe'] = (channel, listener, onGap) =>
+    this.#listeners.add(this.keyOf(channel), listener, onGap);
+
+  /** Moves all subscriptions to `next`. */
+  async swap(next: RedisClient): Promise<void> {
+    const previous = this.subscriber;
+    this.subscriber = next;
+    this.#attend(next);
+    this.#subscribe(this.#listeners.channels());
+    await disconnect(previous, this.closeMs);
+  }
+
+  close(): Promise<void> {
+    return disconnect(this.subscriber, this.closeMs);
+  }
+
+  #attend(client: RedisClient): void {
     client.on('message', (channel: string, message: string) => {
-      if (client === current) listeners.deliver(channel, message);
+      if (client === this.subscriber) this.#listeners.deliver(channel, message);
     });
     client.on('ready', () => {
-      if (client === current) subscribe(listeners.channels());
+      if (client === this.subscriber) this.#subscribe(this.#listeners.channels());
     });
   }
 
-  /** While the connection is away this does nothing: its next start subscribes to all channels. */
-  function subscribe(channels: string[], attempt = 1): void {
-    const client = current;
+  /** Does nothing while the connection is away: its next start subscribes to all channels. */
+  #subscribe(channels: string[], attempt = 1): void {
+    const client = this.subscriber;
     if (channels.length === 0 || client.status !== 'ready') return;
     const failed = (error: unknown) => {
-      if (attempt === 1) {
-        const fault = describeFailure(error);
-        logger.warn({ channels, fault }, 'could not subscribe yet; changes are found by polling meanwhile');
-      }
+      const fault = describeFailure(error);
+      if (attempt === 1) this.logger.warn({ channels, fault }, NOT_SUBSCRIBED);
       startTimer(() => {
-        if (client === current) subscribe(channels.filter(listeners.has), attempt + 1);
+        if (client === this.subscriber) this.#subscribe(channels.filter(this.#listeners.has), attempt + 1);
       }, retryDelayMs(attempt)).unref();
     };
-    client.subscribe(...channels).then(() => listeners.tellOfGap(channels), failed);
+    client.subscribe(...channels).then(() => this.#listeners.tellOfGap(channels), failed);
   }
-
-  function unsubscribe(channel: string): void {
-    if (current.status !== 'ready') return;
-    current.unsubscribe(channel).catch(() => {
-      // A message that still comes finds no listener.
-    });
-  }
-
-  return {
-    async publish(channel: string, message: string): Promise<void> {
-      await link.call('publish', (client) => client.publish(keyOf(channel), message));
-    },
-    subscribe: ((channel, listener, onGap) =>
-      listeners.add(keyOf(channel), listener, onGap)) satisfies Bus['subscribe'],
-    /** Moves all subscriptions to `next`. */
-    async swap(next: RedisClient): Promise<void> {
-      const previous = current;
-      current = next;
-      attend(next);
-      subscribe(listeners.channels());
-      await disconnect(previous, closeMs);
-    },
-    close: () => disconnect(current, closeMs),
-  };
 }
+
+const NOT_SUBSCRIBED = 'could not subscribe yet; changes are found by polling meanwhile';
 
 /**
  * ARGV: owner, milliseconds. One 1 or 0 per key. It is sent whole each time: sent again because the server has lost it, it

@@ -154,17 +154,19 @@ export function createRedisCache(
 
   async function writeGroup(client: RedisClient, { series, group, members }: CacheGroup<Placed>) {
     const hash = keys.cache(series, group);
-    const transaction = client
-      .multi()
-      .eval(
-        WRITE_GROUP,
-        1 + members.length,
-        hash,
-        ...members.map(({ write }) => keys.cacheBody(write)),
-        Math.floor(clock.now()),
-        Math.max(...members.map(({ ttlMs }) => ttlMs)),
-        ...members.flatMap((one) => [one.field, one.stamp.version, one.ttlMs < 1 ? '' : headOf(one)]),
-      );
+    const transaction = client.multi().eval(
+      WRITE_GROUP,
+      1 + members.length,
+      hash,
+      ...members.map(({ write }) => keys.cacheBody(write)),
+      Math.floor(clock.now()),
+      Math.max(...members.map(({ ttlMs }) => ttlMs)),
+      ...members.flatMap(({ field, stamp, ttlMs, head, write: { body } }) => {
+        const isBehind = body.length <= BEHIND_HEAD_BYTES;
+        const value = isBehind ? Buffer.concat([head, body]) : head;
+        return [field, stamp.version, ttlMs < 1 ? '' : value];
+      }),
+    );
     const facts = new Map<string, Buffer>();
     for (const { write, stamp, ttlMs } of members) {
       if (ttlMs < 1) continue;
@@ -277,16 +279,10 @@ function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
   };
 }
 
+/** A write with its place, as `byGroup` takes it. */
 type Placed = StampedWrite & CachePlace;
 
-/** With a small body behind it. */
-function headOf({ head, write: { body } }: StampedWrite): Buffer {
-  return body.length <= BEHIND_HEAD_BYTES ? Buffer.concat([head, body]) : head;
-}
-
-function bytesOf({ head, write }: StampedWrite): number {
-  return head.length + write.body.length + write.facts.length;
-}
+const bytesOf = ({ head, write }: StampedWrite) => head.length + write.body.length + write.facts.length;
 
 /** @returns null for what is over, or of which a part is lost */
 function findOne(place: CachePlace, fields: Fields, known: KnownFacts, nowMs: number): Found | null {

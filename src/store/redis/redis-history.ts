@@ -66,25 +66,23 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
     series: string,
     wanted: readonly (readonly [day: string, field: string])[],
   ): Promise<(Buffer | null)[]> {
-    const fieldsOf = new Map<string, string[]>();
-    const places = wanted.map(([day, field]) => {
-      const month = monthOf(day);
-      const fields = fieldsOf.get(month) ?? [];
-      fieldsOf.set(month, fields);
-      return [month, fields.push(field) - 1] as const;
-    });
-    if (places.length === 0) return [];
+    if (wanted.length === 0) return [];
+    const all = [...new Set(wanted.map(([day]) => monthOf(day)))].map((month) => ({
+      hash: keys.month(series, month),
+      places: [...wanted.keys()].filter((at) => monthOf(wanted[at]?.[0] ?? '') === month),
+    }));
     const replies = await link.call('pipeline', async (client) => {
       const pipeline = client.pipeline();
-      for (const [month, fields] of fieldsOf) pipeline.hmgetBuffer(keys.month(series, month), ...fields);
+      for (const { hash, places } of all)
+        pipeline.hmgetBuffer(hash, ...places.map((at) => wanted[at]?.[1] ?? ''));
       return answersOf(await pipeline.exec());
     });
-    const replyOf = new Map([...fieldsOf.keys()].map((month, at) => [month, replies[at]]));
-    return places.map(([month, at]) => {
-      const reply = replyOf.get(month);
-      const value: unknown = Array.isArray(reply) ? reply[at] : null;
-      return Buffer.isBuffer(value) ? value : null;
-    });
+    const found: (Buffer | null)[] = wanted.map(() => null);
+    for (const [nth, { places }] of all.entries()) {
+      const values: unknown = replies[nth];
+      if (Array.isArray(values)) for (const [i, at] of places.entries()) found[at] = values[i] ?? null;
+    }
+    return found;
   }
 
   return {
@@ -93,11 +91,8 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
       return most === 0 ? null : most * HISTORY_PART;
     },
     async heads(series, days) {
-      const found = await read(
-        series,
-        days.map((day) => [day, day.slice(FIELD_AT)]),
-      );
-      return found.map((value) => {
+      const fields = days.map((day) => [day, day.slice(FIELD_AT)] as const);
+      return (await read(series, fields)).map((value) => {
         if (value === null || value.length < STAMP_BYTES) return null;
         return { stamp: value.readUIntBE(0, STAMP_BYTES), heads: value.subarray(STAMP_BYTES) };
       });
@@ -164,8 +159,8 @@ function createRoom(memory: Memory) {
 
 function bytesOf(writes: readonly HistoryWrite[]): number {
   const contents = writes.flatMap(({ added }) => [...added.values()]);
-  const rows = contents.reduce((sum, { body, facts }) => sum + body.length + facts.length, 0);
-  return writes.reduce((sum, { heads }) => sum + heads.length, rows);
+  const all = [...contents.flatMap(({ body, facts }) => [body, facts]), ...writes.map(({ heads }) => heads)];
+  return all.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** As the script takes them. */

@@ -11,13 +11,12 @@ import { randomId } from '../../lib/chance.js';
 import {
   ANOTHER_REGISTRY,
   ANOTHER_VERSION,
-  type RegistryCommit,
   RegistryConflict,
+  type RegistryLimits,
   type RegistryRecord,
   type RegistryStore,
 } from '../port.js';
 import { StoreRefused } from '../refused.js';
-import type { RegistryLimits } from '../registry-limits.js';
 import type { Keys } from './keys.js';
 import { type Durable, durableScript, pairsOf, SERVER, script } from './script.js';
 
@@ -163,15 +162,8 @@ export function createRedisRegistry(
     },
 
     async create({ epoch, version, records, audit }) {
-      const args = [
-        epoch,
-        version,
-        randomId(),
-        limits.auditMax,
-        records.size,
-        ...[...records].flatMap(([id, { value, revision }]) => [id, value, revision]),
-        ...audit,
-      ];
+      const rows = [...records].flatMap(([id, { value, revision }]) => [id, value, revision]);
+      const args = [epoch, version, randomId(), limits.auditMax, records.size, ...rows, ...audit];
       const [made] = await createRegistry(durable, keys, args, { version });
       return made === 1;
     },
@@ -192,16 +184,18 @@ export function createRedisRegistry(
       return { epoch, version: latest, changed: new Map(changed) };
     },
 
-    async commit(change) {
-      const [answer, unconfirmed] = await commitToRegistry(
-        durable,
-        keys,
-        commitArguments(change, limits),
-        ([, version]) => ({ version }),
-      );
+    async commit({ writes, expect = new Map<string, number>(), audit = [], epoch = '', version = '' }) {
+      const { auditMax, tombstonesMax } = limits;
+      const args = [
+        ...[randomId(), auditMax, tombstonesMax, expect.size, writes.size, audit.length, epoch, version],
+        ...[...expect].flat(),
+        ...[...writes].flatMap(([id, value]) => (value === null ? ['delete', id, ''] : ['set', id, value])),
+        ...audit,
+      ];
+      const change = ([, at]: readonly [string, string | number]) => ({ version: at });
+      const [answer, unconfirmed] = await commitToRegistry(durable, keys, args, change);
       if (answer[0] === 'conflict') throw new RegistryConflict(answer[1]);
-      const [, version] = answer;
-      return unconfirmed === null ? { version } : { version, unconfirmed };
+      return { version: answer[1], ...(unconfirmed === null ? {} : { unconfirmed }) };
     },
 
     async readAudit(limit, before) {
@@ -213,23 +207,4 @@ export function createRedisRegistry(
       return entries.map(([id, [, text]]) => ({ id, text: text ?? '' }));
     },
   };
-}
-
-function commitArguments(change: RegistryCommit, limits: RegistryLimits): (string | number)[] {
-  const { writes, expect = new Map<string, number>(), audit = [] } = change;
-  const write = ([id, value]: readonly [string, string | null]) =>
-    value === null ? ['delete', id, ''] : ['set', id, value];
-  return [
-    randomId(),
-    limits.auditMax,
-    limits.tombstonesMax,
-    expect.size,
-    writes.size,
-    audit.length,
-    change.epoch ?? '',
-    change.version ?? '',
-    ...[...expect].flat(),
-    ...[...writes].flatMap(write),
-    ...audit,
-  ];
 }

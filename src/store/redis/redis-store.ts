@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.js';
-import type { Store, StoreHealth } from '../port.js';
+import { limitsOf, type RegistryLimits, type Store, type StoreHealth } from '../port.js';
 import type { StoreLog } from '../refused.js';
-import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { createTurns } from '../turns.js';
 import {
   connect,
@@ -15,7 +14,7 @@ import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
 import { Link, type LinkOptions } from './link.js';
 import { CacheBound, MemoryWatch, refuseEviction } from './memory.js';
-import { createRedisBus, createRedisLeases, createRedisPresence, createRedisQuotas } from './redis-brief.js';
+import { createRedisLeases, createRedisPresence, createRedisQuotas, RedisBus } from './redis-brief.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisHistory } from './redis-history.js';
 import { createRedisRegistry } from './redis-registry.js';
@@ -84,7 +83,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const registry = open('registry', registryTimeoutMs);
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
   const bound = new CacheBound(data.memory, keys.cachePattern, options.cacheMaxBytes);
-  const bus = createRedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
+  const bus = new RedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
   const durable = { link: registry.link, replicaWaitMs, minReplicas: options.minReplicas ?? 0, logger };
   const turns = createTurns();
   let closed = false;

@@ -202,7 +202,7 @@ export async function openRegistry(options: RegistryOptions) {
     /** Calls back after `onChange` when another registry replaced the known one. */
     onAnother: (listener: () => void) => void onAnother.push(listener),
     onLoss: succession.onLoss,
-    ...createCommits(copy, registry, sync, notifier.notify, announce),
+    ...createCommits(copy, registry, sync, succession.settled, notifier.notify, announce),
     /** Looks for changes now, instead of at the next poll. */
     refresh,
     /** Milliseconds since the copy was last known to be in step. */
@@ -256,11 +256,13 @@ function createCommits(
   copy: RegistryCopy,
   registry: RegistryStore,
   sync: RegistrySync,
+  settled: () => Promise<void>,
   onChanged: (ids: ReadonlySet<string>) => void,
   announce: (version: string) => Promise<void>,
 ) {
   /** Only into the registry known here: a commit must not begin an emptied one anew. */
   async function write(change: RegistryCommit): Promise<RegistryCommitted> {
+    await settled();
     const { epoch } = copy;
     try {
       return await registry.commit({ ...change, epoch });

@@ -22,7 +22,8 @@ const MOST_STALE_MS = 5000;
 /** How long a replica that is not in step waits for one that is. */
 const PATIENCE_MS = 2000;
 const STEP_MS = 100;
-/** How long after a restore the other replicas have to add changes that only they know. */
+/** How long other replicas have to notice the loss, and after the restore to add changes that only they know. */
+const NOTICE_MS = 300;
 const MEND_MS = 300;
 
 /** Says in an adopted registry which one it took the place of. */
@@ -68,6 +69,7 @@ export function createSuccession(
   const listeners: ((outcome: LossOutcome) => void)[] = [];
   let open: RegistryLoss | null = null;
   let last: RegistryLoss | null = null;
+  let recovering: Promise<RegistrySnapshot> | null = null;
 
   /** Reports a loss that lasts only once. @param facts for the log */
   function report(outcome: LossOutcome, message: string, facts: object): void {
@@ -87,34 +89,6 @@ export function createSuccession(
   const load = (known: Known) =>
     loadAndMend(known, store, clock, (facts) => report('restored', MENDED, facts));
 
-  /**
-   * Restores the registry from memory. A replica that may lack changes waits for another one to do so first.
-   * @param staleMs how long before the loss this replica was last in step
-   * @returns who restored it; null: nobody did
-   */
-  async function restore(known: Known, staleMs: number): Promise<string | null> {
-    const { epoch, newest: version, records } = known;
-    const isThere = async () => (await store.load('leave')).epoch !== '';
-    const isFresh = staleMs <= MOST_STALE_MS;
-    // Where the newest version is an own commit, those of others before it may be missing.
-    const isInStep = isFresh && version === known.version;
-    const endsAtMs = clock.monotonicMs() + (isInStep ? 0 : PATIENCE_MS);
-    while (clock.monotonicMs() < endsAtMs) {
-      if (await isThere()) return 'another replica';
-      await sleep(STEP_MS);
-    }
-    const after = { epoch, version, records: records.size };
-    const event = { action: 'registry.restore', subject: 'registry', after };
-    const audit = [auditLine(event, GATEWAY_ACTOR, clock.now())];
-    if (isFresh && (await store.create({ epoch, version, records, audit }))) {
-      // Before a commit takes the version of a change that only another replica knows, that one puts it back.
-      await announce();
-      await sleep(MEND_MS);
-      return 'this replica';
-    }
-    return (await isThere()) ? 'another replica' : null;
-  }
-
   async function settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot> {
     const facts = { epoch: known.epoch, version: known.newest, found: found.epoch };
     if (found.epoch === known.epoch) {
@@ -122,9 +96,20 @@ export function createSuccession(
       return found;
     }
     if (found.epoch !== '') return adopt(known, found, facts);
+    recovering = recover(known, staleMs, facts).finally(() => {
+      recovering = null;
+    });
+    return recovering;
+  }
+
+  async function recover(known: Known, staleMs: number, facts: object): Promise<RegistrySnapshot> {
     // Reported already, and nothing has changed since: a commit need not wait for that again.
-    const by = open === null || staleMs <= MOST_STALE_MS ? await restore(known, staleMs) : null;
+    const isNew = open === null || staleMs <= MOST_STALE_MS;
+    const by = isNew ? await restore(known, staleMs, store, announce, clock) : null;
     if (by === null) leave(whyNotRestored(staleMs), facts);
+    await load(known);
+    // A commit could take the version of a change that only another replica knows, which then would not be missed.
+    await sleep(MEND_MS);
     const again = await load(known);
     if (again.epoch !== known.epoch) return settle(known, again, staleMs);
     report('restored', `${LOST} it was put back from memory, by ${by}`, facts);
@@ -159,8 +144,41 @@ export function createSuccession(
       const found = await load(known);
       return await settle(known, found, found.epoch === known.epoch ? 0 : staleMs());
     },
+    /** Resolves when no registry is being restored. */
+    settled: async (): Promise<void> => void (await recovering?.catch(() => {})),
     onLoss: (listener: (outcome: LossOutcome) => void) => void listeners.push(listener),
   };
+}
+
+/**
+ * Restores the registry from memory. A replica that may lack changes waits for another one to do so first.
+ * @param staleMs how long before the loss this replica was last in step
+ * @returns who restored it; null: nobody did
+ */
+async function restore(
+  known: Known,
+  staleMs: number,
+  store: RegistryStore,
+  announce: () => Promise<void>,
+  clock: Clock,
+): Promise<string | null> {
+  const { epoch, newest: version, records } = known;
+  const isThere = async () => (await store.load('leave')).epoch !== '';
+  const isFresh = staleMs <= MOST_STALE_MS;
+  // Where the newest version is an own commit, those of others before it may be missing.
+  const isInStep = isFresh && version === known.version;
+  await announce();
+  await sleep(NOTICE_MS);
+  const endsAtMs = clock.monotonicMs() + (isInStep ? 0 : PATIENCE_MS);
+  while (clock.monotonicMs() < endsAtMs) {
+    if (await isThere()) return 'another replica';
+    await sleep(STEP_MS);
+  }
+  const after = { epoch, version, records: records.size };
+  const event = { action: 'registry.restore', subject: 'registry', after };
+  const audit = [auditLine(event, GATEWAY_ACTOR, clock.now())];
+  if (isFresh && (await store.create({ epoch, version, records, audit }))) return 'this replica';
+  return (await isThere()) ? 'another replica' : null;
 }
 
 /**

@@ -217,6 +217,22 @@ describe('a registry that is gone from the store', () => {
     }
   });
 
+  it('keeps a deletion and a new record that one replica alone knew, whoever restores it and commits first', async () => {
+    const ahead = await openOne({ commitsUnheard: true });
+    await ahead.registry.commit(set({ 'team/x': '{}', 'key/a': key(null) }));
+    const [behind, third] = [await openOne(), await openOne()];
+    await ahead.registry.commit(set({ 'team/x': null, 'team-life/x': '{"life":2}' }));
+    await ahead.registry.refresh();
+    expect([behind.textOf('team/x'), third.textOf('team/x')]).toEqual(['{}', '{}']);
+    await control.flushall();
+    await Promise.all([behind.registry.refresh(), third.registry.commit(set({ 'team/y': '{}' }))]);
+    for (const { registry } of [ahead, behind, third]) await registry.refresh();
+    for (const { textOf } of [ahead, behind, third]) {
+      expect(textOf('team/x')).toBeUndefined();
+      expect([textOf('team-life/x'), textOf('team/y')]).toEqual(['{"life":2}', '{}']);
+    }
+  });
+
   it('is not begun anew by a gateway that starts while others put it back', async () => {
     const one = await openOne();
     await one.registry.commit(set({ 'team/x': '{}' }));

@@ -1,6 +1,5 @@
 import { registryOver } from '../../../src/store/embedded/registry.js';
-import type { RegistryStore } from '../../../src/store/port.js';
-import type { RegistryLimits } from '../../../src/store/registry-limits.js';
+import type { RegistryLimits, RegistryStore } from '../../../src/store/port.js';
 import type { MemoryTable } from './memory-table.js';
 
 /** Which server, and which start of it. */

@@ -10,9 +10,8 @@ import {
 import { HISTORY_TABLES, historyOver, PIN_TABLES } from '../../../src/store/embedded/history.js';
 import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
 import { createListeners } from '../../../src/store/listeners.js';
-import type { Store } from '../../../src/store/port.js';
+import { limitsOf, type RegistryLimits, type Store } from '../../../src/store/port.js';
 import type { StoreLog } from '../../../src/store/refused.js';
-import { limitsOf, type RegistryLimits } from '../../../src/store/registry-limits.js';
 import { createMemoryCache, type MemoryEntry } from './memory-cache.js';
 import { createMemoryRegistry, type ServerStart } from './memory-registry.js';
 import { MemoryTable } from './memory-table.js';
