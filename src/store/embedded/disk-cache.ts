@@ -119,11 +119,15 @@ type Held = Buffer | 'damaged' | null;
 /** An entry, and the name of its body if that is in pieces. */
 type Found = CacheEntry & Pick<EntryRecord, 'bodyName'> & { readonly bodyBytes: number };
 
-/** Returned for a damaged record: the reader of the entry detects and counts it. */
 const NO_BYTES = Buffer.alloc(0);
+/** Returned for a damaged record: the reader of the entry detects and counts it. */
 const DAMAGED: Found = {
-  ...{ version: 0, header: NO_BYTES, body: NO_BYTES, facts: NO_BYTES },
-  ...{ bodyName: null, bodyBytes: 0 },
+  version: 0,
+  header: NO_BYTES,
+  body: NO_BYTES,
+  facts: NO_BYTES,
+  bodyName: null,
+  bodyBytes: 0,
 };
 
 /** A place as a generation has it. */
@@ -175,7 +179,7 @@ export class DiskCache implements CacheStore {
   #lookIn(table: Table, places: readonly CachePlace[]): Look[] {
     if (places.length === 0) return [];
     return table.read((view) => {
-      const find = places.length < WALK_FROM ? finder(view) : walk(view, places);
+      const find = places.length < WALK_FROM ? (key: Buffer) => heldIn(view, key) : walk(view, places);
       return places.map((place) => {
         const held = find(entryKey(place));
         return { place, table, held, entry: this.#toEntry(view, place, held) };
@@ -316,14 +320,8 @@ function recordOf(held: Held): EntryRecord | null {
   return held === null || held === 'damaged' ? null : decodeEntryRecord(held);
 }
 
-type Find = (key: Buffer) => Held;
-
-function finder(view: View): Find {
-  return (key) => heldIn(view, key);
-}
-
 /** One walk over the keys from the first place to the last. */
-function walk(view: View, places: readonly CachePlace[]): Find {
+function walk(view: View, places: readonly CachePlace[]): (key: Buffer) => Held {
   const keys = places.map(entryKey).sort(Buffer.compare);
   const [first, last] = [keys[0] as Buffer, keys.at(-1) as Buffer];
   const limit = WALK_MOST * places.length;

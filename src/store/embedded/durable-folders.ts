@@ -1,5 +1,5 @@
 /** The folders of the durable environments: created whole, and checked before lmdb opens them. */
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import Type from 'typebox';
 import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { type StoreLog, StoreRefused } from '../refused.js';
-import { checkDataFile, checkMeta, DataFileDamaged } from './data-file.js';
+import { checkDataFile, checkMeta } from './data-file.js';
 import { makeWhole, refuseForeign } from './data-folder.js';
 import { type Environment, type EnvironmentOptions, openEnvironment } from './environment.js';
 import { fromBytes, toBytes } from './records.js';
@@ -50,17 +50,11 @@ export async function refuseDamage(
     checkMeta(path);
     await promisify(execFile)(process.execPath, look);
   } catch (error) {
-    if (error instanceof DataFileDamaged) throw damaged(error.message);
-    throw damaged(describeEnd(error));
+    const { message, signal, code, stdout } = error as Error & Partial<ExecFileException>;
+    // The process ended by a signal, printed what is wrong, or did not start.
+    if (typeof signal === 'string') throw damaged(`looking at it ended by ${signal}`);
+    throw damaged(code === 1 && stdout ? stdout : message);
   }
-}
-
-/** Why the process ended, or did not start. */
-function describeEnd(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if ('signal' in error && typeof error.signal === 'string') return `looking at it ended by ${error.signal}`;
-  if ('code' in error && error.code === 1 && 'stdout' in error && error.stdout) return String(error.stdout);
-  return error.message;
 }
 
 export async function openState(

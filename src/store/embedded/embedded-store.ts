@@ -117,6 +117,10 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
   await openDataFolder(folder, logger);
   const lock = await lockFolder(folder, { logger, ...(onLost === undefined ? {} : { onLost }) });
   const opened: Pick<Environment, 'close'>[] = [];
+  async function refuseLowDisk(): Promise<void> {
+    if (await isDiskLow(folder))
+      throw new StoreUnavailable(`the disk of ${folder} is almost full: no documents are taken`, 'no-room');
+  }
   async function closeAll(): Promise<void> {
     await Promise.all(opened.map((one) => one.close()));
     await lock.release();
@@ -144,7 +148,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       registry: registryOver(table, limitsOf(options)),
       counters: countersOver(table, durable),
       charges: chargesOver(table, durable),
-      documents: documentsOver(durable, () => refuseLowDisk(folder)),
+      documents: documentsOver(durable, refuseLowDisk),
       history: historyOver(days, HISTORY_TABLES),
       pins: historyOver(days, PIN_TABLES),
       leases,
@@ -175,10 +179,4 @@ async function prepare(folder: string, logger: StoreLog): Promise<void> {
   const isNew = await makeState(folder, logger);
   if (!isNew) await refuseDamage(stateFolder(folder), RESTORE);
   for (const name of ['gate', 'volatile']) await rm(join(folder, name), { recursive: true, force: true });
-}
-
-/** @throws StoreUnavailable */
-async function refuseLowDisk(folder: string): Promise<void> {
-  if (await isDiskLow(folder))
-    throw new StoreUnavailable(`the disk of ${folder} is almost full: no documents are taken`, 'no-room');
 }

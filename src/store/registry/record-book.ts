@@ -7,11 +7,8 @@ import { createTurns } from '../turns.js';
 import type { Registry } from './replica.js';
 
 function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.'): GatewayError {
-  return new GatewayError('conflict', {
-    detail: `${what} changed in between; nothing was done.`,
-    help,
-    cause,
-  });
+  const detail = `${what} changed in between; nothing was done.`;
+  return new GatewayError('conflict', { detail, help, cause });
 }
 
 interface Conflict {
