@@ -170,7 +170,7 @@ async function hold(path: string, file: FileHandle, self: Holder, { logger, onLo
         logger.error({ path }, 'another process has taken over the folder');
         onLost?.();
       })
-      .catch((error: unknown) => logger.warn({ err: error, path }, 'the lock could not be kept fresh'));
+      .catch((error: unknown) => logger.warn({ err: error, path }, 'failed to refresh the lock'));
   }, HEARTBEAT_MS);
   timer.unref();
 

@@ -92,7 +92,7 @@ export function startSweep(records: LapsingRecords, logger: StoreLog): Pick<Repe
     try {
       while (!isStopped() && (await records.sweep(SWEPT_AT_ONCE)) === SWEPT_AT_ONCE);
     } catch (error) {
-      logger.warn({ err: error }, 'records that have ended could not be removed');
+      logger.warn({ err: error }, 'failed to remove expired records');
     }
   });
 }

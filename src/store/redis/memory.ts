@@ -54,7 +54,7 @@ export async function refuseEviction(client: RedisClient, limitMs: number, logge
   if (policies.includes(''))
     logger.warn(
       {},
-      'Redis does not tell its eviction policy; see to it that maxmemory-policy is noeviction or volatile-*, or teams, tokens and history may be evicted',
+      'Redis does not report its eviction policy; make sure that maxmemory-policy is noeviction or volatile-*, or teams, tokens and history may be evicted',
     );
   const unsafe = policies.find((policy) => policy.startsWith('allkeys-'));
   if (unsafe !== undefined)
@@ -130,7 +130,7 @@ export class MemoryWatch {
     const { role, logger } = this;
     const servers = this.latest.map(({ usedBytes, maxBytes }) => ({ usedBytes, maxBytes }));
     if (full) logger.error({ role, servers }, FULL);
-    else logger.info({ role }, 'Redis takes changes again');
+    else logger.info({ role }, 'Redis accepts changes again');
   }
 }
 

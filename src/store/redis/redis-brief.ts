@@ -80,7 +80,7 @@ export class RedisBus implements Bus {
   }
 }
 
-const NOT_SUBSCRIBED = 'could not subscribe yet; changes are found by polling meanwhile';
+const NOT_SUBSCRIBED = 'cannot subscribe to the bus yet; changes are found by polling meanwhile';
 
 /**
  * ARGV: owner, milliseconds. One 1 or 0 per key. It is sent whole each time: sent again because the server has lost it, it

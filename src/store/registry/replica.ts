@@ -100,7 +100,7 @@ function createRegistrySync(
       } catch (error) {
         // A loss was logged when it was found.
         if (!failing && !stopped && !(error instanceof RegistryLost))
-          logger.warn({ err: error }, 'the registry cannot be refreshed; going on with what is known');
+          logger.warn({ err: error }, 'cannot refresh the registry; continuing with the last known state');
         failing = true;
       }
     },
@@ -139,7 +139,7 @@ export function createTurns(work: () => Promise<void>): () => Promise<void> {
 
 /** Asks all replicas to look at the registry; the message is the version of a commit, if there was one. */
 const CHANNEL = 'registry';
-const NOT_ANNOUNCED = 'a registry change could not be announced; replicas find it by polling';
+const NOT_ANNOUNCED = 'failed to announce a registry change; replicas find it by polling';
 const STEP_MS = 100;
 
 export interface RegistryOptions {
@@ -244,7 +244,7 @@ function createNotifier(logger: Logger) {
           listener();
         } catch (error) {
           // The other listeners are called all the same.
-          logger.error({ err: error, prefix }, 'a change of the registry could not be taken over');
+          logger.error({ err: error, prefix }, 'failed to apply a change of the registry');
         }
       }
     },

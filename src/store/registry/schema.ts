@@ -44,7 +44,7 @@ async function retryFor(
     try {
       return await work();
     } catch (error) {
-      logger.error({ err: error }, `${failed} in the registry that was taken over; trying again`);
+      logger.error({ err: error }, `${failed} in the registry that replaced the known one; trying again`);
     }
     await sleep(waitMs, { ref: false });
   }

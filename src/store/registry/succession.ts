@@ -226,8 +226,8 @@ function whyNotRestored(staleMs: number): string {
 
 const LOST = 'the store had lost the registry;';
 const MENDED =
-  'the store has lost changes that it had acknowledged; they were put back from memory. What else it took at that time may be lost: charges of writes, answers to idempotency keys, pins, history, sign-outs';
+  'the store has lost changes that it had acknowledged; they were put back from memory. Other data of that time may be lost: charges of writes, answers to idempotency keys, pins, history, sign-outs';
 const ADOPTED =
   'the store holds another registry than before; it was taken over, with the revocations known here: teams, keys and token are now those of that one';
 const HOW_TO_RESTORE =
-  'Teams, keys and token known in memory go on being used for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace". Add --yes where nobody can be asked, as in a script';
+  'Teams, keys and token in memory stay in use for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace". Add --yes where nobody can be asked, as in a script';

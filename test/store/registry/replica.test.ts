@@ -204,7 +204,7 @@ describe('an own commit', () => {
     await registry.commit(set('team/a', 'mine'));
     expect(registry.get('team/a')?.value).toBe('mine');
     expect(log.messages('warn')).toEqual([
-      'a registry change could not be announced; replicas find it by polling',
+      'failed to announce a registry change; replicas find it by polling',
     ]);
   });
 });
@@ -333,7 +333,9 @@ describe('a failing store', () => {
     expect(registry.get('team/a')?.value).toBe('kept');
     state.broken = false;
     await expect.poll(() => registry.staleForMs()).toBe(0);
-    expect(log.messages('warn')).toEqual(['the registry cannot be refreshed; going on with what is known']);
+    expect(log.messages('warn')).toEqual([
+      'cannot refresh the registry; continuing with the last known state',
+    ]);
     await waitFor('a line in the log', () => log.messages('info').length > 0);
     expect(log.messages('info')).toEqual(['the registry is in step with the store again']);
   });
