@@ -115,7 +115,7 @@ async function awaitReplicas(
   if (confirmed < connected || confirmed < minReplicas) {
     logger.warn(
       { ...what, replicas: connected, confirmed, minReplicas, fault },
-      'a change was made, but not all replicas of Redis have confirmed it',
+      'a change was made, but not every replica of Redis has confirmed it',
     );
   }
   return confirmed < minReplicas ? { replicas: confirmed, wanted: minReplicas } : null;

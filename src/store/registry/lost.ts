@@ -66,6 +66,10 @@ export function createRegistryCopy(first: RegistrySnapshot) {
     get newest() {
       return Math.max(version, ...own.map((commit) => commit.version));
     },
+    /** Whether no commit of another replica is missing up to the newest version. */
+    get isComplete() {
+      return own.length === Math.max(version, ...own.map((commit) => commit.version)) - version;
+    },
     get records(): ReadonlyMap<string, RegistryRecord> {
       return records;
     },
@@ -114,6 +118,7 @@ const MENDED_KEPT_MS = 3_600_000;
 
 /** A replica's copy at one moment. */
 export type Known = Pick<RegistryCopy, 'epoch' | 'version' | 'newest' | 'records'>;
+export type CopyState = Known & Pick<RegistryCopy, 'isComplete'>;
 
 /** A record to be put back. */
 interface LostRecord {

@@ -57,8 +57,8 @@ function createRegistrySync(
   async function load(): Promise<RegistrySnapshot> {
     mustLoad = true;
     // A copy of the present state: own commits made meanwhile are not in the load, and not lost.
-    const { epoch, version, newest, records } = copy;
-    const known = { epoch, version, newest, records: new Map(records) };
+    const { epoch, version, newest, isComplete, records } = copy;
+    const known = { epoch, version, newest, isComplete, records: new Map(records) };
     const snapshot = await succession.load(known, () => (lostAfterMs ??= beforeLossMs()));
     lostAfterMs = null;
     mustLoad = false;

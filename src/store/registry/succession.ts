@@ -15,7 +15,7 @@ import {
   type RegistryStore,
   StoreUnavailable,
 } from '../port.js';
-import { type Known, loadAndMend } from './lost.js';
+import { type CopyState, loadAndMend } from './lost.js';
 
 /** A replica that was out of step for longer before the loss may have missed changes, such as a revocation. */
 const MOST_STALE_MS = 5000;
@@ -86,10 +86,14 @@ export function createSuccession(
     throw new RegistryLost(message);
   }
 
-  const load = (known: Known) =>
+  const load = (known: CopyState) =>
     loadAndMend(known, store, clock, (facts) => report('restored', MENDED, facts));
 
-  async function settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot> {
+  async function settle(
+    known: CopyState,
+    found: RegistrySnapshot,
+    staleMs: number,
+  ): Promise<RegistrySnapshot> {
     const facts = { epoch: known.epoch, version: known.newest, found: found.epoch };
     if (found.epoch === known.epoch) {
       if (open !== null) report('restored', `${LOST} it is there again`, facts);
@@ -102,7 +106,7 @@ export function createSuccession(
     return recovering;
   }
 
-  async function recover(known: Known, staleMs: number, facts: object): Promise<RegistrySnapshot> {
+  async function recover(known: CopyState, staleMs: number, facts: object): Promise<RegistrySnapshot> {
     // Reported already, and nothing has changed since: a commit need not wait for that again.
     const isNew = open === null || staleMs <= MOST_STALE_MS;
     const by = isNew ? await restore(known, staleMs, store, announce, clock) : null;
@@ -117,7 +121,7 @@ export function createSuccession(
   }
 
   /** Somebody restored another registry on purpose: it counts, except that revocations known here stay. */
-  async function adopt(known: Known, found: RegistrySnapshot, facts: object): Promise<RegistrySnapshot> {
+  async function adopt(known: CopyState, found: RegistrySnapshot, facts: object): Promise<RegistrySnapshot> {
     const why = rules.refuse(known.records, found.records);
     if (why !== null) leave(`the store holds another registry, which was not taken over: ${why}`, facts);
     const snapshot = await carryOver(known, found, store, rules, clock);
@@ -140,7 +144,7 @@ export function createSuccession(
      * @returns what replaces the copy: the same registry, with everything known put back, or another one
      * @throws RegistryLost
      */
-    async load(known: Known, staleMs: () => number): Promise<RegistrySnapshot> {
+    async load(known: CopyState, staleMs: () => number): Promise<RegistrySnapshot> {
       const found = await load(known);
       return await settle(known, found, found.epoch === known.epoch ? 0 : staleMs());
     },
@@ -156,7 +160,7 @@ export function createSuccession(
  * @returns who restored it; null: nobody did
  */
 async function restore(
-  known: Known,
+  known: CopyState,
   staleMs: number,
   store: RegistryStore,
   announce: () => Promise<void>,
@@ -165,11 +169,10 @@ async function restore(
   const { epoch, newest: version, records } = known;
   const isThere = async () => (await store.load('leave')).epoch !== '';
   const isFresh = staleMs <= MOST_STALE_MS;
-  // Where the newest version is an own commit, those of others before it may be missing.
-  const isInStep = isFresh && version === known.version;
   await announce();
   await sleep(NOTICE_MS);
-  const endsAtMs = clock.monotonicMs() + (isInStep ? 0 : PATIENCE_MS);
+  const patienceMs = isFresh ? PATIENCE_MS / 2 : PATIENCE_MS;
+  const endsAtMs = clock.monotonicMs() + (isFresh && known.isComplete ? 0 : patienceMs);
   while (clock.monotonicMs() < endsAtMs) {
     if (await isThere()) return 'another replica';
     await sleep(STEP_MS);
@@ -186,7 +189,7 @@ async function restore(
  * @returns the registry afterwards; of another epoch when it was replaced meanwhile
  */
 async function carryOver(
-  known: Known,
+  known: CopyState,
   found: RegistrySnapshot,
   store: RegistryStore,
   rules: SuccessionRules,
