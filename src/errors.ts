@@ -28,7 +28,7 @@ export const CATALOGUE = {
     adminStatus: 422,
     title: 'Invalid body',
     meaning: 'The request body is not the JSON that this call takes.',
-    remedy: 'Read `detail` and `errors`, and send one JSON object without duplicate members.',
+    remedy: 'Send one JSON object without duplicate members; `errors` names each member and what is allowed.',
   },
   invalid_path: {
     status: 400,
@@ -41,7 +41,7 @@ export const CATALOGUE = {
     status: 400,
     title: 'Invalid request',
     meaning: 'The request is not one this call can take, for instance a GET with a body.',
-    remedy: 'Read `detail`, which says what this call cannot take, and repeat without it.',
+    remedy: 'Repeat without what this call cannot take; `detail` names it.',
   },
   missing_api_key: {
     status: 401,
@@ -171,7 +171,7 @@ export const CATALOGUE = {
     status: 409,
     title: 'Conflict',
     meaning: 'The change does not fit the present state.',
-    remedy: 'Read `detail` and the present state, and try again.',
+    remedy: 'Look at the present state, and repeat if the change is still wanted.',
   },
   verification_failed: {
     status: 409,

@@ -1,79 +1,112 @@
 /** `dsp-gateway cache`: look into the report cache, and empty it. */
-import type { Command } from 'commander';
-import type { AnswerTo } from '../api/operations/table.js';
+import { explainCache, purgeCache } from '../api/operations/cache.js';
+import type { AnswerOf } from '../api/operations/operation.js';
+import { getStatus } from '../api/operations/overview.js';
 import { readReportAddress } from '../reports/query/platform-call.js';
-import type { AdminOptions } from './admin-client.js';
-import { CommandError } from './command-error.js';
-import { act, adminCommand, show } from './define.js';
-import { EXIT } from './exit-codes.js';
+import { call, type Given, group, steps, type Values } from './call-command.js';
+import { CommandError, EXIT } from './command-error.js';
+import { show } from './define.js';
 import { confirm } from './read-secret.js';
 import { bytes, counted, span } from './span.js';
-import { renderTable } from './table.js';
-import { readNumber } from './teams.js';
-import type { Terminal } from './terminal.js';
+import { renderRows } from './table.js';
 
-export function addCacheCommands(program: Command, terminal: Terminal): void {
-  const cache = program.command('cache').description('Look into the report cache, and empty it.');
-  adminCommand(cache, {
+type Explanation = AnswerOf<typeof explainCache>;
+
+/** How a command takes a report. */
+export const REPORT_ARGUMENT = ['<query>', 'the query of a report, or its whole address'] as const;
+export const ENDPOINT_OPTION = [
+  '--endpoint <path>',
+  'report endpoint, where the address does not say it (default: campaigns/get)',
+] as const;
+
+export const addCacheCommands = group(
+  'cache',
+  'Look into the report cache, and empty it.',
+  call({
     name: 'explain',
+    operation: explainCache,
     description:
       'Show what the cache holds of a report, day by day, and the calls that answering it would make.',
     examples: [
       "cache explain 'advertiserId=1&byDate=1&_period=last_7_days'",
       "cache explain 'https://gateway.example/api/v1/report/campaigns/get?advertiserId=1&byDate=1&_period=yesterday'",
     ],
-  })
-    .argument('<query>', 'the query of a report, or its whole address')
-    .option(
-      '--endpoint <path>',
-      'report endpoint, where the address does not say it (default: campaigns/get)',
-    )
-    .option('--team <id>', 'as this team would be answered: in its default format where the query names none')
-    .action(
-      act<AdminOptions & { endpoint?: string; team?: string }>(
-        terminal,
-        async (admin, options, asked = '') => {
-          const { endpoint, team } = options;
-          const query = { ...reportIn(asked, endpoint), team };
-          const answer = await admin.ask('GET /admin/v1/cache/explain', { query });
-          show(terminal, options, answer, describe);
-        },
-      ),
-    );
-  adminCommand(cache, {
+    args: { query: REPORT_ARGUMENT },
+    flags: {
+      url: null,
+      endpoint: { flag: ENDPOINT_OPTION[0], about: ENDPOINT_OPTION[1] },
+      team: {
+        flag: '--team <id>',
+        about: 'as this team would be answered: in its default format where the query names none',
+      },
+    },
+    prepare: ({ values }) => ({
+      ...values,
+      ...reportIn(String(values.query), values.endpoint as string | undefined),
+    }),
+    render: describe,
+  }),
+  steps({
     name: 'purge',
+    operation: purgeCache,
     description: 'Forget cached reports; the next question asks the platform.',
     examples: [
       'cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07',
       'cache purge --all',
       'cache purge --all --yes',
     ],
-  })
-    .option('--all', 'everything; asks first when a person is at the terminal')
-    .option('--yes', 'do not ask')
-    .option('--advertiser <id>', 'reports of this advertiser, and those without one', readNumber)
-    .option('--endpoint <path>', 'reports of this endpoint')
-    .option('--from <day>', 'days from this one, YYYY-MM-DD')
-    .option('--to <day>', 'days up to this one')
-    .action(
-      act<PurgeOptions>(terminal, async (admin, options) => {
-        const scope = scopeOf(options);
-        const held = options.all ? heldIn(await admin.ask('GET /admin/v1/status')) : '';
-        // A script is not asked: what is forgotten comes back by itself.
-        if (options.all && terminal.input.isTTY)
-          await confirm(
-            terminal,
-            `${held} will be forgotten; the next questions go to the platform.`,
-            options.yes,
-          );
-        const answer = await admin.ask('POST /admin/v1/cache/purge', { body: scope });
-        show(terminal, options, answer, ({ purged }) => `purged: ${purged}${held && ` (${held})`}\n`);
-      }),
+    flags: {
+      all: { about: 'everything; asks first when a person is at the terminal' },
+      advertiserId: {
+        flag: '--advertiser <id>',
+        about: 'reports of this advertiser, and those without one',
+      },
+      endpoint: { flag: '--endpoint <path>', about: 'reports of this endpoint' },
+      from: { flag: '--from <day>', about: 'days from this one, YYYY-MM-DD' },
+      to: { flag: '--to <day>', about: 'days up to this one' },
+      dryRun: null,
+      query: null,
+    },
+    own: (command) => command.option('--yes', 'do not ask'),
+    async run({
+      values,
+      send,
+      admin,
+      terminal,
+      options,
+    }: Given<typeof purgeCache, { readonly yes?: boolean }>) {
+      checkScope(values);
+      const held = values.all ? heldIn(await admin.ask(getStatus)) : '';
+      // A script is not asked: what is forgotten comes back by itself.
+      if (values.all && terminal.input.isTTY)
+        await confirm(
+          terminal,
+          `${held} will be forgotten; the next questions go to the platform.`,
+          options.yes,
+        );
+      show(
+        terminal,
+        options,
+        await send(values),
+        ({ purged }) => `purged: ${purged}${held && ` (${held})`}\n`,
+      );
+    },
+  }),
+);
+
+/** @throws CommandError when nothing is named, or everything and a part of it */
+function checkScope({ all, ...parts }: Values): void {
+  const isPart = Object.keys(parts).length > 0;
+  if (all && isPart) throw new CommandError('--all goes alone', EXIT.usage);
+  if (!all && !isPart)
+    throw new CommandError(
+      'what is to be forgotten? Name it by --advertiser, --endpoint, --from and --to, or say --all',
+      EXIT.usage,
     );
 }
 
 /** How much there is to forget. Processes tell now and then, so it is not exact. */
-function heldIn({ cache }: AnswerTo<'GET /admin/v1/status'>): string {
+function heldIn({ cache }: AnswerOf<typeof getStatus>): string {
   return `about ${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}, and what the store holds`;
 }
 
@@ -92,37 +125,33 @@ export function reportIn(asked: string, named = 'campaigns/get'): { endpoint: st
   return { endpoint: read.endpoint ?? named, query: read.query };
 }
 
-function describe(explained: AnswerTo<'GET /admin/v1/cache/explain'>): string {
+function describe(explained: Explanation): string {
   const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway, warnings = [] } = explained;
-  const learned = policy.divisibility;
   const kept = policy.mode === 'days' ? 'day by day' : 'as one entry';
-  const rows = days ?? (whole === null ? [] : [{ date: 'whole report', ...whole }]);
+  const entries = days ?? (whole === null ? [] : [{ date: 'whole report', ...whole }]);
+  const facts: readonly (readonly [name: string, value: string | null])[] = [
+    ['key', key],
+    ['kept', `${kept}: ${policy.because}`],
+    ['learned', describeLearned(policy.divisibility)],
+    ['store', storeAway ? 'away: nothing could be looked up' : null],
+    [
+      'refused',
+      refusal && `by the platform with ${refusal.status}, remembered for ${span(refusal.ttlSeconds)}`,
+    ],
+    ...warnings.map(({ message }) => ['warning', message] as const),
+  ];
   return [
     `${canonical.method} ${canonical.target}`,
-    `key       ${key}`,
-    `kept      ${kept}: ${policy.because}`,
-    ...(learned === null
-      ? []
-      : [
-          `learned   ${describeLearned(learned)}, ${counted(learned.restatements, 'restatement')} of final days`,
-        ]),
-    ...(storeAway ? ['store     away: nothing could be looked up'] : []),
-    ...(refusal === null
-      ? []
-      : [`refused   by the platform with ${refusal.status}, remembered for ${span(refusal.ttlSeconds)}`]),
-    ...warnings.map(({ message }) => `warning   ${message}`),
+    ...facts.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(9)} ${value}`])),
     '',
-    renderTable(
-      ['date', 'state', 'as of', 'age', 'fresh for', 'rows'],
-      rows.map(({ date, state, asOf, ageSeconds, ttlSeconds, rows: count }) => [
-        date,
-        state,
-        asOf,
-        span(ageSeconds),
-        span(ttlSeconds),
-        count,
-      ]),
-    ),
+    renderRows(entries, {
+      date: ({ date }) => date,
+      state: ({ state }) => state,
+      'as of': ({ asOf }) => asOf,
+      age: ({ ageSeconds }) => span(ageSeconds),
+      'fresh for': ({ ttlSeconds }) => span(ttlSeconds),
+      rows: ({ rows }) => rows,
+    }),
     calls.length === 0
       ? 'Answering it now makes no platform call.'
       : `Answering it now makes ${counted(calls.length, 'platform call')}:`,
@@ -135,42 +164,12 @@ function describe(explained: AnswerTo<'GET /admin/v1/cache/explain'>): string {
 }
 
 /** What was seen of it that counts for the step it is at. */
-function describeLearned({
-  state,
-  agreements,
-  trials = [],
-}: NonNullable<AnswerTo<'GET /admin/v1/cache/explain'>['policy']['divisibility']>): string {
-  return state === 'learning'
-    ? `learning, ${counted(agreements.length, 'agreement')}`
-    : `${state}, ${counted(trials.length, 'trial')}`;
+function describeLearned(learned: Explanation['policy']['divisibility']): string | null {
+  if (learned === null) return null;
+  const { state, agreements, trials = [], restatements } = learned;
+  const seen =
+    state === 'learning' ? counted(agreements.length, 'agreement') : counted(trials.length, 'trial');
+  return `${state}, ${seen}, ${counted(restatements, 'restatement')} of final days`;
 }
 
-const showRange = ({ from, to }: AnswerTo<'GET /admin/v1/cache/explain'>['calls'][number]) =>
-  `  ${from ?? 'open'} to ${to ?? 'open'}`;
-
-interface PurgeOptions extends AdminOptions {
-  readonly all?: boolean;
-  readonly yes?: boolean;
-  readonly advertiser?: number;
-  readonly endpoint?: string;
-  readonly from?: string;
-  readonly to?: string;
-}
-
-/** @throws CommandError when nothing is named, or everything and a part of it */
-function scopeOf({ all, advertiser, endpoint, from, to }: PurgeOptions): object {
-  const isPart = [advertiser, endpoint, from, to].some((one) => one !== undefined);
-  if (all && isPart) throw new CommandError('--all goes alone', EXIT.usage);
-  if (!all && !isPart)
-    throw new CommandError(
-      'what is to be forgotten? Name it by --advertiser, --endpoint, --from and --to, or say --all',
-      EXIT.usage,
-    );
-  return {
-    ...(all ? { all: true } : {}),
-    ...(advertiser === undefined ? {} : { advertiserId: advertiser }),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  };
-}
+const showRange = ({ from, to }: Explanation['calls'][number]) => `  ${from ?? 'open'} to ${to ?? 'open'}`;

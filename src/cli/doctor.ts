@@ -1,9 +1,9 @@
 /** `dsp-gateway doctor`: looks at everything that the gateway needs, and says of each what to do. */
 import type { Command } from 'commander';
-import { type Admin, type AdminOptions, openAdmin } from './admin-client.js';
-import { CommandError, Unreachable } from './command-error.js';
-import { adminCommand, show } from './define.js';
-import { EXIT } from './exit-codes.js';
+import { runDoctor } from '../api/operations/overview.js';
+import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
+import { CommandError, EXIT, Unreachable } from './command-error.js';
+import { action, planeCommand, show } from './define.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
 import { endWith, withColours } from './verdict.js';
@@ -18,20 +18,22 @@ interface Check {
 export function addDoctorCommand(program: Command, plain: Terminal): void {
   const terminal = withColours(plain);
   const { env } = terminal;
-  adminCommand(program, {
+  planeCommand(ADMIN_PLANE, program, {
     name: 'doctor',
     description: `Look at everything the gateway needs, here and by asking it, and say what to do; the platform is asked once. Exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
     examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
-  }).action(async (options: AdminOptions) => {
-    const asked = await askGateway(() => openAdmin(options, env));
-    const here = isElsewhere(options, env)
-      ? [skipped('this machine', 'not looked at: the gateway runs elsewhere; run doctor there, too')]
-      : await (await import('./doctor/here.js')).lookHere({ env, runs: asked.reached });
-    const checks = [...here, ...asked.checks];
-    const level = worstOf(checks.map((check) => check.level));
-    show(terminal, options, { level, checks }, describe);
-    endWith(level);
-  });
+  }).action(
+    action(async (options) => {
+      const asked = await askGateway(() => openAdmin(options, env));
+      const here = isElsewhere(options, env)
+        ? [skipped('this machine', 'not looked at: the gateway runs elsewhere; run doctor there, too')]
+        : await (await import('./doctor/here.js')).lookHere({ env, runs: asked.reached });
+      const checks = [...here, ...asked.checks];
+      const level = worstOf(checks.map((check) => check.level));
+      show(terminal, options, { level, checks }, describe);
+      endWith(level);
+    }),
+  );
 }
 
 /** What the gateway says of itself; that it says nothing is a check, too. */
@@ -39,7 +41,7 @@ async function askGateway(
   open: () => Admin,
 ): Promise<{ readonly reached: boolean; readonly checks: readonly Check[] }> {
   try {
-    const { version, checks } = await open().ask('POST /admin/v1/doctor');
+    const { version, checks } = await open().ask(runDoctor);
     const { VERSION } = await import('../lib/package-root.js');
     const own =
       version === VERSION ? null : `this command is of version ${VERSION}, the gateway of ${version}`;
@@ -72,7 +74,7 @@ function adviceOn(error: CommandError): string {
 const skipped = (name: string, says: string): Check => ({ name, level: 'skipped', says, do: null });
 
 /** Whether the gateway is on another machine, whose settings are not the ones here. */
-function isElsewhere({ url }: AdminOptions, env: Terminal['env']): boolean {
+function isElsewhere({ url }: ClientOptions, env: Terminal['env']): boolean {
   const address = url ?? env.GATEWAY_ADMIN_URL;
   if (!address || !URL.canParse(address)) return false;
   return !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(address).hostname);

@@ -1,7 +1,6 @@
 /** Faults of a command as lines for standard error and an exit code. */
 import { CommanderError } from 'commander';
-import { CommandError } from './command-error.js';
-import { EXIT } from './exit-codes.js';
+import { CommandError, EXIT } from './command-error.js';
 import { plainText } from './plain-text.js';
 
 export interface Fault {

@@ -1,141 +1,117 @@
 /** `dsp-gateway keys`: what a team calls with. */
-import { type Command, InvalidArgumentError } from 'commander';
-import type { AnswerTo } from '../api/operations/table.js';
+import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../api/operations/keys.js';
+import type { AnswerOf } from '../api/operations/operation.js';
 import type { Environment } from '../config/rules.js';
-import type { Admin, AdminOptions } from './admin-client.js';
-import { CommandError } from './command-error.js';
-import { act, adminCommand, rendered, show } from './define.js';
-import { EXIT } from './exit-codes.js';
-import { readSpan, until } from './span.js';
-import { renderFields, renderTable } from './table.js';
-import { readId } from './teams.js';
+import { call, group, steps } from './call-command.js';
+import type { Admin, ClientOptions } from './client.js';
+import { CommandError, EXIT } from './command-error.js';
+import { rendered, show } from './define.js';
+import { readId, readLength } from './flags.js';
+import { until } from './span.js';
+import { type Columns, renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
 
-type ShownKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
-type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
+type ShownKey = AnswerOf<typeof listAllKeys>['keys'][number];
+type IssuedKey = AnswerOf<typeof issueKey>;
 
-export function addKeysCommands(program: Command, terminal: Terminal): void {
-  const keys = program.command('keys').description('Keys: what the apps of a team call with.');
-  adminCommand(keys, {
+const OF_KEY = { id: ['<key>', 'its id, key_…', readId] } as const;
+
+export const addKeysCommands = group(
+  'keys',
+  'Keys: what the apps of a team call with.',
+  steps({
     name: 'list',
+    operation: listKeys,
     description: 'List the keys of a team, or of all teams.',
     examples: ['keys list growth', 'keys list'],
-  })
-    .argument('[team]', 'its id; all teams without it', readId)
-    .action(
-      act<AdminOptions>(terminal, async (admin, options, team) => {
-        const all = team === undefined ? await keysOfAll(admin) : await keysOf(admin, team);
-        show(terminal, options, all, (list) => listKeys(list, terminal.nowMs(), team));
-      }),
-    );
-  adminCommand(keys, {
+    args: { id: ['[team]', 'its id; all teams without it', readId] },
+    async run({ values, admin, send, terminal, options }) {
+      const { id } = values;
+      const { keys } = await (id === undefined ? admin.ask(listAllKeys) : send(values));
+      show(terminal, options, keys, (all) => describeKeys(all, terminal.nowMs(), id as string | undefined));
+    },
+  }),
+  steps({
     name: 'issue',
+    operation: issueKey,
     description: 'Issue a key. It is shown this once.',
     examples: [
       'keys issue growth --label dashboards',
       'keys issue growth --expires 2027-11-01 --json | jq -r .key',
     ],
-  })
-    .argument('<team>', 'its id', readId)
-    .option('--label <text>', 'what it is for')
-    .option('--expires <date>', 'ISO date; without it the key does not expire')
-    .action(
-      act<AdminOptions & { label?: string; expires?: string }>(terminal, async (admin, options, team) => {
-        const { label, expires } = options;
-        await showOnce(terminal, options, {
-          make: () =>
-            admin.ask('POST /admin/v1/teams/:id/keys', {
-              id: team,
-              body: {
-                ...(label === undefined ? {} : { label }),
-                ...(expires === undefined ? {} : { expiresAt: expires }),
-              },
-            }),
-          render: (issued) => describeIssued(issued) + firstCall(issued, options, terminal.env),
-          lost: ({ id }) => revokeUnseen(admin, id),
-        });
+    args: { id: ['<team>', 'its id', readId] },
+    flags: {
+      label: { about: 'what it is for' },
+      expiresAt: { flag: '--expires <date>', about: 'ISO date; without it the key does not expire' },
+    },
+    run: ({ values, send, admin, terminal, options }) =>
+      showOnce(terminal, options, {
+        make: () => send(values),
+        render: (issued) => describeIssued(issued) + firstCall(issued, options, terminal.env),
+        lost: ({ id }) => revokeUnseen(admin, id),
       }),
-    );
-  addKeyChanges(keys, terminal);
-}
-
-function addKeyChanges(keys: Command, terminal: Terminal): void {
-  adminCommand(keys, {
+  }),
+  steps({
     name: 'roll',
+    operation: rollKey,
     description: 'Give a key a new secret; its id stays, the old secret stays valid for a while.',
     examples: ['keys roll key_RMO2iDI8rom4 --overlap 24h'],
-  })
-    .argument('<key>', 'its id, key_…', readId)
-    .option('--overlap <length>', 'how long the old one stays valid, e.g. 30min, 24h, 7d', readOverlap, 0)
-    .action(
-      act<AdminOptions & { overlap: number }>(terminal, async (admin, options, key) => {
-        await showOnce(terminal, options, {
-          make: () =>
-            admin.ask('POST /admin/v1/keys/:id/roll', { id: key, body: { overlapSeconds: options.overlap } }),
-          render: describeIssued,
-          lost: async ({ id }) =>
-            `nobody has seen the new secret of ${id}; the old one is valid for ${options.overlap} s from now; roll it again: dsp-gateway keys roll ${id}`,
-        });
+    args: OF_KEY,
+    flags: {
+      overlapSeconds: {
+        flag: '--overlap <length>',
+        about: 'how long the old one stays valid, e.g. 30min, 24h, 7d',
+        read: readLength,
+        usual: 0,
+      },
+    },
+    run: ({ values, send, terminal, options }) =>
+      showOnce(terminal, options, {
+        make: () => send(values),
+        render: describeIssued,
+        lost: async ({ id }) =>
+          `nobody has seen the new secret of ${id}; the old one is valid for ${values.overlapSeconds} s from now; roll it again: dsp-gateway keys roll ${id}`,
       }),
-    );
-  adminCommand(keys, {
+  }),
+  call({
     name: 'revoke',
+    operation: revokeKey,
     description: 'Revoke a key: refused everywhere within a second, for good.',
     examples: ['keys revoke key_RMO2iDI8rom4'],
-  })
-    .argument('<key>', 'its id, key_…', readId)
-    .action(
-      act<AdminOptions>(terminal, async (admin, options, key) => {
-        await admin.ask('DELETE /admin/v1/keys/:id', { id: key });
-        show(terminal, options, { revoked: key }, () => `revoked: ${key}\n`);
-      }),
-    );
-}
+    args: OF_KEY,
+    json: (_answer, { values }) => ({ revoked: values.id }),
+    render: (_answer, { values }) => `revoked: ${values.id}\n`,
+  }),
+);
 
 /** A key that nobody has seen is of use to nobody. @returns what became of it */
 async function revokeUnseen(admin: Admin, id: string): Promise<string> {
   const unseen = `nobody has seen the key ${id};`;
   try {
-    await admin.ask('DELETE /admin/v1/keys/:id', { id });
+    await admin.ask(revokeKey, { id });
     return `${unseen} it was revoked`;
   } catch (error) {
     return `${unseen} it is valid, for it could not be revoked (${(error as Error).message}); do so: dsp-gateway keys revoke ${id}`;
   }
 }
 
-function readOverlap(text: string): number {
-  const seconds = readSpan(text);
-  if (seconds === null) throw new InvalidArgumentError('It takes a form such as 90s, 30min, 24h or 7d.');
-  return seconds;
-}
-
-async function keysOf(admin: Admin, team: string): Promise<readonly ShownKey[]> {
-  return (await admin.ask('GET /admin/v1/teams/:id/keys', { id: team })).keys;
-}
-
-async function keysOfAll(admin: Admin): Promise<readonly ShownKey[]> {
-  const { keys } = await admin.ask('GET /admin/v1/keys');
-  return keys;
-}
-
-function listKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>'): string {
+function describeKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>'): string {
   if (keys.length === 0)
     return `There are no keys yet; issue one: dsp-gateway keys issue ${team} --label <text>\n`;
-  return renderTable(
-    ['key', 'team', 'label', 'begins', 'state', 'expires', 'last used', 'old secret'],
-    keys.map((key) => [
-      key.id,
-      key.teamId,
-      key.label,
-      key.prefix,
-      stateOf(key, nowMs),
-      until(key.expiresAt, nowMs),
-      key.lastUsedAt ? until(key.lastUsedAt, nowMs) : 'never',
-      key.revokedAt !== null || key.previous === null || Date.parse(key.previous.validUntil) <= nowMs
+  const columns: Columns<ShownKey> = {
+    key: ({ id }) => id,
+    team: ({ teamId }) => teamId,
+    label: ({ label }) => label,
+    begins: ({ prefix }) => prefix,
+    state: (key) => stateOf(key, nowMs),
+    expires: ({ expiresAt }) => until(expiresAt, nowMs),
+    'last used': ({ lastUsedAt }) => (lastUsedAt ? until(lastUsedAt, nowMs) : 'never'),
+    'old secret': ({ revokedAt, previous }) =>
+      revokedAt !== null || previous === null || Date.parse(previous.validUntil) <= nowMs
         ? null
-        : `${key.previous.prefix}…, ends ${until(key.previous.validUntil, nowMs)}`,
-    ]),
-  );
+        : `${previous.prefix}…, ends ${until(previous.validUntil, nowMs)}`,
+  };
+  return renderRows(keys, columns);
 }
 
 function stateOf({ revokedAt, expiresAt }: ShownKey, nowMs: number): string {
@@ -156,12 +132,12 @@ function describeIssued({ id, key, teamId, expiresAt }: IssuedKey): string {
  * The first call with a key, ready to paste. The admin API does not say where apps reach the data plane, which may stand behind a proxy: it is taken to be on the
  * machine of the admin plane, at its usual port.
  */
-function firstCall({ key }: { readonly key: string }, { url }: AdminOptions, env: Environment): string {
+function firstCall({ key }: IssuedKey, { url }: ClientOptions, env: Environment): string {
   const admin = url ?? env.GATEWAY_ADMIN_URL;
   const host = admin ? new URL(admin).hostname : '127.0.0.1';
   const port = env.PORT && env.PORT !== '0' ? env.PORT : '8080';
   return `
-A first call; it says what the key may do (put the address that apps use in the place of this one, if it is another):
+A first call; it says what the key may do (if apps use another address, put that in its place):
 
   curl -s -H 'x-api-key: ${key}' http://${host}:${port}/gateway/v1/me
 `;
@@ -179,7 +155,7 @@ interface Once<T> {
 /** @throws CommandError when standard output cannot be written: before anything is made where that is seen in time */
 async function showOnce<T>(
   terminal: Terminal,
-  options: AdminOptions,
+  options: ClientOptions,
   { make, render, lost }: Once<T>,
 ): Promise<void> {
   await terminal.ready().catch((error: unknown) => {

@@ -4,11 +4,12 @@ import { VERSION } from '../lib/package-root.js';
 import { addApplyCommand } from './apply.js';
 import { addAuditCommand } from './audit.js';
 import { addCacheCommands } from './cache.js';
+import type { AddCommand } from './call-command.js';
+import { EXIT_CODES } from './command-error.js';
 import { addConfigCommands } from './config.js';
 import { withExamples } from './define.js';
 import { addDoctorCommand } from './doctor.js';
 import { faultOf } from './exit.js';
-import { EXIT_CODES } from './exit-codes.js';
 import { addHistoryCommands } from './history.js';
 import { addKeysCommands } from './keys.js';
 import { addRegistryCommands } from './registry.js';
@@ -23,6 +24,28 @@ import { addTokenCommands } from './token.js';
 import { addUsageCommand } from './usage.js';
 import { addWritesCommands } from './writes.js';
 
+const COMMANDS: readonly AddCommand[] = [
+  addServeCommand,
+  addDemoCommand,
+  addSimulateCommand,
+  addConfigCommands,
+  addStatusCommand,
+  addDoctorCommand,
+  addTeamsCommands,
+  addApplyCommand,
+  addKeysCommands,
+  addTokenCommands,
+  addCacheCommands,
+  addHistoryCommands,
+  addWritesCommands,
+  addReportCommands,
+  addUsageCommand,
+  addTailCommand,
+  addAuditCommand,
+  addRegistryCommands,
+  addStoreCommands,
+];
+
 export function createProgram(terminal: Terminal): Command {
   const program = new Command('dsp-gateway')
     .description('One in-house URL in front of an advertising (DSP) platform.')
@@ -32,25 +55,7 @@ export function createProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({ writeOut: terminal.print, writeErr: terminal.say })
     .addHelpText('after', `\nExit codes:\n${EXIT_CODES.map(exitLine).join('\n')}`);
-  addServeCommand(program, terminal);
-  addDemoCommand(program, terminal);
-  addSimulateCommand(program);
-  addConfigCommands(program, terminal);
-  addStatusCommand(program, terminal);
-  addDoctorCommand(program, terminal);
-  addTeamsCommands(program, terminal);
-  addApplyCommand(program, terminal);
-  addKeysCommands(program, terminal);
-  addTokenCommands(program, terminal);
-  addCacheCommands(program, terminal);
-  addHistoryCommands(program, terminal);
-  addWritesCommands(program, terminal);
-  addReportCommands(program, terminal);
-  addUsageCommand(program, terminal);
-  addTailCommand(program, terminal);
-  addAuditCommand(program, terminal);
-  addRegistryCommands(program, terminal);
-  addStoreCommands(program, terminal);
+  for (const add of COMMANDS) add(program, terminal);
   return program;
 }
 

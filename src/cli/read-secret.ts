@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface, emitKeypressEvents, type Key } from 'node:readline';
 import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
-import { CommandError } from './command-error.js';
-import { EXIT } from './exit-codes.js';
+import { CommandError, EXIT } from './command-error.js';
 import type { Input, Terminal } from './terminal.js';
 
 const MAX_BYTES = 65_536;

@@ -2,9 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stopSignal } from '../server/stop-signal.js';
 import { InvalidInput } from '../simulator/invalid-input.js';
 import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
-import { CommandError } from './command-error.js';
+import { CommandError, EXIT } from './command-error.js';
 import { withExamples } from './define.js';
-import { EXIT } from './exit-codes.js';
 
 interface SimulateOptions {
   readonly host: string;

@@ -1,39 +1,35 @@
 /** `dsp-gateway status`: whether the gateway is well, what to do when it is not, and the few numbers that matter. */
-import type { Command } from 'commander';
-import type { AnswerTo } from '../api/operations/table.js';
-import type { AdminOptions } from './admin-client.js';
-import { Unreachable } from './command-error.js';
-import { act, adminCommand, show } from './define.js';
-import { EXIT } from './exit-codes.js';
+import type { AnswerOf } from '../api/operations/operation.js';
+import { getStatus } from '../api/operations/overview.js';
+import { steps } from './call-command.js';
+import { EXIT, Unreachable } from './command-error.js';
+import { show } from './define.js';
 import { bytes, counted, span, until } from './span.js';
 import { renderFields } from './table.js';
-import type { Terminal } from './terminal.js';
 import { endWith, renderFinding, unreachable, withColours } from './verdict.js';
 
-export function addStatusCommand(program: Command, plain: Terminal): void {
-  const terminal = withColours(plain);
-  adminCommand(program, {
-    name: 'status',
-    description: `Say whether the gateway is well, and what to do when it is not; exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
-    examples: ['status', 'status --json | jq .verdict'],
-  }).action(
-    act<AdminOptions>(terminal, async (admin, options) => {
-      const status = await admin.ask('GET /admin/v1/status').catch((error: unknown) => {
-        if (!(error instanceof Unreachable)) throw error;
-        const findings = [unreachable(error)];
-        show(terminal, options, { verdict: { level: 'not well', findings } }, () =>
-          findings.map(renderFinding).join(''),
-        );
-        return null;
-      });
-      if (status === null) return endWith('not well');
-      show(terminal, options, status, (all) => describeStatus(all, terminal.nowMs()));
-      endWith(status.verdict.level);
-    }),
-  );
-}
+export const addStatusCommand = steps({
+  name: 'status',
+  operation: getStatus,
+  description: `Say whether the gateway is well, and what to do when it is not; exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
+  examples: ['status', 'status --json | jq .verdict'],
+  async run({ send, terminal: plain, options }) {
+    const terminal = withColours(plain);
+    const status = await send({}).catch((error: unknown) => {
+      if (!(error instanceof Unreachable)) throw error;
+      const findings = [unreachable(error)];
+      show(terminal, options, { verdict: { level: 'not well', findings } }, () =>
+        findings.map(renderFinding).join(''),
+      );
+      return null;
+    });
+    if (status === null) return endWith('not well');
+    show(terminal, options, status, (all) => describeStatus(all, terminal.nowMs()));
+    endWith(status.verdict.level);
+  },
+});
 
-function describeStatus(status: AnswerTo<'GET /admin/v1/status'>, nowMs: number): string {
+function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): string {
   const { verdict, worst, version, uptimeSeconds, replicas, store, credential, cache, platform } = status;
   const { retention = [] } = status;
   const found = verdict.findings.map(renderFinding).join('');

@@ -1,11 +1,11 @@
 /** `dsp-gateway store`: copies of the embedded store's folder, made by the gateway where one runs. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { AnswerTo } from '../api/operations/table.js';
-import { type AdminOptions, openAdmin } from './admin-client.js';
-import { adminCommand, show, withExamples } from './define.js';
+import type { AnswerOf } from '../api/operations/operation.js';
+import { backUpStore } from '../api/operations/registry.js';
+import { ADMIN_PLANE, type ClientOptions, openAdmin } from './client.js';
+import { action, planeCommand, show, withExamples } from './define.js';
 import { confirm } from './read-secret.js';
-import { inWordsOf, Refused } from './say-refusal.js';
 import { counted } from './span.js';
 import type { Terminal } from './terminal.js';
 
@@ -13,7 +13,7 @@ interface StoreOptions {
   readonly dataDir?: string;
 }
 
-interface BackupOptions extends StoreOptions, AdminOptions {
+interface BackupOptions extends StoreOptions, ClientOptions {
   readonly withoutHistory?: boolean;
 }
 
@@ -26,7 +26,7 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
   const { env, print, nowMs } = terminal;
   const store = program.command('store').description('Copy the embedded store, and put a copy back.');
   const folderOf = ({ dataDir }: StoreOptions) => dataDir ?? (env.GATEWAY_DATA_DIR || './data');
-  adminCommand(store, {
+  planeCommand(ADMIN_PLANE, store, {
     name: 'backup',
     description:
       'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder. A gateway that runs on the folder, or at --url, makes the copy on its machine. The key that seals is not copied.',
@@ -35,12 +35,12 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
     .argument('<folder>')
     .option(...DATA_DIR)
     .option('--without-history', 'leave out what reports said, and pins')
-    .action(async (target: string, options: BackupOptions, command: Command) => {
-      const copied = await copyOf(terminal, folderOf(options), resolve(target), options).catch((error) => {
-        throw error instanceof Refused ? inWordsOf(command, error) : error;
-      });
-      show(terminal, options, copied, ({ folder }) => `The store is copied to ${folder}.\n`);
-    });
+    .action(
+      action<BackupOptions>(async (options, [target = '']) => {
+        const copied = await copyOf(terminal, folderOf(options), resolve(target), options);
+        show(terminal, options, copied, ({ folder }) => `The store is copied to ${folder}.\n`);
+      }),
+    );
   const restore = store
     .command('restore <folder>')
     .description(
@@ -64,10 +64,10 @@ async function copyOf(
   source: string,
   folder: string,
   options: BackupOptions,
-): Promise<AnswerTo<'POST /admin/v1/store/backup'>> {
+): Promise<AnswerOf<typeof backUpStore>> {
   const history = options.withoutHistory !== true;
   const byGateway = () =>
-    openAdmin(options, { ...env, GATEWAY_DATA_DIR: source }).ask('POST /admin/v1/store/backup', {
+    openAdmin(options, { ...env, GATEWAY_DATA_DIR: source }).ask(backUpStore, {
       body: { folder, history },
       timeoutMs: BACKUP_TIMEOUT_MS,
     });

@@ -23,6 +23,17 @@ export function renderTable(heads: readonly string[], rows: readonly (readonly C
   return [line(heads), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line), ''].join('\n');
 }
 
+/** How a list of things is shown: the head of each column, and its cell. */
+export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
+
+export function renderRows<T>(rows: readonly T[], columns: Columns<T>): string {
+  const cells = Object.values(columns);
+  return renderTable(
+    Object.keys(columns),
+    rows.map((row) => cells.map((cell) => cell(row))),
+  );
+}
+
 /** One thing's members, a line each. */
 export function renderFields(fields: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...fields.map(([name]) => name.length));

@@ -1,37 +1,28 @@
 /** `dsp-gateway tail`: what happens on the data plane, a line a request. */
-import { type Command, Option } from 'commander';
+import { tail } from '../api/operations/overview.js';
 import { sleep } from '../lib/time.js';
 import { OUTCOMES } from '../outcome.js';
-import type { Admin, AdminOptions } from './admin-client.js';
-import { CommandError } from './command-error.js';
-import { act, adminCommand } from './define.js';
-import { EXIT } from './exit-codes.js';
+import { type Given, steps } from './call-command.js';
+import { CommandError, EXIT } from './command-error.js';
+import { readId } from './flags.js';
 import { plainJson, plainLine } from './plain-text.js';
-import { readId } from './teams.js';
 import type { Terminal } from './terminal.js';
-
-interface TailOptions extends AdminOptions {
-  readonly team?: string;
-  readonly outcome?: string;
-}
 
 const AGAIN_AFTER_MS = 1000;
 
-export function addTailCommand(program: Command, terminal: Terminal): void {
-  adminCommand(program, {
-    name: 'tail',
-    description:
-      'Show the requests of teams as they are answered, a line each, until Ctrl-C. A lost connection is told, and tried again.',
-    examples: ['tail', 'tail --team growth --outcome miss', 'tail --json | jq .path'],
-  })
-    .option('--team <team>', 'only this team', readId)
-    .addOption(new Option('--outcome <outcome>', 'only this outcome').choices([...OUTCOMES]))
-    .action(
-      act<TailOptions>(terminal, (admin, options) =>
-        untilStopped((stop) => follow(admin, options, terminal, stop)),
-      ),
-    );
-}
+export const addTailCommand = steps({
+  name: 'tail',
+  operation: tail,
+  description:
+    'Show the requests of teams as they are answered, a line each, until Ctrl-C. A lost connection is told, and tried again.',
+  examples: ['tail', 'tail --team growth --outcome miss', 'tail --json | jq .path'],
+  flags: {
+    team: { flag: '--team <team>', about: 'only this team', read: readId },
+    outcome: { flag: '--outcome <outcome>', about: `only this outcome: ${OUTCOMES.join(', ')}` },
+    seconds: null,
+  },
+  run: (given) => untilStopped((stop) => follow(given, stop)),
+});
 
 /** Ctrl-C is how one has enough of it: no fault. */
 async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<void> {
@@ -47,21 +38,16 @@ async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<
   }
 }
 
-async function follow(
-  admin: Admin,
-  { team, outcome, json }: TailOptions,
-  terminal: Terminal,
-  stop: AbortSignal,
-): Promise<void> {
+async function follow({ admin, values, options, terminal }: Given, stop: AbortSignal): Promise<void> {
   let wasThere = false;
   let isTold = false;
   for (;;) {
     try {
-      for await (const line of await admin.lines('GET /admin/v1/tail', { team, outcome }, stop)) {
+      for await (const line of await admin.lines(tail, values, stop)) {
         if (isTold) terminal.say('connected again\n');
         [wasThere, isTold] = [true, false];
         if (line !== '')
-          terminal.print(json === true ? `${rawLine(line)}\n` : `${shownLine(line, terminal)}\n`);
+          terminal.print(options.json ? `${rawLine(line)}\n` : `${shownLine(line, terminal)}\n`);
       }
     } catch (error) {
       if (stop.aborted || !(wasThere && isAway(error))) throw error;

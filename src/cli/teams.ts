@@ -1,185 +1,134 @@
 /** `dsp-gateway teams`: who may call. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { changeTeam, createTeam, deleteTeam, getTeam, listTeams } from '../api/operations/teams.js';
 import { JsonError, parseJson } from '../reports/rows/json.js';
-import type { NewTeam, Team, TeamPatch } from '../teams/auth/team.js';
-import type { Admin, AdminOptions } from './admin-client.js';
-import { CommandError } from './command-error.js';
-import { act, adminCommand, refuseSecret, show } from './define.js';
-import { EXIT } from './exit-codes.js';
-import { confirm, readText } from './read-secret.js';
-import { renderFields, renderTable } from './table.js';
+import type { Team } from '../teams/auth/team.js';
+import { call, type Given, group, type Values } from './call-command.js';
+import { CommandError, EXIT } from './command-error.js';
+import { type FlagChanges, readId, readList, readNumber } from './flags.js';
+import { readText } from './read-secret.js';
+import { type Columns, renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
 
-interface TeamOptions extends AdminOptions {
-  readonly name?: string;
-  readonly advertisers?: readonly number[] | '*';
-  readonly scopes?: readonly string[];
-  readonly ipAllow?: readonly string[];
-  readonly defaultFormat?: string;
-  readonly requestsPerMinute?: number;
-  readonly upstreamCallsPerDay?: number;
-  readonly maxRangeDays?: number;
-  readonly maxConcurrent?: number;
+const OF_TEAM = { id: ['<team>', 'its id', readId] } as const;
+
+const TEAM_FLAGS: FlagChanges = {
+  scopes: { flag: '--scopes <names>', about: 'what the team may do, e.g. report:read,platform:read; none' },
+  advertisers: {
+    flag: '--advertisers <ids>',
+    about: 'advertisers the team may see, e.g. 1,2,3; all; none',
+    read: (text) => (text === 'all' || text === '*' ? '*' : readList(text).map(readNumber)),
+  },
+  ipAllow: {
+    flag: '--ip-allow <ranges>',
+    about: 'addresses and CIDR ranges the team may call from; none: any',
+  },
+  defaultFormat: {
+    flag: '--default-format <format>',
+    about: 'format when a request asks for none: json, csv, ndjson or raw',
+  },
+  disabled: { about: 'refuse everything' },
+  writeGuard: {
+    flag: '--write-guard <path>',
+    about: 'JSON file of the write guard; - is standard input; none: without one',
+  },
+};
+
+/** A limit that is not named stays as it is, where the schema's descriptions say what a new team gets. */
+const LIMITS_TO_CHANGE: FlagChanges = {
+  'limits.requestsPerMinute': { about: 'requests a minute, shared by all replicas' },
+  'limits.upstreamCallsPerDay': { about: 'share of platform calls a day' },
+  'limits.maxRangeDays': { about: 'longest range of one report, in days' },
+  'limits.maxConcurrent': { about: 'requests at once' },
+};
+
+interface TeamOptions {
   readonly enabled?: boolean;
-  readonly disabled?: boolean;
-  readonly writeGuard?: string;
 }
 
-export function addTeamsCommands(program: Command, terminal: Terminal): void {
-  const teams = program.command('teams').description('Teams: who may call, for which advertisers, how much.');
-  adminCommand(teams, {
+export const addTeamsCommands = group(
+  'teams',
+  'Teams: who may call, for which advertisers, how much.',
+  call({
     name: 'list',
+    operation: listTeams,
     description: 'List all teams.',
     examples: ['teams list', "teams list --json | jq -r '.[].id'"],
-  }).action(
-    act<AdminOptions>(terminal, async (admin, options) => {
-      const { teams: all } = await admin.ask('GET /admin/v1/teams');
-      show(terminal, options, all, (list) =>
-        list.length === 0
-          ? 'There are no teams yet; make one: dsp-gateway teams create <team> --advertisers 1,2\n'
-          : listTeams(list),
-      );
-    }),
-  );
-  adminCommand(teams, { name: 'show', description: 'Show one team.', examples: ['teams show growth'] })
-    .argument('<team>', 'its id', readId)
-    .action(
-      act<AdminOptions>(terminal, async (admin, options, id) =>
-        show(terminal, options, await admin.ask('GET /admin/v1/teams/:id', { id }), describeTeam),
-      ),
-    );
-  addTeamChanges(teams, terminal);
-  addTeamDelete(teams, terminal);
-}
-
-function addTeamChanges(teams: Command, terminal: Terminal): void {
-  withTeamOptions(
-    adminCommand(teams, {
-      name: 'create',
-      description: 'Create a team. One that is given no advertisers may see none.',
-      examples: [
-        'teams create growth --name "Growth analytics" --advertisers 1,2,3',
-        'teams create finance --advertisers all --max-range-days 92',
-      ],
-    }).argument('<team>', 'its id: lower-case letters, digits and hyphens, at most 40', readId),
-  ).action(
-    act<TeamOptions>(terminal, async (admin, options, id) =>
-      show(
-        terminal,
-        options,
-        await admin.ask('POST /admin/v1/teams', { body: newTeam(id, await teamBody(terminal, options)) }),
-        describeTeam,
-      ),
-    ),
-  );
-  withTeamOptions(
-    adminCommand(teams, {
-      name: 'update',
-      description: 'Change what is named of a team; a list replaces the whole list.',
-      examples: [
-        'teams update growth --advertisers 1,2,7',
-        'teams update growth --disabled',
-        'teams update growth --write-guard guard.json',
-      ],
-    }).argument('<team>', 'its id', readId),
-  ).action(
-    act<TeamOptions>(terminal, async (admin, options, id) =>
-      show(terminal, options, await update(admin, terminal, options, id), describeTeam),
-    ),
-  );
-}
-
-function addTeamDelete(teams: Command, terminal: Terminal): void {
-  adminCommand(teams, {
+    json: ({ teams }) => teams,
+    render: ({ teams }) =>
+      teams.length === 0
+        ? 'There are no teams yet; make one: dsp-gateway teams create <team> --advertisers 1,2\n'
+        : renderRows(teams, COLUMNS),
+  }),
+  call({
+    name: 'show',
+    operation: getTeam,
+    description: 'Show one team.',
+    examples: ['teams show growth'],
+    args: OF_TEAM,
+    render: describeTeam,
+  }),
+  call({
+    name: 'create',
+    operation: createTeam,
+    description: 'Create a team. A team without advertisers may see none.',
+    examples: [
+      'teams create growth --name "Growth analytics" --advertisers 1,2,3',
+      'teams create finance --advertisers all --max-range-days 92',
+    ],
+    args: { id: ['<team>', 'its id: lower-case letters, digits and hyphens, at most 40', readId] },
+    flags: TEAM_FLAGS,
+    own: (command) => command.option('--enabled', 'allow it again'),
+    async prepare(given: Given<typeof createTeam, TeamOptions>) {
+      const { writeGuard, ...team } = await teamOf(given);
+      // A new team has no guard that could be taken away.
+      return writeGuard ? { ...team, writeGuard } : team;
+    },
+    render: describeTeam,
+  }),
+  call({
+    name: 'update',
+    operation: changeTeam,
+    description: 'Change what is named of a team; a list replaces the whole list.',
+    examples: [
+      'teams update growth --advertisers 1,2,7',
+      'teams update growth --disabled',
+      'teams update growth --write-guard guard.json',
+    ],
+    args: OF_TEAM,
+    flags: { ...TEAM_FLAGS, ...LIMITS_TO_CHANGE },
+    own: (command) => command.option('--enabled', 'allow it again'),
+    async prepare(given: Given<typeof changeTeam, TeamOptions>) {
+      const change = await teamOf(given);
+      if (Object.keys(change).length > 1) return change;
+      throw new CommandError('nothing to change was named; see --help', EXIT.usage);
+    },
+    render: describeTeam,
+  }),
+  call({
     name: 'delete',
+    operation: deleteTeam,
     description: 'Delete a team and revoke its keys, for good.',
     examples: ['teams delete growth --yes'],
-  })
-    .argument('<team>', 'its id', readId)
-    .option('--yes', 'do not ask')
-    .action(
-      act<AdminOptions & { yes?: boolean }>(terminal, async (admin, options, id) => {
-        await confirm(terminal, `The team ${id} and all its keys will be gone for good.`, options.yes);
-        await admin.ask('DELETE /admin/v1/teams/:id', { id });
-        show(terminal, options, { deleted: id }, () => `deleted: ${id}\n`);
-      }),
-    );
+    args: OF_TEAM,
+    confirm: ({ id }) => `The team ${id} and all its keys will be gone for good.`,
+    json: (_answer, { values }) => ({ deleted: values.id }),
+    render: (_answer, { values }) => `deleted: ${values.id}\n`,
+  }),
+);
+
+/** @throws CommandError */
+async function teamOf({ values, options, terminal }: Given<never, TeamOptions>): Promise<Values> {
+  const { disabled, writeGuard } = values;
+  if (options.enabled && disabled)
+    throw new CommandError('--enabled and --disabled exclude each other', EXIT.usage);
+  return {
+    ...values,
+    ...(options.enabled ? { disabled: false } : {}),
+    ...(typeof writeGuard === 'string' ? { writeGuard: await readGuard(terminal, writeGuard) } : {}),
+  };
 }
 
-async function update(
-  admin: Admin,
-  terminal: Terminal,
-  options: TeamOptions,
-  id: string | undefined,
-): Promise<Team> {
-  const body = await teamBody(terminal, options);
-  if (Object.keys(body).length === 0)
-    throw new CommandError('nothing to change was named; see --help', EXIT.usage);
-  return admin.ask('PATCH /admin/v1/teams/:id', { id, body });
-}
-
-/** An id as an argument. What is no id at all is refused here, for in a path it could name something else. */
-export function readId(text: string): string {
-  // A key in the place of its id is a secret on the command line.
-  if (text.startsWith('dgw_')) refuseSecret();
-  if (!/^[A-Za-z0-9_-]{1,100}$/.test(text))
-    throw new InvalidArgumentError('An id holds letters, digits, _ and - only.');
-  return text;
-}
-
-function withTeamOptions(command: Command): Command {
-  return command
-    .option('--name <text>', 'for people')
-    .option('--advertisers <ids>', 'e.g. 1,2,3; all; none', readAdvertisers)
-    .option('--scopes <names>', 'e.g. report:read,platform:read; none', readList)
-    .option('--ip-allow <ranges>', 'addresses and CIDR ranges the team may call from; none: any', readList)
-    .option('--default-format <format>', 'json, csv, ndjson or raw')
-    .option('--requests-per-minute <number>', 'requests a minute', readNumber)
-    .option('--upstream-calls-per-day <number>', 'share of platform calls a day', readNumber)
-    .option('--max-range-days <number>', 'longest range of one report', readNumber)
-    .option('--max-concurrent <number>', 'requests at once', readNumber)
-    .option('--write-guard <path>', 'JSON file of the write guard; - is standard input; none: without one')
-    .option('--disabled', 'refuse everything')
-    .option('--enabled', 'allow it again');
-}
-
-export function readNumber(text: string): number {
-  if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
-}
-
-function readList(text: string): string[] {
-  return text === 'none' ? [] : text.split(',').map((item) => item.trim());
-}
-
-function readAdvertisers(text: string): number[] | '*' {
-  return text === 'all' || text === '*' ? '*' : readList(text).map(readNumber);
-}
-
-/** There is no guard yet that could be taken away. */
-function newTeam(id: string | undefined, { writeGuard, ...body }: TeamPatch): NewTeam {
-  return { id: id as string, ...body, ...(writeGuard ? { writeGuard } : {}) };
-}
-
-/** What was named, as the admin API takes it: the gateway judges the values. @throws CommandError */
-async function teamBody(terminal: Terminal, options: TeamOptions): Promise<TeamPatch> {
-  const { name, advertisers, scopes, ipAllow, defaultFormat, enabled, disabled, writeGuard } = options;
-  if (enabled && disabled) throw new CommandError('--enabled and --disabled exclude each other', EXIT.usage);
-  const { requestsPerMinute, upstreamCallsPerDay, maxRangeDays, maxConcurrent } = options;
-  const limits = defined({ requestsPerMinute, upstreamCallsPerDay, maxRangeDays, maxConcurrent });
-  return defined({
-    name,
-    advertisers,
-    scopes,
-    ipAllow,
-    defaultFormat,
-    disabled: disabled ? true : enabled ? false : undefined,
-    limits: Object.keys(limits).length === 0 ? undefined : limits,
-    writeGuard: writeGuard === undefined ? undefined : await readGuard(terminal, writeGuard),
-  });
-}
-
-/** @returns null for none; what is in it the gateway judges. @throws CommandError for what is no JSON */
+/** @returns null for none; the gateway judges what is in it. @throws CommandError for what is no JSON */
 async function readGuard(terminal: Terminal, file: string): Promise<unknown> {
   if (file === 'none') return null;
   const text = await readText(terminal, file);
@@ -194,25 +143,18 @@ async function readGuard(terminal: Terminal, file: string): Promise<unknown> {
   return JSON.parse(text);
 }
 
-function defined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-}
+const stateOf = ({ disabled }: Team) => (disabled ? 'disabled' : 'active');
 
-function listTeams(teams: readonly Team[]): string {
-  return renderTable(
-    ['team', 'name', 'advertisers', 'scopes', 'requests/min', 'calls/day', 'state', 'managed by'],
-    teams.map((team) => [
-      team.id,
-      team.name,
-      shortened(team.advertisers),
-      team.scopes.join(' '),
-      team.limits.requestsPerMinute,
-      team.limits.upstreamCallsPerDay,
-      team.disabled ? 'disabled' : 'active',
-      team.managedBy ?? 'hand',
-    ]),
-  );
-}
+const COLUMNS: Columns<Team> = {
+  team: ({ id }) => id,
+  name: ({ name }) => name,
+  advertisers: ({ advertisers }) => shortened(advertisers),
+  scopes: ({ scopes }) => scopes.join(' '),
+  'requests/min': ({ limits }) => limits.requestsPerMinute,
+  'calls/day': ({ limits }) => limits.upstreamCallsPerDay,
+  state: stateOf,
+  'managed by': ({ managedBy = 'hand' }) => managedBy,
+};
 
 /** A list that would fill the line is told by its length. */
 function shortened(advertisers: Team['advertisers']): string {
@@ -233,7 +175,7 @@ function describeTeam(team: Team): string {
   return renderFields([
     ['team', team.id],
     ['name', team.name],
-    ['state', team.disabled ? 'disabled' : 'active'],
+    ['state', stateOf(team)],
     ['managed by', team.managedBy ?? 'hand'],
     ['scopes', team.scopes.join(', ') || 'none'],
     ['advertisers', team.advertisers === '*' ? 'all' : team.advertisers.join(', ') || 'none'],

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { Environment } from '../config/rules.js';
 import { wallMs } from '../lib/time.js';
-import { EXIT } from './exit-codes.js';
+import { EXIT } from './command-error.js';
 
 /** Standard input: a terminal has `setRawMode`, a pipe has not. */
 export type Input = Readable & {

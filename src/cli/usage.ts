@@ -1,71 +1,68 @@
 /** `dsp-gateway usage`: what each team asked for. */
-import type { Command } from 'commander';
-import type { AnswerTo } from '../api/operations/table.js';
-import type { AdminOptions } from './admin-client.js';
-import { act, adminCommand, show } from './define.js';
-import { renderTable } from './table.js';
-import { readId } from './teams.js';
-import type { Terminal } from './terminal.js';
+import type { AnswerOf } from '../api/operations/operation.js';
+import { getUsage } from '../api/operations/overview.js';
+import { getTeam } from '../api/operations/teams.js';
+import { steps } from './call-command.js';
+import { show } from './define.js';
+import { readId } from './flags.js';
+import { type Columns, renderRows } from './table.js';
 
-interface UsageOptions extends AdminOptions {
-  readonly team?: string;
-  readonly from?: string;
-  readonly to?: string;
-}
+type UsageDay = AnswerOf<typeof getUsage>['usage'][number];
 
-const COLUMNS = [
-  ['requests', 'requests'],
-  ['hits', 'hits'],
-  ['stale', 'stale'],
-  ['misses', 'misses'],
-  ['upstreamCalls', 'calls'],
-  ['upstreamCallsSaved', 'saved'],
-  ['rows', 'rows'],
-  ['bytesOut', 'bytes'],
-  ['errors', 'errors'],
-  ['rateLimited', 'limited'],
-] as const;
+export const addUsageCommand = steps({
+  name: 'usage',
+  operation: getUsage,
+  description:
+    'Show what each team asked for, day by day (UTC); calls are those to the platform, hit rate what the cache answered of all it was asked.',
+  examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
+  flags: {
+    from: { about: 'first day, YYYY-MM-DD (default: 29 days ago)' },
+    to: { about: 'last day (default: today)' },
+    team: { flag: '--team <team>', about: 'only this team', read: readId },
+  },
+  async run({ values, send, admin, terminal, options }) {
+    const used = await send(values);
+    const { team } = values;
+    // A deleted team may have usage; a team that never was has none, and is refused here.
+    if (team !== undefined && used.usage.length === 0) await admin.ask(getTeam, { id: team as string });
+    show(terminal, options, used, describe);
+  },
+});
 
-type Field = (typeof COLUMNS)[number][0];
-type UsageDay = AnswerTo<'GET /admin/v1/usage'>['usage'][number];
+/** A day of one team, or the sum of all. */
+type Line = Omit<UsageDay, 'team'> & { readonly team: string | null };
 
-export function addUsageCommand(program: Command, terminal: Terminal): void {
-  adminCommand(program, {
-    name: 'usage',
-    description:
-      'Show what each team asked for, day by day (UTC); calls are those to the platform, hit rate what the cache answered of all it was asked.',
-    examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
-  })
-    .option('--team <team>', 'only this team', readId)
-    .option('--from <day>', 'first day, YYYY-MM-DD (default: 29 days ago)')
-    .option('--to <day>', 'last day (default: today)')
-    .action(
-      act<UsageOptions>(terminal, async (admin, options) => {
-        const { team, from, to } = options;
-        const used = await admin.ask('GET /admin/v1/usage', { query: { team, from, to } });
-        // Of a team that was deleted there is usage, and of one that never was there is none.
-        if (team !== undefined && used.usage.length === 0)
-          await admin.ask('GET /admin/v1/teams/:id', { id: team });
-        show(terminal, options, used, describe);
-      }),
-    );
-}
+const COUNTS = {
+  requests: 'requests',
+  hits: 'hits',
+  stale: 'stale',
+  misses: 'misses',
+  calls: 'upstreamCalls',
+  saved: 'upstreamCallsSaved',
+  rows: 'rows',
+  bytes: 'bytesOut',
+  errors: 'errors',
+  limited: 'rateLimited',
+} as const satisfies Record<string, keyof UsageDay>;
+
+const COLUMNS: Columns<Line> = {
+  day: ({ day }) => day,
+  team: ({ team }) => team,
+  'hit rate': hitRate,
+  ...Object.fromEntries(Object.entries(COUNTS).map(([head, count]) => [head, (line: Line) => line[count]])),
+};
 
 /** What was answered from the cache, of all that went there; old answers are answers. */
-function hitRate({ hits, stale, misses }: Pick<UsageDay, 'hits' | 'stale' | 'misses'>): string | null {
+function hitRate({ hits, stale, misses }: Line): string | null {
   const asked = hits + stale + misses;
   return asked === 0 ? null : `${Math.round(((hits + stale) / asked) * 100)} %`.padStart('hit rate'.length);
 }
 
-function describe({ from, to, usage }: AnswerTo<'GET /admin/v1/usage'>): string {
-  if (usage.length === 0) return `Nothing was asked for from ${from} to ${to}.\n`;
-  const sum = (field: Field) => usage.reduce((total, day) => total + day[field], 0);
-  const all = { hits: sum('hits'), stale: sum('stale'), misses: sum('misses') };
-  return renderTable(
-    ['day', 'team', 'hit rate', ...COLUMNS.map(([, head]) => head)],
-    [
-      ...usage.map((day) => [day.day, day.team, hitRate(day), ...COLUMNS.map(([field]) => day[field])]),
-      ['all', null, hitRate(all), ...COLUMNS.map(([field]) => sum(field))],
-    ],
-  );
+function describe({ from, to, usage }: AnswerOf<typeof getUsage>): string {
+  const [first, ...others] = usage;
+  if (first === undefined) return `Nothing was asked for from ${from} to ${to}.\n`;
+  const sum = (count: (typeof COUNTS)[keyof typeof COUNTS]) =>
+    usage.reduce((total, day) => total + day[count], 0);
+  const sums = Object.fromEntries(Object.values(COUNTS).map((count) => [count, sum(count)]));
+  return renderRows<Line>([first, ...others, { ...first, ...sums, day: 'all', team: null }], COLUMNS);
 }

@@ -1,6 +1,5 @@
 /** A verdict as a person reads it, and as an exit code: `status` and `doctor` end with the same three. */
-import { CommandError, type Unreachable } from './command-error.js';
-import { EXIT } from './exit-codes.js';
+import { CommandError, EXIT, type Unreachable } from './command-error.js';
 import type { Terminal } from './terminal.js';
 
 /** What `--json` and the admin API call it, what is shown, and how the command ends. */

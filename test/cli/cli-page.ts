@@ -1,10 +1,10 @@
 /** `docs/cli.md`, made from the commands themselves. */
 import { PassThrough } from 'node:stream';
 import type { Argument, Command, Option } from 'commander';
-import { ADMIN_GROUP, examplesOf } from '../../src/cli/define.js';
-import { EXIT_CODES } from '../../src/cli/exit-codes.js';
+import { ADMIN_PLANE, DATA_PLANE } from '../../src/cli/client.js';
+import { EXIT_CODES } from '../../src/cli/command-error.js';
+import { examplesOf } from '../../src/cli/define.js';
 import { createProgram } from '../../src/cli/program.js';
-import { TEAM_GROUP } from '../../src/cli/team-client.js';
 
 export function program(): Command {
   const quiet = () => {};
@@ -30,19 +30,19 @@ export function nameOf(command: Command): string {
 }
 
 export function isAdminCommand(command: Command): boolean {
-  return command.options.some(({ helpGroupHeading }) => helpGroupHeading === ADMIN_GROUP);
+  return command.options.some(({ helpGroupHeading }) => helpGroupHeading === ADMIN_PLANE.group);
 }
 
 export function isTeamCommand(command: Command): boolean {
-  return command.options.some(({ helpGroupHeading }) => helpGroupHeading === TEAM_GROUP);
+  return command.options.some(({ helpGroupHeading }) => helpGroupHeading === DATA_PLANE.group);
 }
 
 export function cliPage(): string {
   const all = leaves(program());
   const example = all.find(isAdminCommand) as Command;
-  const shared = optionsOf(example).filter(({ helpGroupHeading }) => helpGroupHeading === ADMIN_GROUP);
+  const shared = optionsOf(example).filter(({ helpGroupHeading }) => helpGroupHeading === ADMIN_PLANE.group);
   const team = optionsOf(all.find(isTeamCommand) as Command);
-  const asTeam = team.filter(({ helpGroupHeading }) => helpGroupHeading === TEAM_GROUP);
+  const asTeam = team.filter(({ helpGroupHeading }) => helpGroupHeading === DATA_PLANE.group);
   return `# Command line
 
 \`dsp-gateway\` below is \`node dist/cli.js\` in a checkout, and the image's entry point. Every command says by \`--help\` what
@@ -127,7 +127,7 @@ ${all.map(section).join('\n\n')}
 
 function section(command: Command): string {
   const own = optionsOf(command).filter(
-    ({ helpGroupHeading }) => ![ADMIN_GROUP, TEAM_GROUP].includes(helpGroupHeading ?? ''),
+    ({ helpGroupHeading }) => ![ADMIN_PLANE.group, DATA_PLANE.group].includes(helpGroupHeading ?? ''),
   );
   const given = [...command.registeredArguments.map(argumentRow), ...own.map(optionRow)];
   const parts = [

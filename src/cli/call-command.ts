@@ -1,0 +1,130 @@
+/** Commands of the admin API as entries: an operation says what a command takes, the entry how its answer is shown. */
+import type { Command } from 'commander';
+import type { AdminOperation, AnswerOf } from '../api/operations/operation.js';
+import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
+import { action, type CommandHead, planeCommand, show } from './define.js';
+import { type FlagChanges, flagsOf, valuesOf } from './flags.js';
+import { confirm } from './read-secret.js';
+import { meaningOf } from './refusal.js';
+import type { Terminal } from './terminal.js';
+
+/** Adds a command, or a group of them, to the one above it. */
+export type AddCommand = (parent: Command, terminal: Terminal) => void;
+
+/** Members of a call by name: of its path, query or body. */
+export type Values = Readonly<Record<string, unknown>>;
+
+interface Entry<O extends AdminOperation> extends CommandHead {
+  readonly operation: O;
+  /** Members that are arguments, in their order: as help shows each, e.g. `<team>`, what it is, and how it is read. */
+  readonly args?: Readonly<
+    Record<string, readonly [shown: string, about: string, read?: (text: string) => unknown]>
+  >;
+  /** Flags that are not as the schema of query or body has them. */
+  readonly flags?: FlagChanges;
+  /** Adds options that are no member of the call. */
+  readonly own?: (command: Command) => Command;
+}
+
+/** A command as it was typed. */
+export interface Given<O extends AdminOperation = AdminOperation, Own = object> {
+  readonly values: Values;
+  /** Arguments, in their order. */
+  readonly typed: readonly string[];
+  readonly options: ClientOptions & Own;
+  readonly terminal: Terminal;
+  readonly admin: Admin;
+  /** Makes the call. */
+  send(values: Values): Promise<AnswerOf<O>>;
+}
+
+/** A command that is one call. */
+interface CallEntry<O extends AdminOperation> extends Entry<O> {
+  /** What is sent, where it is not what was typed. */
+  prepare?(given: Given<O>): Values | Promise<Values>;
+  /** What a yes is asked for; `--yes` stands for it. */
+  confirm?(values: Values): string;
+  /** What `--json` prints; absent: the answer. */
+  json?(answer: AnswerOf<O>, given: Given<O>): unknown;
+  render(answer: AnswerOf<O>, given: Given<O>): string;
+}
+
+export function call<const O extends AdminOperation>(entry: CallEntry<O>): AddCommand {
+  const own = (command: Command) => {
+    entry.own?.(command);
+    return entry.confirm === undefined ? command : command.option('--yes', 'do not ask');
+  };
+  return steps({
+    ...entry,
+    own,
+    async run(given: Given<O, { readonly yes?: boolean }>) {
+      const { terminal, options } = given;
+      const values = (await entry.prepare?.(given)) ?? given.values;
+      if (entry.confirm !== undefined) await confirm(terminal, entry.confirm(values), options.yes);
+      const answer = await given.send(values);
+      show(terminal, options, entry.json === undefined ? answer : entry.json(answer, given), () =>
+        entry.render(answer, given),
+      );
+    },
+  });
+}
+
+/** A command with steps of its own. Its operation says what it takes, and which call it stands for. */
+interface StepsEntry<O extends AdminOperation> extends Entry<O> {
+  run(given: Given<O>): Promise<void>;
+}
+
+export function steps<const O extends AdminOperation>(entry: StepsEntry<O>): AddCommand {
+  const { operation, args = {}, flags: changes = {} } = entry;
+  return (parent, terminal) => {
+    const command = planeCommand(ADMIN_PLANE, parent, entry);
+    for (const [shown, about, read = (text: string) => text] of Object.values(args))
+      command.argument(shown, about, read);
+    const schema = operation.query ?? operation.body ?? {};
+    const flags = flagsOf(schema, changes, (path) => path in args);
+    for (const { option } of flags) command.addOption(option);
+    entry.own?.(command);
+    meaningOf(command, {
+      call: operation.call,
+      members: new Map([
+        ...Object.entries(args).map(([member, [shown]]) => [member, shown] as const),
+        ...flags.map(({ path, option }) => [path, option.long ?? option.flags] as const),
+      ]),
+    });
+    command.action(
+      action(async (options, typed) => {
+        const admin = openAdmin(options, terminal.env);
+        const values = { ...valuesOf(flags, { ...options }) };
+        for (const [at, member] of Object.keys(args).entries())
+          if (typed[at] !== undefined) values[member] = typed[at];
+        await entry.run({
+          values,
+          typed,
+          options,
+          terminal,
+          admin,
+          send: (sent) => admin.ask(operation, inputOf(operation, sent)),
+        });
+      }),
+    );
+  };
+}
+
+/** Where each member goes: into the path, the query or the body. */
+function inputOf({ path, query, body }: AdminOperation, values: Values) {
+  const { id, ...others } = values;
+  const members = path === undefined ? values : others;
+  return {
+    id: path && (id as string),
+    query: query && members,
+    body: body && (members as never),
+  };
+}
+
+/** Commands under one name. */
+export function group(name: string, description: string, ...commands: readonly AddCommand[]): AddCommand {
+  return (program, terminal) => {
+    const parent = program.command(name).description(description);
+    for (const add of commands) add(parent, terminal);
+  };
+}

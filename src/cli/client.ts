@@ -1,0 +1,290 @@
+/** A running gateway as commands ask it: where it is, who asks, and its refusals as errors with a line to read. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Static, TSchema } from 'typebox';
+import type { AdminOperation, AnswerOf } from '../api/operations/operation.js';
+import type { Environment } from '../config/rules.js';
+import type { Frozen } from '../lib/record.js';
+import { timeoutSignal } from '../lib/time.js';
+import { CommandError, EXIT, exitCodeOf, Unreachable } from './command-error.js';
+import { problemIn, Refused } from './refusal.js';
+
+/** Options of every command that asks a gateway. */
+export interface ClientOptions {
+  readonly url?: string;
+  readonly adminTokenFile?: string;
+  readonly keyFile?: string;
+  readonly json?: boolean;
+  readonly csv?: boolean;
+}
+
+/** One of the two addresses of a gateway, and what a caller shows there. */
+export interface Plane {
+  readonly name: string;
+  readonly secret: string;
+  /** The settings with the address, with the port it has by default, and with the secret; `…_FILE` names a file with it. */
+  readonly url: string;
+  readonly port: readonly [setting: string, usual: string];
+  readonly variable: string;
+  readonly fileOption: 'adminTokenFile' | 'keyFile';
+  /** The heading of its options in a command's help. */
+  readonly group: string;
+  readonly options: readonly (readonly [flags: string, description: string])[];
+  readonly headers: (secret: string) => Readonly<Record<string, string>>;
+  /** Where the secret is if nothing names it. */
+  readonly usualFile?: (env: Environment) => string;
+}
+
+export const ADMIN_PLANE: Plane = {
+  name: 'admin plane',
+  secret: 'admin token',
+  url: 'GATEWAY_ADMIN_URL',
+  port: ['ADMIN_PORT', '8081'],
+  variable: 'ADMIN_TOKEN',
+  fileOption: 'adminTokenFile',
+  group: 'Every command against the admin API:',
+  options: [
+    ['--url <url>', 'address of the admin plane (GATEWAY_ADMIN_URL; default: http://127.0.0.1:$ADMIN_PORT)'],
+    [
+      '--admin-token-file <path>',
+      'file that holds the admin token (ADMIN_TOKEN, ADMIN_TOKEN_FILE; default: admin.token in GATEWAY_DATA_DIR)',
+    ],
+    ['--json', 'print JSON, for scripts'],
+  ],
+  headers: (secret) => ({ authorization: `Bearer ${secret}` }),
+  usualFile: (env) => join(env.GATEWAY_DATA_DIR || './data', 'admin.token'),
+};
+
+export const DATA_PLANE: Plane = {
+  name: 'data plane',
+  secret: 'team key',
+  url: 'GATEWAY_URL',
+  port: ['PORT', '8080'],
+  variable: 'DSP_GATEWAY_KEY',
+  fileOption: 'keyFile',
+  group: 'Every command that asks as a team:',
+  options: [
+    ['--url <url>', 'address of the data plane (GATEWAY_URL; default: http://127.0.0.1:$PORT)'],
+    ['--key-file <path>', 'file that holds the team key (DSP_GATEWAY_KEY, DSP_GATEWAY_KEY_FILE)'],
+    ['--json', 'print JSON, for scripts'],
+    ['--csv', 'print CSV, for a file'],
+  ],
+  headers: (secret) => ({ 'x-api-key': secret }),
+};
+
+/** A rotation asks the platform twice, each time with a deadline of its own. */
+const TIMEOUT_MS = 120_000;
+
+export interface Call {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A plane, ready to be asked. @returns the text of its answer. @throws CommandError */
+export type Ask = (call: Call) => Promise<string>;
+
+export interface Client {
+  readonly base: string;
+  readonly ask: Ask;
+  /** The lines of a streamed answer. Both reject with {@link Unreachable} when the connection breaks. */
+  lines(path: string, stop: AbortSignal): Promise<AsyncIterable<string>>;
+}
+
+/** @throws CommandError when the address is not allowed, or there is no secret */
+export function openPlane(plane: Plane, options: ClientOptions, env: Environment): Client {
+  const base = addressOf(plane, options, env);
+  const secret = secretOf(plane, options, env);
+  const away = (error: Error): never => {
+    const cause = error.cause instanceof Error ? error.cause.message : error.message;
+    throw new Unreachable(
+      `the ${plane.name} at ${base} cannot be reached (${cause}); start the gateway, or name its address by --url or ${plane.url}`,
+    );
+  };
+  async function send({ method, path, body }: Call, signal: AbortSignal): Promise<Response> {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { ...plane.headers(secret.text), ...type },
+      body: body === undefined ? null : JSON.stringify(body),
+      redirect: 'manual',
+      signal,
+    }).catch(away);
+    if (response.ok) return response;
+    if (response.status === 401 && plane === ADMIN_PLANE) throw unknownToken(base, secret.source);
+    throw refusal(plane, await response.text().catch(away), response.status, base);
+  }
+  return {
+    base,
+    async ask(call) {
+      const response = await send(call, timeoutSignal(call.timeoutMs ?? TIMEOUT_MS));
+      return response.text().catch(away);
+    },
+    lines: async (path, stop) => linesOf(await send({ method: 'GET', path }, stop), away),
+  };
+}
+
+async function* linesOf({ body }: Response, away: (error: Error) => never): AsyncGenerator<string> {
+  let rest = '';
+  try {
+    for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } catch (error) {
+    away(error as Error);
+  }
+}
+
+function addressOf({ url, port }: Plane, options: ClientOptions, env: Environment): string {
+  const usual = `http://127.0.0.1:${env[port[0]] || port[1]}`;
+  const [name, text] = options.url === undefined ? [url, env[url] || usual] : ['--url', options.url];
+  const parsed = URL.canParse(text) ? new URL(text) : null;
+  const plain =
+    parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '';
+  if (plain && parsed.username === '' && parsed.password === '') return parsed.href.replace(/\/+$/, '');
+  // The text may hold a secret, so it is not repeated.
+  throw new CommandError(
+    `${name}: allowed is an address such as http://127.0.0.1:${port[1]}, without user, query or fragment`,
+    EXIT.data,
+  );
+}
+
+interface Secret {
+  readonly text: string;
+  /** The setting or file that it is from. */
+  readonly source: string;
+}
+
+/** The file named by an option, the setting, the file that a setting names, or the usual one. */
+function secretOf(plane: Plane, options: ClientOptions, env: Environment): Secret {
+  const { secret: what, variable, fileOption } = plane;
+  const named = options[fileOption];
+  const text = env[variable];
+  const source =
+    named ?? (text ? variable : env[`${variable}_FILE`] || plane.usualFile?.(env) || `${variable}_FILE`);
+  const flag = plane.options.find(([flags]) => flags.includes('-file'))?.[0].split(' ')[0];
+  const missing = (reason: string) =>
+    new CommandError(
+      `no ${what}: ${reason}. Set ${variable}, or name its file by ${flag} or ${variable}_FILE`,
+      EXIT.denied,
+    );
+  if (source === `${variable}_FILE`) throw missing('nothing names one');
+  return checked(source === variable ? (text ?? '') : readFile(source, missing), source, what);
+}
+
+function readFile(path: string, missing: (reason: string) => CommandError): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw missing(code === 'ENOENT' ? `there is no file ${path}` : message);
+  }
+}
+
+/** What no header can hold would make `fetch` throw an error that quotes it. */
+function checked(text: string, source: string, what: string): Secret {
+  if (/^[\x21-\x7e]+$/.test(text)) return { text, source };
+  throw new CommandError(
+    `${source}: holds ${text.length} characters, some not printable ASCII; allowed is the ${what} alone`,
+    EXIT.denied,
+  );
+}
+
+/** With the address, for often a gateway was meant that listens elsewhere. */
+function unknownToken(base: string, source: string): CommandError {
+  return new CommandError(
+    `The gateway at ${base} does not know this admin token (from ${source}).\nGive the one it was started with, by ADMIN_TOKEN or --admin-token-file, or name another gateway by --url.`,
+    EXIT.denied,
+  );
+}
+
+function refusal({ name }: Plane, text: string, status: number, base: string): CommandError {
+  const problem = problemIn(text);
+  if (problem === null)
+    return new CommandError(
+      `what answers at ${base} is no ${name}: ${status}, and no problem document`,
+      EXIT.unavailable,
+    );
+  // Most often the port of the data plane was given.
+  if (name === ADMIN_PLANE.name && problem.detail.startsWith('There is nothing at this address'))
+    return new CommandError(
+      `there is no admin API at ${base}, which may be the data plane; say where the admin plane is by --url or GATEWAY_ADMIN_URL`,
+      exitCodeOf(status),
+    );
+  return new Refused(problem, exitCodeOf(status));
+}
+
+/** Members without a value are left out. */
+type QueryValues = Readonly<Record<string, unknown>>;
+
+interface CallInput<O extends AdminOperation> {
+  /** Replaces `:id`. */
+  readonly id?: string | undefined;
+  readonly query?: QueryValues | undefined;
+  readonly body?:
+    | (O extends { readonly body: infer B extends TSchema } ? Frozen<Static<B>> : never)
+    | undefined;
+  readonly timeoutMs?: number;
+}
+
+export interface Admin {
+  /**
+   * Calls the admin API.
+   * @returns the answer. It has every member that this release requires; their forms are not checked, for another release may
+   *   have written them
+   * @throws CommandError
+   */
+  ask<O extends AdminOperation>(operation: O, input?: CallInput<O>): Promise<AnswerOf<O>>;
+  lines(operation: AdminOperation, query: QueryValues, stop: AbortSignal): Promise<AsyncIterable<string>>;
+}
+
+/** @throws CommandError when the address is not allowed, or there is no admin token */
+export function openAdmin(options: ClientOptions, env: Environment): Admin {
+  const client = openPlane(ADMIN_PLANE, options, env);
+  return {
+    async ask({ call, answer }, { id, query, body, timeoutMs } = {}) {
+      const [method = ''] = call.split(' ');
+      const text = await client.ask({
+        method,
+        path: pathOf(call, query, id),
+        body: body as object,
+        timeoutMs,
+      });
+      return parseAnswer(text, answer, client.base) as never;
+    },
+    lines: ({ call }, query, stop) => client.lines(pathOf(call, query), stop),
+  };
+}
+
+function pathOf(call: string, query: QueryValues = {}, id = ''): string {
+  const [, pattern = ''] = call.split(' ');
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  return `${pattern.replace(':id', () => encodeURIComponent(id))}${search}`;
+}
+
+/**
+ * @param schema of the answer; undefined: there may be none
+ * @throws CommandError for what is no answer to this call: something else may listen at the address
+ */
+function parseAnswer(text: string, schema: TSchema | undefined, base: string): object | null {
+  if (schema === undefined && text === '') return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
+  }
+  const { required = [] } = (schema ?? {}) as { readonly required?: readonly string[] };
+  if (typeof value === 'object' && value !== null && required.every((name) => name in value)) return value;
+  throw new CommandError(
+    `what answers at ${base} is no admin plane that this release knows: its answer has another form. Check --url, or use the command that came with that gateway.`,
+    EXIT.unavailable,
+  );
+}

@@ -1,0 +1,113 @@
+/** A problem document as whoever typed the command reads it: its fields as flags, calls of the API as commands. */
+import type { Command } from 'commander';
+import { CommandError } from './command-error.js';
+
+interface Problem {
+  readonly title: string;
+  readonly detail: string;
+  readonly errors?: readonly { readonly param: string; readonly message: string }[] | undefined;
+  readonly help?: string | undefined;
+}
+
+/** @returns null for what is no problem document */
+export function problemIn(text: string): Problem | null {
+  try {
+    const { title, detail, help, errors } = JSON.parse(text) as Partial<Problem>;
+    if (typeof title !== 'string' || typeof detail !== 'string') return null;
+    return { title, detail, help, errors };
+  } catch {
+    return null;
+  }
+}
+
+/** Thrown for a problem document: ends the command with its sentence, its fields and its remedy. */
+export class Refused extends CommandError {
+  readonly problem: Problem;
+  constructor(problem: Problem, exitCode: number) {
+    super(linesOf(problem).join('\n'), exitCode);
+    this.problem = problem;
+  }
+}
+
+/** Where fields are wrong, the remedy is to correct them. */
+function linesOf({ title, detail, errors = [], help }: Problem): string[] {
+  const fields = errors.map(({ param, message }) => `  ${param}: ${message}`);
+  return [`${title}: ${detail}`, ...(fields.length > 0 || help === undefined ? fields : [help])];
+}
+
+/** What a command stands for. */
+interface Meaning {
+  /** A call of the API, e.g. `GET /admin/v1/teams/:id`. */
+  readonly call?: string;
+  /** Members of that call by their path, as they are given on the command line, e.g. `limits.maxRangeDays`: `--max-range-days`. */
+  readonly members: ReadonlyMap<string, string>;
+}
+
+const meanings = new WeakMap<Command, Meaning>();
+
+/** Notes what a command stands for, for refusals of that and of other commands. */
+export function meaningOf(command: Command, meaning: Meaning): void {
+  meanings.set(command, meaning);
+}
+
+/** @returns the same refusal with the flags and commands that were or can be typed */
+export function inWordsOf(command: Command, { problem, exitCode }: Refused): CommandError {
+  const { errors = [], help } = problem;
+  const fields = new Map<string, string>();
+  for (const { param, message } of errors) {
+    const name = nameOf(command, param) ?? param;
+    // A value that may be of several forms has a fault for each of them; the first is the closest.
+    if (name === param || !fields.has(name)) fields.set(name, message);
+  }
+  const lines = linesOf({
+    ...problem,
+    errors: [...fields].map(([param, message]) => ({ param, message })),
+    help: help === undefined ? undefined : inCommands(help, command),
+  });
+  if (errors.some(({ param }) => nameOf(command, param) !== undefined))
+    lines[0] = 'Nothing was done; a value is not allowed.';
+  return new CommandError(lines.join('\n'), exitCode);
+}
+
+/** The flag or argument of a field; undefined for a field that is not on the command line. */
+function nameOf(command: Command, param: string): string | undefined {
+  // An item of a list is named by the list.
+  const member = param.replace(/\.\d+/g, '');
+  const noted = meanings.get(command)?.members.get(member);
+  if (noted !== undefined) return noted;
+  const option = command.options.find((one) => !one.hidden && one.attributeName() === member);
+  if (option !== undefined) return option.long ?? option.flags;
+  return command.registeredArguments.some((one) => one.name() === member) ? `<${member}>` : undefined;
+}
+
+const CALL = /\b(?:GET|POST|PUT|PATCH|DELETE) \/[\w/{}-]+/g;
+/** A member that is set, as JSON has it. */
+const SET_MEMBER = /"(\w+)": true/g;
+
+/** A remedy names calls of the API and members of a body: here the commands and flags that stand for them. */
+function inCommands(help: string, command: Command): string {
+  const all = below(rootOf(command));
+  const members = meanings.get(command)?.members;
+  return help
+    .replace(CALL, (call) => commandFor(call, all) ?? call)
+    .replace(SET_MEMBER, (set, member) => members?.get(member) ?? set);
+}
+
+/** E.g. `dsp-gateway teams show growth` for `GET /admin/v1/teams/growth`. */
+function commandFor(call: string, all: readonly Command[]): string | undefined {
+  const given = call.split('/');
+  for (const command of all) {
+    const pattern = meanings.get(command)?.call?.split('/') ?? [];
+    const fits =
+      pattern.length === given.length && pattern.every((part, at) => part === ':id' || part === given[at]);
+    if (!fits) continue;
+    const ids = given.filter((part, at) => pattern[at] === ':id' && part !== '{id}');
+    return [fullName(command), ...ids].join(' ');
+  }
+  return undefined;
+}
+
+const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
+const below = (command: Command): Command[] => [command, ...command.commands.flatMap(below)];
+const fullName = (command: Command): string =>
+  command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
