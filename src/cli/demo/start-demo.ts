@@ -3,16 +3,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { issueKey } from '../../api/operations/keys.js';
+import { createTeam } from '../../api/operations/teams.js';
 import { loadConfig } from '../../config/load.js';
 import type { Environment } from '../../config/rules.js';
-import { type Running, run } from '../../server/run.js';
+import { run } from '../../server/run.js';
 import { type Simulator, startSimulator } from '../../simulator/simulator.js';
+import { type Admin, openAdmin } from '../client.js';
 
 export interface Demo {
   readonly simulator: Simulator;
   readonly gatewayUrl: string;
   readonly adminUrl: string;
   readonly adminToken: string;
+  readonly admin: Admin;
   readonly key: string;
   /** Waits for what the gateway does behind its answers: it compares them, and may ask the platform for that. */
   settled(): Promise<void>;
@@ -25,7 +29,7 @@ export const TEAM = {
   name: 'Growth analytics',
   advertisers: [1, 2, 3],
   scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'mcp'],
-};
+} as const;
 
 /** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are taken from it; ports that are taken are replaced by free ones */
 export async function startDemo(env: Environment): Promise<Demo> {
@@ -45,37 +49,25 @@ export async function startDemo(env: Environment): Promise<Demo> {
     GATEWAY_TEST_CLOCK: env.GATEWAY_TEST_CLOCK,
   });
   const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'] });
+  const { adminToken } = gateway;
   const adminUrl = gateway.urls.get('admin') as string;
-  const key = await createTeam(adminUrl, gateway.adminToken);
+  const admin = openAdmin({ url: adminUrl }, { ADMIN_TOKEN: adminToken });
+  await admin.ask(createTeam, { body: TEAM });
+  const { key } = await admin.ask(issueKey, { id: TEAM.id, body: { label: 'demo' } });
   return {
     simulator,
     gatewayUrl: gateway.urls.get('data') as string,
     adminUrl,
-    adminToken: gateway.adminToken,
+    adminToken,
+    admin,
     key,
     settled: gateway.services.settled,
-    stop: () => stopAll(gateway, simulator, folder),
+    async stop() {
+      await gateway.stop();
+      await simulator.close();
+      await rm(folder, { recursive: true, force: true });
+    },
   };
-}
-
-async function stopAll(gateway: Running, simulator: Simulator, folder: string): Promise<void> {
-  await gateway.stop();
-  await simulator.close();
-  await rm(folder, { recursive: true, force: true });
-}
-
-async function createTeam(adminUrl: string, adminToken: string): Promise<string> {
-  const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const response = await fetch(adminUrl + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as Record<string, unknown>;
-  };
-  await post('/admin/v1/teams', TEAM);
-  return String((await post(`/admin/v1/teams/${TEAM.id}/keys`, { label: 'demo' })).key);
 }
 
 /** @returns the wanted port when nobody listens on it, else `0`: any free one */
