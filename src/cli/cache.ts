@@ -144,14 +144,14 @@ function describe(explained: Explanation): string {
     `${canonical.method} ${canonical.target}`,
     ...facts.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(9)} ${value}`])),
     '',
-    renderRows(entries, {
-      date: ({ date }) => date,
-      state: ({ state }) => state,
-      'as of': ({ asOf }) => asOf,
-      age: ({ ageSeconds }) => span(ageSeconds),
-      'fresh for': ({ ttlSeconds }) => span(ttlSeconds),
-      rows: ({ rows }) => rows,
-    }),
+    renderRows(entries, [
+      'date',
+      'state',
+      ['as of', 'asOf'],
+      ['age', ({ ageSeconds }) => span(ageSeconds)],
+      ['fresh for', ({ ttlSeconds }) => span(ttlSeconds)],
+      'rows',
+    ]),
     calls.length === 0
       ? 'Answering it now makes no platform call.'
       : `Answering it now makes ${counted(calls.length, 'platform call')}:`,

@@ -4,16 +4,16 @@ import { runDoctor } from '../api/operations/overview.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { action, planeCommand, show } from './define.js';
+import { notWell, skipped, warning } from './doctor/found.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
-import { endWith, withColours } from './verdict.js';
+import { endWith, type ShownFinding, withColours } from './verdict.js';
 
-interface Check {
+interface Check extends ShownFinding {
   readonly name: string;
-  readonly level: string;
-  readonly says: string;
-  readonly do: string | null;
 }
+
+const ELSEWHERE = 'not looked at: the gateway runs elsewhere; run doctor there, too';
 
 export function addDoctorCommand(program: Command, plain: Terminal): void {
   const terminal = withColours(plain);
@@ -26,7 +26,7 @@ export function addDoctorCommand(program: Command, plain: Terminal): void {
     action(async (options) => {
       const asked = await askGateway(() => openAdmin(options, env));
       const here = isElsewhere(options, env)
-        ? [skipped('this machine', 'not looked at: the gateway runs elsewhere; run doctor there, too')]
+        ? [{ name: 'this machine', ...skipped(ELSEWHERE) }]
         : await (await import('./doctor/here.js')).lookHere({ env, runs: asked.reached });
       const checks = [...here, ...asked.checks];
       const level = worstOf(checks.map((check) => check.level));
@@ -43,24 +43,25 @@ async function askGateway(
   try {
     const { version, checks } = await open().ask(runDoctor);
     const { VERSION } = await import('../lib/package-root.js');
-    const own =
-      version === VERSION ? null : `this command is of version ${VERSION}, the gateway of ${version}`;
-    const gateway: Check =
-      own === null
-        ? { name: 'gateway', level: 'well', says: `runs, version ${version}`, do: null }
-        : { name: 'gateway', level: 'warning', says: own, do: 'use the command that came with the gateway' };
-    return { reached: true, checks: [gateway, ...checks] };
+    const gateway =
+      version === VERSION
+        ? { level: 'well', says: `runs, version ${version}`, do: null }
+        : warning(
+            `this command is of version ${VERSION}, the gateway of ${version}`,
+            'use the command that came with the gateway',
+          );
+    return { reached: true, checks: [{ name: 'gateway', ...gateway }, ...checks] };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    const isAway = error instanceof Unreachable;
-    const gateway: Check = {
-      name: 'gateway',
-      level: 'not well',
-      says: error.message.replaceAll('\n', ' '),
-      do: adviceOn(error),
+    const gateway = notWell(error.message.replaceAll('\n', ' '), adviceOn(error));
+    const rest = skipped('not looked at: only a gateway that runs can tell');
+    return {
+      reached: !(error instanceof Unreachable),
+      checks: [
+        { name: 'gateway', ...gateway },
+        { name: 'platform, token, teams', ...rest },
+      ],
     };
-    const rest = skipped('platform, token, teams', 'not looked at: only a gateway that runs can tell');
-    return { reached: !isAway, checks: [gateway, rest] };
   }
 }
 
@@ -70,8 +71,6 @@ function adviceOn(error: CommandError): string {
     return 'name the admin token it was started with: ADMIN_TOKEN or --admin-token-file; an operator or an owner may ask';
   return 'see what answers there, and say where the admin plane is by --url';
 }
-
-const skipped = (name: string, says: string): Check => ({ name, level: 'skipped', says, do: null });
 
 /** Whether the gateway is on another machine, whose settings are not the ones here. */
 function isElsewhere({ url }: ClientOptions, env: Terminal['env']): boolean {

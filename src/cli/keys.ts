@@ -8,7 +8,7 @@ import { CommandError, EXIT } from './command-error.js';
 import { rendered, show } from './define.js';
 import { readId, readLength } from './flags.js';
 import { until } from './span.js';
-import { type Columns, renderFields, renderRows } from './table.js';
+import { renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
 
 type ShownKey = AnswerOf<typeof listAllKeys>['keys'][number];
@@ -98,20 +98,21 @@ async function revokeUnseen(admin: Admin, id: string): Promise<string> {
 function describeKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>'): string {
   if (keys.length === 0)
     return `There are no keys yet; issue one: dsp-gateway keys issue ${team} --label <text>\n`;
-  const columns: Columns<ShownKey> = {
-    key: ({ id }) => id,
-    team: ({ teamId }) => teamId,
-    label: ({ label }) => label,
-    begins: ({ prefix }) => prefix,
-    state: (key) => stateOf(key, nowMs),
-    expires: ({ expiresAt }) => until(expiresAt, nowMs),
-    'last used': ({ lastUsedAt }) => (lastUsedAt ? until(lastUsedAt, nowMs) : 'never'),
-    'old secret': ({ revokedAt, previous }) =>
-      revokedAt !== null || previous === null || Date.parse(previous.validUntil) <= nowMs
-        ? null
-        : `${previous.prefix}…, ends ${until(previous.validUntil, nowMs)}`,
-  };
-  return renderRows(keys, columns);
+  return renderRows(keys, [
+    ['key', 'id'],
+    ['team', 'teamId'],
+    'label',
+    ['begins', 'prefix'],
+    ['state', (key) => stateOf(key, nowMs)],
+    ['expires', ({ expiresAt }) => until(expiresAt, nowMs)],
+    ['last used', ({ lastUsedAt }) => (lastUsedAt ? until(lastUsedAt, nowMs) : 'never')],
+    ['old secret', (key) => oldSecret(key, nowMs)],
+  ]);
+}
+
+function oldSecret({ revokedAt, previous }: ShownKey, nowMs: number): string | null {
+  if (revokedAt !== null || previous === null || Date.parse(previous.validUntil) <= nowMs) return null;
+  return `${previous.prefix}…, ends ${until(previous.validUntil, nowMs)}`;
 }
 
 function stateOf({ revokedAt, expiresAt }: ShownKey, nowMs: number): string {

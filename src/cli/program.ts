@@ -1,8 +1,6 @@
 /** Every command, in the order in which help and docs show them. */
 import { Command } from 'commander';
 import { VERSION } from '../lib/package-root.js';
-import { addApplyCommand } from './apply.js';
-import { addAuditCommand } from './audit.js';
 import { addCacheCommands } from './cache.js';
 import type { AddCommand } from './call-command.js';
 import { EXIT_CODES } from './command-error.js';
@@ -12,16 +10,15 @@ import { addDoctorCommand } from './doctor.js';
 import { faultOf } from './exit.js';
 import { addHistoryCommands } from './history.js';
 import { addKeysCommands } from './keys.js';
+import { addAuditCommand, addStatusCommand, addUsageCommand } from './overview.js';
 import { addRegistryCommands } from './registry.js';
 import { addReportCommands } from './report.js';
 import { addSimulateCommand } from './simulate.js';
-import { addStatusCommand } from './status.js';
 import { addStoreCommands } from './store.js';
 import { addTailCommand } from './tail.js';
-import { addTeamsCommands } from './teams.js';
+import { addApplyCommand, addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './token.js';
-import { addUsageCommand } from './usage.js';
 import { addWritesCommands } from './writes.js';
 
 const COMMANDS: readonly AddCommand[] = [

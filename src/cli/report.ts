@@ -23,55 +23,50 @@ interface Options extends ClientOptions {
   readonly yes?: boolean;
 }
 
-interface TeamEntry extends CommandHead {
-  /** The call of the data plane that it stands for, for remedies that name it. */
+/** A command as it was typed. */
+interface Given {
+  readonly ask: Ask;
+  readonly options: Options;
+  /** Its argument. */
+  readonly typed: string;
+  readonly terminal: Terminal;
+}
+
+interface Entry extends CommandHead {
+  /** The call of the data plane that it stands for, where a remedy may name it. */
   readonly call?: string;
   /** Adds its arguments and options. */
-  readonly own: (command: Command) => Command;
-  readonly run: (given: {
-    readonly ask: Ask;
-    readonly options: Options;
-    /** Its argument. */
-    readonly typed: string;
-    readonly terminal: Terminal;
-  }) => Promise<void>;
+  readonly own?: (command: Command) => Command;
+  readonly run: (given: Given) => Promise<void>;
 }
 
 /** A command that asks as a team. */
-function asTeam(entry: TeamEntry): AddCommand {
+function asTeam({ call, own, run, ...head }: Entry): AddCommand {
   return (parent, terminal) => {
-    const command = entry.own(planeCommand(DATA_PLANE, parent, entry));
-    if (entry.call !== undefined) meaningOf(command, { call: entry.call, members: new Map() });
+    const command = planeCommand(DATA_PLANE, parent, head);
+    own?.(command);
+    meaningOf(command, { call, members: new Map() });
     command.action(
       action<Options>(async (options, [typed = '']) => {
         if (options.json && options.csv)
           throw new CommandError('--json and --csv exclude each other', EXIT.usage);
-        const { ask } = openPlane(DATA_PLANE, options, terminal.env);
-        await entry.run({ ask, options, typed, terminal });
+        await run({ ask: openPlane(DATA_PLANE, options, terminal.env).ask, options, typed, terminal });
       }),
     );
   };
 }
 
-interface ReportEntry extends Omit<TeamEntry, 'run'> {
-  /** @param csv the format is asked for, and printed as it comes: byte for byte, for a file */
-  readonly callOf: (typed: string, options: Options) => Call;
-  /** Of a table, from one of the answer. */
-  readonly rowsOf: (row: Row) => readonly Row[];
-  /** The gateway writes its CSV, which is printed byte for byte: it is for a file. */
-  readonly hasCsv: boolean;
+/** Asks for an answer of rows, and shows it. @param rowsOf those of a table, from one of the answer */
+async function showAnswer(
+  { ask, options, terminal }: Given,
+  call: Call,
+  rowsOf: (row: Row) => readonly Row[],
+): Promise<void> {
+  const answer = await ask(call);
+  // The gateway's own CSV is printed byte for byte: it is for a file.
+  if (call.path.includes('_format=csv')) terminal.print(answer);
+  else showRows(terminal, options, answer, parseAnswer(answer).data.flatMap(rowsOf));
 }
-
-/** A command that is one call, whose answer is rows. */
-const rows = ({ callOf, rowsOf, hasCsv, ...entry }: ReportEntry): AddCommand =>
-  asTeam({
-    ...entry,
-    async run({ ask, options, typed, terminal }) {
-      const answer = await ask(callOf(typed, options));
-      if (hasCsv && options.csv) terminal.print(answer);
-      else showRows(terminal, options, answer, parseAnswer(answer).data.flatMap(rowsOf));
-    },
-  });
 
 const get = (path: string, query: Readonly<Record<string, string>> | URLSearchParams): Call => ({
   method: 'GET',
@@ -108,7 +103,6 @@ const addPinCommands = group(
     description: 'List the pins of the team, the oldest first.',
     examples: ['report pin list'],
     call: `GET ${PINS}`,
-    own: (command) => command,
     async run({ ask, options, terminal }) {
       const data: Row[] = [];
       let meta: Row = { next: '' };
@@ -120,15 +114,18 @@ const addPinCommands = group(
       showRows(terminal, options, JSON.stringify({ data, meta }), data.map(pinRow));
     },
   }),
-  rows({
+  asTeam({
     name: 'show',
     description: 'Show the rows of a pin.',
     examples: ['report pin show pin_0123456789abcdef0123 --csv'],
     call: `GET ${PINS}/:id`,
     own: ofPin,
-    callOf: (id, options) => get(`${PINS}/${encodeURIComponent(id)}`, { _format: formatOf(options) }),
-    rowsOf: (row) => [row],
-    hasCsv: true,
+    run: (given) =>
+      showAnswer(
+        given,
+        get(`${PINS}/${encodeURIComponent(given.typed)}`, { _format: formatOf(given.options) }),
+        (row) => [row],
+      ),
   }),
   asTeam({
     name: 'delete',
@@ -147,7 +144,7 @@ const addPinCommands = group(
 export const addReportCommands = group(
   'report',
   'Reports as a team asks for them: now, at past moments, compared, and pinned.',
-  rows({
+  asTeam({
     name: 'get',
     description: 'Ask for a report.',
     examples: [
@@ -155,25 +152,24 @@ export const addReportCommands = group(
       "report get 'advertiserId=1&byDate=1&_period=last_7_days&_asOf=2026-11-09' --csv > report.csv",
     ],
     own: ofReport,
-    callOf(typed, options) {
-      const { endpoint, query } = reportIn(typed, options.endpoint);
+    run(given) {
+      const { endpoint, query } = reportIn(given.typed, given.options.endpoint);
       const search = new URLSearchParams(query);
-      search.set('_format', formatOf(options));
-      return get(`/api/v1/report/${endpoint}`, search);
+      search.set('_format', formatOf(given.options));
+      return showAnswer(given, get(`/api/v1/report/${endpoint}`, search), (row) => [row]);
     },
-    rowsOf: (row) => [row],
-    hasCsv: true,
   }),
-  rows({
+  asTeam({
     name: 'revisions',
     description: 'List what was said of each day of a report, and since when.',
     examples: ["report revisions 'advertiserId=1&byDate=1&_period=last_7_days'"],
     own: ofReport,
-    callOf: (typed, { endpoint }) => get('/gateway/v1/revisions', reportIn(typed, endpoint)),
-    rowsOf: revisionRows,
-    hasCsv: false,
+    run(given) {
+      const report = reportIn(given.typed, given.options.endpoint);
+      return showAnswer(given, get('/gateway/v1/revisions', report), revisionRows);
+    },
   }),
-  rows({
+  asTeam({
     name: 'diff',
     description: 'Show what became of a report between two moments, a line for each value.',
     examples: [
@@ -184,12 +180,12 @@ export const addReportCommands = group(
       ofReport(command)
         .requiredOption('--from <moment>', 'an instant, a day that is over, first, or the id of a pin')
         .option('--to <moment>', 'an instant, a day that is over, or latest', 'latest'),
-    callOf(typed, { endpoint, from = '', to = '', csv }) {
+    run(given) {
+      const { endpoint, from = '', to = '', csv } = given.options;
       const format = csv ? { _format: 'csv' } : {};
-      return get('/gateway/v1/diff', { ...reportIn(typed, endpoint), from, to, ...format });
+      const query = { ...reportIn(given.typed, endpoint), from, to, ...format };
+      return showAnswer(given, get('/gateway/v1/diff', query), cellRows);
     },
-    rowsOf: cellRows,
-    hasCsv: true,
   }),
   addPinCommands,
 );

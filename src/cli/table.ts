@@ -23,14 +23,16 @@ export function renderTable(heads: readonly string[], rows: readonly (readonly C
   return [line(heads), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line), ''].join('\n');
 }
 
-/** How a list of things is shown: the head of each column, and its cell. */
-export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
+/** A member under its own name, or a head with a member or with what is made of the row. */
+type Column<T> = (keyof T & string) | readonly [head: string, cell: (keyof T & string) | ((row: T) => Cell)];
+export type Columns<T> = readonly Column<T>[];
 
+/** A list of things, a line each. */
 export function renderRows<T>(rows: readonly T[], columns: Columns<T>): string {
-  const cells = Object.values(columns);
+  const pairs = columns.map((column) => (typeof column === 'string' ? ([column, column] as const) : column));
   return renderTable(
-    Object.keys(columns),
-    rows.map((row) => cells.map((cell) => cell(row))),
+    pairs.map(([head]) => head),
+    rows.map((row) => pairs.map(([, cell]) => (typeof cell === 'string' ? (row[cell] as Cell) : cell(row)))),
   );
 }
 

@@ -1,7 +1,15 @@
-/** `dsp-gateway teams`: who may call. */
-import { changeTeam, createTeam, deleteTeam, getTeam, listTeams } from '../api/operations/teams.js';
+/** `dsp-gateway teams` and `apply`: who may call. */
+import {
+  applyTeams,
+  changeTeam,
+  createTeam,
+  deleteTeam,
+  getTeam,
+  listTeams,
+} from '../api/operations/teams.js';
 import { JsonError, parseJson } from '../reports/rows/json.js';
 import type { Team } from '../teams/auth/team.js';
+import { countChanges, describeChanges } from '../teams/declared/describe-changes.js';
 import { call, type Given, group, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
 import { type FlagChanges, readId, readList, readNumber } from './flags.js';
@@ -145,16 +153,16 @@ async function readGuard(terminal: Terminal, file: string): Promise<unknown> {
 
 const stateOf = ({ disabled }: Team) => (disabled ? 'disabled' : 'active');
 
-const COLUMNS: Columns<Team> = {
-  team: ({ id }) => id,
-  name: ({ name }) => name,
-  advertisers: ({ advertisers }) => shortened(advertisers),
-  scopes: ({ scopes }) => scopes.join(' '),
-  'requests/min': ({ limits }) => limits.requestsPerMinute,
-  'calls/day': ({ limits }) => limits.upstreamCallsPerDay,
-  state: stateOf,
-  'managed by': ({ managedBy = 'hand' }) => managedBy,
-};
+const COLUMNS: Columns<Team> = [
+  ['team', 'id'],
+  'name',
+  ['advertisers', ({ advertisers }) => shortened(advertisers)],
+  ['scopes', ({ scopes }) => scopes.join(' ')],
+  ['requests/min', ({ limits }) => limits.requestsPerMinute],
+  ['calls/day', ({ limits }) => limits.upstreamCallsPerDay],
+  ['state', stateOf],
+  ['managed by', ({ managedBy = 'hand' }) => managedBy],
+];
 
 /** A list that would fill the line is told by its length. */
 function shortened(advertisers: Team['advertisers']): string {
@@ -188,3 +196,33 @@ function describeTeam(team: Team): string {
     ['write guard', describeGuard(team)],
   ]);
 }
+
+interface ApplyOptions {
+  readonly file: string;
+  readonly prune?: boolean;
+  readonly release?: boolean;
+}
+
+export const addApplyCommand = call({
+  name: 'apply',
+  operation: applyTeams,
+  description:
+    'Make the teams what a file declares. Teams made by hand are left alone; a team that left the file is kept, unless --prune or --release says otherwise.',
+  examples: ['apply -f teams.yaml --dry-run', 'apply -f teams.yaml', 'apply -f teams.yaml --prune'],
+  flags: { teams: null, removed: null, dryRun: { about: 'only show what would change' } },
+  own: (command) =>
+    command
+      .requiredOption('-f, --file <path>', 'YAML file of teams; - is standard input')
+      .option('--prune', 'delete teams that left the file, and revoke their keys for good')
+      .option('--release', 'hand teams that left the file over to management by hand'),
+  async prepare({ values, terminal, options }: Given<typeof applyTeams, ApplyOptions>) {
+    const { file, prune, release } = options;
+    if (prune && release) throw new CommandError('--prune and --release exclude each other', EXIT.usage);
+    const { parseTeams } = await import('../teams/declared/parse-teams.js');
+    const { teams, faults } = parseTeams(await readText(terminal, file), file === '-' ? 'stdin' : file);
+    if (faults.length > 0) throw new CommandError(faults.join('\n'), EXIT.data);
+    return { ...values, teams, removed: prune ? 'delete' : release ? 'release' : 'keep' };
+  },
+  render: ({ dryRun, changes }) =>
+    [...describeChanges(changes), `${dryRun ? 'would be: ' : ''}${countChanges(changes)}`, ''].join('\n'),
+});

@@ -17,7 +17,7 @@ import { CommandError, EXIT } from './command-error.js';
 import { refuseSecret } from './define.js';
 import { readSecret } from './read-secret.js';
 import { until } from './span.js';
-import { type Columns, renderRows } from './table.js';
+import { renderRows } from './table.js';
 
 type Tokens = AnswerOf<typeof getTokens>;
 
@@ -116,25 +116,24 @@ async function withToken({ terminal, options, values }: Given<never, TokenOption
   return { token: await readSecret(terminal, options.fromFile, 'Platform token'), ...values };
 }
 
-type Held = NonNullable<Tokens['active']> & { readonly slot: string };
-
 function describeTokens(tokens: Tokens, { terminal }: Pick<Given, 'terminal'>): string {
-  const held = (['active', 'pending', 'previous'] as const).flatMap((slot): Held[] => {
+  const held = (['active', 'pending', 'previous'] as const).flatMap((slot) => {
     const token = tokens[slot];
     return token === null ? [] : [{ slot, ...token }];
   });
   if (held.length === 0) return 'There is no token; give one by: dsp-gateway token rotate\n';
   const nowMs = terminal.nowMs();
-  const columns: Columns<Held> = {
-    slot: ({ slot }) => slot,
-    token: ({ id }) => id,
-    fingerprint: ({ fingerprint }) => fingerprint,
-    source: ({ source }) => source,
-    made: ({ createdAt }) => until(createdAt, nowMs),
-    verified: ({ verifiedAt }) => (verifiedAt === null ? 'no' : until(verifiedAt, nowMs)),
-    expires: ({ expiresAt }) => until(expiresAt, nowMs),
-    'expires on': ({ expiresAt, expiryKnown }) =>
-      `${expiresAt.slice(0, 10)}${expiryKnown === false ? ' (assumed)' : ''}`,
-  };
-  return renderRows(held, columns);
+  return renderRows(held, [
+    'slot',
+    ['token', 'id'],
+    'fingerprint',
+    'source',
+    ['made', ({ createdAt }) => until(createdAt, nowMs)],
+    ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : until(verifiedAt, nowMs))],
+    ['expires', ({ expiresAt }) => until(expiresAt, nowMs)],
+    [
+      'expires on',
+      ({ expiresAt, expiryKnown }) => `${expiresAt.slice(0, 10)}${expiryKnown === false ? ' (assumed)' : ''}`,
+    ],
+  ]);
 }

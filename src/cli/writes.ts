@@ -10,10 +10,9 @@ import {
 } from '../api/operations/writes.js';
 import { call, type Given, group } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
-import { type Columns, renderRows } from './table.js';
+import { renderRows } from './table.js';
 
 type Stops = AnswerOf<typeof getWrites>;
-type UnknownWrite = AnswerOf<typeof listUnknownWrites>['writes'][number];
 
 interface OfTeam {
   readonly team?: string;
@@ -67,7 +66,7 @@ export const addWritesCommands = group(
     render: ({ writes }) =>
       writes.length === 0
         ? 'There is no write of unknown outcome.\n'
-        : `${renderRows(writes, COLUMNS)}Look on the platform whether it happened, then: dsp-gateway writes settle <id> happened|not\n`,
+        : `${renderRows(writes, ['id', 'at', 'team', 'route', 'day', 'amount', 'currency', 'why'])}Look on the platform whether it happened, then: dsp-gateway writes settle <id> happened|not\n`,
   }),
   call({
     name: 'settle',
@@ -99,24 +98,8 @@ function describeStops({ all, teams }: Stops, only?: string): string {
     return only === undefined
       ? 'Nobody has stopped writes.\n'
       : `Nobody has stopped writes of the team ${only}.\n`;
-  return renderRows(stops, {
-    stopped: ({ team }) => team,
-    since: ({ at }) => at,
-    by: ({ by }) => by,
-    reason: ({ reason }) => reason,
-  });
+  return renderRows(stops, [['stopped', 'team'], ['since', 'at'], 'by', 'reason']);
 }
-
-const COLUMNS: Columns<UnknownWrite> = {
-  id: ({ id }) => id,
-  at: ({ at }) => at,
-  team: ({ team }) => team,
-  route: ({ route }) => route,
-  day: ({ day }) => day,
-  amount: ({ amount }) => amount,
-  currency: ({ currency }) => currency,
-  why: ({ why }) => why,
-};
 
 function describeSettled({ settled, outcome }: AnswerOf<typeof settleWrite>): string {
   const { id, team, day, amount, currency } = settled;

@@ -1,6 +1,7 @@
 /** A few real calls through the demo gateway, each checked against the platform's truth, and what they cost. */
 import { explainCache } from '../../api/operations/cache.js';
 import { uptimeMs } from '../../lib/time.js';
+import type { TruthQuery } from '../../simulator/simulator.js';
 import type { Demo } from './start-demo.js';
 
 /** A day so long ago by the platform's calendar, `YYYY-MM-DD`. */
@@ -205,7 +206,10 @@ async function ask({ gatewayUrl, key }: Demo, query: string) {
 /** What is worth telling of an answer, or what is wrong with it. */
 function judge(demo: Demo, { truth, check, status }: Step, text: string, day: DayOf) {
   try {
-    if (truth !== undefined) return { note: sameRows(demo, text, day(truth[0]), day(truth[1])) };
+    if (truth !== undefined) {
+      const [dateFrom, dateTo] = [day(truth[0]), day(truth[1])];
+      return { note: sameRows(demo, text, { advertiserId: 1, dateFrom, dateTo, byDate: true }) };
+    }
     if (status === 403 && !text.includes('"advertiser_forbidden"'))
       throw new Error('another error than advertiser_forbidden');
     return { note: check?.(text) };
@@ -215,9 +219,9 @@ function judge(demo: Demo, { truth, check, status }: Step, text: string, day: Da
 }
 
 /** The gateway's rows are the platform's: every member of the truth is there with its value. */
-function sameRows({ simulator }: Demo, text: string, dateFrom: string, dateTo: string): string {
+function sameRows({ simulator }: Demo, text: string, query: TruthQuery): string {
   const { data } = JSON.parse(text) as Report;
-  const expected = simulator.truth({ advertiserId: 1, dateFrom, dateTo, byDate: true });
+  const expected = simulator.truth(query);
   if (data.length !== expected.length) throw new Error(`${data.length} rows instead of ${expected.length}`);
   const wrong = expected.findIndex((row, index) =>
     Object.entries(row).some(([name, value]) => data[index]?.[name] !== value),

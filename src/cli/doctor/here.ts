@@ -10,9 +10,8 @@ import { refuseDamage, stateFolder } from '../../store/embedded/durable-folders.
 import { lockFolder } from '../../store/embedded/folder-lock.js';
 import { FolderInUse } from '../../store/refused.js';
 import { type Check, type Look, lookAtAll } from '../../telemetry/checks.js';
+import { type Found, notWell, skipped, warning } from './found.js';
 import { redisLooks } from './redis.js';
-
-type Found = Omit<Check, 'name'>;
 
 const SILENT = { info() {}, warn() {}, error() {} };
 
@@ -30,11 +29,7 @@ export async function lookHere({ env, runs }: HereOptions): Promise<readonly Che
       config = loadConfig(env);
       const { warnings } = config;
       if (warnings.length === 0) return `right (${config.source ?? 'no file, the environment alone'})`;
-      return {
-        level: 'warning',
-        says: warnings.join('; '),
-        do: 'dsp-gateway config show tells what is in effect',
-      };
+      return warning(warnings.join('; '), 'dsp-gateway config show tells what is in effect');
     },
   });
   const known = config as Config | null;
@@ -81,7 +76,7 @@ function teamsFile(config: Config | null): string | Found {
     return `${readTeamsFile(config.teamsFile).length} teams in ${config.teamsFile}`;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { level: 'not well', says: error.message, do: 'mend the file: the next start is refused with it' };
+    return notWell(error.message, 'mend the file: the next start is refused with it');
   }
 }
 
@@ -94,11 +89,7 @@ function folderLooks(folder: string): Readonly<Record<string, Look>> {
       await refuseNetworkFolder(folder);
       const mode = found.mode & 0o777;
       if ((mode & 0o077) === 0) return `${folder}, mode ${mode.toString(8)}`;
-      return {
-        level: 'warning',
-        says: `${folder} is open to other users (mode ${mode.toString(8)})`,
-        do: `chmod 700 ${folder}`,
-      };
+      return warning(`${folder} is open to other users (mode ${mode.toString(8)})`, `chmod 700 ${folder}`);
     },
     'embedded store': async () => {
       const state = stateFolder(folder);
@@ -129,31 +120,23 @@ async function secret(
   const given = config?.secrets.get(name);
   if (given !== undefined) return given.path === undefined ? `from ${name}` : `from ${given.path}`;
   if (!isEmbedded)
-    return {
-      level: 'not well',
-      says: `${name} is not set`,
-      do: `set ${name} or ${name}_FILE: with Redis it is required`,
-    };
+    return notWell(`${name} is not set`, `set ${name} or ${name}_FILE: with Redis it is required`);
   const found = await stat(path).catch(absent);
   const folder = resolve(path, '..');
   const hasData = (await stat(stateFolder(folder)).catch(absent)) !== null;
   if (found === null && hasData && name === 'GATEWAY_MASTER_KEY')
-    return {
-      level: 'not well',
-      says: `${path} is gone, and nothing else opens what is stored in ${folder}`,
-      do: 'put the file back from a backup; without one, dsp-gateway store forget-sealed starts over and keeps the teams (docs/operations.md, "A lost master key")',
-    };
+    return notWell(
+      `${path} is gone, and nothing else opens what is stored in ${folder}`,
+      'put the file back from a backup; without one, dsp-gateway store forget-sealed starts over and keeps the teams (docs/operations.md, "A lost master key")',
+    );
   if (found === null) return skipped(`${path} is not there yet; the next start makes it`);
   const mode = found.mode & 0o777;
   if ((mode & 0o077) === 0) return `${path}, mode ${mode.toString(8)}`;
-  return {
-    level: 'warning',
-    says: `${path} can be read by other users (mode ${mode.toString(8)})`,
-    do: `chmod 600 ${path}, and count it as known to them`,
-  };
+  return warning(
+    `${path} can be read by other users (mode ${mode.toString(8)})`,
+    `chmod 600 ${path}, and count it as known to them`,
+  );
 }
-
-const skipped = (says: string): Found => ({ level: 'skipped', says, do: null });
 
 function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;

@@ -8,9 +8,8 @@ import {
   type RedisClient,
   type RedisConnection,
 } from '../../store/redis/connect.js';
-import type { Check, Look } from '../../telemetry/checks.js';
-
-type Found = Omit<Check, 'name'>;
+import type { Look } from '../../telemetry/checks.js';
+import { type Found, notWell, skipped, warning } from './found.js';
 
 interface ServerFacts {
   readonly version: string;
@@ -33,7 +32,7 @@ const DRIFT_MS = 60_000;
 export function redisLooks(connection: RedisConnection, timeoutMs: number): Readonly<Record<string, Look>> {
   let facts: readonly ServerFacts[] | null = null;
   const judged = (judge: (all: readonly ServerFacts[]) => string | Found) => async () =>
-    facts === null ? ({ level: 'skipped', says: 'Redis did not answer', do: null } as const) : judge(facts);
+    facts === null ? skipped('Redis did not answer') : judge(facts);
   return {
     Redis: async () => {
       const where = describeConnection(connection);
@@ -84,53 +83,46 @@ async function serverFacts(server: Redis): Promise<ServerFacts> {
 function eviction(all: readonly ServerFacts[]): string | Found {
   const policies = [...new Set(all.map(({ policy }) => policy))].join(', ');
   if (policies.includes('allkeys-'))
-    return {
-      level: 'not well',
-      says: `maxmemory-policy ${policies} may evict teams, keys and tokens: the start is refused`,
-      do: 'set it to volatile-lru, or let REDIS_REGISTRY_URL name another Redis for them',
-    };
+    return notWell(
+      `maxmemory-policy ${policies} may evict teams, keys and tokens: the start is refused`,
+      'set it to volatile-lru, or let REDIS_REGISTRY_URL name another Redis for them',
+    );
   if (policies === '')
-    return {
-      level: 'warning',
-      says: 'Redis does not tell its maxmemory-policy',
-      do: 'see to it that it is noeviction or volatile-*, or teams, tokens and history may be evicted',
-    };
+    return warning(
+      'Redis does not tell its maxmemory-policy',
+      'see to it that it is noeviction or volatile-*, or teams, tokens and history may be evicted',
+    );
   if (all.some(({ policy, maxBytes }) => policy === 'noeviction' && maxBytes > 0))
-    return {
-      level: 'warning',
-      says: 'maxmemory is set with noeviction: once it is full, changes are refused and answers are not kept',
-      do: 'set maxmemory-policy to volatile-lru: what must stay does not expire, so it is not evicted',
-    };
+    return warning(
+      'maxmemory is set with noeviction: once it is full, changes are refused and answers are not kept',
+      'set maxmemory-policy to volatile-lru: what must stay does not expire, so it is not evicted',
+    );
   return `maxmemory-policy ${policies}`;
 }
 
 function persistence(all: readonly ServerFacts[]): string | Found {
   if (all.some(({ saved }) => !saved))
-    return {
-      level: 'not well',
-      says: 'Redis could not write its last snapshot or journal',
-      do: "look at Redis's log and at its disk: a restart would lose changes",
-    };
+    return notWell(
+      'Redis could not write its last snapshot or journal',
+      "look at Redis's log and at its disk: a restart would lose changes",
+    );
   if (all.every(({ appendOnly }) => appendOnly)) return 'append-only file';
   if (all.some(({ appendOnly, snapshots }) => !appendOnly && snapshots === false))
-    return {
-      level: 'warning',
-      says: 'neither append-only file nor snapshots: a restart of Redis loses teams, keys and tokens',
-      do: 'set appendonly yes; running gateways put back what they hold, a backup does the rest',
-    };
-  return {
-    level: 'warning',
-    says: 'snapshots alone: a crash of Redis loses the changes since the last one',
-    do: 'set appendonly yes',
-  };
+    return warning(
+      'neither append-only file nor snapshots: a restart of Redis loses teams, keys and tokens',
+      'set appendonly yes; running gateways put back what they hold, a backup does the rest',
+    );
+  return warning(
+    'snapshots alone: a crash of Redis loses the changes since the last one',
+    'set appendonly yes',
+  );
 }
 
 function clock(all: readonly ServerFacts[]): string | Found {
   const worst = Math.max(...all.map(({ driftMs }) => Math.abs(driftMs)));
   if (worst <= DRIFT_MS) return `${Math.round(worst / 1000)} s apart`;
-  return {
-    level: 'warning',
-    says: `the clocks of Redis and this machine differ by ${Math.round(worst / 1000)} s`,
-    do: 'synchronise both (NTP)',
-  };
+  return warning(
+    `the clocks of Redis and this machine differ by ${Math.round(worst / 1000)} s`,
+    'synchronise both (NTP)',
+  );
 }

@@ -1,0 +1,162 @@
+/** `dsp-gateway status`, `usage` and `audit`: whether the gateway is well, what each team asked for, and who changed what. */
+import type { AnswerOf } from '../api/operations/operation.js';
+import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
+import { getTeam } from '../api/operations/teams.js';
+import { USAGE_FIELDS } from '../teams/usage/usage-day.js';
+import { call, steps } from './call-command.js';
+import { CommandError, EXIT, Unreachable } from './command-error.js';
+import { show } from './define.js';
+import { readId } from './flags.js';
+import { bytes, counted, readSpan, span, until } from './span.js';
+import { type Columns, renderFields, renderRows } from './table.js';
+import { endWith, renderFinding, unreachable, withColours } from './verdict.js';
+
+export const addStatusCommand = steps({
+  name: 'status',
+  operation: getStatus,
+  description: `Say whether the gateway is well, and what to do when it is not; exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
+  examples: ['status', 'status --json | jq .verdict'],
+  async run({ send, terminal: plain, options }) {
+    const terminal = withColours(plain);
+    const status = await send({}).catch((error: unknown) => {
+      if (!(error instanceof Unreachable)) throw error;
+      const findings = [unreachable(error)];
+      show(terminal, options, { verdict: { level: 'not well', findings } }, () =>
+        findings.map(renderFinding).join(''),
+      );
+      return null;
+    });
+    if (status === null) return endWith('not well');
+    show(terminal, options, status, (all) => describeStatus(all, terminal.nowMs()));
+    endWith(status.verdict.level);
+  },
+});
+
+function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): string {
+  const { verdict, worst, version, uptimeSeconds, replicas, store, credential, cache, platform } = status;
+  const { retention = [] } = status;
+  const found = verdict.findings.map(renderFinding).join('');
+  const { callsRunning, callsQueued } = platform;
+  const expires =
+    credential.expiresAt === null
+      ? ''
+      : `, expires ${until(credential.expiresAt, nowMs)}${credential.expiryKnown === false ? ' (assumed)' : ''}`;
+  const lines = renderFields([
+    ['token', `${worst.credential}${expires}`],
+    ['platform', `${worst.platform}; calls under way ${callsRunning}, waiting ${callsQueued}`],
+    ...retention.map(({ endpoint, days, source }): [string, string] => [
+      'retention',
+      `${endpoint}: the platform has forgotten what is older than ${days} days (${source}); history answers for it`,
+    ]),
+    ['store', `${worst.store}, ${store.kind}`],
+    ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
+    ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
+  ]);
+  return `${found === '' ? 'WELL\n' : found}\n${lines}`;
+}
+
+type UsageDay = AnswerOf<typeof getUsage>['usage'][number];
+
+export const addUsageCommand = steps({
+  name: 'usage',
+  operation: getUsage,
+  description:
+    'Show what each team asked for, day by day (UTC); calls are those to the platform, hit rate what the cache answered of all it was asked.',
+  examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
+  flags: {
+    from: { about: 'first day, YYYY-MM-DD (default: 29 days ago)' },
+    to: { about: 'last day (default: today)' },
+    team: { flag: '--team <team>', about: 'only this team', read: readId },
+  },
+  async run({ values, send, admin, terminal, options }) {
+    const used = await send(values);
+    const { team } = values;
+    // A deleted team may have usage; a team that never was has none, and is refused here.
+    if (team !== undefined && used.usage.length === 0) await admin.ask(getTeam, { id: team as string });
+    show(terminal, options, used, describeUsage);
+  },
+});
+
+/** A day of one team, or the sum of all. */
+type Line = Omit<UsageDay, 'team'> & { readonly team: string | null };
+
+const USAGE_COLUMNS: Columns<Line> = [
+  'day',
+  'team',
+  ['hit rate', hitRate],
+  ...(['requests', 'hits', 'stale', 'misses'] as const),
+  ['calls', 'upstreamCalls'],
+  ['saved', 'upstreamCallsSaved'],
+  'rows',
+  ['bytes', 'bytesOut'],
+  'errors',
+  ['limited', 'rateLimited'],
+];
+
+/** What was answered from the cache, of all that went there; old answers are answers. */
+function hitRate({ hits, stale, misses }: Line): string | null {
+  const asked = hits + stale + misses;
+  return asked === 0 ? null : `${Math.round(((hits + stale) / asked) * 100)} %`.padStart('hit rate'.length);
+}
+
+function describeUsage({ from, to, usage }: AnswerOf<typeof getUsage>): string {
+  const [first] = usage;
+  if (first === undefined) return `Nothing was asked for from ${from} to ${to}.\n`;
+  const sums = USAGE_FIELDS.map((field) => [field, usage.reduce((sum, day) => sum + day[field], 0)]);
+  return renderRows<Line>(
+    [...usage, { ...first, day: 'all', team: null, ...Object.fromEntries(sums) }],
+    USAGE_COLUMNS,
+  );
+}
+
+export const addAuditCommand = call({
+  name: 'audit',
+  operation: listAudit,
+  description: 'Show who changed what, newest first; --json shows before and after, too.',
+  examples: [
+    'audit --limit 20',
+    'audit --action token --since 7d',
+    'audit --team growth --json | jq ".[].before"',
+  ],
+  flags: {
+    limit: { about: 'so many lines, at most 1000', usual: 50 },
+    before: { flag: '--before <id>', about: 'lines older than this one' },
+    action: {
+      flag: '--action <action>',
+      about: 'only this one, e.g. token.activate, or a kind of them, e.g. token',
+    },
+    actor: { flag: '--actor <name>', about: 'only changes by this admin token' },
+    team: { flag: '--team <team>', about: 'only changes of this team and of its keys', read: readId },
+    since: {
+      flag: '--since <time>',
+      about: 'not older than this: an ISO date or time, or a length such as 24h or 7d',
+    },
+  },
+  prepare: ({ values, terminal }) =>
+    values.since === undefined
+      ? values
+      : { ...values, since: sinceOf(String(values.since), terminal.nowMs()) },
+  json: ({ entries }) => entries,
+  render: ({ entries }) =>
+    entries.length === 0
+      ? 'Nothing was changed yet, or nothing that fits; every change is noted here.\n'
+      : renderRows(entries, [
+          'at',
+          ['who', 'actor'],
+          ['from', 'address'],
+          ['did', 'action'],
+          ['to', 'subject'],
+          'id',
+        ]),
+});
+
+/** A length counts back from now; anything else is for the gateway to read, but for what no date can be. */
+function sinceOf(text: string, nowMs: number): string {
+  const seconds = readSpan(text);
+  if (seconds !== null) return new Date(nowMs - seconds * 1000).toISOString();
+  if (/^\d{4}-/.test(text)) return text;
+  throw new CommandError(
+    '--since: must be an ISO date or time, e.g. 2026-11-01, or a length such as 24h or 7d',
+    EXIT.data,
+  );
+}
