@@ -1,4 +1,4 @@
-/** A problem document as whoever typed the command reads it: its fields as flags, calls of the API as commands. */
+/** A problem document in the words of a command line: its fields as flags, calls of the API as commands. */
 import type { Command } from 'commander';
 import { CommandError } from './command-error.js';
 

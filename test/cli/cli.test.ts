@@ -320,6 +320,8 @@ describe('status and audit', () => {
     expect(await audited('--team audited')).toEqual(['key.issue', 'team.create']);
     expect(await audited('--team audited --action key --since 1h')).toEqual(['key.issue']);
     expect(await audited('--action team.create --limit 1')).toEqual(['team.create']);
+    expect(await audited('--actor admin --search audited --limit 1')).toEqual(['key.issue']);
+    expect(await audited('--actor somebody')).toEqual([]);
     expect(await audited('--since 2199-01-01')).toEqual([]);
     expect((await done('audit --since 2199-01-01')).stdout).toContain('nothing that fits');
     const [older] = (await done(`audit --limit 1 --before ${entry?.id} --json`)).json<{ id: string }[]>();
@@ -360,6 +362,12 @@ describe('exit codes', () => {
     ],
     ['audit --since 2026-99-99', 65, '--since: must be an ISO date or time'],
     ['audit --action A!', 65, '--action: must be an action such as token.activate'],
+    [
+      'writes resume --reason x',
+      4,
+      'to resume those of one team, name it.\nLook at the present state, and repeat if the change is still wanted.\n',
+    ],
+    ['tail --outcome nonsense', 65, '--outcome: must be one of hit, stale, '],
     ['usage --team nobody', 3, 'There is no team of this id.\ndsp-gateway teams list shows'],
     ['usage --from nonsense', 65, '--from: must be a calendar day'],
     ['simulate --switch latencyMs=x', 65, 'latencyMs'],
