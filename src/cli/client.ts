@@ -26,7 +26,7 @@ export interface Plane {
   readonly url: string;
   readonly port: readonly [setting: string, usual: string];
   readonly variable: string;
-  readonly fileOption: 'adminTokenFile' | 'keyFile';
+  readonly fileOption: readonly [member: 'adminTokenFile' | 'keyFile', flag: string];
   /** The heading of its options in a command's help. */
   readonly group: string;
   readonly options: readonly (readonly [flags: string, description: string])[];
@@ -41,7 +41,7 @@ export const ADMIN_PLANE: Plane = {
   url: 'GATEWAY_ADMIN_URL',
   port: ['ADMIN_PORT', '8081'],
   variable: 'ADMIN_TOKEN',
-  fileOption: 'adminTokenFile',
+  fileOption: ['adminTokenFile', '--admin-token-file'],
   group: 'Every command against the admin API:',
   options: [
     ['--url <url>', 'address of the admin plane (GATEWAY_ADMIN_URL; default: http://127.0.0.1:$ADMIN_PORT)'],
@@ -61,7 +61,7 @@ export const DATA_PLANE: Plane = {
   url: 'GATEWAY_URL',
   port: ['PORT', '8080'],
   variable: 'DSP_GATEWAY_KEY',
-  fileOption: 'keyFile',
+  fileOption: ['keyFile', '--key-file'],
   group: 'Every command that asks as a team:',
   options: [
     ['--url <url>', 'address of the data plane (GATEWAY_URL; default: http://127.0.0.1:$PORT)'],
@@ -159,30 +159,26 @@ interface Secret {
   readonly source: string;
 }
 
-/** The file named by an option, the setting, the file that a setting names, or the usual one. */
+/** From the file that an option names, the setting, the file that a setting names, or the usual file. */
 function secretOf(plane: Plane, options: ClientOptions, env: Environment): Secret {
-  const { secret: what, variable, fileOption } = plane;
-  const named = options[fileOption];
+  const { secret: what, variable, usualFile } = plane;
+  const [member, flag] = plane.fileOption;
+  const named = options[member];
   const text = env[variable];
-  const source =
-    named ?? (text ? variable : env[`${variable}_FILE`] || plane.usualFile?.(env) || `${variable}_FILE`);
-  const flag = plane.options.find(([flags]) => flags.includes('-file'))?.[0].split(' ')[0];
-  const missing = (reason: string) =>
-    new CommandError(
-      `no ${what}: ${reason}. Set ${variable}, or name its file by ${flag} or ${variable}_FILE`,
-      EXIT.denied,
-    );
-  if (source === `${variable}_FILE`) throw missing('nothing names one');
-  return checked(source === variable ? (text ?? '') : readFile(source, missing), source, what);
-}
-
-function readFile(path: string, missing: (reason: string) => CommandError): string {
+  if (named === undefined && text) return checked(text, variable, what);
+  const path = named ?? (env[`${variable}_FILE`] || usualFile?.(env));
+  let reason = 'nothing names one';
   try {
-    return readFileSync(path, 'utf8').trim();
+    if (path !== undefined) return checked(readFileSync(path, 'utf8').trim(), path, what);
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    throw missing(code === 'ENOENT' ? `there is no file ${path}` : message);
+    reason = code === 'ENOENT' ? `there is no file ${path}` : message;
   }
+  throw new CommandError(
+    `no ${what}: ${reason}. Set ${variable}, or name its file by ${flag} or ${variable}_FILE`,
+    EXIT.denied,
+  );
 }
 
 /** What no header can hold would make `fetch` throw an error that quotes it. */
