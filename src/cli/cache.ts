@@ -3,9 +3,9 @@ import { explainCache, purgeCache } from '../api/operations/cache.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus } from '../api/operations/overview.js';
 import { readReportAddress } from '../reports/query/platform-call.js';
-import { call, type Given, group, steps, type Values } from './call-command.js';
+import { call, type Given, steps, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
-import { show } from './define.js';
+import { group, show } from './define.js';
 import { confirm } from './read-secret.js';
 import { bytes, counted, span } from './span.js';
 import { renderRows } from './table.js';
@@ -67,7 +67,7 @@ export const addCacheCommands = group(
       dryRun: null,
       query: null,
     },
-    own: (command) => command.option('--yes', 'do not ask'),
+    own: (added) => added.option('--yes', 'do not ask'),
     async run({
       values,
       send,

@@ -2,14 +2,9 @@
 import type { Command } from 'commander';
 import type { AdminOperation, AnswerOf } from '../api/operations/operation.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
-import { action, type CommandHead, planeCommand, show } from './define.js';
+import { type AddCommand, type CommandHead, command, show, type Typed } from './define.js';
 import { type FlagChanges, flagsOf, valuesOf } from './flags.js';
 import { confirm } from './read-secret.js';
-import { meaningOf } from './refusal.js';
-import type { Terminal } from './terminal.js';
-
-/** Adds a command, or a group of them, to the one above it. */
-export type AddCommand = (parent: Command, terminal: Terminal) => void;
 
 /** Members of a call by name: of its path, query or body. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -22,17 +17,12 @@ interface Entry<O extends AdminOperation> extends CommandHead {
   >;
   /** Flags that are not as the schema of query or body has them. */
   readonly flags?: FlagChanges;
-  /** Adds options that are no member of the call. */
-  readonly own?: (command: Command) => Command;
 }
 
 /** A command as it was typed. */
-export interface Given<O extends AdminOperation = AdminOperation, Own = object> {
+export interface Given<O extends AdminOperation = AdminOperation, Own = object>
+  extends Typed<ClientOptions & Own> {
   readonly values: Values;
-  /** Arguments, in their order. */
-  readonly typed: readonly string[];
-  readonly options: ClientOptions & Own;
-  readonly terminal: Terminal;
   readonly admin: Admin;
   /** Makes the call. */
   send(values: Values): Promise<AnswerOf<O>>;
@@ -50,9 +40,9 @@ interface CallEntry<O extends AdminOperation> extends Entry<O> {
 }
 
 export function call<const O extends AdminOperation>(entry: CallEntry<O>): AddCommand {
-  const own = (command: Command) => {
-    entry.own?.(command);
-    return entry.confirm === undefined ? command : command.option('--yes', 'do not ask');
+  const own = (added: Command) => {
+    entry.own?.(added);
+    return entry.confirm === undefined ? added : added.option('--yes', 'do not ask');
   };
   return steps({
     ...entry,
@@ -76,38 +66,33 @@ interface StepsEntry<O extends AdminOperation> extends Entry<O> {
 
 export function steps<const O extends AdminOperation>(entry: StepsEntry<O>): AddCommand {
   const { operation, args = {}, flags: changes = {} } = entry;
-  return (parent, terminal) => {
-    const command = planeCommand(ADMIN_PLANE, parent, entry);
-    for (const [shown, about, read = (text: string) => text] of Object.values(args))
-      command.argument(shown, about, read);
-    const schema = operation.query ?? operation.body ?? {};
-    const flags = flagsOf(schema, changes, (path) => path in args);
-    for (const { option } of flags) command.addOption(option);
-    entry.own?.(command);
-    meaningOf(command, {
+  const flags = flagsOf(operation.query ?? operation.body ?? {}, changes, (path) => path in args);
+  return command<ClientOptions>({
+    ...entry,
+    plane: ADMIN_PLANE,
+    own(added) {
+      for (const [shown, about, read = (text: string) => text] of Object.values(args))
+        added.argument(shown, about, read);
+      for (const { option } of flags) added.addOption(option);
+      return entry.own?.(added) ?? added;
+    },
+    meaning: {
       call: operation.call,
       members: new Map([
         ...Object.entries(args).map(([member, [shown]]) => [member, shown] as const),
         ...flags.map(({ path, option }) => [path, option.long ?? option.flags] as const),
       ]),
-    });
-    command.action(
-      action(async (options, typed) => {
-        const admin = openAdmin(options, terminal.env);
-        const values = { ...valuesOf(flags, { ...options }) };
-        for (const [at, member] of Object.keys(args).entries())
-          if (typed[at] !== undefined) values[member] = typed[at];
-        await entry.run({
-          values,
-          typed,
-          options,
-          terminal,
-          admin,
-          send: (sent) => admin.ask(operation, inputOf(operation, sent)),
-        });
-      }),
-    );
-  };
+    },
+    async run(given) {
+      const { options, typed, terminal } = given;
+      const admin = openAdmin(options, terminal.env);
+      const values = { ...valuesOf(flags, { ...options }) };
+      for (const [at, member] of Object.keys(args).entries())
+        if (typed[at] !== undefined) values[member] = typed[at];
+      const send = (sent: Values) => admin.ask(operation, inputOf(operation, sent));
+      await entry.run({ ...given, values, admin, send });
+    },
+  });
 }
 
 /** Where each member goes: into the path, the query or the body. */
@@ -118,13 +103,5 @@ function inputOf({ path, query, body }: AdminOperation, values: Values) {
     id: path && (id as string),
     query: query && members,
     body: body && (members as never),
-  };
-}
-
-/** Commands under one name. */
-export function group(name: string, description: string, ...commands: readonly AddCommand[]): AddCommand {
-  return (program, terminal) => {
-    const parent = program.command(name).description(description);
-    for (const add of commands) add(parent, terminal);
   };
 }

@@ -1,19 +1,17 @@
 /** `dsp-gateway config`: the settings, checked and shown. */
-import type { Command } from 'commander';
 import type { EffectiveSetting } from '../config/describe.js';
-import { withExamples } from './define.js';
-import { plainJson, plainText } from './plain-text.js';
+import { command, group, show } from './define.js';
 import { type Cell, renderTable } from './table.js';
-import type { Terminal } from './terminal.js';
 
-export function addConfigCommands(program: Command, { env, print }: Terminal): void {
-  const config = program.command('config').description('Check and show the settings.');
-  const check = config
-    .command('check')
-    .description(
+export const addConfigCommands = group(
+  'config',
+  'Check and show the settings.',
+  command({
+    name: 'check',
+    description:
       'Read the settings, and the file of teams, as serve would; exit code 78 and one line per fault when they are wrong.',
-    )
-    .action(async () => {
+    examples: ['config check'],
+    async run({ terminal: { env, print } }) {
       const [{ loadConfig }, { readTeamsFile }, { missingCredential }] = await Promise.all([
         import('../config/load.js'),
         import('../server/run.js'),
@@ -25,35 +23,34 @@ export function addConfigCommands(program: Command, { env, print }: Terminal): v
       for (const warning of missing === null ? warnings : [missing, ...warnings])
         print(`WARNING: ${warning}\n`);
       print(`The settings are right (${source ?? 'no file, the environment alone'}).\n`);
-    });
-  withExamples(check, ['config check']);
-  const shown = config
-    .command('show')
-    .description(
+    },
+  }),
+  command<{ readonly json?: boolean }>({
+    name: 'show',
+    description:
       'Show every setting as it is in effect, and where it comes from; of secrets only whether they are set.',
-    )
-    .option('--json', 'print JSON, for scripts')
-    .action(async ({ json }: { readonly json?: boolean }) => {
+    examples: ['config show', 'config show --json | jq \'.[] | select(.from != "default")\''],
+    own: (added) => added.option('--json', 'print JSON, for scripts'),
+    async run({ options, terminal }) {
       const { effectiveSettings } = await import('../config/describe.js');
-      const settings = effectiveSettings(env);
-      print(
-        json
-          ? `${plainJson(settings, 2)}\n`
-          : plainText(renderTable(['setting', 'environment', 'value', 'from'], settings.map(rowOf))),
+      show(terminal, options, effectiveSettings(terminal.env), (settings) =>
+        renderTable(['setting', 'environment', 'value', 'from'], settings.map(rowOf)),
       );
-    });
-  withExamples(shown, ['config show', 'config show --json | jq \'.[] | select(.from != "default")\'']);
-  const table = config
-    .command('table')
-    .description('Print every setting, as a Markdown table.')
-    .action(async () => print((await import('../config/describe.js')).settingsTable()));
-  withExamples(table, ['config table']);
-  const defaults = config
-    .command('defaults')
-    .description('Print every setting with its default, as YAML with comments.')
-    .action(async () => print((await import('../config/describe.js')).defaultYaml()));
-  withExamples(defaults, ['config defaults > gateway.yaml']);
-}
+    },
+  }),
+  command({
+    name: 'table',
+    description: 'Print every setting, as a Markdown table.',
+    examples: ['config table'],
+    run: async ({ terminal }) => terminal.print((await import('../config/describe.js')).settingsTable()),
+  }),
+  command({
+    name: 'defaults',
+    description: 'Print every setting with its default, as YAML with comments.',
+    examples: ['config defaults > gateway.yaml'],
+    run: async ({ terminal }) => terminal.print((await import('../config/describe.js')).defaultYaml()),
+  }),
+);
 
 /** A long list or map belongs to `--json`. */
 const MOST_SHOWN = 60;

@@ -3,23 +3,71 @@ import { type Command, Option } from 'commander';
 import type { ClientOptions, Plane } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { plainJson, plainText } from './plain-text.js';
-import { inWordsOf, Refused } from './refusal.js';
+import { inWordsOf, type Meaning, meaningOf, Refused } from './refusal.js';
 import type { Terminal } from './terminal.js';
+
+/** Adds a command, or a group of them, to the one above it. */
+export type AddCommand = (parent: Command, terminal: Terminal) => void;
+
+export interface CommandHead {
+  readonly name: string;
+  readonly description: string;
+  /** Whole command lines, without `dsp-gateway`. */
+  readonly examples: readonly string[];
+  /** Adds arguments and options. */
+  readonly own?: (command: Command) => Command;
+}
+
+/** A command as it was typed. */
+export interface Typed<O> {
+  readonly options: O;
+  /** Arguments, in their order. */
+  readonly typed: readonly string[];
+  readonly terminal: Terminal;
+}
+
+interface CommandEntry<O> extends CommandHead {
+  /** The plane that it asks. */
+  readonly plane?: Plane;
+  readonly meaning?: Meaning;
+  run(given: Typed<O>): Promise<void>;
+}
+
+export function command<O>({ plane, meaning, name, own, run, ...about }: CommandEntry<O>): AddCommand {
+  return (parent, terminal) => {
+    const added = parent.command(name).description(about.description);
+    if (plane !== undefined) addPlaneOptions(added, plane);
+    own?.(added);
+    if (meaning !== undefined) meaningOf(added, meaning);
+    addExamples(added, about.examples);
+    added.action(async (...all: unknown[]) => {
+      const typed = all.slice(0, -2) as string[];
+      await run({ options: added.opts() as O, typed, terminal }).catch((error: unknown) => {
+        if (plane !== undefined && error instanceof TypeError) throw otherForm(error);
+        throw error instanceof Refused ? inWordsOf(added, error) : error;
+      });
+    });
+  };
+}
+
+/** Commands under one name. */
+export function group(name: string, description: string, ...commands: readonly AddCommand[]): AddCommand {
+  return (program, terminal) => {
+    const parent = program.command(name).description(description);
+    for (const add of commands) add(parent, terminal);
+  };
+}
 
 const examples = new WeakMap<Command, readonly string[]>();
 
-/** Adds examples to a command's help. @param lines whole command lines, without `dsp-gateway` */
-export function withExamples(command: Command, lines: readonly string[]): Command {
-  examples.set(command, lines);
+function addExamples(added: Command, lines: readonly string[]): void {
+  examples.set(added, lines);
   const title = lines.length === 1 ? 'Example' : 'Examples';
-  return command.addHelpText(
-    'after',
-    `\n${title}:\n${lines.map((line) => `  ${exampleLine(line)}`).join('\n')}`,
-  );
+  added.addHelpText('after', `\n${title}:\n${lines.map((line) => `  ${exampleLine(line)}`).join('\n')}`);
 }
 
-export function examplesOf(command: Command): readonly string[] {
-  return (examples.get(command) ?? []).map(exampleLine);
+export function examplesOf(added: Command): readonly string[] {
+  return (examples.get(added) ?? []).map(exampleLine);
 }
 
 /** What feeds a command stands before it. */
@@ -27,31 +75,17 @@ function exampleLine(line: string): string {
   return line.includes('dsp-gateway') ? line : `dsp-gateway ${line}`;
 }
 
-export interface CommandHead {
-  readonly name: string;
-  readonly description: string;
-  /** Whole command lines, without `dsp-gateway`. */
-  readonly examples: readonly string[];
-}
-
 /** Names somebody in a hurry would try; each is refused without being looked at. */
 const SECRET_OPTIONS = ['token', 'admin-token', 'platform-token', 'password', 'secret', 'key', 'api-key'];
 
-/** A command that asks a gateway at one of its planes. */
-export function planeCommand(
-  plane: Plane,
-  parent: Command,
-  { name, description, examples: lines }: CommandHead,
-): Command {
-  const command = parent.command(name).description(description);
+function addPlaneOptions(added: Command, plane: Plane): void {
   for (const flag of SECRET_OPTIONS) {
-    command.addOption(new Option(`--${flag} [secret]`).hideHelp());
-    command.on(`option:${flag}`, refuseSecret);
+    added.addOption(new Option(`--${flag} [secret]`).hideHelp());
+    added.on(`option:${flag}`, refuseSecret);
   }
   // Last, for groups stand in the help in the order of their first option.
   for (const [flags, about] of plane.options)
-    command.addOption(new Option(flags, about).helpGroup(plane.group));
-  return withExamples(command, lines);
+    added.addOption(new Option(flags, about).helpGroup(plane.group));
 }
 
 /** @throws CommandError that says how a secret is given instead; never with the secret in it */
@@ -63,19 +97,6 @@ export function refuseSecret(): never {
       'named by --key-file. A platform token: standard input, a file named by --from-file, or type it when asked.',
     EXIT.usage,
   );
-}
-
-/** The action of a command that asks a gateway: a refusal is told in the words of that command. */
-export function action<O extends ClientOptions>(
-  run: (options: O, args: readonly string[]) => Promise<void>,
-): (...all: unknown[]) => Promise<void> {
-  return async (...all) => {
-    const command = all.at(-1) as Command;
-    await run(command.opts() as O, all.slice(0, -2) as string[]).catch((error: unknown) => {
-      if (error instanceof TypeError) throw otherForm(error);
-      throw error instanceof Refused ? inWordsOf(command, error) : error;
-    });
-  };
 }
 
 /** Members of an answer are not checked one by one: another release may have written them. */

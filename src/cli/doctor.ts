@@ -1,9 +1,8 @@
 /** `dsp-gateway doctor`: looks at everything that the gateway needs, and says of each what to do. */
-import type { Command } from 'commander';
 import { runDoctor } from '../api/operations/overview.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
-import { action, planeCommand, show } from './define.js';
+import { command, show } from './define.js';
 import { notWell, skipped, warning } from './doctor/found.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
@@ -15,26 +14,23 @@ interface Check extends ShownFinding {
 
 const ELSEWHERE = 'not looked at: the gateway runs elsewhere; run doctor there, too';
 
-export function addDoctorCommand(program: Command, plain: Terminal): void {
-  const terminal = withColours(plain);
-  const { env } = terminal;
-  planeCommand(ADMIN_PLANE, program, {
-    name: 'doctor',
-    description: `Look at everything the gateway needs, here and by asking it, and say what to do; the platform is asked once. Exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
-    examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
-  }).action(
-    action(async (options) => {
-      const asked = await askGateway(() => openAdmin(options, env));
-      const here = isElsewhere(options, env)
-        ? [{ name: 'this machine', ...skipped(ELSEWHERE) }]
-        : await (await import('./doctor/here.js')).lookHere({ env, runs: asked.reached });
-      const checks = [...here, ...asked.checks];
-      const level = worstOf(checks.map((check) => check.level));
-      show(terminal, options, { level, checks }, describe);
-      endWith(level);
-    }),
-  );
-}
+export const addDoctorCommand = command<ClientOptions>({
+  plane: ADMIN_PLANE,
+  name: 'doctor',
+  description: `Look at everything the gateway needs, here and by asking it, and say what to do; the platform is asked once. Exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
+  examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
+  async run({ options, terminal }) {
+    const { env } = terminal;
+    const asked = await askGateway(() => openAdmin(options, env));
+    const here = isElsewhere(options, env)
+      ? [{ name: 'this machine', ...skipped(ELSEWHERE) }]
+      : await (await import('./doctor/here.js')).lookHere({ env, runs: asked.reached });
+    const checks = [...here, ...asked.checks];
+    const level = worstOf(checks.map((check) => check.level));
+    show(withColours(terminal), options, { level, checks }, describe);
+    endWith(level);
+  },
+});
 
 /** What the gateway says of itself; that it says nothing is a check, too. */
 async function askGateway(

@@ -1,7 +1,7 @@
 /** `dsp-gateway history`: what was known of an advertiser is erased; days that the platform no longer has are accepted as empty. */
 import { acceptEmpty, eraseHistory } from '../api/operations/history.js';
-import { call, type Given, group, steps } from './call-command.js';
-import { show } from './define.js';
+import { call, type Given, steps } from './call-command.js';
+import { group, show } from './define.js';
 import { confirm } from './read-secret.js';
 import { counted } from './span.js';
 
@@ -39,7 +39,7 @@ export const addHistoryCommands = group(
       before: { flag: '--before <day>' },
       dryRun: { about: 'say how many days it is about, and change nothing' },
     },
-    own: (command) => command.option('--yes', 'do not ask'),
+    own: (added) => added.option('--yes', 'do not ask'),
     async run({ values, send, terminal, options }: Given<typeof acceptEmpty, { readonly yes?: boolean }>) {
       const preview = await send({ ...values, dryRun: true });
       const told = `${preview.accepted}: ${counted(preview.days, 'day')} of reports given from history`;

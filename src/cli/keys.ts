@@ -2,10 +2,10 @@
 import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../api/operations/keys.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import type { Environment } from '../config/rules.js';
-import { call, group, steps } from './call-command.js';
+import { call, steps } from './call-command.js';
 import type { Admin, ClientOptions } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
-import { rendered, show } from './define.js';
+import { group, rendered, show } from './define.js';
 import { readId, readLength } from './flags.js';
 import { until } from './span.js';
 import { renderFields, renderRows } from './table.js';

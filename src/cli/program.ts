@@ -2,10 +2,9 @@
 import { Command } from 'commander';
 import { VERSION } from '../lib/package-root.js';
 import { addCacheCommands } from './cache.js';
-import type { AddCommand } from './call-command.js';
 import { EXIT_CODES } from './command-error.js';
 import { addConfigCommands } from './config.js';
-import { withExamples } from './define.js';
+import { type AddCommand, command } from './define.js';
 import { addDoctorCommand } from './doctor.js';
 import { faultOf } from './exit.js';
 import { addHistoryCommands } from './history.js';
@@ -20,6 +19,38 @@ import { addApplyCommand, addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './token.js';
 import { addWritesCommands } from './writes.js';
+
+const addServeCommand = command({
+  name: 'serve',
+  description:
+    'Run the gateway with the settings of the environment and of GATEWAY_CONFIG; all of them: config table.',
+  examples: [
+    'PLATFORM_BASE_URL=https://platform.example PLATFORM_TOKEN_FILE=/run/secrets/token dsp-gateway serve',
+  ],
+  async run({ terminal: { env } }) {
+    const [{ loadConfig, proxySettings }, { serve }] = await Promise.all([
+      import('../config/load.js'),
+      import('../server/serve.js'),
+    ]);
+    await serve(loadConfig(env), proxySettings(env), faultOf);
+  },
+});
+
+const addDemoCommand = command<{ readonly once?: boolean }>({
+  name: 'demo',
+  description:
+    'Simulator, gateway and a team with a key in one process, on the embedded store. PORT and ADMIN_PORT are honoured; ports that are taken are replaced by free ones.',
+  examples: ['demo', 'demo --once'],
+  own: (added) =>
+    added.option(
+      '--once',
+      'make a few real calls, say what they cost, and end; exit code 1 when an answer is wrong',
+    ),
+  async run({ options: { once = false }, terminal }) {
+    const { runDemo } = await import('./run-demo.js');
+    await runDemo(terminal.env, once);
+  },
+});
 
 const COMMANDS: readonly AddCommand[] = [
   addServeCommand,
@@ -58,39 +89,4 @@ export function createProgram(terminal: Terminal): Command {
 
 function exitLine([code, meaning]: readonly [number, string]): string {
   return `  ${String(code).padStart(2)}  ${meaning}`;
-}
-
-function addServeCommand(program: Command, { env }: Terminal): void {
-  const serve = program
-    .command('serve')
-    .description(
-      'Run the gateway with the settings of the environment and of GATEWAY_CONFIG; all of them: config table.',
-    )
-    .action(async () => {
-      const [{ loadConfig, proxySettings }, { serve: run }] = await Promise.all([
-        import('../config/load.js'),
-        import('../server/serve.js'),
-      ]);
-      await run(loadConfig(env), proxySettings(env), faultOf);
-    });
-  withExamples(serve, [
-    'PLATFORM_BASE_URL=https://platform.example PLATFORM_TOKEN_FILE=/run/secrets/token dsp-gateway serve',
-  ]);
-}
-
-function addDemoCommand(program: Command, { env }: Terminal): void {
-  const demo = program
-    .command('demo')
-    .description(
-      'Simulator, gateway and a team with a key in one process, on the embedded store. PORT and ADMIN_PORT are honoured; ports that are taken are replaced by free ones.',
-    )
-    .option(
-      '--once',
-      'make a few real calls, say what they cost, and end; exit code 1 when an answer is wrong',
-    )
-    .action(async ({ once = false }: { once?: boolean }) => {
-      const { runDemo } = await import('./run-demo.js');
-      await runDemo(env, once);
-    });
-  withExamples(demo, ['demo', 'demo --once']);
 }

@@ -36,7 +36,7 @@ function linesOf({ title, detail, errors = [], help }: Problem): string[] {
 }
 
 /** What a command stands for. */
-interface Meaning {
+export interface Meaning {
   /** A call of the API, e.g. `GET /admin/v1/teams/:id`. */
   readonly call?: string | undefined;
   /** Members of that call by their path, as they are given on the command line, e.g. `limits.maxRangeDays`: `--max-range-days`. */

@@ -2,9 +2,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { exportRegistry, importRegistry } from '../api/operations/registry.js';
 import { parseJson } from '../reports/rows/json.js';
-import { call, type Given, group, steps, type Values } from './call-command.js';
+import { call, type Given, steps, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
-import { show } from './define.js';
+import { group, show } from './define.js';
 import { plainJson } from './plain-text.js';
 import { confirm, readText } from './read-secret.js';
 import { counted } from './span.js';
@@ -22,8 +22,7 @@ export const addRegistryCommands = group(
     operation: exportRegistry,
     description: 'Write everything to a file, or to standard output.',
     examples: ['registry export --out backup.json', 'registry export | age -r age1… > backup.age'],
-    own: (command) =>
-      command.option('--out <path>', 'a file that is not there yet; only its owner may read it'),
+    own: (added) => added.option('--out <path>', 'a file that is not there yet; only its owner may read it'),
     async run({ send, terminal, options }: Given<typeof exportRegistry, Own>) {
       const text = `${plainJson(await send({}))}\n`;
       if (options.out === undefined) return terminal.print(text);
@@ -41,8 +40,7 @@ export const addRegistryCommands = group(
       ...{ format: null, schema: null, exportedAt: null, records: null },
       replace: { about: 'in place of what is there' },
     },
-    own: (command) =>
-      command.argument('<path>', 'the file; - is standard input').option('--yes', 'do not ask'),
+    own: (added) => added.argument('<path>', 'the file; - is standard input').option('--yes', 'do not ask'),
     async prepare({ values, typed: [path = ''], terminal, options }: Given<typeof importRegistry, Own>) {
       const backup = parseBackup(await readText(terminal, path), path);
       if (values.replace)

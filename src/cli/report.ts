@@ -2,13 +2,11 @@
 import type { Command } from 'commander';
 import { toCsv } from '../reports/rows/row-formats.js';
 import { ENDPOINT_OPTION, REPORT_ARGUMENT, reportIn } from './cache.js';
-import { type AddCommand, group } from './call-command.js';
 import { type Ask, type Call, type ClientOptions, DATA_PLANE, openPlane } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
-import { action, type CommandHead, planeCommand } from './define.js';
+import { type AddCommand, type CommandHead, command, group } from './define.js';
 import { plainJson, plainText } from './plain-text.js';
 import { confirm } from './read-secret.js';
-import { meaningOf } from './refusal.js';
 import { type Cell, renderTable } from './table.js';
 import type { Terminal } from './terminal.js';
 
@@ -35,26 +33,21 @@ interface Given {
 interface Entry extends CommandHead {
   /** The call of the data plane that it stands for, where a remedy may name it. */
   readonly call?: string;
-  /** Adds its arguments and options. */
-  readonly own?: (command: Command) => Command;
   readonly run: (given: Given) => Promise<void>;
 }
 
 /** A command that asks as a team. */
-function asTeam({ call, own, run, ...head }: Entry): AddCommand {
-  return (parent, terminal) => {
-    const command = planeCommand(DATA_PLANE, parent, head);
-    own?.(command);
-    meaningOf(command, { call, members: new Map() });
-    command.action(
-      action<Options>(async (options, [typed = '']) => {
-        if (options.json && options.csv)
-          throw new CommandError('--json and --csv exclude each other', EXIT.usage);
-        await run({ ask: openPlane(DATA_PLANE, options, terminal.env).ask, options, typed, terminal });
-      }),
-    );
-  };
-}
+const asTeam = ({ call, run, ...head }: Entry): AddCommand =>
+  command<Options>({
+    ...head,
+    plane: DATA_PLANE,
+    meaning: { call, members: new Map() },
+    async run({ options, typed: [typed = ''], terminal }) {
+      if (options.json && options.csv)
+        throw new CommandError('--json and --csv exclude each other', EXIT.usage);
+      await run({ ask: openPlane(DATA_PLANE, options, terminal.env).ask, options, typed, terminal });
+    },
+  });
 
 /** Asks for an answer of rows, and shows it. @param rowsOf those of a table, from one of the answer */
 async function showAnswer(
@@ -73,9 +66,8 @@ const get = (path: string, query: Readonly<Record<string, string>> | URLSearchPa
   path: `${path}?${new URLSearchParams(query)}`,
 });
 const formatOf = ({ csv }: Options) => (csv ? 'csv' : 'json');
-const ofReport = (command: Command): Command =>
-  command.argument(...REPORT_ARGUMENT).option(...ENDPOINT_OPTION);
-const ofPin = (command: Command): Command => command.argument('<id>', 'id of a pin');
+const ofReport = (added: Command): Command => added.argument(...REPORT_ARGUMENT).option(...ENDPOINT_OPTION);
+const ofPin = (added: Command): Command => added.argument('<id>', 'id of a pin');
 
 const PINS = '/gateway/v1/pins';
 
@@ -87,8 +79,8 @@ const addPinCommands = group(
     description: 'Keep the answer to a report as it is.',
     examples: ["report pin create 'advertiserId=1&byDate=1&_period=last_month' --note 'invoice 2026-10'"],
     call: `POST ${PINS}`,
-    own: (command) =>
-      ofReport(command)
+    own: (added) =>
+      ofReport(added)
         .option('--revision <revision>', 'the meta.revision that was looked at: another one is not pinned')
         .option('--note <text>', 'what it is for'),
     async run({ ask, options, typed, terminal }) {
@@ -132,7 +124,7 @@ const addPinCommands = group(
     description: 'Forget a pin, for good.',
     examples: ['report pin delete pin_0123456789abcdef0123 --yes'],
     call: `DELETE ${PINS}/:id`,
-    own: (command) => ofPin(command).option('--yes', 'do not ask'),
+    own: (added) => ofPin(added).option('--yes', 'do not ask'),
     async run({ ask, options, typed: id, terminal }) {
       await confirm(terminal, `The rows of ${id} will be gone for good.`, options.yes);
       await ask({ method: 'DELETE', path: `${PINS}/${encodeURIComponent(id)}` });
@@ -176,8 +168,8 @@ export const addReportCommands = group(
       "report diff 'advertiserId=1&byDate=1&_period=last_month' --from first",
       "report diff 'advertiserId=1&byDate=1&_period=last_month' --from 2026-11-03 --to 2026-11-09 --csv > changes.csv",
     ],
-    own: (command) =>
-      ofReport(command)
+    own: (added) =>
+      ofReport(added)
         .requiredOption('--from <moment>', 'an instant, a day that is over, first, or the id of a pin')
         .option('--to <moment>', 'an instant, a day that is over, or latest', 'latest'),
     run(given) {

@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { stopSignal } from '../server/stop-signal.js';
 import { InvalidInput } from '../simulator/invalid-input.js';
 import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
 import { CommandError, EXIT } from './command-error.js';
-import { withExamples } from './define.js';
+import { command } from './define.js';
 
 interface SimulateOptions {
   readonly host: string;
@@ -13,28 +13,28 @@ interface SimulateOptions {
   readonly switch: Partial<Switches>;
 }
 
-export function addSimulateCommand(program: Command): void {
-  const command = program
-    .command('simulate')
-    .description(
-      'Run the platform simulator: the documented interface, and switches for what is not documented.',
-    )
-    .option('--host <host>', 'address', '127.0.0.1')
-    .addOption(new Option('--port <port>', 'port; 0 picks a free one').default(9090).argParser(wholeNumber))
-    .addOption(new Option('--seed <number>', 'the data follow from it').default(1).argParser(wholeNumber))
-    .option('--base-path <path>', 'path under which the interface lives', '')
-    .addOption(
-      new Option('--switch <name=value>', 'set a switch; may be repeated')
-        .default({}, 'likely answers')
-        .argParser(addSwitch),
-    )
-    .addHelpText(
-      'after',
-      `\nSwitches: ${Object.keys(DEFAULT_SWITCHES).join(', ')}\nWhile it runs: curl <url>/_sim shows and explains them.`,
-    )
-    .action(simulate);
-  withExamples(command, ['simulate --switch shape=nested --switch latencyMs=200']);
-}
+export const addSimulateCommand = command<SimulateOptions>({
+  name: 'simulate',
+  description:
+    'Run the platform simulator: the documented interface, and switches for what is not documented.',
+  examples: ['simulate --switch shape=nested --switch latencyMs=200'],
+  own: (added) =>
+    added
+      .option('--host <host>', 'address', '127.0.0.1')
+      .option('--port <port>', 'port; 0 picks a free one', wholeNumber, 9090)
+      .option('--seed <number>', 'the data follow from it', wholeNumber, 1)
+      .option('--base-path <path>', 'path under which the interface lives', '')
+      .addOption(
+        new Option('--switch <name=value>', 'set a switch; may be repeated')
+          .default({}, 'likely answers')
+          .argParser(addSwitch),
+      )
+      .addHelpText(
+        'after',
+        `\nSwitches: ${Object.keys(DEFAULT_SWITCHES).join(', ')}\nWhile it runs: curl <url>/_sim shows and explains them.`,
+      ),
+  run: ({ options }) => simulate(options),
+});
 
 async function simulate({ host, port, seed, basePath, switch: switches }: SimulateOptions): Promise<void> {
   const { startSimulator } = await import('../simulator/simulator.js');

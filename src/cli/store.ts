@@ -1,10 +1,9 @@
 /** `dsp-gateway store`: copies of the embedded store's folder, made by the gateway where one runs. */
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { backUpStore } from '../api/operations/registry.js';
 import { ADMIN_PLANE, type ClientOptions, openAdmin } from './client.js';
-import { action, planeCommand, show, withExamples } from './define.js';
+import { command, group, show } from './define.js';
 import { confirm } from './read-secret.js';
 import { counted } from './span.js';
 import type { Terminal } from './terminal.js';
@@ -22,41 +21,63 @@ const BACKUP_TIMEOUT_MS = 300_000;
 
 const DATA_DIR = ['--data-dir <folder>', "the store's folder (GATEWAY_DATA_DIR; default: ./data)"] as const;
 
-export function addStoreCommands(program: Command, terminal: Terminal): void {
-  const { env, print, nowMs } = terminal;
-  const store = program.command('store').description('Copy the embedded store, and put a copy back.');
-  const folderOf = ({ dataDir }: StoreOptions) => dataDir ?? (env.GATEWAY_DATA_DIR || './data');
-  planeCommand(ADMIN_PLANE, store, {
+const folderOf = ({ env }: Terminal, { dataDir }: StoreOptions) =>
+  dataDir ?? (env.GATEWAY_DATA_DIR || './data');
+
+export const addStoreCommands = group(
+  'store',
+  'Copy the embedded store, and put a copy back.',
+  command<BackupOptions>({
+    plane: ADMIN_PLANE,
     name: 'backup',
     description:
       'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder. A gateway that runs on the folder, or at --url, makes the copy on its machine. The key that seals is not copied.',
     examples: ['store backup /backup/2026-11-21', 'store backup /backup/daily --without-history'],
-  })
-    .argument('<folder>')
-    .option(...DATA_DIR)
-    .option('--without-history', 'leave out what reports said, and pins')
-    .action(
-      action<BackupOptions>(async (options, [target = '']) => {
-        const copied = await copyOf(terminal, folderOf(options), resolve(target), options);
-        show(terminal, options, copied, ({ folder }) => `The store is copied to ${folder}.\n`);
-      }),
-    );
-  const restore = store
-    .command('restore <folder>')
-    .description(
+    own: (added) =>
+      added
+        .argument('<folder>')
+        .option(...DATA_DIR)
+        .option('--without-history', 'leave out what reports said, and pins'),
+    async run({ options, typed: [target = ''], terminal }) {
+      const copied = await copyOf(terminal, folderOf(terminal, options), resolve(target), options);
+      show(terminal, options, copied, ({ folder }) => `The store is copied to ${folder}.\n`);
+    },
+  }),
+  command<StoreOptions>({
+    name: 'restore',
+    description:
       'Put a copy in the place of the store, which is kept beside it; the gateway must not run. A copy that is damaged changes nothing, one without a history leaves the history as it is.',
-    )
-    .option(...DATA_DIR)
-    .action(async (source: string, options: StoreOptions) => {
+    examples: ['store restore /backup/2026-11-21'],
+    own: (added) => added.argument('<folder>').option(...DATA_DIR),
+    async run({ options, typed: [source = ''], terminal }) {
+      const { print, nowMs } = terminal;
+      const target = folderOf(terminal, options);
       const { restoreState } = await import('../store/embedded/backup.js');
-      const { state, history } = await restoreState(folderOf(options), source, nowMs());
-      print(`The store of ${folderOf(options)} is that of ${source} now.\n`);
+      const { state, history } = await restoreState(target, source, nowMs());
+      print(`The store of ${target} is that of ${source} now.\n`);
       const aside = [state, history].filter((one) => one !== null);
       if (aside.length > 0) print(`What was there before is in ${aside.join(' and ')}.\n`);
-    });
-  withExamples(restore, ['store restore /backup/2026-11-21']);
-  addForgetSealed(store, terminal);
-}
+    },
+  }),
+  command<{ readonly yes?: boolean }>({
+    name: 'forget-sealed',
+    description:
+      'Start over after the master key was lost: the platform token and every team key are forgotten, teams, usage and audit stay. Of the store that the settings name, Redis too; no gateway must run.',
+    examples: ['store forget-sealed'],
+    own: (added) => added.option('--yes', 'do not ask'),
+    async run({ options, terminal }) {
+      const { loadConfig } = await import('../config/load.js');
+      const config = loadConfig(terminal.env);
+      const question = 'The platform token and all team keys will be gone for good; the teams stay.';
+      await confirm(terminal, question, options.yes);
+      const { forgetSealed } = await import('../server/forget-sealed.js');
+      const { teams, keys } = await forgetSealed(config);
+      terminal.print(
+        `Forgotten: the platform token and ${counted(keys, 'key')}. Kept: ${counted(teams, 'team')}.\nNow start the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,
+      );
+    },
+  }),
+);
 
 /** By the gateway, where one has the folder open: a second process that opens it would lose what is written meanwhile. */
 async function copyOf(
@@ -81,29 +102,4 @@ async function copyOf(
     if (!(error instanceof FolderInUse)) throw error;
     return byGateway();
   }
-}
-
-function addForgetSealed(store: Command, terminal: Terminal): void {
-  const { env, print } = terminal;
-  const forget = store
-    .command('forget-sealed')
-    .description(
-      'Start over after the master key was lost: the platform token and every team key are forgotten, teams, usage and audit stay. Of the store that the settings name, Redis too; no gateway must run.',
-    )
-    .option('--yes', 'do not ask')
-    .action(async ({ yes }: { readonly yes?: boolean }) => {
-      const { loadConfig } = await import('../config/load.js');
-      const config = loadConfig(env);
-      await confirm(
-        terminal,
-        'The platform token and all team keys will be gone for good; the teams stay.',
-        yes,
-      );
-      const { forgetSealed } = await import('../server/forget-sealed.js');
-      const { teams, keys } = await forgetSealed(config);
-      print(
-        `Forgotten: the platform token and ${counted(keys, 'key')}. Kept: ${counted(teams, 'team')}.\nNow start the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,
-      );
-    });
-  withExamples(forget, ['store forget-sealed']);
 }

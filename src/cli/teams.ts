@@ -10,8 +10,9 @@ import {
 import { JsonError, parseJson } from '../reports/rows/json.js';
 import type { Team } from '../teams/auth/team.js';
 import { countChanges, describeChanges } from '../teams/declared/describe-changes.js';
-import { call, type Given, group, type Values } from './call-command.js';
+import { call, type Given, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
+import { group } from './define.js';
 import { type FlagChanges, readId, readList, readNumber } from './flags.js';
 import { readText } from './read-secret.js';
 import { type Columns, renderFields, renderRows } from './table.js';
@@ -85,7 +86,7 @@ export const addTeamsCommands = group(
     ],
     args: { id: ['<team>', 'its id: lower-case letters, digits and hyphens, at most 40', readId] },
     flags: TEAM_FLAGS,
-    own: (command) => command.option('--enabled', 'allow it again'),
+    own: (added) => added.option('--enabled', 'allow it again'),
     async prepare(given: Given<typeof createTeam, TeamOptions>) {
       const { writeGuard, ...team } = await teamOf(given);
       // A new team has no guard that could be taken away.
@@ -104,7 +105,7 @@ export const addTeamsCommands = group(
     ],
     args: OF_TEAM,
     flags: { ...TEAM_FLAGS, ...LIMITS_TO_CHANGE },
-    own: (command) => command.option('--enabled', 'allow it again'),
+    own: (added) => added.option('--enabled', 'allow it again'),
     async prepare(given: Given<typeof changeTeam, TeamOptions>) {
       const change = await teamOf(given);
       if (Object.keys(change).length > 1) return change;
@@ -210,8 +211,8 @@ export const addApplyCommand = call({
     'Make the teams what a file declares. Teams made by hand are left alone; a team that left the file is kept, unless --prune or --release says otherwise.',
   examples: ['apply -f teams.yaml --dry-run', 'apply -f teams.yaml', 'apply -f teams.yaml --prune'],
   flags: { teams: null, removed: null, dryRun: { about: 'only show what would change' } },
-  own: (command) =>
-    command
+  own: (added) =>
+    added
       .requiredOption('-f, --file <path>', 'YAML file of teams; - is standard input')
       .option('--prune', 'delete teams that left the file, and revoke their keys for good')
       .option('--release', 'hand teams that left the file over to management by hand'),

@@ -12,9 +12,9 @@ import {
   stageToken,
   verifyToken,
 } from '../api/operations/token.js';
-import { call, type Given, group, type Values } from './call-command.js';
+import { call, type Given, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
-import { refuseSecret } from './define.js';
+import { group, refuseSecret } from './define.js';
 import { readSecret } from './read-secret.js';
 import { until } from './span.js';
 import { renderRows } from './table.js';
@@ -72,8 +72,8 @@ export const addTokenCommands = group(
       'token rotate --mint',
     ],
     flags: FLAGS,
-    own: (command) =>
-      takesToken(command).option('--mint', 'ask the platform for a token (way 2) instead of reading one'),
+    own: (added) =>
+      takesToken(added).option('--mint', 'ask the platform for a token (way 2) instead of reading one'),
     prepare(given: Given<typeof rotateToken, TokenOptions>) {
       const { options, values } = given;
       if (!options.mint) return withToken(given);

@@ -8,8 +8,9 @@ import {
   settleWrite,
   stopWrites,
 } from '../api/operations/writes.js';
-import { call, type Given, group } from './call-command.js';
+import { call, type Given } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
+import { group } from './define.js';
 import { renderRows } from './table.js';
 
 type Stops = AnswerOf<typeof getWrites>;
@@ -48,7 +49,7 @@ export const addWritesCommands = group(
     operation: getWrites,
     description: 'Show whose writes are stopped, since when, by whom and why.',
     examples: ['writes status', 'writes status --team growth'],
-    own: (command) => command.option('--team <id>', 'only what stops writes of this team'),
+    own: (added) => added.option('--team <id>', 'only what stops writes of this team'),
     json: ofTeam,
     render: (stops, given: Given<typeof getWrites, OfTeam>) =>
       describeStops(ofTeam(stops, given), given.options.team),
@@ -59,8 +60,8 @@ export const addWritesCommands = group(
     description:
       'List guarded writes of which nobody knows whether they happened. Each stays charged to its day until it is settled.',
     examples: ['writes list --unknown', "writes list --unknown --json | jq -r '.writes[].id'"],
-    own: (command) =>
-      command.addOption(
+    own: (added) =>
+      added.addOption(
         new Option('--unknown', 'those of unknown outcome; there is no other list').makeOptionMandatory(),
       ),
     render: ({ writes }) =>
