@@ -49,7 +49,7 @@ export const addCacheCommands = group(
   steps({
     name: 'purge',
     operation: purgeCache,
-    description: 'Forget cached reports; the next question asks the platform.',
+    description: 'Delete cached reports; the next request asks the platform.',
     examples: [
       'cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07',
       'cache purge --all',

@@ -28,7 +28,7 @@ export const addHistoryCommands = group(
     name: 'accept-empty',
     operation: acceptEmpty,
     description:
-      'Accept that days are empty that the platform answers without rows, and that are given from history until now. It says first how many that are.',
+      'Accept days as empty that the platform answers without rows and that are served from history until now. It first says how many days that is.',
     examples: [
       'history accept-empty --advertiser 7 --before 2026-01-01 --dry-run',
       'history accept-empty --advertiser 7 --before 2026-01-01 --yes',

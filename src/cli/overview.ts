@@ -61,7 +61,7 @@ export const addUsageCommand = steps({
   name: 'usage',
   operation: getUsage,
   description:
-    'Show what each team asked for, day by day (UTC); calls are those to the platform, hit rate what the cache answered of all it was asked.',
+    'Show the usage of each team, day by day (UTC); calls are platform calls, the hit rate is the share of requests to the cache that it answered.',
   examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
   flags: {
     from: { about: 'first day, YYYY-MM-DD (default: 29 days ago)' },

@@ -121,7 +121,7 @@ const addPinCommands = group(
   }),
   asTeam({
     name: 'delete',
-    description: 'Forget a pin, for good.',
+    description: 'Delete a pin for good.',
     examples: ['report pin delete pin_0123456789abcdef0123 --yes'],
     call: `DELETE ${PINS}/:id`,
     own: (added) => ofPin(added).option('--yes', 'do not ask'),
@@ -153,7 +153,7 @@ export const addReportCommands = group(
   }),
   asTeam({
     name: 'revisions',
-    description: 'List what was said of each day of a report, and since when.',
+    description: 'List the revisions of each day of a report, and since when each is known.',
     examples: ["report revisions 'advertiserId=1&byDate=1&_period=last_7_days'"],
     own: ofReport,
     run(given) {
@@ -163,7 +163,7 @@ export const addReportCommands = group(
   }),
   asTeam({
     name: 'diff',
-    description: 'Show what became of a report between two moments, a line for each value.',
+    description: 'Show the changes of a report between two moments, one line per value.',
     examples: [
       "report diff 'advertiserId=1&byDate=1&_period=last_month' --from first",
       "report diff 'advertiserId=1&byDate=1&_period=last_month' --from 2026-11-03 --to 2026-11-09 --csv > changes.csv",

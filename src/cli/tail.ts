@@ -14,7 +14,7 @@ export const addTailCommand = steps({
   name: 'tail',
   operation: tail,
   description:
-    'Show the requests of teams as they are answered, a line each, until Ctrl-C. A lost connection is told, and tried again.',
+    'Show the requests of teams as they are answered, one line each, until Ctrl-C. A lost connection is reported and retried.',
   examples: ['tail', 'tail --team growth --outcome miss', 'tail --json | jq .path'],
   flags: {
     team: { flag: '--team <team>', about: 'only this team', read: readId },

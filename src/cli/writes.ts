@@ -57,8 +57,7 @@ export const addWritesCommands = group(
   call({
     name: 'list',
     operation: listUnknownWrites,
-    description:
-      'List guarded writes of which nobody knows whether they happened. Each stays charged to its day until it is settled.',
+    description: 'List guarded writes of unknown outcome. Each stays charged to its day until it is settled.',
     examples: ['writes list --unknown', "writes list --unknown --json | jq -r '.writes[].id'"],
     own: (added) =>
       added.addOption(
@@ -73,7 +72,7 @@ export const addWritesCommands = group(
     name: 'settle',
     operation: settleWrite,
     description:
-      'Say what became of a write, after a look on the platform: if it happened it stays charged, if not its amount goes back to its day.',
+      'Record the outcome of a write after a look on the platform: if it happened it stays charged, if not its amount goes back to its day.',
     examples: ['writes settle 0c5f1d1e-7a1b-4f0e-9b57-1f2f6d1c2a33 not'],
     args: {
       id: ['<id>', 'as `writes list --unknown` shows it'],
