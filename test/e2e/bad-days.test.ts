@@ -64,7 +64,7 @@ describe('a fresh gateway', () => {
     const forced = await cli('status');
     expect([forced.code, forced.stdout]).toEqual([
       1,
-      expect.stringMatching(/^WARNING: .*not answered to the token yet/),
+      expect.stringMatching(/^WARNING: .*not answered a call with this token yet/),
     ]);
     const doctor = await cli('doctor --json');
     expect([doctor.code, checkOf(doctor, 'the token works')?.level]).toEqual([2, 'not well']);
@@ -79,7 +79,7 @@ describe('a fresh gateway', () => {
     const gateway = await startGateway(platform.env);
     const cli = operator(gateway);
     const { key } = await newTeam(gateway, { id: 'growth', advertisers: [1] });
-    expect((await cli('status')).stdout).toMatch(/^WARNING: the platform has not answered to the token yet/);
+    expect((await cli('status')).stdout).toMatch(/^WARNING: the platform has not answered a call with this token yet/);
     expect(await report(gateway, key)).toBe(200);
     await expect.poll(async () => (await cli('status')).code).toBe(0);
     await gateway.end('SIGTERM');
