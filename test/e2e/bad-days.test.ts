@@ -79,7 +79,9 @@ describe('a fresh gateway', () => {
     const gateway = await startGateway(platform.env);
     const cli = operator(gateway);
     const { key } = await newTeam(gateway, { id: 'growth', advertisers: [1] });
-    expect((await cli('status')).stdout).toMatch(/^WARNING: the platform has not answered a call with this token yet/);
+    expect((await cli('status')).stdout).toMatch(
+      /^WARNING: the platform has not answered a call with this token yet/,
+    );
     expect(await report(gateway, key)).toBe(200);
     await expect.poll(async () => (await cli('status')).code).toBe(0);
     await gateway.end('SIGTERM');
