@@ -93,14 +93,17 @@ function describePost(endpoint: string, table: ParameterTable): Operation {
   };
 }
 
-const VALIDATORS = ['cache-status', 'age', 'cache-control', 'etag', 'vary'] as const;
+const HEADERS = [
+  ...(['cache-status', 'age', 'cache-control', 'etag', 'vary'] as const),
+  ...(['report-revision', 'report-warnings'] as const),
+];
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
   200: {
     ...json(
       ANSWER,
       "The report. With `_format=raw` it is the platform's own answer: its status, its content type and its bytes.",
-      [...VALIDATORS, 'content-encoding', 'content-disposition'],
+      [...HEADERS, 'content-encoding', 'content-disposition'],
     ),
     content: {
       'application/json': ANSWER,
@@ -113,7 +116,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       }),
     },
   },
-  304: { description: 'The caller has this answer: if-none-match names its etag.', headers: VALIDATORS },
+  304: { description: 'The caller has this answer: if-none-match names its etag.', headers: HEADERS },
 };
 
 const PROBLEMS: readonly ProblemCode[] = [
