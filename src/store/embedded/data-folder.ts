@@ -46,18 +46,20 @@ async function refuseEarlierForm(folder: string): Promise<void> {
  * @throws StoreRefused naming what cannot be read and written
  */
 export async function refuseForeign(folder: string, what: 'alone' | 'all'): Promise<void> {
-  const ignoreAbsent = (error: NodeJS.ErrnoException): [] => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  };
-  const names = what === 'alone' ? [] : await readdir(folder).catch(ignoreAbsent);
-  for (const path of [folder, ...names.map((name) => join(folder, name))])
-    await access(path, constants.R_OK | constants.W_OK).catch(({ code }: NodeJS.ErrnoException) => {
+  const check = (path: string) =>
+    access(path, constants.R_OK | constants.W_OK).catch(({ code }: NodeJS.ErrnoException) => {
       if (code !== 'ENOENT')
         throw new StoreRefused(
           `${path} cannot be read and written (${code}): give it to the user that the gateway runs as, with all that is in it`,
         );
     });
+  await check(folder);
+  if (what === 'alone') return;
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  for (const name of names) await check(join(folder, name));
 }
 
 /** Resolves when the disk has all names in the folder. */
