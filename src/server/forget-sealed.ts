@@ -26,7 +26,7 @@ export async function forgetSealed(config: Config): Promise<Forgotten> {
   const clock = createClock();
   const log = createLog({ level: 'silent' });
   const store = await openStore(config, clock, log.logger, async () => {
-    throw new StoreRefused('Redis cannot be reached: nothing was changed; start it, or mend REDIS_URL');
+    throw new StoreRefused('Redis cannot be reached: nothing was changed; start it, or correct REDIS_URL');
   });
   try {
     const running = await store.presence.list();

@@ -44,7 +44,10 @@ export function createCountBatches(options: CountBatchesOptions): () => Promise<
       batch.sinceMs ??= clock.monotonicMs();
       if (clock.monotonicMs() - batch.sinceMs > REPEATED_MS)
         logger.error({ counts: adds.length }, `a batch of ${what} is lost: the store was away for too long`);
-      else await counters.add(id, adds, raises, ttlMs);
+      else {
+        await counters.add(id, adds, raises, ttlMs);
+        isFailing = false;
+      }
       waiting = waiting.slice(1);
     }
   }

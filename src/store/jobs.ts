@@ -1,6 +1,6 @@
 /**
- * Work that nobody asks for. Some jobs every process does for itself; others one elected process does for all replicas.
- * What a leader does must be safe to do twice: one that was stopped for a while may go on beside its successor.
+ * Background jobs. Every process runs some for itself; one elected process runs the others for all replicas.
+ * A led job must be safe to run twice: a leader that was suspended may resume beside its successor.
  */
 import type { Logger } from 'pino';
 import { randomId } from '../lib/chance.js';
@@ -22,8 +22,8 @@ interface JobsOptions {
 }
 
 const KEY = 'lease:{gateway}:leader';
-/** How long a dead leader keeps others from following. */
-const HOLD_MS = 10_000;
+/** Together they bound how long a killed leader keeps others from following: 10 s. */
+const HOLD_MS = 7000;
 const ELECT_EVERY_MS = 3000;
 
 export function startJobs(options: JobsOptions): Pick<Repeated, 'stop'> {
@@ -37,7 +37,7 @@ export function startJobs(options: JobsOptions): Pick<Repeated, 'stop'> {
       const [mine] = await leases.claim([KEY], owner, HOLD_MS);
       leadsUntilMs = mine === true ? sinceMs + HOLD_MS : Number.NEGATIVE_INFINITY;
     } catch (error) {
-      // Whoever leads goes on for as long as the lease was granted.
+      // The leader keeps its jobs for as long as the lease was granted.
       logger.debug({ err: error }, 'the store did not answer to the election of a leader');
     }
   });

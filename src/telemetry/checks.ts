@@ -31,7 +31,7 @@ export async function lookAtAll(looks: Readonly<Record<string, Look>>): Promise<
       );
     } catch (error) {
       const says = (error instanceof Error ? error.message : String(error)).replaceAll('\n', '; ');
-      checks.push({ name, level: 'not well', says, do: 'mend what it names, and look again' });
+      checks.push({ name, level: 'not well', says, do: 'correct what it names, and run doctor again' });
     }
   }
   return checks;

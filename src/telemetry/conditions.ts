@@ -167,7 +167,7 @@ const STORE: readonly Condition[] = [
     level: 'not well',
     read: ({ registry }) => registry.loss !== null,
     advice: () => ({
-      says: 'the store has lost teams and keys: those in memory go on being accepted, and no change can be made',
+      says: 'the store has lost teams and keys: those in memory are still accepted, and no change can be made',
       do: 'dsp-gateway registry export --out kept.json, then dsp-gateway registry import kept.json --replace (or a backup)',
     }),
     gauge: {
@@ -290,7 +290,7 @@ const PLATFORM: readonly Condition[] = [
     },
     advice: (_, text) => ({
       says: `the platform fails (${text}): ${CACHED_ALONE}`,
-      do: "see that the platform is up, and that the gateway's machine reaches PLATFORM_BASE_URL; the gateway goes on trying by itself",
+      do: "see that the platform is up, and that the gateway's machine reaches PLATFORM_BASE_URL; the gateway retries by itself",
     }),
     gauge: {
       name: 'dsp_gateway_platform_circuit_open',

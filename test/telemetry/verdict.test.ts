@@ -104,7 +104,7 @@ it('a look that fails does not keep the next one from being made', async () => {
       name: 'one',
       level: 'not well',
       says: 'broken; in two lines',
-      do: 'mend what it names, and look again',
+      do: 'correct what it names, and run doctor again',
     },
     { name: 'two', level: 'well', says: 'fine', do: null },
     { name: 'three', level: 'skipped', says: 'not asked', do: null },

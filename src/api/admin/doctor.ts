@@ -194,12 +194,18 @@ const PARTS: readonly (readonly [part: Finding['part'], name: string])[] = [
 
 /** What the gateway knows of each part without asking. */
 function partLooks({ measured }: DoctorOptions, readiness: () => Readiness): Readonly<Record<string, Look>> {
+  // When the first of them is looked at: by then the platform was asked.
+  let findings: readonly Finding[] | null = null;
+  const judge = () => {
+    const { ready, worst } = readiness();
+    return verdictOf(measured, ready, worst).findings;
+  };
   return Object.fromEntries(
     PARTS.map(([part, name]) => [
       name,
       async () => {
-        const { ready, worst } = readiness();
-        const found = verdictOf(measured, ready, worst).findings.find((finding) => finding.part === part);
+        findings ??= judge();
+        const found = findings.find((finding) => finding.part === part);
         return found === undefined ? 'well' : { level: found.level, says: found.says, do: found.do };
       },
     ]),

@@ -67,7 +67,7 @@ const connectionOf = ({ REDIS_URL: url }: Environment) => (url ? { url } : null)
 
 const withAdvice = (check: Check): Check =>
   check.level === 'not well'
-    ? { ...check, do: 'mend these settings; dsp-gateway config table lists all' }
+    ? { ...check, do: 'correct these settings: dsp-gateway config table lists all' }
     : check;
 
 function teamsFile(config: Config | null): string | Found {
@@ -76,7 +76,7 @@ function teamsFile(config: Config | null): string | Found {
     return `${readTeamsFile(config.teamsFile).length} teams in ${config.teamsFile}`;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return notWell(error.message, 'mend the file: the next start is refused with it');
+    return notWell(error.message, 'correct the file: with it the next start is refused');
   }
 }
 

@@ -40,7 +40,7 @@ export function redisLooks(connection: RedisConnection, timeoutMs: number): Read
         facts = await readFacts(connection, Math.max(CONNECT_MS, timeoutMs));
       } catch (error) {
         const says = `${error instanceof Error ? error.message : String(error)}`;
-        return { level: 'not well', says, do: `start Redis at ${where}, or mend REDIS_URL` };
+        return { level: 'not well', says, do: `start Redis at ${where}, or correct REDIS_URL` };
       }
       return `${where}, version ${[...new Set(facts.map(({ version }) => version))].join(', ')}`;
     },

@@ -59,7 +59,7 @@ export function toBatches({ minutes, teams }: Counted, nowMs: number): CountBatc
       addFields(ofHours, daysGroup(day, team), 0, asPartOf(cell, (hour % 24) * 3600));
       ofHours.raises.push({ group: teamsGroup(day), field: team, to: 1 });
     }
-  return [ofMinutes, ofHours].filter(({ adds }) => adds.length > 0);
+  return [ofMinutes, ofHours].filter(({ adds, raises }) => adds.length + raises.length > 0);
 }
 
 const emptyBatch = (ttlMs: number) => ({ adds: [] as CounterAdd[], raises: [] as CounterRaise[], ttlMs });

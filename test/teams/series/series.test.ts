@@ -36,7 +36,10 @@ function createCounters() {
       }
       if (fate === 'unanswered') throw new StoreUnavailable('no answer');
     },
-    read: async (names) => names.map((name) => groups.get(name) ?? new Map()),
+    async read(names) {
+      if (fates[0] === 'away') throw new StoreUnavailable('away');
+      return names.map((name) => groups.get(name) ?? new Map());
+    },
   };
   return {
     counters,
@@ -158,6 +161,15 @@ describe('the series of all', () => {
   });
 });
 
+it('a queue is shown of a minute in which nothing else was counted', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { series } = open({ ...NO_TRAFFIC, budget: { queued: 4 } });
+  await vi.advanceTimersByTimeAsync(SECOND);
+  expect((await series.read('1h', null)).series.queue.at(-1)).toBe(4);
+  expect((await series.read('30d', null)).series.queue.at(-1)).toBe(4);
+});
+
 describe('the series of a team', () => {
   it('is by the hour, and knows what was left of the share after each', async () => {
     const { series, clock } = open();
@@ -248,6 +260,18 @@ describe('what was counted', () => {
     willBe([]);
     addHit(series, 'growth', 'l1', 1, 1);
     expect(sum((await series.read('1h', null)).series.requests)).toBe(2);
+  });
+
+  it('that cannot be written is told at each outage, once', async () => {
+    const { series, willBe, log } = open();
+    for (let outage = 1; outage <= 2; outage += 1) {
+      addHit(series, 'growth', 'l1', 1, 1);
+      willBe(['away', 'away', 'away']);
+      for (let tries = 0; tries < 3; tries += 1) expect(await series.flush()).toBe(false);
+      expect(log.messages('warn')).toHaveLength(outage);
+      willBe([]);
+      expect(await series.flush()).toBe(true);
+    }
   });
 
   it('waits while the store is away, the minutes of it for a day', async () => {
