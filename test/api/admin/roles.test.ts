@@ -9,7 +9,7 @@ import { ADMIN_OPERATIONS, callsOf, isAllowed } from '../../../src/api/operation
 import type { AdminRole } from '../../../src/config/schema.js';
 import type { GatewayError, Problem } from '../../../src/errors.js';
 import { ADMIN_TOKEN, type GatewayOptions, withGateway } from '../../support/start-gateway.js';
-import { adminRoutes } from './admin-routes.js';
+import { adminRoutes } from './admin-calls.js';
 
 const ROLES: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
 const tokenOf = (role: AdminRole) => `named-token-of-the-${role}`;
