@@ -23,11 +23,10 @@ import type { Retention } from './history/forgotten.js';
 import type { AcceptedEmpty, History } from './history/history.js';
 import type { Lives, Pins } from './history/pins.js';
 import type { Advertisers } from './learn/advertisers.js';
-import type { Finality } from './learn/finality.js';
+import type { DayEvidence } from './learn/day-evidence.js';
 import type { DivisibilityEvent, Learner } from './learn/learn.js';
 import type { PartRefusals } from './learn/part-refusals.js';
 import type { Selectable } from './learn/selectable.js';
-import type { Truth } from './learn/truth.js';
 import type { LearnFrom } from './learn/try-kind.js';
 import type { ParseRules } from './query/canonicalize.js';
 import type { ParseQuery } from './query.js';
@@ -91,8 +90,7 @@ export interface Gateway {
   readonly pins: Pins;
   readonly retention: Retention;
   readonly accepted: AcceptedEmpty;
-  readonly finality: Finality;
-  readonly truth: Truth;
+  readonly evidence: DayEvidence;
   readonly advertisers: Advertisers;
   /** Told of reports that a token can be proven with. */
   readonly onReport: (report: ReferenceReport) => void;

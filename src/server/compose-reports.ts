@@ -27,12 +27,11 @@ import { createRetention } from '../reports/history/forgotten.js';
 import { createAcceptedEmpty, createHistory, type HistoryOptions } from '../reports/history/history.js';
 import { createPins, isGone, type Lives } from '../reports/history/pins.js';
 import { createAdvertisers } from '../reports/learn/advertisers.js';
-import { createFinality, type FinalityOptions } from '../reports/learn/finality.js';
+import { DayEvidence, type DayEvidenceOptions } from '../reports/learn/day-evidence.js';
 import { createKinds, createLearner } from '../reports/learn/learn.js';
 import { createPartRefusals } from '../reports/learn/part-refusals.js';
 import { createSelectable } from '../reports/learn/selectable.js';
 import { divisibilityId } from '../reports/learn/state.js';
-import { createTruth, type TruthOptions } from '../reports/learn/truth.js';
 import { createLearnFrom } from '../reports/learn/try-kind.js';
 import { createQueries } from '../reports/queries.js';
 import type { ParseRules, Report } from '../reports/query/canonicalize.js';
@@ -48,7 +47,7 @@ import type { TeamLimits } from '../teams/limits/limits.js';
 
 export interface ReportingOptions
   extends Pick<HistoryOptions, 'credential' | 'erasures'>,
-    Pick<FinalityOptions, 'registry'>,
+    Pick<DayEvidenceOptions, 'registry'>,
     Pick<
       Gateway,
       | 'config'
@@ -71,8 +70,7 @@ export interface ReportingOptions
   readonly l1: L1;
   readonly metrics: Gateway['metrics'] &
     HistoryOptions['metrics'] &
-    FinalityOptions['metrics'] &
-    TruthOptions['metrics'] & { storeFault(fault: TierFault): void };
+    DayEvidenceOptions['metrics'] & { storeFault(fault: TierFault): void };
 }
 
 /** Requests of one process that may wait for others' calls at once. */
@@ -89,31 +87,29 @@ function composeGateway(options: ReportingOptions) {
     ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
-  const finality = createFinality({ ...options, background: background.add });
+  const evidence = new DayEvidence({
+    ...{ ...options, background: background.add },
+    isSplit: (report) => learner.status(report).state === 'proven',
+  });
   const retention = createRetention({
     ...{ documents: store.documents, logger },
     declaredDays: config.platform.retentionDays ?? null,
     endpoints: () => options.policy.endpoints.keys(),
   });
   function rulesFor(report: Report): FreshnessRules {
-    const [rules, edgeEndedMs] = [finality.rulesFor(report), retention.endedMs(report.endpoint)];
+    const [rules, edgeEndedMs] = [evidence.rulesFor(report), retention.endedMs(report.endpoint)];
     return edgeEndedMs === 0 ? rules : { ...rules, edgeEndedMs };
   }
   const policy = { ...options.policy, rulesFor };
-  const truth = createTruth({
-    ...{ documents: store.documents, timezoneOf: policy.timezoneOf, metrics, now, logger },
-    isSplit: (report) => learner.status(report).state === 'proven',
-    off: config.history.enabled ? null : 'history.enabled is false.',
-  });
   const learner = createLearner({
     ...{ kinds: createKinds(registry), policy, now, logger },
     onEvent: metrics.divisibility,
-    onDependent: truth.dependent,
+    onDependent: (report, days) => evidence.dependent(report, days),
   });
   const accepted = createAcceptedEmpty(registry, purges);
   const history = createHistory({
     ...{ ...options, accepted, encode: workerPool.encode },
-    rulesOf: finality.rulesFor,
+    rulesOf: evidence.rulesFor,
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
   const canonical = canonicalRules(options);
@@ -147,11 +143,11 @@ function composeGateway(options: ReportingOptions) {
     explorer: createExplorer(store.documents),
     caps: createCaps(knownCaps, behind),
     shapes: createKnownShapes(store.documents, behind),
-    ...{ history, retention, accepted, finality, truth, advertisers },
+    ...{ history, retention, accepted, evidence, advertisers },
     pins: createPins({ store: store.pins, encode: workerPool.encode, isErased: options.erasures.isErased }),
     onReport: options.onReport,
   };
-  const learned = [finality, truth, retention, advertisers];
+  const learned = [evidence, retention, advertisers];
   return {
     g,
     /** Waits for work that outlives its request. */
@@ -172,7 +168,7 @@ export type Reporting = ReturnType<typeof composeReports>;
 
 export function composeReports(options: ReportingOptions) {
   const { g, settled, close } = composeGateway(options);
-  const { parse, now, learner, finality, retention, background } = g;
+  const { parse, now, learner, evidence, retention, background } = g;
   const memory = createAnswerMemory({
     ...{ l1: options.l1, purges: g.purges, now, background },
     onCheckDue(question) {
@@ -181,7 +177,7 @@ export function composeReports(options: ReportingOptions) {
     },
   });
   const stampOf = (report: Report) =>
-    `${learner.stampOf(report)}${finality.stampOf(report)}${retention.endedMs(report.endpoint)}`;
+    `${learner.stampOf(report)}${evidence.stampOf(report)}${retention.endedMs(report.endpoint)}`;
   return {
     /** For calls about reports, and about what was learned of them. */
     gateway: g,

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import { randomId } from '../lib/chance.js';
 import type { Clock } from '../lib/clock.js';
-import { oneAtATime } from '../lib/repeat.js';
+import { flushAtEnd, oneAtATime, repeat } from '../lib/repeat.js';
 import type { CounterAdd, CounterRaise, Counters } from './port.js';
 
 export interface CountBatch {
@@ -24,6 +24,8 @@ interface CountBatchesOptions {
   readonly isEmpty: () => boolean;
   /** Takes what was counted; counting begins anew. Called when `isEmpty` says that there is something. */
   readonly take: () => readonly CountBatch[];
+  /** Time between two batches; null: flushed by its owner alone. */
+  readonly everyMs: number | null;
 }
 
 /** The store knows a batch for 10 minutes; later a repetition might count twice. */
@@ -31,8 +33,7 @@ const REPEATED_MS = 9 * 60_000;
 /** Of no batch: whether it can be read tells whether the store answers. */
 const PROBE = 'usage';
 
-/** @returns writes what was counted so far. It says whether the store took it all, and never rejects */
-export function createCountBatches(options: CountBatchesOptions): () => Promise<boolean> {
+export function createCountBatches(options: CountBatchesOptions) {
   const { counters, clock, logger, what, isEmpty, take } = options;
   /** Taken, and not known to have arrived. */
   let waiting: (CountBatch & { readonly id: string; sinceMs?: number })[] = [];
@@ -52,7 +53,8 @@ export function createCountBatches(options: CountBatchesOptions): () => Promise<
     }
   }
 
-  return oneAtATime(async () => {
+  /** Writes what was counted so far. @returns whether the store took it all. Never rejects */
+  const flush = oneAtATime(async (): Promise<boolean> => {
     try {
       await send();
       if (isEmpty()) return true;
@@ -68,6 +70,16 @@ export function createCountBatches(options: CountBatchesOptions): () => Promise<
       return false;
     }
   });
+
+  const flushes = options.everyMs === null ? null : repeat(options.everyMs, async () => void (await flush()));
+  return {
+    flush,
+    /** Writes what is left, in at most so many tries. @returns whether the store took it all. Never rejects */
+    async close(tries = 1): Promise<boolean> {
+      await flushes?.stop();
+      return flushAtEnd(flush, tries);
+    },
+  };
 }
 
 /** A store answers one command within its time; many groups are read in several. */

@@ -51,8 +51,8 @@ interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, '
   readonly merge: (one: Tally, other: Tally) => Tally;
   /** What is written of it, as of now. All of it when not given. */
   readonly keep?: (all: Tally) => Tally;
-  /** Before a document is written. @returns false where there is no room for it: its tally is dropped */
-  readonly admit?: (key: Key) => Promise<boolean>;
+  /** Where there is no document: what an earlier release has written elsewhere. It is written to the document, too. */
+  readonly former?: (key: Key) => Promise<Tally | undefined>;
   /** Told of what all replicas know now. While it throws, the tally is written again. */
   readonly onWritten?: (key: Key, all: Tally) => Promise<void>;
   /** Told of the first failure of several in a row; the tallies wait for the next flush. */
@@ -63,8 +63,11 @@ interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, '
 const MAX_WAITING = 2000;
 const REMEMBERED = 500;
 
+export type SharedTallies<Key, Tally extends object> = ReturnType<typeof createSharedTallies<Key, Tally>>;
+
 export function createSharedTallies<Key, Tally extends object>(options: SharedTalliesOptions<Key, Tally>) {
   const { documents, documentOf, none, merge, keep = (all) => all, decode, encode, onWritten } = options;
+  const { former = async () => undefined } = options;
   let waiting = new Map<string, { readonly key: Key; readonly tally: Tally }>();
   let underWay: typeof waiting = new Map();
   /** As this process read or wrote it last. */
@@ -87,20 +90,16 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
   async function write(id: string, key: Key, tally: Tally): Promise<void> {
     const before = known.get(id);
     const isKnown = before !== undefined && encode(merge(before, tally)) === encode(before);
-    if (!isKnown && options.admit !== undefined && !(await options.admit(key))) return;
+    const earlier = before ?? (await former(key)) ?? none;
     const all = isKnown
       ? before
       : await mergeDocument<Tally>(documents, {
           ...{ key: id, ttlMs: options.ttlMs, decode, encode },
-          add: (others) => keep(merge(others ?? before ?? none, tally)),
+          add: (others) => keep(merge(others ?? earlier, tally)),
         });
-    if (all === null) {
-      // A later release has written it: what was counted here stays known here.
-      known.set(id, merge(before ?? none, tally));
-      return;
-    }
-    await onWritten?.(key, all);
-    known.set(id, all);
+    // Null: a later release has written it. What was counted here stays known here.
+    if (all !== null) await onWritten?.(key, all);
+    known.set(id, all ?? merge(earlier, tally));
   }
 
   async function writeAll(): Promise<void> {
@@ -142,14 +141,14 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
       const id = documentOf(key);
       const text = await documents.get(id);
       const all = text === null ? null : decode(text);
-      const before = known.get(id);
       if (all !== null) known.set(id, all);
-      else if (text === null && before !== undefined) {
-        // The store has lost it: it is written again.
+      const before = known.get(id) ?? (text === null ? await former(key) : undefined);
+      if (text === null && before !== undefined) {
+        // The store has lost it, or an earlier release has written it elsewhere: it is written.
         known.delete(id);
         wait(id, key, before);
       }
-      return withOwn(id, all ?? before);
+      return withOwn(id, before);
     },
     /** Keys of which something is not written yet. */
     unwritten: (): Key[] => [...underWay.values(), ...waiting.values()].map(({ key }) => key),

@@ -31,9 +31,11 @@ export function registerLearned(
     ),
   }));
   serve(app, getFinality, async ({ query }) =>
-    finalityOf(g, await scopesAsked(g, query, g.finality.scopesOf)),
+    finalityOf(g, await scopesAsked(g, query, (account) => g.evidence.windowScopes(account))),
   );
-  serve(app, getTruth, async ({ query }) => truthOf(g, await scopesAsked(g, query, g.truth.scopesOf)));
+  serve(app, getTruth, async ({ query }) =>
+    truthOf(g, await scopesAsked(g, query, (account) => g.evidence.scopesOf(account))),
+  );
   serve(app, listAdvertisers, async ({ query: { search, limit = USUAL_ADVERTISERS } }) =>
     findAdvertisers(g, search, limit, '*'),
   );

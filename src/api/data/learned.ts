@@ -14,45 +14,45 @@ export function registerFinality(app: FastifyInstance, g: Gateway): void {
 
 /** @throws GatewayError */
 export async function showFinality(g: Gateway, call: AskCall): Promise<object> {
-  const shown = await finalityOf(g, await askScopes(g, call, g.finality.scopesOf));
+  const shown = await finalityOf(g, await askScopes(g, call, (account) => g.evidence.windowScopes(account)));
   call.trace.mark('answer');
   return shown;
 }
 
 /** On both planes. @throws GatewayError `not_ready` */
-export async function finalityOf({ finality }: Gateway, scopes: readonly Scope[]): Promise<object> {
-  const known = await unlessAway(Promise.all(scopes.map(finality.read)));
-  const data = known.map(({ scope, observedSince, ...shown }) => ({
-    ...showScope(scope),
-    observedSince: observedSince === null ? null : new Date(observedSince).toISOString(),
-    ...shown,
-  }));
-  return { data, meta: finality.about };
+export async function finalityOf({ evidence }: Gateway, scopes: readonly Scope[]): Promise<object> {
+  const show = async (scope: Scope) => {
+    const { observedSince, ...shown } = await evidence.readFinality(scope);
+    return { ...showScope(scope), observedSince: isoOrNull(observedSince), ...shown };
+  };
+  return { data: await unlessAway(Promise.all(scopes.map(show))), meta: evidence.aboutFinality };
 }
+
+const isoOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 // How far what was served can be relied upon: `GET /gateway/v1/truth`.
 
 export function registerTruth(app: FastifyInstance, g: Gateway): void {
   serveTeam(app, getOwnTruth, async (call) => {
-    const shown = await truthOf(g, await askScopes(g, call, g.truth.scopesOf));
+    const shown = await truthOf(g, await askScopes(g, call, (account) => g.evidence.scopesOf(account)));
     call.trace.mark('answer');
     return shown;
   });
 }
 
 /** On both planes. @throws GatewayError `not_ready` */
-export async function truthOf({ truth, finality }: Gateway, scopes: readonly Scope[]): Promise<object> {
+export async function truthOf({ evidence }: Gateway, scopes: readonly Scope[]): Promise<object> {
   const show = async (scope: Scope) => {
-    const { measuredSince, ages } = await truth.read(scope);
-    const changeAt = await finality.readChanges(scope);
+    const { measuredSince, ages } = await evidence.readTruth(scope);
+    const changeAt = await evidence.readChanges(scope);
     return {
       ...showScope(scope),
-      measuredSince: measuredSince === null ? null : new Date(measuredSince).toISOString(),
+      measuredSince: isoOrNull(measuredSince),
       ages: ages.map(({ differs_since, ...age }) => {
         const changeUntilFinal = changeAt(age.ageDays);
         return { ...age, differsSince: differs_since, ...(changeUntilFinal && { changeUntilFinal }) };
       }),
     };
   };
-  return { data: await unlessAway(Promise.all(scopes.map(show))), meta: truth.about };
+  return { data: await unlessAway(Promise.all(scopes.map(show))), meta: evidence.aboutTruth };
 }

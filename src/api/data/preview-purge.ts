@@ -18,7 +18,7 @@ export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedRe
   const isHit = (one: Scope) =>
     (advertiserId === undefined || one.account === null || one.account === advertiserId) &&
     (endpoint === undefined || one.endpoint === endpoint);
-  const known = await unlessAway(g.truth.allScopes());
+  const known = await unlessAway(g.evidence.allScopes());
   return {
     // Never as a list: a calendar has millions.
     days: from === undefined || to === undefined ? null : numberOf(to) - numberOf(from) + 1,

@@ -6,7 +6,8 @@ import { invalid } from '../../platform/interpret.js';
 import type { Gateway } from '../gateway.js';
 import { getReport } from '../get-report.js';
 import { readPast } from '../history/read-past.js';
-import type { ExpectedChange, Finality } from '../learn/finality.js';
+import type { DayEvidence } from '../learn/day-evidence.js';
+import type { ExpectedChange } from '../learn/expected-changes.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import { type Coding, fieldFaults } from '../query/output-options.js';
@@ -41,7 +42,7 @@ export interface Source extends Omit<CacheStatus, 'ttlS' | 'tier'> {
 export type AnswerQuery = ReturnType<typeof createAnswerQuery>;
 
 export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>) {
-  const { policy, now, history, finality } = g;
+  const { policy, now, history, evidence } = g;
   const withTotals = createWithTotals(g);
   const columnsSeen = createColumnsSeen();
 
@@ -72,8 +73,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>
       rules,
       nowMs: now(),
       isRecorded: history.isRecorded(question.report),
-      expectedChange:
-        past === null ? expectedOf(finality.expectedChange, question.report, kept.parts, rules) : null,
+      expectedChange: past === null ? expectedOf(evidence, question.report, kept.parts, rules) : null,
     };
     const seen = columnsSeen(question.series, kept.parts);
     const { body, ...head } = assembleAnswer(input, policy.negativeMs, seen);
@@ -99,14 +99,14 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>
 
 /** Of its youngest provisional day. */
 function expectedOf(
-  expectedChange: Finality['expectedChange'],
+  evidence: DayEvidence,
   report: Report,
   parts: readonly Entry[],
   rules: FreshnessRules,
 ): ExpectedChange | null {
   const header = parts.findLast((part) => !isFinal(part.header, rules))?.header;
   if (header?.form !== 'rows' || header.splitFrom === null) return null;
-  return expectedChange(report, header.fetchedOn - (dayNumber(header.lastDay as string) as number));
+  return evidence.expectedChange(report, header.fetchedOn - (dayNumber(header.lastDay as string) as number));
 }
 
 /** For `_final=only` that leaves no day: nothing is fetched. */

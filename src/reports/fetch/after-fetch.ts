@@ -46,9 +46,8 @@ async function learnFromDays(
   begin: Promise<unknown>,
 ): Promise<void> {
   const recorded = g.history.record(report, { series, days, begin }).then(({ observations, finalized }) => {
-    g.finality.observed(report, observations);
-    g.truth.observed(report, observations);
-    g.finality.finalized(report, series, finalized);
+    g.evidence.observed(report, observations);
+    g.evidence.finalized(report, series, finalized);
   });
   await Promise.all([recorded, observeSelection(g, report, { series, days })]);
   g.explorer.used(g, { report, series });

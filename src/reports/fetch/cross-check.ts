@@ -169,7 +169,7 @@ export function checkCouldNotRun(g: Gateway, what: ReportSeries): void {
   const state = g.checks.stateOf(what);
   if (state === null) return;
   state.notBefore = g.now() + RETRY_MS;
-  g.truth.failed(what.report);
+  g.evidence.failed(what.report);
 }
 
 /** To be called for every answer from days that is worth a check ({@link checkFrom}). */
@@ -210,10 +210,10 @@ async function check(g: Gateway, what: ReportSeries, known: () => Promise<Days>)
   const { from, to } = what.report;
   g.metrics.crossCheck();
   const days = await known();
-  g.truth.served(what.report, days.values());
+  g.evidence.served(what.report, days.values());
   const fetch = (first: string, last: string) => fetchToLearn(g, { ...what, known: days }, first, last);
   const fresh = await fetch(from as string, to as string);
-  if (fresh === null) return g.truth.failed(what.report);
+  if (fresh === null) return g.evidence.failed(what.report);
   await g.learner.compare({ ...what, fresh: [...fresh.values()], known: days }, fetch);
 }
 
@@ -230,7 +230,7 @@ async function checkOnce(
   } catch (error) {
     Object.assign(state, { first, day, lengths, notBefore: g.now() + RETRY_MS });
     await g.store.leases.release([name], g.self).catch(() => {});
-    g.truth.failed(what.report);
+    g.evidence.failed(what.report);
     throw error;
   }
 }

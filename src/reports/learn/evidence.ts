@@ -1,10 +1,10 @@
 /**
- * What was seen of the days of one scope (endpoint, split, advertiser): which of them were seen at an age and again later,
- * and after which age one changed. Pure. Everything in it only grows, by union and by maximum: so replicas may add what they
- * saw in any order, and twice, and each date counts once an age.
+ * The evidence about one scope (endpoint, split, advertiser), by day: at which ages the day was seen and seen again later, after
+ * which age it changed, and the verdict of each repeated fetch. Finality and truth are read from it. Pure. All of it only grows,
+ * by union and by maximum: replicas add theirs in any order, and twice, and each date counts once an age.
  */
 import Type from 'typebox';
-import { type RecordOf, recordForm } from '../../lib/record.js';
+import { recordForm } from '../../lib/record.js';
 import type { DayObservation } from '../history/day-writes.js';
 import type { Revision } from '../history/revision.js';
 import { dayAt, dayNumber } from '../query/days.js';
@@ -13,24 +13,49 @@ import { sortedHashOf } from '../rows/select-rows.js';
 
 /** Ages beyond are taken for this one. */
 const MAX_AGE = 90;
+const AGES = Array.from({ length: MAX_AGE }, (_, at) => at + 1);
 
 /** Days that are remembered; of older ones only how late one changed. */
 const KEPT_DAYS = 400;
+/** Days whose verdicts are remembered. */
+export const VERDICT_DAYS = 200;
 
-/** What was seen of one date. */
+/**
+ * The verdicts on a day that was fetched again, from the mildest to the worst.
+ * - failed: it was to be fetched again, and could not be
+ * - same: the same rows as before
+ * - differs_since: other rows, and no more can be said
+ * - restated: the rows had been confirmed after they were first seen, and then changed
+ * - wrong: the rows that were served are not those of their digest, or depended on the range that they were cut from
+ */
+export const VERDICTS = ['failed', 'same', 'differs_since', 'restated', 'wrong'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** One day, and the verdict of fetching it again. */
+export interface DayVerdict {
+  /** ISO */
+  readonly date: string;
+  /** How old the day was when it was fetched again. */
+  readonly ageDays: number;
+  readonly verdict: Verdict;
+}
+
+/** The evidence about one date. */
 export interface DateEvidence {
   /** A bit for each age at which it was seen, and again later. */
   readonly again: bigint;
-  /** The greatest age at which it was seen. */
+  /** The greatest age at which it was seen; -1: it was never seen again. */
   readonly until: number;
   /** The greatest age at which something was seen that was other later; -1: none. */
   readonly changedAfter: number;
   /** The greatest age at which a change was seen; -1: none. */
   readonly changedAt: number;
+  /** For each of {@link VERDICTS} a bit for each age; empty: it was never to be fetched again. */
+  readonly verdicts: readonly bigint[];
 }
 
 export interface Evidence {
-  /** Since when anything was observed, epoch milliseconds. */
+  /** Since when there is any, epoch milliseconds. */
   readonly since: number;
   /** By day number. */
   readonly dates: ReadonlyMap<number, DateEvidence>;
@@ -38,7 +63,7 @@ export interface Evidence {
   readonly forgotten: { readonly after: number; readonly on: number };
 }
 
-/** A day that was known, and was looked at again. */
+/** A known day that was seen again. */
 export interface Observation {
   /** ISO */
   readonly date: string;
@@ -51,26 +76,38 @@ export interface Observation {
   readonly at: number;
 }
 
-const NONE: DateEvidence = { again: 0n, until: -1, changedAfter: -1, changedAt: -1 };
-const NOTHING_FORGOTTEN = { after: -1, on: -1 };
+const NONE: DateEvidence = { again: 0n, until: -1, changedAfter: -1, changedAt: -1, verdicts: [] };
 
 export const NO_EVIDENCE: Evidence = {
   since: Number.MAX_SAFE_INTEGER,
   dates: new Map(),
-  forgotten: NOTHING_FORGOTTEN,
+  forgotten: { after: -1, on: -1 },
 };
 
-/** What one observation says; nothing of a day that was not over. */
+/** The evidence of one observation; none of a day that was not over. */
 export function evidenceOf(observed: Observation): Evidence {
   const { date, ageFirst, ageThen, ageNow, changed, at } = observed;
   if (ageThen < 1 || (!changed && ageNow <= ageThen)) return NO_EVIDENCE;
-  const one: DateEvidence = {
+  return evidenceAbout(date, at, {
     again: bitOf(ageThen) | (ageFirst < 1 ? 0n : bitOf(ageFirst)),
     until: ageNow,
     changedAfter: changed ? Math.min(ageThen, MAX_AGE) : -1,
     changedAt: changed ? ageNow : -1,
-  };
-  return { ...NO_EVIDENCE, since: at, dates: new Map([[dayNumber(date) as number, one]]) };
+  });
+}
+
+/** The evidence of verdicts; none of days that were not over. @param at epoch milliseconds */
+export function evidenceOfVerdicts(verdicts: readonly DayVerdict[], at: number): Evidence {
+  return verdicts
+    .filter(({ ageDays }) => ageDays > 0)
+    .map(({ date, ageDays, verdict }) =>
+      evidenceAbout(date, at, { verdicts: VERDICTS.map((one) => (one === verdict ? bitOf(ageDays) : 0n)) }),
+    )
+    .reduce(merge, NO_EVIDENCE);
+}
+
+function evidenceAbout(date: string, since: number, one: Partial<DateEvidence>): Evidence {
+  return { ...NO_EVIDENCE, since, dates: new Map([[dayNumber(date) as number, { ...NONE, ...one }]]) };
 }
 
 const bitOf = (age: number) => 1n << BigInt(Math.min(age, MAX_AGE));
@@ -89,18 +126,20 @@ export function merge(one: Evidence, other: Evidence): Evidence {
 }
 
 function mergeDate(one: DateEvidence, other: DateEvidence): DateEvidence {
+  const [longer, shorter] =
+    one.verdicts.length > 0 ? [one.verdicts, other.verdicts] : [other.verdicts, one.verdicts];
   return {
     again: one.again | other.again,
     until: Math.max(one.until, other.until),
     changedAfter: Math.max(one.changedAfter, other.changedAfter),
     changedAt: Math.max(one.changedAt, other.changedAt),
+    verdicts: longer.map((ages, at) => ages | (shorter[at] ?? 0n)),
   };
 }
 
-/** Whether the first says all that the other does. */
+/** Whether the first has all of the other's observations; verdicts aside. */
 export function includes(one: Evidence, other: Evidence): boolean {
   if (other.since < one.since) return false;
-  if (other.forgotten.after > one.forgotten.after || other.forgotten.on > one.forgotten.on) return false;
   for (const [day, seen] of other.dates) {
     const known = one.dates.get(day) ?? NONE;
     if ((known.again | seen.again) !== known.again || seen.until > known.until) return false;
@@ -109,55 +148,62 @@ export function includes(one: Evidence, other: Evidence): boolean {
   return true;
 }
 
+/** Whether there is more than verdicts. */
+export function hasObservations({ dates, forgotten }: Evidence): boolean {
+  return forgotten.after >= 0 || [...dates.values()].some(({ until }) => until >= 0);
+}
+
 /** Without what is too long ago to be remembered by date. @param today as a day number */
 export function forget(evidence: Evidence, today: number): Evidence {
   let { after, on } = evidence.forgotten;
   const dates = new Map<number, DateEvidence>();
   for (const [day, seen] of evidence.dates) {
-    if (day >= today - KEPT_DAYS) dates.set(day, seen);
-    else if (seen.changedAfter >= 0) {
-      after = Math.max(after, seen.changedAfter);
-      on = Math.max(on, day + seen.changedAt);
+    const { until, changedAfter, changedAt } = seen;
+    if (day >= today - VERDICT_DAYS) dates.set(day, seen);
+    else if (day >= today - KEPT_DAYS && until >= 0) dates.set(day, { ...seen, verdicts: [] });
+    else if (changedAfter >= 0) {
+      after = Math.max(after, changedAfter);
+      on = Math.max(on, day + changedAt);
     }
   }
   return { since: evidence.since, dates, forgotten: { after, on } };
 }
 
+const HEX = Type.String({ pattern: '^[0-9a-f]+$' });
+/** Day number, and the ages of each verdict (hexadecimal). */
+const VerdictRows = Type.Array(Type.Tuple([Type.Integer(), HEX, HEX, HEX, HEX, HEX]));
+const VerdictsForm = recordForm(
+  Type.Object({ form: Type.Literal(1), since: Type.Integer(), dates: VerdictRows }),
+);
 const EvidenceForm = recordForm(
   Type.Object({
     form: Type.Literal(1),
     since: Type.Integer(),
     forgotten: Type.Tuple([Type.Integer(), Type.Integer()]),
     /** Day number, ages seen again (hexadecimal), until, changed after, changed at. */
-    dates: Type.Array(
-      Type.Tuple([
-        Type.Integer(),
-        Type.String({ pattern: '^[0-9a-f]+$' }),
-        Type.Integer(),
-        Type.Integer(),
-        Type.Integer(),
-      ]),
-    ),
+    dates: Type.Array(Type.Tuple([Type.Integer(), HEX, Type.Integer(), Type.Integer(), Type.Integer()])),
+    /** Absent in documents of releases that wrote them elsewhere. */
+    verdicts: Type.Optional(VerdictRows),
   }),
 );
 
+const toHex = (ages: bigint) => ages.toString(16);
+const fromHex = (text: string) => BigInt(`0x${text}`);
+
 /** Equal for equal evidence. */
 export function encodeEvidence({ since, dates, forgotten }: Evidence): string {
-  const form: RecordOf<typeof EvidenceForm> = {
+  const days = [...dates].sort(([a], [b]) => a - b);
+  return JSON.stringify({
     form: 1,
     since,
     forgotten: [forgotten.after, forgotten.on],
-    dates: [...dates]
-      .sort(([a], [b]) => a - b)
-      .map(([day, { again, until, changedAfter, changedAt }]) => [
-        day,
-        again.toString(16),
-        until,
-        changedAfter,
-        changedAt,
-      ]),
-  };
-  return JSON.stringify(form);
+    dates: days
+      .filter(([, { until }]) => until >= 0)
+      .map(([day, one]) => [day, toHex(one.again), one.until, one.changedAfter, one.changedAt]),
+    verdicts: days
+      .filter(([, { verdicts }]) => verdicts.length > 0)
+      .map(([day, { verdicts }]) => [day, ...verdicts.map(toHex)]),
+  });
 }
 
 /** @returns null for what is none, or was written by a later release: it is then left as it is */
@@ -167,62 +213,69 @@ export function decodeEvidence(text: string): Evidence | null {
   const [after, on] = form.forgotten;
   const dates = new Map<number, DateEvidence>();
   for (const [day, again, until, changedAfter, changedAt] of form.dates)
-    dates.set(day, { again: BigInt(`0x${again}`), until, changedAfter, changedAt });
+    dates.set(day, { ...NONE, again: fromHex(again), until, changedAfter, changedAt });
+  for (const [day, ...ages] of form.verdicts ?? [])
+    dates.set(day, { ...(dates.get(day) ?? NONE), verdicts: ages.map(fromHex) });
   return { since: form.since, dates, forgotten: { after, on } };
 }
 
-/** How many distinct dates were seen at an age and again later, and of how many something was other then. */
+/** Of a document with verdicts alone, as earlier releases wrote beside one without. @returns null for what is none */
+export function decodeVerdicts(text: string): Evidence | null {
+  const form = VerdictsForm.parse(text);
+  if (form === null) return null;
+  const dates = form.dates.map(([day, ...ages]) => [day, { ...NONE, verdicts: ages.map(fromHex) }] as const);
+  return { ...NO_EVIDENCE, since: form.since, dates: new Map(dates) };
+}
+
+/** How many distinct dates were seen at an age and again later, and how many of them had changed then. */
 export interface AgeCount {
   readonly ageDays: number;
   readonly n: number;
   readonly changed: number;
 }
 
-/** Of each age at which any was. */
+/** By age, where there is any. */
 export function countAges({ dates }: Evidence): AgeCount[] {
-  const counts: AgeCount[] = [];
-  for (let ageDays = 1; ageDays <= MAX_AGE; ageDays += 1) {
-    const seen = [...dates.values()].filter(({ again }) => (again & bitOf(ageDays)) !== 0n);
-    if (seen.length === 0) continue;
-    const changed = seen.filter(({ changedAfter }) => changedAfter >= ageDays).length;
-    counts.push({ ageDays, n: seen.length, changed });
-  }
-  return counts;
+  const seen = [...dates.values()];
+  return AGES.flatMap((ageDays) => {
+    const again = seen.filter((one) => (one.again & bitOf(ageDays)) !== 0n);
+    const changed = again.filter(({ changedAfter }) => changedAfter >= ageDays).length;
+    return again.length === 0 ? [] : [{ ageDays, n: again.length, changed }];
+  });
 }
 
-// What a day that is fetched again says of what was known of it before: of finality, and of truth. Pure.
+/** Distinct dates by their worst verdict at an age; n: all that were fetched again; failed: those that could not be. */
+type VerdictCount = Readonly<Record<Verdict, number>> & { readonly ageDays: number; readonly n: number };
 
-/**
- * From the mildest to the worst.
- * - failed: it was to be fetched again, and could not be
- * - same: the same rows as before
- * - differs_since: other rows, and no more can be said
- * - restated: what was known had been seen again after it was first seen, and then changed
- * - wrong: what was served is not what it said it was, or depended on the range that it was cut from
- */
-export const VERDICTS = ['failed', 'same', 'differs_since', 'restated', 'wrong'] as const;
-export type TruthVerdict = (typeof VERDICTS)[number];
-
-/** One day, and what came of fetching it again. */
-export interface Look {
-  /** ISO */
-  readonly date: string;
-  /** How old the day was when it was fetched again. */
-  readonly ageDays: number;
-  readonly verdict: TruthVerdict;
+/** By age, where there is any. */
+export function countVerdicts({ dates }: Evidence): VerdictCount[] {
+  const judged = [...dates.values()].filter(({ verdicts }) => verdicts.length > 0);
+  return AGES.flatMap((ageDays) => {
+    const counts = { failed: 0, same: 0, differs_since: 0, restated: 0, wrong: 0 };
+    for (const { verdicts } of judged) {
+      const has = (at: number) => ((verdicts[at] ?? 0n) & bitOf(ageDays)) !== 0n;
+      if (has(0)) counts.failed += 1;
+      const worst = VERDICTS.findLastIndex((_verdict, at) => at > 0 && has(at));
+      if (worst > 0) counts[VERDICTS[worst] as Verdict] += 1;
+    }
+    const n = counts.same + counts.differs_since + counts.restated + counts.wrong;
+    return n + counts.failed === 0 ? [] : [{ ageDays, n, ...counts }];
+  });
 }
 
-interface LookRules {
+// What a day that is fetched again says of what was known of it before. Pure.
+
+interface VerdictRules {
   /** Of the account. */
   readonly timezone: string;
-  /** Whether a day of the report says the same whatever range it is cut from: else no change of it is a restatement. */
+  /** Whether a day of the report is the same whatever range it is cut from: else no change of it is a restatement. */
   readonly isSplit: boolean;
 }
 
 /**
- * The revision that a day is held against.
- * @returns null where there is none: it is the first look, an empty day that no second look has confirmed, or a day that was split
- *   under a proof that was refuted since
+ * The revision that a day is compared with.
+ * @returns null where there is none: it is the first fetch, an empty day that no second fetch has confirmed, or a day that was
+ *   split under a proof that was refuted since
  */
 function revisionBefore({ before, seen }: DayObservation): Revision | null {
   if (seen.unconfirmed) return null;
@@ -235,19 +288,15 @@ function hasOtherColumns(known: Revision, seen: DayObservation['seen']): boolean
   return known.rowCount > 0 && seen.rowCount > 0 && known.schema !== seen.schema;
 }
 
-/** The greatest age at which the day was seen so. */
+/** The greatest age at which the revision was seen. */
 function lastSeenAge(known: Revision, date: string, timezone: string): number {
   return Math.max(known.ageDays, dayAt(known.confirmedUntil, timezone) - (dayNumber(date) as number));
 }
 
-/**
- * What a look says of finality.
- * @param timezone of the account
- * @returns null where it tells nothing
- */
-export function observationOf(sight: DayObservation, timezone: string): Observation | null {
-  const { date, seen } = sight;
-  const known = revisionBefore(sight);
+/** For finality. @returns null where it tells nothing */
+export function observationOf(observed: DayObservation, timezone: string): Observation | null {
+  const { date, seen } = observed;
+  const known = revisionBefore(observed);
   if (known === null || hasOtherColumns(known, seen)) return null;
   return {
     date,
@@ -259,20 +308,20 @@ export function observationOf(sight: DayObservation, timezone: string): Observat
   };
 }
 
-/** What a look says of truth. @returns null where it tells nothing; a day that was not over when it was last seen tells nothing too */
-export function lookOf(sight: DayObservation, { timezone, isSplit }: LookRules): Look | null {
-  const { date, seen } = sight;
-  const known = revisionBefore(sight);
+/** For truth. @returns null where it tells nothing, as of a day that was not over when it was last seen */
+export function verdictOf(observed: DayObservation, { timezone, isSplit }: VerdictRules): DayVerdict | null {
+  const { date, seen } = observed;
+  const known = revisionBefore(observed);
   if (known === null || lastSeenAge(known, date, timezone) < 1) return null;
-  const look = { date, ageDays: seen.ageDays };
-  if (known.digest === seen.digest) return { ...look, verdict: 'same' };
+  const day = { date, ageDays: seen.ageDays };
+  if (known.digest === seen.digest) return { ...day, verdict: 'same' };
   const isConfirmed = known.confirmedUntil > known.knownFrom;
   const isRestated = isSplit && isConfirmed && !hasOtherColumns(known, seen);
-  return { ...look, verdict: isRestated ? 'restated' : 'differs_since' };
+  return { ...day, verdict: isRestated ? 'restated' : 'differs_since' };
 }
 
-/** Whether the rows of a kept day are those that it is named by, and that `meta.revision` of an answer is made of. */
-export function isWhatItSays({ header, body }: Entry<RowsHeader>): boolean {
+/** Whether the rows of a kept day are those of the digest that `meta.revision` of an answer is made of. */
+export function matchesDigest({ header, body }: Entry<RowsHeader>): boolean {
   if (header.splitFrom === null) return true;
   const texts = header.rowCount === 0 ? [] : body.toString().split(ROW_SEPARATOR);
   return sortedHashOf(texts) === header.splitFrom.sortedHash;

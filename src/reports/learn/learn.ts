@@ -147,14 +147,7 @@ interface LearnerOptions {
   readonly logger: Logger;
   readonly onEvent: (event: DivisibilityEvent) => void;
   /** Told of days that depend on the range asked for, and were cut from ranges, or joined, until now. */
-  readonly onDependent: (report: Report, days: readonly AgedDay[]) => void;
-}
-
-/** A day, and how old it was when it was asked for. */
-interface AgedDay {
-  /** ISO */
-  readonly date: string;
-  readonly ageDays: number;
+  readonly onDependent: (report: Report, dates: readonly string[]) => void;
 }
 
 const NOTHING: Comparing = { verdict: 'same', same: new Set() };
@@ -247,7 +240,10 @@ async function settle(
   }
   // What was not proven was never cut: each range was answered as the platform did.
   if (statusOf(options, kind.report).state === 'proven')
-    options.onDependent(kind.report, disputes.map(agedDay));
+    options.onDependent(
+      kind.report,
+      disputes.map((dispute) => dispute.date),
+    );
   await change(options, kind, (value) => refute(value, newGeneration(), options.now()));
   options.logger.error(
     { kind: kind.id, date, days: disputes.length },
@@ -261,7 +257,7 @@ async function noteRestated(
   { id, report }: Kind,
   disputes: readonly Dispute[],
 ): Promise<void> {
-  const ages = disputes.map((dispute) => agedDay(dispute).ageDays);
+  const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
   await change(options, { id, report }, (value) => ages.reduce(noteRestatement, value));
   for (const _ of ages) options.onEvent('restated');
   options.logger.warn(
@@ -273,10 +269,6 @@ async function noteRestated(
     },
     'the platform restated final days; consider a longer report.restatementDays',
   );
-}
-
-function agedDay({ date, newer }: Dispute): AgedDay {
-  return { date, ageDays: newer.header.fetchedOn - (dayNumber(date) as number) };
 }
 
 async function change(

@@ -1,4 +1,4 @@
-/** What is learned together: reports of one endpoint and split, of one advertiser. */
+/** What is learned together: reports of one endpoint and split, of one advertiser; and the bound of what was counted. */
 import type { Report } from '../query/canonicalize.js';
 import { digest } from '../query/platform-call.js';
 
@@ -17,16 +17,6 @@ export function scopeOf({ endpoint, split, account }: Report): Scope {
 /** Short, and without any sign that a store would read. */
 export function scopeId({ endpoint, split, account }: Scope): string {
   return digest([endpoint, split, account === null ? '' : `=${account}`]).slice(0, 22);
-}
-
-/** Scopes that are written down, and then those that only this process knows yet, each once. */
-export function scopesWith(written: readonly Scope[], unwritten: readonly Scope[]): Scope[] {
-  const byId = new Map<string, Scope>();
-  for (const { endpoint, split, account } of [...written, ...unwritten]) {
-    const scope = { endpoint, split, account };
-    byId.set(scopeId(scope), scope);
-  }
-  return [...byId.values()];
 }
 
 // How often something may happen that was seen so often, by the exact bound of Clopper and Pearson. Pure.

@@ -167,8 +167,10 @@ export type FinalityMode = 'fixed' | 'observe' | 'learned';
 
 /** Fresh time of a day that is not final, of an age at which no day was ever seen to change. */
 const SETTLED_MS = 6 * 3_600_000;
-/** Scopes whose rules are at hand. */
-const MAX_RULES = 5000;
+/** Late changes of scopes that this process remembers. */
+const MAX_OWN = 5000;
+
+export type Rules = ReturnType<typeof createRules>;
 
 /** @param base by `report.restatementDays` */
 export function createRules({
@@ -184,10 +186,8 @@ export function createRules({
 }) {
   const isLearned = mode === 'learned';
   const own = new Map<string, number>();
-  let byScope = new Map<string, FreshnessRules>();
   let ofReports = new WeakMap<Report, FreshnessRules>();
   const forget = () => {
-    byScope = new Map();
     ofReports = new WeakMap();
   };
   windows.onChange(forget);
@@ -209,13 +209,7 @@ export function createRules({
 
   function rulesFor(report: Report): FreshnessRules {
     if (!isLearned) return base;
-    const known = ofReports.get(report);
-    if (known !== undefined) return known;
-    const scope = scopeOf(report);
-    const id = scopeId(scope);
-    const rules = byScope.get(id) ?? rulesOf(scope);
-    if (byScope.size >= MAX_RULES) byScope = new Map();
-    byScope.set(id, rules);
+    const rules = ofReports.get(report) ?? rulesOf(scopeOf(report));
     ofReports.set(report, rules);
     return rules;
   }
@@ -234,7 +228,7 @@ export function createRules({
       if (!isLearned) return;
       const id = scopeId(scope);
       if (Math.max(base.restatementDays, windows.get(scope)?.days ?? 0, own.get(id) ?? 0) >= days) return;
-      if (own.size >= MAX_RULES) own.clear();
+      if (own.size >= MAX_OWN) own.clear();
       own.set(id, days);
       forget();
     },

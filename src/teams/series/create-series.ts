@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { flushAtEnd, repeat } from '../../lib/repeat.js';
+import { repeat } from '../../lib/repeat.js';
 import { uptimeMs } from '../../lib/time.js';
 import { createCountBatches, readGroups } from '../../store/count-batches.js';
 import { type Counters, StoreUnavailable } from '../../store/port.js';
@@ -148,8 +148,8 @@ const CLOSE_TRIES = 3;
 export function createSeries(options: SeriesOptions): Series {
   const { counters, clock, logger, traffic, nameOf = (team) => team } = options;
   const tally = createSeriesTally(clock, nameOf);
-  const flush = createCountBatches({
-    ...{ counters, clock, logger, what: 'the series', isEmpty: tally.isEmpty },
+  const { flush, close } = createCountBatches({
+    ...{ counters, clock, logger, what: 'the series', isEmpty: tally.isEmpty, everyMs: null },
     take: () => toBatches(tally.take(), clock.now()),
   });
   let restsUntilMs = 0;
@@ -202,7 +202,7 @@ export function createSeries(options: SeriesOptions): Series {
     flush,
     async close() {
       await looks.stop();
-      if (!(await flushAtEnd(flush, CLOSE_TRIES)))
+      if (!(await close(CLOSE_TRIES)))
         logger.warn('the last seconds of the series are lost: the store does not take them');
     },
   };

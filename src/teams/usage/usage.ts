@@ -3,8 +3,6 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { flushAtEnd } from '../../lib/repeat.js';
-import { startTicks, stopTicks } from '../../lib/time.js';
 import { daysBetween, isoDay } from '../../reports/query/days.js';
 import { createCountBatches, readGroups } from '../../store/count-batches.js';
 import { type Counters, StoreUnavailable } from '../../store/port.js';
@@ -99,24 +97,21 @@ export function createUsage(options: UsageOptions): Usage {
   const today = () => Math.floor(clock.now() / 86_400_000);
   const daysBack = (count: number) => ({ from: isoDay(today() - count), to: isoDay(today()) });
 
-  const flush = createCountBatches({
+  const batches = createCountBatches({
     ...{ counters, clock, logger, what: 'usage', isEmpty: tally.isEmpty },
+    everyMs: options.everyMs ?? EVERY_MS,
     take: () => [{ ...toBatch(tally.take()), ttlMs: KEPT_MS }],
   });
-
-  const timer = startTicks(() => void flush(), options.everyMs ?? EVERY_MS);
-  timer.unref();
 
   return {
     add: tally.add,
     addRequest: tally.addRequest,
-    flush,
+    flush: batches.flush,
     read: (from, to, team) => readUsage(counters, from, to, team),
     recent: (team) => recentOf(nameOf(team), counters, daysBack(RECENT_DAYS - 1)),
     daysBack,
     async close() {
-      stopTicks(timer);
-      if (!(await flushAtEnd(flush, CLOSE_TRIES))) logger.error('usage since the store went away is lost');
+      if (!(await batches.close(CLOSE_TRIES))) logger.error('usage since the store went away is lost');
     },
   };
 }

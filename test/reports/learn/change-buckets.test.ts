@@ -1,7 +1,7 @@
 /** By how much numbers change until a day is final, in buckets. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { bucketOf, expectedOf, relativeChange } from '../../../src/reports/learn/finality.js';
+import { bucketOf, expectedOf, relativeChange } from '../../../src/reports/learn/expected-changes.js';
 
 const counted = (changes: readonly number[], age = 1, column = 'spent') => {
   const counts = new Map<string, number>();

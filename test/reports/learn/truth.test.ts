@@ -3,16 +3,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DayObservation } from '../../../src/reports/history/day-writes.js';
 import type { Revision } from '../../../src/reports/history/revision.js';
-import { isWhatItSays, type Look, lookOf, VERDICTS } from '../../../src/reports/learn/evidence.js';
 import {
   countVerdicts,
-  decodeTally,
-  encodeTally,
+  type DayVerdict,
+  decodeEvidence,
+  decodeVerdicts,
+  encodeEvidence,
+  evidenceOfVerdicts,
   forget,
+  matchesDigest,
   merge,
-  NO_TALLY,
-  tallyOf,
-} from '../../../src/reports/learn/truth.js';
+  NO_EVIDENCE,
+  VERDICTS,
+  verdictOf,
+} from '../../../src/reports/learn/evidence.js';
 import { dayNumber, isoDay } from '../../../src/reports/query/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../../../src/reports/rows/entry.js';
 import { sortedHashOf } from '../../../src/reports/rows/select-rows.js';
@@ -40,7 +44,7 @@ describe('a day that is asked for again', () => {
     };
   };
   const verdict = (one: DayObservation, isSplit = true) =>
-    lookOf(one, { timezone: 'UTC', isSplit })?.verdict ?? null;
+    verdictOf(one, { timezone: 'UTC', isSplit })?.verdict ?? null;
   const OTHER = { digest: 'new' };
 
   it('is restated only where what was known had been seen twice, and numbers changed, not columns', () => {
@@ -87,11 +91,11 @@ it('a kept day whose rows are others than those it is named by is not what it sa
       header: { rowCount: texts.length, splitFrom: { sortedHash: sortedHashOf(named) } },
       body: Buffer.from(texts.join(ROW_SEPARATOR)),
     }) as unknown as Entry<RowsHeader>;
-  expect(isWhatItSays(day(rows))).toBe(true);
-  expect(isWhatItSays(day(rows.toReversed(), rows))).toBe(true);
-  expect(isWhatItSays(day([]))).toBe(true);
-  expect(isWhatItSays(day(rows, rows.slice(1)))).toBe(false);
-  expect(isWhatItSays(day([], rows))).toBe(false);
+  expect(matchesDigest(day(rows))).toBe(true);
+  expect(matchesDigest(day(rows.toReversed(), rows))).toBe(true);
+  expect(matchesDigest(day([]))).toBe(true);
+  expect(matchesDigest(day(rows, rows.slice(1)))).toBe(false);
+  expect(matchesDigest(day([], rows))).toBe(false);
 });
 
 const look = fc
@@ -100,25 +104,25 @@ const look = fc
     ageDays: fc.integer({ min: -2, max: 120 }),
     verdict: fc.constantFrom(...VERDICTS),
   })
-  .map(({ day, ...rest }): Look => ({ date: isoDay(FIRST + day), ...rest }));
+  .map(({ day, ...rest }): DayVerdict => ({ date: isoDay(FIRST + day), ...rest }));
 const looks = fc.array(look, { maxLength: 80 });
 
 describe('what came of days', () => {
-  const textOf = (all: readonly Look[]) => encodeTally(tallyOf(all, 1));
+  const textOf = (all: readonly DayVerdict[]) => encodeEvidence(evidenceOfVerdicts(all, 1));
 
   it('comes to the same in any order, by any number of replicas, told once or twice', () => {
     fc.assert(
       fc.property(looks, fc.integer({ min: 1, max: 3 }), (all, replicas) => {
         const parts = Array.from({ length: replicas }, (_, own) =>
-          tallyOf(
+          evidenceOfVerdicts(
             all.filter((_one, at) => at % replicas === own),
             1,
           ),
         );
-        const joined = parts.reduceRight((sum, part) => merge(part, sum), NO_TALLY);
-        expect(encodeTally(joined)).toBe(textOf(all));
+        const joined = parts.reduceRight((sum, part) => merge(part, sum), NO_EVIDENCE);
+        expect(encodeEvidence(joined)).toBe(textOf(all));
         expect(textOf([...all.toReversed(), ...all])).toBe(textOf(all));
-        expect(decodeTally(textOf(all))).toEqual(tallyOf(all, 1));
+        expect(decodeEvidence(textOf(all))).toEqual(evidenceOfVerdicts(all, 1));
       }),
     );
   });
@@ -126,9 +130,9 @@ describe('what came of days', () => {
   it('counts each date once an age, by the worst, and n is all that were asked for again', () => {
     fc.assert(
       fc.property(looks, (all) => {
-        for (const { ageDays, n, failed, ...counts } of countVerdicts(tallyOf(all, 1))) {
+        for (const { ageDays, n, failed, ...counts } of countVerdicts(evidenceOfVerdicts(all, 1))) {
           const ofAge = all.filter((one) => Math.min(one.ageDays, 90) === ageDays);
-          const dates = (some: readonly Look[]) => new Set(some.map(({ date }) => date)).size;
+          const dates = (some: readonly DayVerdict[]) => new Set(some.map(({ date }) => date)).size;
           expect(n).toBe(dates(ofAge.filter(({ verdict }) => verdict !== 'failed')));
           expect(counts.same + counts.differs_since + counts.restated + counts.wrong).toBe(n);
           expect(counts.wrong).toBe(dates(ofAge.filter(({ verdict }) => verdict === 'wrong')));
@@ -139,13 +143,23 @@ describe('what came of days', () => {
   });
 
   it('is bounded: of dates that are long over nothing is kept', () => {
-    const tally = tallyOf([{ date: isoDay(FIRST), ageDays: 3, verdict: 'wrong' }], 1);
+    const tally = evidenceOfVerdicts([{ date: isoDay(FIRST), ageDays: 3, verdict: 'wrong' }], 1);
     expect(forget(tally, FIRST + 200).dates.size).toBe(1);
     expect(forget(tally, FIRST + 201).dates.size).toBe(0);
   });
 
   it('is what another release wrote only where it can be read', () => {
     for (const text of ['', '{', '[]', '{"form":2}', '{"form":1,"since":1,"dates":[[1,"0"]]}'])
-      expect(decodeTally(text)).toBeNull();
+      expect(decodeVerdicts(text)).toBeNull();
+  });
+
+  it('is read from the documents of releases that wrote it apart from finality', () => {
+    const truth = decodeVerdicts('{"form":1,"since":7,"dates":[[20758,"0","8","0","0","0"]]}');
+    const finality = decodeEvidence('{"form":1,"since":9,"forgotten":[-1,-1],"dates":[[20758,"6",3,2,3]]}');
+    const both = merge(finality ?? NO_EVIDENCE, truth ?? NO_EVIDENCE);
+    expect(both.since).toBe(7);
+    expect(countVerdicts(both)).toMatchObject([{ ageDays: 3, n: 1, same: 1 }]);
+    expect(both.dates.get(20758)).toMatchObject({ again: 6n, until: 3, changedAfter: 2, changedAt: 3 });
+    expect(decodeEvidence(encodeEvidence(both))).toEqual(both);
   });
 });

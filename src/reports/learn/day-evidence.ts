@@ -1,0 +1,388 @@
+/**
+ * What fetched days tell of days: for how long numbers change (finality), and whether served days proved right (truth). The
+ * evidence is gathered behind answers, in one document a scope, which all replicas share. A further document lists the scopes,
+ * for documents cannot be listed. The window that follows from the evidence goes to the registry.
+ */
+import type { Logger } from 'pino';
+import Type from 'typebox';
+import type { Config } from '../../config/load.js';
+import type { Clock } from '../../lib/clock.js';
+import { createLastUsed } from '../../lib/last-used.js';
+import { recordForm } from '../../lib/record.js';
+import type { Documents, Store } from '../../store/port.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { createSharedTallies, type SharedTallies } from '../../store/shared-tallies.js';
+import type { DayObservation, FinalDay } from '../history/day-writes.js';
+import type { Report } from '../query/canonicalize.js';
+import { dayAt, dayNumber, daysBetween } from '../query/days.js';
+import { configuredRules, type ReportPolicy } from '../report-policy.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import {
+  countAges,
+  countVerdicts,
+  type DayVerdict,
+  decodeEvidence,
+  decodeVerdicts,
+  type Evidence,
+  encodeEvidence,
+  evidenceOf,
+  evidenceOfVerdicts,
+  forget,
+  hasObservations,
+  includes,
+  matchesDigest,
+  merge,
+  NO_EVIDENCE,
+  observationOf,
+  VERDICT_DAYS,
+  VERDICTS,
+  type Verdict,
+  verdictOf,
+} from './evidence.js';
+import { createExpectedChanges, type ExpectedChange } from './expected-changes.js';
+import { percentAtMost, type Scope, scopeId, scopeOf } from './scope.js';
+import {
+  createRules,
+  createWindows,
+  isSameWindow,
+  type Rules,
+  type Window,
+  type Windows,
+  windowOf,
+} from './windows.js';
+
+/** lost: there was no room for it. */
+type FinalityEvent = 'changed' | 'widened' | 'narrowed' | 'lost';
+
+export interface DayEvidenceOptions {
+  readonly config: Pick<Config, 'finality' | 'history' | 'report'>;
+  readonly policy: Pick<ReportPolicy, 'timezoneOf'>;
+  /** Whether days of the report are the same whatever range they are cut from. */
+  readonly isSplit: (report: Report) => boolean;
+  readonly registry: Registry;
+  readonly store: Pick<Store, 'counters' | 'documents' | 'history'>;
+  readonly metrics: {
+    finality(event: FinalityEvent, count: number): void;
+    truth(verdict: Verdict, days: number): void;
+  };
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  /** Work behind an answer; told of what fails. */
+  readonly background: (work: Promise<unknown>) => void;
+  readonly logger: Logger;
+}
+
+const FINALITY_APPROXIMATE =
+  'Bounds are those of independent days with 95 %; days are not independent, and what nobody asks for again is not seen to change.';
+const ABOUT_TRUTH = {
+  basis:
+    'Days are asked for again when they are no longer fresh, when a call for others brings them along, and when an answer that was joined from days is checked. None is drawn by chance, so nothing is weighted and nothing is said of days that were not asked for again. Each date counts once at each age, by the worst of what was seen then.',
+  approximate:
+    'wrongPercentAtMost is the bound of independent dates with 95 %; dates are not independent. What the platform would have said at a past moment cannot be seen.',
+};
+const HISTORY_OFF = 'history.enabled is false.';
+const FLUSH_EVERY_MS = 30_000;
+const DAY_MS = 86_400_000;
+const KEPT_MS = 500 * DAY_MS;
+/** Scopes and days of which an error line was written. */
+const MAX_LOGGED = 10_000;
+const SHOWN_DATES = 10;
+
+export class DayEvidence {
+  /** Which days of a report are final, and how long the others are fresh. */
+  readonly rulesFor: Rules['rulesFor'];
+  readonly stampOf: Rules['stampOf'];
+  /** By how much numbers change until a day is final, by the age of a day of one scope. @throws StoreUnavailable */
+  readonly readChanges: ReturnType<typeof createExpectedChanges>['read'];
+  readonly aboutFinality: object;
+  readonly aboutTruth: object;
+  readonly #options: DayEvidenceOptions;
+  readonly #windows: Windows;
+  readonly #rules: Rules;
+  readonly #tallies: SharedTallies<Scope, Evidence>;
+  readonly #scopes: ReturnType<typeof createScopesInUse>;
+  readonly #expected: ReturnType<typeof createExpectedChanges>;
+  readonly #logged = createLastUsed<true>(MAX_LOGGED);
+
+  constructor(options: DayEvidenceOptions) {
+    const { config, policy, registry, logger } = options;
+    const { documents } = options.store;
+    const { mode, maxDays } = config.finality;
+    const { restatementDays } = config.report;
+    this.#options = options;
+    this.#windows = createWindows(registry);
+    this.#rules = createRules({ mode, maxDays, base: configuredRules(config), windows: this.#windows });
+    const onAway = (error: unknown) => logger.warn({ err: error }, 'evidence of days waits for the store');
+    this.#scopes = createScopesInUse(documents, () => this.#today(), onAway);
+    this.#tallies = createSharedTallies<Scope, Evidence>({
+      ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
+      ...{ decode: decodeEvidence, encode: encodeEvidence, none: NO_EVIDENCE, merge },
+      documentOf: (scope) => `evidence:${scopeId(scope)}`,
+      former: (scope) => readFormer(documents, scope),
+      keep: (all) => forget(all, this.#today()),
+      onWritten: (scope, all) => this.#shareWindow(scope, all),
+      onAway,
+    });
+    this.#expected = createExpectedChanges({
+      ...options,
+      timezoneOf: policy.timezoneOf,
+      everyMs: FLUSH_EVERY_MS,
+    });
+    this.rulesFor = this.#rules.rulesFor;
+    this.stampOf = this.#rules.stampOf;
+    this.readChanges = this.#expected.read;
+    const off = config.history.enabled ? null : HISTORY_OFF;
+    if (mode !== 'fixed' && off !== null)
+      logger.warn(`finality is not learned, for no history is kept: ${off}`);
+    const notLearned = mode === 'fixed' ? 'finality.mode is fixed.' : off;
+    this.aboutFinality = {
+      ...{ mode, maxDays, restatementDays, approximate: FINALITY_APPROXIMATE },
+      ...(notLearned === null ? {} : { notLearned }),
+    };
+    this.aboutTruth = { ...ABOUT_TRUTH, ...(off === null ? {} : { notMeasured: off }) };
+  }
+
+  /** Told of fetched days beside what history knew of them, behind the answer. */
+  observed(report: Report, days: readonly DayObservation[]): void {
+    if (this.#learnsFinality) this.#noteObservations(report, days);
+    const rules = { timezone: this.#timezoneOf(report), isSplit: this.#options.isSplit(report) };
+    this.#noteVerdicts(
+      report,
+      days.flatMap((day) => verdictOf(day, rules) ?? []),
+    );
+  }
+
+  /** Told of days that were seen final for the first time, behind the answer. */
+  finalized(report: Report, series: string, days: readonly FinalDay[]): void {
+    if (this.#learnsFinality && days.length > 0)
+      this.#options.background(this.#expected.note(report, series, days));
+  }
+
+  /** Told of days that were served, cut from ranges or joined, and that depend on the range asked for. */
+  dependent(report: Report, dates: readonly string[]): void {
+    this.#noteDates(report, dates, 'wrong');
+  }
+
+  /** Told of days that were served, before they are compared with the platform. */
+  served(report: Report, days: Iterable<Entry<RowsHeader>>): void {
+    const wrong = [...days].filter((day) => !matchesDigest(day));
+    this.#noteDates(
+      report,
+      wrong.map(({ header }) => header.lastDay as string),
+      'wrong',
+    );
+  }
+
+  /** The days of a report were to be fetched again, and could not be. */
+  failed(report: Report): void {
+    const { from, to } = report;
+    if (from !== null && to !== null)
+      this.#noteDates(report, daysBetween(from, to).slice(-VERDICT_DAYS), 'failed');
+  }
+
+  /** By how much numbers of days of that age change until they are final; null where that cannot be said yet. */
+  expectedChange(report: Report, ageDays: number): ExpectedChange | null {
+    return this.#learnsFinality ? this.#expected.of(report, ageDays) : null;
+  }
+
+  /** For people; `observedSince` in epoch milliseconds. @throws StoreUnavailable */
+  async readFinality(scope: Scope) {
+    const evidence = await this.#tallies.read(scope);
+    const known = this.#windows.get(scope);
+    return {
+      /** By which days are final now. */
+      windowDays: this.#rules.rulesOf(scope).restatementDays,
+      learnedDays: known?.days ?? null,
+      settledFromDays: known?.settledFrom ?? null,
+      observedSince: hasObservations(evidence) ? evidence.since : null,
+      ages: countAges(evidence).map((age) => ({
+        ...age,
+        changedPercentAtMost: percentAtMost(age.changed, age.n),
+      })),
+    };
+  }
+
+  /** For people; `measuredSince` in epoch milliseconds. @throws StoreUnavailable */
+  async readTruth(scope: Scope) {
+    const evidence = await this.#tallies.read(scope);
+    const ages = countVerdicts(evidence);
+    return {
+      measuredSince: ages.length === 0 ? null : evidence.since,
+      ages: ages.map((age) => ({ ...age, wrongPercentAtMost: percentAtMost(age.wrong, age.n) })),
+    };
+  }
+
+  /** Scopes with a window, of one advertiser. */
+  windowScopes(account: string): readonly Scope[] {
+    const all = [...this.#windows.list(), ...this.#tallies.unwritten()].filter(
+      (one) => one.account === account,
+    );
+    const scopes = all.map(({ endpoint, split }): Scope => ({ endpoint, split, account }));
+    return [...new Map(scopes.map((scope) => [scopeId(scope), scope])).values()];
+  }
+
+  /** Scopes with evidence, of one advertiser. @throws StoreUnavailable */
+  async scopesOf(account: string): Promise<readonly Scope[]> {
+    return (await this.allScopes()).filter((one) => one.account === account);
+  }
+
+  /** Scopes with evidence. @throws StoreUnavailable */
+  async allScopes(): Promise<readonly Scope[]> {
+    return [...(await this.#scopes.read('truth-scopes')).values()].map(({ scope }) => scope);
+  }
+
+  /** Writes down what was learned so far. Never rejects. */
+  async flush(): Promise<void> {
+    await Promise.all([this.#tallies, this.#scopes, this.#expected].map((part) => part.flush()));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#tallies, this.#scopes, this.#expected].map((part) => part.close()));
+  }
+
+  get #learnsFinality(): boolean {
+    return this.#options.config.finality.mode !== 'fixed';
+  }
+
+  #timezoneOf({ account }: Report): string {
+    return this.#options.policy.timezoneOf(account);
+  }
+
+  #today(): number {
+    return Math.floor(this.#options.clock.now() / DAY_MS);
+  }
+
+  #windowOf(evidence: Evidence): Window {
+    const { finality, report } = this.#options.config;
+    const rules = { restatementDays: report.restatementDays, maxDays: finality.maxDays };
+    return windowOf(evidence, rules, this.#today());
+  }
+
+  #noteObservations(report: Report, days: readonly DayObservation[]): void {
+    const timezone = this.#timezoneOf(report);
+    const observations = days.flatMap((day) => observationOf(day, timezone) ?? []);
+    const evidence = observations.map(evidenceOf).reduce(merge, NO_EVIDENCE);
+    const scope = scopeOf(report);
+    const known = this.#tallies.known(scope) ?? NO_EVIDENCE;
+    if (evidence.dates.size === 0 || includes(known, evidence)) return;
+    const changed = observations.filter((one) => one.changed && one.ageThen > 0);
+    this.#options.metrics.finality('changed', changed.length);
+    // At once: a late change makes days provisional that were final a moment ago.
+    this.#rules.widen(scope, this.#windowOf(evidence).days);
+    this.#add(scope, evidence);
+  }
+
+  #noteDates(report: Report, dates: readonly string[], verdict: Verdict): void {
+    const today = dayAt(this.#options.clock.now(), this.#timezoneOf(report));
+    this.#noteVerdicts(
+      report,
+      dates.map((date) => ({ date, ageDays: today - (dayNumber(date) as number), verdict })),
+    );
+  }
+
+  #noteVerdicts(report: Report, verdicts: readonly DayVerdict[]): void {
+    const scope = scopeOf(report);
+    const over = verdicts.filter(({ ageDays }) => ageDays > 0);
+    for (const verdict of VERDICTS) {
+      const days = over.filter((day) => day.verdict === verdict);
+      if (days.length === 0) continue;
+      this.#options.metrics.truth(verdict, days.length);
+      if (verdict === 'wrong') this.#logWrong(scope, days);
+    }
+    this.#add(scope, evidenceOfVerdicts(over, this.#options.clock.now()));
+  }
+
+  #add(scope: Scope, evidence: Evidence): void {
+    if (evidence.dates.size === 0) return;
+    if (!this.#tallies.add(scope, evidence)) this.#options.metrics.finality('lost', 1);
+    const today = this.#today();
+    this.#scopes.add('truth-scopes', inUse(scope, today - (today % ANEW_DAYS)));
+  }
+
+  /** One line for each scope and day on which something was wrong. */
+  #logWrong(scope: Scope, wrong: readonly DayVerdict[]): void {
+    const name = `${scopeId(scope)} ${this.#today()}`;
+    if (this.#logged.has(name)) return;
+    this.#logged.set(name, true);
+    const { endpoint, split, account } = scope;
+    const dates = wrong.slice(0, SHOWN_DATES).map(({ date }) => date);
+    this.#options.logger.error(
+      { endpoint, split, advertiserId: account, dates, days: wrong.length },
+      'days were served wrong: their rows do not match their digest, or depend on the range asked for; purge the advertiser, and ask for the report again',
+    );
+  }
+
+  /** Shares the window that follows from the evidence of all replicas, where it is another. */
+  async #shareWindow(scope: Scope, all: Evidence): Promise<void> {
+    if (!this.#learnsFinality || !hasObservations(all)) return;
+    const { metrics, logger, config } = this.#options;
+    const window = this.#windowOf(all);
+    const before = this.#windows.get(scope);
+    if (before === null || !isSameWindow(before, window)) await this.#windows.put(scope, all.since, window);
+    const after = this.#windows.get(scope);
+    if (after === null) return metrics.finality('lost', 1);
+    this.#rules.shared(scope, after.days);
+    const was = before?.days ?? config.report.restatementDays;
+    if (was === after.days) return;
+    metrics.finality(after.days > was ? 'widened' : 'narrowed', 1);
+    const { endpoint, split, account } = scope;
+    logger.info(
+      { endpoint, split, advertiserId: account, before: was, after: after.days },
+      'days were seen to change for a longer, or a shorter, time than before; finality.mode says whether freshness goes by it',
+    );
+  }
+}
+
+/** Earlier releases wrote two documents a scope. */
+async function readFormer(documents: Documents, scope: Scope): Promise<Evidence | undefined> {
+  const id = scopeId(scope);
+  const [finality, truth] = await Promise.all([
+    documents.get(`finality:${id}`).then((text) => (text === null ? null : decodeEvidence(text))),
+    documents.get(`truth:${id}`).then((text) => (text === null ? null : decodeVerdicts(text))),
+  ]);
+  const found = [finality, truth].filter((one) => one !== null);
+  return found.length === 0 ? undefined : found.reduce(merge);
+}
+
+const SCOPES_KEPT_DAYS = 200;
+const MAX_SCOPES = 2000;
+/** A scope that is in use is written anew every so many days. */
+const ANEW_DAYS = 30;
+
+const ScopesForm = recordForm(
+  Type.Object({
+    form: Type.Literal(1),
+    /** Endpoint, split, account, and the day number when that was last written. */
+    scopes: Type.Array(
+      Type.Tuple([Type.String(), Type.String(), Type.Union([Type.String(), Type.Null()]), Type.Integer()]),
+    ),
+  }),
+);
+/** By scope, when it was last in use, as a day number. */
+type ScopesInUse = ReadonlyMap<string, { readonly scope: Scope; readonly day: number }>;
+
+const inUse = (scope: Scope, day: number): ScopesInUse => new Map([[scopeId(scope), { scope, day }]]);
+
+/** The scopes in use, one document of all replicas. Those used last are kept. */
+function createScopesInUse(documents: Documents, today: () => number, onAway: (error: unknown) => void) {
+  return createSharedTallies<'truth-scopes', ScopesInUse>({
+    ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: SCOPES_KEPT_DAYS * DAY_MS, none: new Map(), onAway },
+    documentOf: (key) => key,
+    decode(text) {
+      const known = ScopesForm.parse(text)?.scopes.map(([endpoint, split, account, day]) =>
+        inUse({ endpoint, split, account }, day),
+      );
+      return known === undefined ? null : new Map(known.flatMap((one) => [...one]));
+    },
+    encode: (all) =>
+      JSON.stringify({
+        form: 1,
+        scopes: [...all.values()].map(({ scope, day }) => [scope.endpoint, scope.split, scope.account, day]),
+      }),
+    merge: (one, other) =>
+      new Map([...one, ...[...other].filter(([id, { day }]) => day > (one.get(id)?.day ?? -1))]),
+    keep: (all) => {
+      const kept = [...all].filter(([, { day }]) => day >= today() - SCOPES_KEPT_DAYS);
+      return new Map(kept.sort(([, a], [, b]) => b.day - a.day).slice(0, MAX_SCOPES));
+    },
+  });
+}

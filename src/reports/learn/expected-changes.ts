@@ -1,0 +1,189 @@
+/**
+ * By how much numbers of a day change until it is final, by its age: when a day is first seen final, its earlier revisions are
+ * compared with it. Counted in fixed buckets, which replicas add to.
+ */
+import type { Logger } from 'pino';
+import type { Clock } from '../../lib/clock.js';
+import { createLastUsed } from '../../lib/last-used.js';
+import { createCountBatches } from '../../store/count-batches.js';
+import type { CounterAdd, Store } from '../../store/port.js';
+import type { FinalDay } from '../history/day-writes.js';
+import { readContents, sumRows } from '../history/read.js';
+import { believed, type Revision } from '../history/revision.js';
+import type { Report } from '../query/canonicalize.js';
+import { dayAt, dayNumber } from '../query/days.js';
+import { type Scope, scopeId, scopeOf } from './scope.js';
+
+/** At most so much, as a share of the greater value. The last is of values of different signs. */
+const EDGES = [
+  0, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1,
+  2,
+];
+
+/** Distinct dates below which nothing is said. */
+const FEWEST = 30;
+
+export type ExpectedChange = Readonly<
+  Record<string, { readonly p50: number; readonly p95: number; readonly n: number }>
+>;
+
+/** |later − now| / max(|later|, |now|); 0 for 0 → 0 */
+export function relativeChange(now: number, later: number): number {
+  const most = Math.max(Math.abs(now), Math.abs(later));
+  return most === 0 ? 0 : Math.abs(later - now) / most;
+}
+
+export function bucketOf(change: number): number {
+  const at = EDGES.findIndex((edge) => change <= edge);
+  return at < 0 ? EDGES.length - 1 : at;
+}
+
+/**
+ * @param counts by `<age> <bucket> <column>`
+ * @returns of each column, the edge that half of the changes, and 95 % of them, do not exceed; null where none has enough
+ */
+export function expectedOf(counts: ReadonlyMap<string, number>, ageDays: number): ExpectedChange | null {
+  const columns = new Map<string, number[]>();
+  for (const [field, count] of counts) {
+    const [age, bucket, ...words] = field.split(' ');
+    const column = words.join(' ');
+    if (Number(age) !== ageDays) continue;
+    const buckets = columns.get(column) ?? EDGES.map(() => 0);
+    columns.set(column, buckets);
+    buckets[Number(bucket)] = count;
+  }
+  const expected = [...columns]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([column, buckets]) => {
+      const n = buckets.reduce((sum, count) => sum + count, 0);
+      return n < FEWEST
+        ? []
+        : [[column, { p50: edgeOf(buckets, n * 0.5), p95: edgeOf(buckets, n * 0.95), n }] as const];
+    });
+  return expected.length === 0 ? null : Object.fromEntries(expected);
+}
+
+function edgeOf(buckets: readonly number[], wanted: number): number {
+  let sum = 0;
+  for (const [at, count] of buckets.entries()) {
+    sum += count;
+    if (sum >= wanted) return EDGES[at] as number;
+  }
+  return EDGES.at(-1) as number;
+}
+
+type ContentsStore = Pick<Store['history'], 'contents'>;
+
+const KEPT_MS = 400 * 86_400_000;
+/** Of how many scopes the counts are at hand, and for how long. */
+const SCOPES = 1000;
+const FRESH_MS = 600_000;
+/** Counts that may wait; beyond it none are added. */
+const MAX_WAITING = 20_000;
+
+export function createExpectedChanges({
+  store: { counters, history },
+  timezoneOf,
+  clock,
+  logger,
+  everyMs,
+}: {
+  readonly store: { readonly history: ContentsStore } & Pick<Store, 'counters'>;
+  readonly timezoneOf: (account: string | null) => string;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  readonly logger: Logger;
+  /** Time between two batches. */
+  readonly everyMs: number;
+}) {
+  type Known = { readonly atMs: number; readonly counts: ReadonlyMap<string, number> };
+  const known = createLastUsed<Known>(SCOPES);
+  const reading = new Set<string>();
+  let waiting = new Map<string, CounterAdd>();
+  const batches = createCountBatches({
+    ...{ counters, clock, logger, everyMs, what: 'the count of changes' },
+    isEmpty: () => waiting.size === 0,
+    take() {
+      const adds = [...waiting.values()];
+      waiting = new Map();
+      return [{ adds, raises: [], ttlMs: KEPT_MS }];
+    },
+  });
+
+  function add(group: string, field: string): void {
+    const key = `${group} ${field}`;
+    const by = (waiting.get(key)?.by ?? 0) + 1;
+    if (by > 1 || waiting.size < MAX_WAITING) waiting.set(key, { group, field, by });
+  }
+
+  /** Behind the answer; the next one has it. */
+  function look(group: string): void {
+    if (reading.has(group)) return;
+    reading.add(group);
+    counters
+      .read([group])
+      .then(([counts = new Map()]) => known.set(group, { atMs: clock.now(), counts }))
+      .catch((error: unknown) => logger.debug({ err: error }, 'failed to read expected changes'))
+      .finally(() => reading.delete(group));
+  }
+
+  return {
+    /** Counts days of a series that were seen final for the first time. @throws StoreUnavailable */
+    async note(report: Report, series: string, days: readonly FinalDay[]): Promise<void> {
+      const timezone = timezoneOf(report.account);
+      for (const day of days)
+        for (const field of await fieldsOf(history, series, day, timezone))
+          add(groupOf(scopeOf(report)), field);
+    },
+    /** By column; null where too few days were seen, or it is not known yet: it is then read for the next answer. */
+    of(report: Report, ageDays: number): ExpectedChange | null {
+      const group = groupOf(scopeOf(report));
+      const at = known.get(group);
+      if (at === undefined || Math.abs(clock.now() - at.atMs) > FRESH_MS) look(group);
+      return at === undefined ? null : expectedOf(at.counts, ageDays);
+    },
+    /** Of one scope, by the age of a day. @throws StoreUnavailable */
+    async read(scope: Scope): Promise<(ageDays: number) => ExpectedChange | null> {
+      const [counts = new Map<string, number>()] = await counters.read([groupOf(scope)]);
+      return (ageDays) => expectedOf(counts, ageDays);
+    },
+    flush: batches.flush,
+    close: () => batches.close(1),
+  };
+}
+
+const groupOf = (scope: Scope) => `expected:${scopeId(scope)}`;
+
+/** One field for each column and age at which the day was seen. */
+async function fieldsOf(
+  store: ContentsStore,
+  series: string,
+  { date, entry, revisions }: FinalDay,
+  timezone: string,
+): Promise<string[]> {
+  const final = revisions.at(-1) as Revision;
+  const seen = believed(revisions, final.generation).filter(
+    (one) => one.unconfirmed !== true && (one.schema === final.schema || one.rowCount === 0),
+  );
+  const others = seen.filter(({ digest }) => digest !== final.digest);
+  const contents = await readContents(
+    store,
+    series,
+    others.map((revision) => ({ day: date, revision })),
+  );
+  const later = await sumRows(entry);
+  const fields = new Map<string, string>();
+  for (const revision of seen) {
+    const at = others.indexOf(revision);
+    const old = at < 0 ? entry : contents[at];
+    if (old === null || old === undefined) continue;
+    const then = at < 0 ? later : await sumRows(old);
+    const until = dayAt(revision.confirmedUntil, timezone) - (dayNumber(date) as number);
+    for (let age = Math.max(0, revision.ageDays); age <= Math.min(until, final.ageDays); age += 1)
+      for (const [column, value] of Object.entries(later))
+        fields.set(
+          `${age} ${column}`,
+          `${age} ${bucketOf(relativeChange(Number(then[column] ?? 0), Number(value)))} ${column}`,
+        );
+  }
+  return [...fields.values()];
+}
