@@ -355,10 +355,14 @@ export function statusOf(code: ErrorCode, admin: boolean): number {
   return admin ? adminStatus : status;
 }
 
-/** One fault of a query or body: the parameter's name (or JSON path) and what is wrong with it. */
+/** One fault of a query or body. */
 export interface FieldFault {
+  /** The parameter's name or JSON path; empty for the whole query or body. */
   readonly param: string;
+  /** What is wrong with it, as the rest of a sentence that begins with `param`. */
   readonly message: string;
+  /** What to do, in one sentence, where that is more than to correct it. Not sent by itself: the first fault's is the problem's `help`. */
+  readonly help?: string;
 }
 
 export interface GatewayErrorOptions {
@@ -443,17 +447,46 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** Names that a sentence may hold before nobody reads it. */
 const MOST_NAMES = 5;
+/** Characters of a sentence that is made of a fault. */
+const FAULT_SENTENCE = 200;
 
-function helpOf({ code, options: { help, errors } }: GatewayError): string {
-  if (help !== undefined) return help;
-  // Both codes are for callers with a valid key or admin token. A fault of the body as a whole has no name.
-  const names = [...new Set(listed(errors ?? []).errors?.map(({ param }) => param))];
-  if (/^invalid_(query|body)$/.test(code) && names.length > 0 && !names.includes('')) {
-    const named = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ' and others' : '');
-    return `Correct ${named} as errors says, and repeat.`;
-  }
-  return withoutMarks(CATALOGUE[code].remedy);
+/** A problem's `detail` and `help` where it lists faults: the first of them, and how many more there are. */
+export function wordsOfFaults([first, ...others]: readonly [FieldFault, ...FieldFault[]]): {
+  readonly detail: string;
+  readonly help: string;
+} {
+  const more = others.length === 0 ? '' : ` (1 of ${others.length + 1} faults)`;
+  const subject = first.param === '' ? 'The request' : clip(first.param, 60);
+  const fault = shortened(`${subject} ${first.message}`, FAULT_SENTENCE - more.length - 1);
+  const names = [...new Set([first, ...others].map(({ param }) => clip(param, 60)))].filter(Boolean);
+  const named = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ' and others' : '');
+  return {
+    detail: `${fault}${/[.?!…]$/.test(fault) ? '' : '.'}${more}`,
+    help: first.help ?? `Correct ${named === '' ? 'it' : named} and repeat.`,
+  };
 }
+
+/** Cut between words. */
+function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, text.lastIndexOf(' ', most - 1)).replace(/,$/, '')} …` : text;
+}
+
+function wordsOf({ code, options: { errors = [], ...options } }: GatewayError): {
+  readonly detail: string;
+  readonly help: string;
+} {
+  const [first, ...others] = errors;
+  // Only these two codes name fields to a caller whose key or admin token is valid.
+  const said =
+    first !== undefined && /^invalid_(query|body)$/.test(code) ? wordsOfFaults([first, ...others]) : {};
+  const { meaning, remedy } = CATALOGUE[code];
+  return { detail: withoutMarks(meaning), help: withoutMarks(remedy), ...said, ...defined(options) };
+}
+
+const defined = ({ detail, help }: GatewayErrorOptions) => ({
+  ...(detail === undefined ? {} : { detail }),
+  ...(help === undefined ? {} : { help }),
+});
 
 /** Without the backticks that mark code on the error's page. */
 function withoutMarks(text: string): string {
@@ -462,13 +495,13 @@ function withoutMarks(text: string): string {
 
 /** @returns the problem document for an error, its `type` being a page below `/docs/errors/`. */
 export function toProblem(error: GatewayError, requestId: string): Problem {
-  const entry = CATALOGUE[error.code];
+  const { detail, help } = wordsOf(error);
   return {
     type: `/docs/errors/${error.code}`,
-    title: entry.title,
+    title: CATALOGUE[error.code].title,
     status: error.status,
-    detail: clip(error.options.detail ?? withoutMarks(entry.meaning), LONGEST_SENTENCE),
-    help: clip(helpOf(error), LONGEST_SENTENCE),
+    detail: clip(detail, LONGEST_SENTENCE),
+    help: clip(help, LONGEST_SENTENCE),
     code: error.code,
     requestId,
     ...(error.options.errors ? listed(error.options.errors) : {}),

@@ -1,5 +1,6 @@
 /** A problem document in the words of a command line: its fields as flags, calls of the API as commands. */
 import type { Command } from 'commander';
+import { wordsOfFaults } from '../errors.js';
 import { CommandError } from './command-error.js';
 
 interface Problem {
@@ -29,10 +30,10 @@ export class Refused extends CommandError {
   }
 }
 
-/** Where fields are wrong, the remedy is to correct them. */
+/** The first fault is the sentence itself. */
 function linesOf({ title, detail, errors = [], help }: Problem): string[] {
-  const fields = errors.map(({ param, message }) => `  ${param}: ${message}`);
-  return [`${title}: ${detail}`, ...(fields.length > 0 || help === undefined ? fields : [help])];
+  const others = errors.slice(1).map(({ param, message }) => `  ${param} ${message}`);
+  return [`${title}: ${detail}`, ...others, ...(help === undefined ? [] : [help])];
 }
 
 /** What a command stands for. */
@@ -59,14 +60,15 @@ export function inWordsOf(command: Command, { problem, exitCode }: Refused): Com
     // A value that may be of several forms has a fault for each of them; the first is the closest.
     if (name === param || !fields.has(name)) fields.set(name, message);
   }
-  const lines = linesOf({
+  const [first, ...others] = [...fields].map(([param, message]) => ({ param, message }));
+  const isRenamed = first !== undefined && errors.some(({ param }) => nameOf(command, param) !== undefined);
+  const told = {
     ...problem,
-    errors: [...fields].map(([param, message]) => ({ param, message })),
+    errors: first === undefined ? [] : [first, ...others],
     help: help === undefined ? undefined : inCommands(help, command),
-  });
-  if (errors.some(({ param }) => nameOf(command, param) !== undefined))
-    lines[0] = 'Nothing was done; a value is not allowed.';
-  return new CommandError(lines.join('\n'), exitCode);
+    ...(isRenamed ? wordsOfFaults([first, ...others]) : {}),
+  };
+  return new CommandError(linesOf(told).join('\n'), exitCode);
 }
 
 /** The flag or argument of a field; undefined for a field that is not on the command line. */

@@ -38,9 +38,10 @@ const GIVEN_FOR: readonly (readonly [spoken: RegExp, given: string])[] = [
 
 export function inWordsOfTools(error: GatewayError): GatewayError {
   const { errors } = error.options;
-  const renamed = errors?.map(({ param, message }) => ({
-    param: ARGUMENT_OF.get(param) ?? param,
-    message: toldToAgent(message),
+  const renamed = errors?.map((fault) => ({
+    ...fault,
+    param: ARGUMENT_OF.get(fault.param) ?? fault.param,
+    message: toldToAgent(fault.message),
   }));
   const told = new GatewayError(error.code, {
     ...error.options,

@@ -25,7 +25,7 @@ export function parseQueryText(text: string): QueryPair[] {
   const faults: FieldFault[] = [];
   const pairs: QueryPair[] = [];
   if (pieces.length > MAX_PAIRS) {
-    faults.push({ param: '', message: `more than ${MAX_PAIRS} parameters` });
+    faults.push({ param: '', message: `has more than ${MAX_PAIRS} parameters` });
   }
   for (const piece of pieces.slice(0, MAX_PAIRS)) {
     if (piece === '') continue;

@@ -264,8 +264,15 @@ export function unknownNameFaults(
   if (names === undefined) return [];
   const allowed = [...rules.table.kinds.keys(), ...names.knownParameters].join(', ');
   return unknown.flatMap(({ name, meant }): FieldFault[] => {
-    if (meant.length > 0 && (!lenient || names.unknownParameters === 'refuse'))
-      return [{ param: name, message: `is not known here: ${didYouMean(...meant)}` }];
+    const [nearest] = meant;
+    if (nearest !== undefined && (!lenient || names.unknownParameters === 'refuse')) {
+      // Another spelling of a known name is refused even where it is listed.
+      const isSpelling = plainName(name) === plainName(nearest);
+      const help = isSpelling
+        ? `Use ${nearest}.`
+        : `Use ${nearest}, or have ${name} allowed under report.knownParameters.`;
+      return [{ param: name, message: `is not known here: ${didYouMean(...meant)}`, help }];
+    }
     return names.unknownParameters === 'refuse'
       ? [{ param: name, message: `is not known here; allowed are ${allowed}` }]
       : [];

@@ -109,8 +109,8 @@ export function wordsOf(error: unknown): string {
     return 'The gateway does not answer. Is it running, and is the network there?';
   if (!(error instanceof Refused)) return `This page has a fault: ${String(error)}. Reload it to go on.`;
   const { detail, help, errors = [] } = error.problem;
-  const faults = errors.map(({ param, message }) => `${param} ${message}.`);
-  const words = [...(faults.length > 0 ? faults : [detail]), help ?? ''].join(' ').trim();
+  const others = errors.slice(1).map(({ param, message }) => `${param} ${message}.`);
+  const words = [detail, ...others, help ?? ''].join(' ').trim();
   // A header, which no person sees: its value is said instead.
   const wait = error.retryAfter;
   return wait === null ? words : words.replace(/as many seconds as `?retry-after`? says/, span(wait));
