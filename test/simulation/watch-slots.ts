@@ -5,7 +5,7 @@ import type { WorldOfSeed } from './world.js';
 const EVERY_MS = 50;
 /** Longest time that a slot is held beside a call of its own: for the store, to grant locks, to look, and to be charged. */
 const LONGEST_MS = 1_000;
-/** A guarded write is charged when it has its slot (decision 64): for so long the store may be late, of several writes in turn. */
+/** A guarded write is charged when it has its slot (decision 21): for so long the store may be late, of several writes in turn. */
 const CHARGING_MS = 3 * DURABLE_MS;
 
 /** @returns to be called in the end; it throws when a slot was held for nothing */
