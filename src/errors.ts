@@ -457,7 +457,7 @@ export function wordsOfFaults([first, ...others]: readonly [FieldFault, ...Field
 } {
   const more = others.length === 0 ? '' : ` (1 of ${others.length + 1} faults)`;
   const subject = first.param === '' ? 'The request' : clip(first.param, 60);
-  const fault = shortened(`${subject} ${first.message}`, FAULT_SENTENCE - more.length - 1);
+  const fault = shortened(`${subject} ${withoutMarks(first.message)}`, FAULT_SENTENCE - more.length - 1);
   const names = [...new Set([first, ...others].map(({ param }) => clip(param, 60)))].filter(Boolean);
   const named = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ' and others' : '');
   return {

@@ -1,6 +1,6 @@
 /** A problem document in the words of a command line: its fields as flags, calls of the API as commands. */
 import type { Command } from 'commander';
-import { wordsOfFaults } from '../errors.js';
+import { type FieldFault, wordsOfFaults } from '../errors.js';
 import { CommandError } from './command-error.js';
 
 interface Problem {
@@ -36,6 +36,12 @@ function linesOf({ title, detail, errors = [], help }: Problem): string[] {
   return [`${title}: ${detail}`, ...others, ...(help === undefined ? [] : [help])];
 }
 
+/** Faults of flags alone: which API they come from says nothing to who typed them. */
+function linesOfFlags(faults: readonly [FieldFault, ...FieldFault[]]): string[] {
+  const others = faults.slice(1).map(({ param, message }) => `  ${param} ${message}`);
+  return [wordsOfFaults(faults).detail, ...others];
+}
+
 /** What a command stands for. */
 export interface Meaning {
   /** A call of the API, e.g. `GET /admin/v1/teams/:id`. */
@@ -61,14 +67,11 @@ export function inWordsOf(command: Command, { problem, exitCode }: Refused): Com
     if (name === param || !fields.has(name)) fields.set(name, message);
   }
   const [first, ...others] = [...fields].map(([param, message]) => ({ param, message }));
-  const isRenamed = first !== undefined && errors.some(({ param }) => nameOf(command, param) !== undefined);
-  const told = {
-    ...problem,
-    errors: first === undefined ? [] : [first, ...others],
-    help: help === undefined ? undefined : inCommands(help, command),
-    ...(isRenamed ? wordsOfFaults([first, ...others]) : {}),
-  };
-  return new CommandError(linesOf(told).join('\n'), exitCode);
+  const lines =
+    first !== undefined && errors.some(({ param }) => nameOf(command, param) !== undefined)
+      ? linesOfFlags([first, ...others])
+      : linesOf({ ...problem, help: help === undefined ? undefined : inCommands(help, command) });
+  return new CommandError(lines.join('\n'), exitCode);
 }
 
 /** The flag or argument of a field; undefined for a field that is not on the command line. */

@@ -17,11 +17,37 @@ describe('the help of an error', () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     const asked = await gateway.call(`${REPORT}?advertiserId=x&dateFrom=never`, { key });
-    expect(problem(asked).help).toBe('Correct advertiserId, dateFrom as errors says, and repeat.');
+    expect(problem(asked).help).toBe('Correct advertiserId, dateFrom and repeat.');
     const errors = Array.from({ length: 30 }, (_, index) => ({ param: `p${index}`, message: 'bad' }));
     expect(toProblem(new GatewayError('invalid_query', { errors }), 'r').help).toBe(
-      'Correct p0, p1, p2, p3, p4 and others as errors says, and repeat.',
+      'Correct p0, p1, p2, p3, p4 and others and repeat.',
     );
+  });
+
+  it('says the first fault as its detail, how many there are, and what to use instead', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const ask = async (query: string) => {
+      const { detail, help } = problem(await gateway.call(`${REPORT}?advertiserId=1&${query}`, { key }));
+      return { detail, help };
+    };
+    expect(await ask('dateFrm=2026-11-01')).toEqual({
+      detail: 'dateFrm is not known here: did you mean dateFrom?',
+      help: 'Use dateFrom, or have dateFrm allowed under report.knownParameters.',
+    });
+    // Another spelling of a known name is refused even where it is listed.
+    expect(await ask('date_from=2026-11-01')).toMatchObject({ help: 'Use dateFrom.' });
+    expect(await ask('dateFrom=never&dateTo=never')).toEqual({
+      detail: expect.stringMatching(/^dateFrom must be .*\. \(1 of 2 faults\)$/),
+      help: 'Correct dateFrom, dateTo and repeat.',
+    });
+    const errors = [
+      { param: 'p'.repeat(400), message: `must be one of ${'word, '.repeat(100)}` },
+      { param: '', message: 'must be an object' },
+    ];
+    const { detail } = toProblem(new GatewayError('invalid_body', { errors }), 'r');
+    expect(detail.length).toBeLessThanOrEqual(200);
+    expect(detail).toMatch(/word … \(1 of 2 faults\)$/);
   });
 
   it("names the scope that is missing, and the team's own", async () => {
@@ -68,7 +94,7 @@ describe('the help of an error', () => {
       payload: { id: 'NO', advertisers: [1], more: 1 },
     });
     expect(reply.json<Problem>()).toMatchObject({
-      help: 'Correct more, id as errors says, and repeat.',
+      help: 'Correct more, id and repeat.',
       errors: [
         { param: 'more', message: expect.stringMatching(/^is no member of this name; known: id, name/) },
         { param: 'id', message: expect.stringMatching(/^must be lower-case letters, digits and hyphens/) },
