@@ -5,7 +5,7 @@ import type { Caller, Identify } from '../../teams/auth/authenticate.js';
 import { checkTeam } from '../../teams/policy/authorize.js';
 import { checkAddress } from '../../teams/policy/check-address.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-import { describeTeamCall, type TeamOperation } from '../operations/team-operation.js';
+import { describeTeamOperation, type TeamOperation } from '../operations/operation.js';
 import { type AskCall, readAskCall } from './ask.js';
 import { OWN_HEAD } from './reports.js';
 
@@ -20,7 +20,7 @@ type Handler = (call: AskCall, request: FastifyRequest, reply: FastifyReply) => 
  */
 export function serveTeam(app: FastifyInstance, operation: TeamOperation, handle: Handler): void {
   const [method = '', url = ''] = operation.call.split(' ');
-  const { tag, summary, by = 'key', isFree = false } = operation;
+  const { tag, summary, by, isFree = false } = operation;
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const call = readAskCall(request, reply);
     // Counted as a request of the team, and logged without ids.
@@ -28,7 +28,7 @@ export function serveTeam(app: FastifyInstance, operation: TeamOperation, handle
     reply.header('cache-control', 'private, no-store');
     return await handle(call, request, reply);
   };
-  const config = { operation: describeTeamCall(operation) };
+  const config = { operation: describeTeamOperation(operation) };
   if (method === 'GET') app.head(url, OWN_HEAD, handler);
   app.route({ method, url, schema: { summary, tags: [tag], security: SECURITY[by] }, config, handler });
 }

@@ -1,27 +1,21 @@
 /**
- * One call of the admin API. Route, checks of query and body, role, OpenAPI description and the types of commands and console
- * come from this entry; `serve` (`api/admin/serve.ts`) connects it to its handler.
+ * Calls of the gateway's own. Route, checks of query and body, who may make it, OpenAPI description and the types of commands and
+ * pages come from an entry; `serve` (`api/admin/serve.ts`) or `serveTeam` (`api/data/serve.ts`) connects it to its handler.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
 import type { Frozen } from '../../lib/record.js';
 import { type Answer, json, type Operation } from '../openapi/operation.js';
 
-export interface AdminOperation extends Pick<Operation, 'path' | 'query' | 'headers' | 'problems'> {
+type Described = Pick<Operation, 'path' | 'query' | 'headers' | 'problems'>;
+
+interface Call extends Described {
   /** Unique on the plane; clients name a function by it. */
   readonly id: string;
-  readonly call: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/v1/${string}`;
-  /** The least role that may make it. */
-  readonly role: AdminRole;
   readonly tag: string;
   readonly summary: string;
+  /** JSON. */
   readonly body?: TSchema;
-  /** Needs no token. */
-  readonly isOpen?: true;
-  /** Bytes; absent: that of all calls. */
-  readonly bodyLimit?: number;
-  /** Of the answer; 200 if absent. */
-  readonly status?: 201 | 204;
   /** JSON. Absent for 204, and where `answers` says more than a schema can. */
   readonly answer?: TSchema;
   /** What the answer is, in a few words. */
@@ -29,19 +23,42 @@ export interface AdminOperation extends Pick<Operation, 'path' | 'query' | 'head
   readonly answers?: Operation['answers'];
 }
 
-type Head = Pick<AdminOperation, 'id' | 'role' | 'call' | 'tag' | 'summary'>;
-type Rest = Omit<AdminOperation, keyof Head>;
+export interface AdminOperation extends Call {
+  readonly call: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/v1/${string}`;
+  /** The least role that may make it. */
+  readonly by: AdminRole;
+  /** Needs no token. */
+  readonly isOpen?: true;
+  /** Bytes; absent: that of all calls. */
+  readonly bodyLimit?: number;
+  /** Of the answer; 200 if absent. */
+  readonly status?: 201 | 204;
+}
+
+/** Of the data plane. */
+export interface TeamOperation extends Call {
+  readonly call: `${'GET' | 'POST' | 'DELETE'} /gateway/v1/${string}`;
+  /** Who may make it: whoever has a team key, the explorer, or anybody. */
+  readonly by: 'key' | 'session' | 'anybody';
+  /** Counts as no request of the team: it tells the team of itself. */
+  readonly isFree?: true;
+}
+
+type Of<C> = C extends AdminOperation['call'] ? AdminOperation : TeamOperation;
 
 /** Operations under one heading of the OpenAPI document. */
 export const operations =
   (tag: string) =>
-  <const C extends AdminOperation['call'], const R extends Rest>(
+  <
+    const C extends (AdminOperation | TeamOperation)['call'],
+    const R extends Omit<Of<C>, 'id' | 'tag' | 'summary' | 'call' | 'by'>,
+  >(
     id: string,
-    role: AdminRole,
+    by: Of<C>['by'],
     call: C,
     summary: string,
     rest: R,
-  ): Head & { readonly call: C } & R => ({ id, role, call, tag, summary, ...rest });
+  ) => ({ id, by, call, tag, summary, ...rest });
 
 /** Types of a request, for its handler. */
 export interface RequestTypes<O extends AdminOperation> {
@@ -56,14 +73,29 @@ export type AnswerOf<O> = O extends { readonly answer: infer A extends TSchema }
 
 /** The description in the OpenAPI document. */
 export function describeOperation(operation: AdminOperation): Operation {
-  const { id, role, path, query, headers, problems, call, status = 200, answer, about, answers } = operation;
-  const isChange = !call.startsWith('GET ');
+  const { by, call, status = 200, answer, about } = operation;
   const usual =
-    answer === undefined ? REMOVED_ANSWERS : { [status]: (isChange ? changed : json)(answer, about) };
+    answer === undefined
+      ? REMOVED_ANSWERS
+      : { [status]: (call.startsWith('GET ') ? json : changed)(answer, about) };
+  return { ...described(operation, usual), role: by };
+}
+
+/** The same of the data plane, where each route reads its body itself. */
+export function describeTeamOperation(operation: TeamOperation): Operation {
+  const { body, answer, about } = operation;
+  const usual = answer === undefined ? {} : { 200: json(answer, about, ['cache-control']) };
+  return {
+    ...described(operation, usual),
+    ...(body && { body: { 'application/json': body } }),
+  };
+}
+
+function described(operation: Call, usual: Operation['answers']): Operation {
+  const { id, path, query, headers, problems, answers = usual } = operation;
   return {
     id,
-    role,
-    answers: answers ?? usual,
+    answers,
     ...(path && { path }),
     ...(query && { query }),
     ...(headers && { headers }),

@@ -14,7 +14,11 @@ import {
   THE_REPORT,
   TRUTH_ANSWER,
 } from './learned.js';
-import { teamCall } from './team-operation.js';
+import { operations } from './operation.js';
+
+const gateway = operations('gateway');
+const history = operations('history');
+const reports = operations('reports');
 
 const ME = Type.Object(
   {
@@ -48,18 +52,18 @@ const ME = Type.Object(
   { title: 'Me' },
 );
 
-export const getMe = teamCall(
+export const getMe = gateway(
   'getMe',
+  'key',
   'GET /gateway/v1/me',
-  'gateway',
   'Your team, its scopes, advertisers and limits',
   { isFree: true, answer: ME, about: 'Your team.' },
 );
 
-export const getOwnSeries = teamCall(
+export const getOwnSeries = gateway(
   'getOwnSeries',
+  'key',
   'GET /gateway/v1/series',
-  'gateway',
   'Requests, outcomes, calls and latency of your team over time',
   {
     isFree: true,
@@ -70,10 +74,10 @@ export const getOwnSeries = teamCall(
   },
 );
 
-export const getOwnAdvertisers = teamCall(
+export const getOwnAdvertisers = gateway(
   'getAdvertisers',
+  'key',
   'GET /gateway/v1/advertisers',
-  'gateway',
   'The advertisers you may ask for, with names as far as they are known',
   {
     query: ADVERTISERS_QUERY('all'),
@@ -83,10 +87,10 @@ export const getOwnAdvertisers = teamCall(
   },
 );
 
-export const explainReport = teamCall(
+export const explainReport = reports(
   'explainReport',
+  'key',
   'GET /gateway/v1/explain',
-  'reports',
   'What is kept of a report, and which platform calls an answer would make',
   {
     query: Type.Object(THE_REPORT),
@@ -103,18 +107,18 @@ export const explainReport = teamCall(
   },
 );
 
-export const getOwnFinality = teamCall(
+export const getOwnFinality = history(
   'getFinality',
+  'key',
   'GET /gateway/v1/finality',
-  'history',
   'When days of a report change no more, as far as that was seen',
   { ...ABOUT_SCOPES, answer: FINALITY_ANSWER, about: 'What was learned.' },
 );
 
-export const getOwnTruth = teamCall(
+export const getOwnTruth = history(
   'getTruth',
+  'key',
   'GET /gateway/v1/truth',
-  'history',
   'What came of days of a report that were asked for again, as far as that was seen',
   { ...ABOUT_SCOPES, answer: TRUTH_ANSWER, about: 'What was measured.' },
 );
@@ -133,20 +137,17 @@ const SESSION = Type.Object(
   { title: 'ExplorerSession' },
 );
 
-export const openExplorerSession = teamCall(
+export const openExplorerSession = gateway(
   'openSession',
+  'anybody',
   'POST /gateway/v1/session',
-  'gateway',
   'Sign in to the explorer',
   {
-    by: 'anybody',
     isFree: true,
-    body: {
-      'application/json': Type.Object(
-        { key: Type.String({ description: 'A team key.' }) },
-        { additionalProperties: false, title: 'SignIn' },
-      ),
-    },
+    body: Type.Object(
+      { key: Type.String({ description: 'A team key.' }) },
+      { additionalProperties: false, title: 'SignIn' },
+    ),
     answers: {
       201: {
         ...json(SESSION, 'Signed in.'),
@@ -167,13 +168,12 @@ export const openExplorerSession = teamCall(
   },
 );
 
-export const getExplorerSession = teamCall(
+export const getExplorerSession = gateway(
   'getSession',
+  'session',
   'GET /gateway/v1/session',
-  'gateway',
   'Who is signed in',
   {
-    by: 'session',
     isFree: true,
     answer: SESSION,
     about: 'Who is signed in.',
@@ -181,13 +181,12 @@ export const getExplorerSession = teamCall(
   },
 );
 
-export const closeExplorerSession = teamCall(
+export const closeExplorerSession = gateway(
   'closeSession',
+  'session',
   'DELETE /gateway/v1/session',
-  'gateway',
   'Sign out',
   {
-    by: 'session',
     isFree: true,
     headers: ['x-csrf-token'],
     answers: { 204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] } },

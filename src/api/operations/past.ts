@@ -3,7 +3,9 @@ import Type from 'typebox';
 import { ANSWER } from '../../reports/query/describe.js';
 import { type Answer, json, type ProblemCode } from '../openapi/operation.js';
 import { THE_REPORT } from './learned.js';
-import { teamCall } from './team-operation.js';
+import { operations } from './operation.js';
+
+const history = operations('history');
 
 const ABOUT_A_REPORT: readonly ProblemCode[] = [
   'invalid_query',
@@ -57,35 +59,30 @@ const PERIOD = Type.Object({
   to: Type.String({ format: 'date' }),
 });
 
-export const getRevisions = teamCall(
+export const getRevisions = history(
   'getRevisions',
+  'key',
   'GET /gateway/v1/revisions',
-  'history',
   'What is known of each day of a report, and since when',
   {
     query: Type.Object(THE_REPORT),
-    answers: {
-      200: json(
-        Type.Object(
-          {
-            data: Type.Array(
-              Type.Object({ date: Type.String({ format: 'date' }), revisions: Type.Array(REVISION) }),
-              { description: 'Every day of the period; a day that was never asked for has no revision.' },
-            ),
-            meta: Type.Object({
-              endpoint: Type.String(),
-              advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-              period: PERIOD,
-              split: Type.Array(Type.String()),
-              revisionCount: Type.Integer(),
-            }),
-          },
-          { title: 'Revisions' },
+    answer: Type.Object(
+      {
+        data: Type.Array(
+          Type.Object({ date: Type.String({ format: 'date' }), revisions: Type.Array(REVISION) }),
+          { description: 'Every day of the period; a day that was never asked for has no revision.' },
         ),
-        'Days and their revisions, the oldest first.',
-        ['cache-control'],
-      ),
-    },
+        meta: Type.Object({
+          endpoint: Type.String(),
+          advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
+          period: PERIOD,
+          split: Type.Array(Type.String()),
+          revisionCount: Type.Integer(),
+        }),
+      },
+      { title: 'Revisions' },
+    ),
+    about: 'Days and their revisions, the oldest first.',
     problems: ABOUT_A_REPORT,
   },
 );
@@ -139,10 +136,10 @@ const DIFF_ANSWER = Type.Object(
   { title: 'Diff' },
 );
 
-export const getDiff = teamCall(
+export const getDiff = history(
   'getDiff',
+  'key',
   'GET /gateway/v1/diff',
-  'history',
   'What became of a report between two moments',
   {
     query: Type.Object({
@@ -197,32 +194,27 @@ const KNOWN = {
 
 const PIN = Type.Object({ id: Type.String(), ...KNOWN }, { title: 'Pin' });
 
-export const listPins = teamCall('listPins', 'GET /gateway/v1/pins', 'history', 'The pins of your team', {
+export const listPins = history('listPins', 'key', 'GET /gateway/v1/pins', 'The pins of your team', {
   query: Type.Object({
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: '100 when not given.' })),
     after: Type.Optional(Type.String({ description: 'meta.next of the page before.' })),
   }),
-  answers: {
-    200: json(
-      Type.Object(
-        {
-          data: Type.Array(PIN),
-          meta: Type.Object({
-            count: Type.Integer({
-              description: 'Pins of the team, those among them that it may no longer see.',
-            }),
-            bytes: Type.Integer(),
-            maxCount: Type.Integer(),
-            maxBytes: Type.Integer(),
-            next: textOrNull('Null: there are no more.'),
-          }),
-        },
-        { title: 'Pins' },
-      ),
-      'The oldest first.',
-      ['cache-control'],
-    ),
-  },
+  answer: Type.Object(
+    {
+      data: Type.Array(PIN),
+      meta: Type.Object({
+        count: Type.Integer({
+          description: 'Pins of the team, those among them that it may no longer see.',
+        }),
+        bytes: Type.Integer(),
+        maxCount: Type.Integer(),
+        maxBytes: Type.Integer(),
+        next: textOrNull('Null: there are no more.'),
+      }),
+    },
+    { title: 'Pins' },
+  ),
+  about: 'The oldest first.',
   problems: ['invalid_query', 'scope_missing', 'rate_limited', 'conflict'],
 });
 
@@ -241,7 +233,7 @@ const PINNED_ANSWER: Answer = {
   },
 };
 
-export const getPin = teamCall('getPin', 'GET /gateway/v1/pins/:id', 'history', 'An answer that stayed', {
+export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', 'An answer that stayed', {
   path: { id: 'Id of a pin.' },
   query: Type.Object({
     _format: Type.Optional(Type.Enum(['json', 'csv', 'ndjson'])),
@@ -258,47 +250,29 @@ export const getPin = teamCall('getPin', 'GET /gateway/v1/pins/:id', 'history', 
   ],
 });
 
-export const deletePin = teamCall('deletePin', 'DELETE /gateway/v1/pins/:id', 'history', 'Forget a pin', {
+export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:id', 'Forget a pin', {
   path: { id: 'Id of a pin.' },
   answers: { 204: { description: 'It is gone.', headers: ['cache-control'] } },
   problems: ['invalid_query', 'scope_missing', 'not_found', 'rate_limited', 'conflict'],
 });
 
-export const createPin = teamCall(
-  'createPin',
-  'POST /gateway/v1/pins',
-  'history',
-  'Keep an answer as it is',
-  {
-    body: {
-      'application/json': Type.Object(
-        {
-          ...THE_REPORT,
-          revision: Type.Optional(
-            textOrNull('meta.revision of the answer that is meant; where the report has another one: 409.'),
-          ),
-          note: Type.Optional(textOrNull('For people; at most 1,000 characters.')),
-        },
-        { additionalProperties: false, title: 'NewPin' },
+export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', 'Keep an answer as it is', {
+  body: Type.Object(
+    {
+      ...THE_REPORT,
+      revision: Type.Optional(
+        textOrNull('meta.revision of the answer that is meant; where the report has another one: 409.'),
       ),
+      note: Type.Optional(textOrNull('For people; at most 1,000 characters.')),
     },
-    answers: { 201: json(PIN, 'The pin.', ['cache-control', 'location']) },
-    problems: [
-      ...ABOUT_A_REPORT,
-      ...(['invalid_body', 'body_too_large', 'unsupported_media_type', 'conflict', 'not_final'] as const),
-      ...([
-        'upstream_budget_exhausted',
-        'upstream_rejected',
-        'upstream_error',
-        'upstream_too_large',
-      ] as const),
-      ...([
-        'credential_unavailable',
-        'upstream_rate_limited',
-        'upstream_circuit_open',
-        'overloaded',
-      ] as const),
-      'upstream_timeout',
-    ],
-  },
-);
+    { additionalProperties: false, title: 'NewPin' },
+  ),
+  answers: { 201: json(PIN, 'The pin.', ['cache-control', 'location']) },
+  problems: [
+    ...ABOUT_A_REPORT,
+    ...(['invalid_body', 'body_too_large', 'unsupported_media_type', 'conflict', 'not_final'] as const),
+    ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_too_large'] as const),
+    ...(['credential_unavailable', 'upstream_rate_limited', 'upstream_circuit_open', 'overloaded'] as const),
+    'upstream_timeout',
+  ],
+});

@@ -12,23 +12,25 @@ import * as teams from './teams.js';
 import * as token from './token.js';
 import * as writes from './writes.js';
 
+const CALLS = {
+  ...session,
+  ...overview,
+  ...teams,
+  ...keys,
+  ...token,
+  ...cache,
+  ...history,
+  ...writes,
+  ...learned,
+  ...registry,
+};
+
 const isOperation = (one: unknown): one is AdminOperation =>
-  typeof one === 'object' && one !== null && 'call' in one && 'role' in one;
+  typeof one === 'object' && one !== null && 'call' in one && 'by' in one;
 
-export const ADMIN_OPERATIONS: readonly AdminOperation[] = [
-  ...[session, overview, teams, keys, token, cache, history, writes, learned, registry],
-].flatMap((room) => Object.values(room).filter(isOperation));
+export const ADMIN_OPERATIONS: readonly AdminOperation[] = Object.values<unknown>(CALLS).filter(isOperation);
 
-type All = typeof cache &
-  typeof history &
-  typeof keys &
-  typeof learned &
-  typeof overview &
-  typeof registry &
-  typeof session &
-  typeof teams &
-  typeof token &
-  typeof writes;
+type All = typeof CALLS;
 
 /** The same by `METHOD pattern`: types for clients, which load none of it. */
 export type AdminCalls = {
@@ -45,7 +47,7 @@ const METRICS = 'GET /metrics';
 
 /** The calls that a role may make, as `METHOD pattern`. */
 export function callsOf(role: AdminRole): string[] {
-  const calls = ADMIN_OPERATIONS.filter((one) => isAllowed(role, one.role)).map(({ call }): string => call);
+  const calls = ADMIN_OPERATIONS.filter((one) => isAllowed(role, one.by)).map(({ call }): string => call);
   return [METRICS, ...calls];
 }
 

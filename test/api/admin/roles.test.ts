@@ -44,7 +44,7 @@ async function open(config: Readonly<Record<string, unknown>> = {}) {
   return { gateway, folder, as };
 }
 
-const leastRole = (route: string) => ADMIN_OPERATIONS.find(({ call }) => call === route)?.role ?? 'owner';
+const leastRole = (route: string) => ADMIN_OPERATIONS.find(({ call }) => call === route)?.by ?? 'owner';
 
 describe('the table of roles', () => {
   it('names every route of the admin plane, and no other', async () => {
