@@ -113,8 +113,15 @@ export function openPlane(plane: Plane, options: ClientOptions, env: Environment
       signal,
     }).catch(away);
     if (response.ok) return response;
-    if (response.status === 401 && plane === ADMIN_PLANE) throw unknownToken(base, secret.source);
-    throw refusal(plane, await response.text().catch(away), response.status, base);
+    const { status } = response;
+    if (status === 401 && plane === ADMIN_PLANE) throw unknownToken(base, secret.source);
+    const refused = refusal(plane, await response.text().catch(away), status, base);
+    if (status !== 404 || !(refused instanceof Refused) || plane !== ADMIN_PLANE) throw refused;
+    // Most often the port of the data plane was given. The admin plane has this address, and asks who calls.
+    const { status: known } = await fetch(`${base}/admin/v1/status`, { redirect: 'manual', signal }).catch(
+      away,
+    );
+    throw known === 404 ? noAdminPlane(base) : refused;
   }
   return {
     base,
@@ -205,13 +212,14 @@ function refusal({ name }: Plane, text: string, status: number, base: string): C
       `what answers at ${base} is no ${name}: ${status}, and no problem document`,
       EXIT.unavailable,
     );
-  // Most often the port of the data plane was given.
-  if (name === ADMIN_PLANE.name && problem.detail.startsWith('There is nothing at this address'))
-    return new CommandError(
-      `there is no admin API at ${base}, which may be the data plane; say where the admin plane is by --url or GATEWAY_ADMIN_URL`,
-      exitCodeOf(status),
-    );
   return new Refused(problem, exitCodeOf(status));
+}
+
+function noAdminPlane(base: string): CommandError {
+  return new CommandError(
+    `there is no admin API at ${base}, which may be the data plane; say where the admin plane is by --url or GATEWAY_ADMIN_URL`,
+    EXIT.notFound,
+  );
 }
 
 /** Members without a value are left out. */
