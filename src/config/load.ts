@@ -4,9 +4,9 @@
  * Nothing else in the gateway reads the environment; every fault is collected, so that one failed start tells all.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { Settings } from 'typebox/system';
 import Value from 'typebox/value';
 import { parseDocument } from 'yaml';
+import { faultsOf, valueAt } from '../lib/faults.js';
 import { nearName } from '../lib/near-name.js';
 import { type NamedAdmin, takeAdminTokens } from './admin-tokens.js';
 import { checkRules, type Environment } from './rules.js';
@@ -14,6 +14,7 @@ import { ConfigSchema, type ConfigValues } from './schema.js';
 import { type FileSecret, fileSecret, fixedSecret, ruleOf, type Secret } from './secret.js';
 import {
   allowed,
+  at,
   dropEmpty,
   listSettings,
   put,
@@ -104,35 +105,21 @@ function nameIn(fault: string): string {
  * The settings with faulty ones at their defaults, so that rules about the others are checked in the same start.
  * @returns null when that is no whole set of settings
  */
-function withoutFaults(tree: Tree, pointers: readonly string[]): ConfigValues | null {
+function withoutFaults(tree: Tree, faulty: readonly string[]): ConfigValues | null {
   for (const { path } of listSettings()) {
-    const place = `/${path.replaceAll('.', '/')}`;
-    if (pointers.some((pointer) => pointer === place || pointer.startsWith(`${place}/`))) take(tree, path);
+    if (faulty.some((place) => place === path || place.startsWith(`${path}.`))) take(tree, path);
   }
-  if (Value.Pointer.Get(tree, '/platform/baseUrl') === undefined) {
-    put(tree, 'platform.baseUrl', 'http://platform.invalid');
-  }
+  if (at(tree, 'platform.baseUrl') === undefined) put(tree, 'platform.baseUrl', 'http://platform.invalid');
   const values = Value.Default(ConfigSchema, Value.Default(ConfigSchema, tree)) as ConfigValues;
   return Value.Check(ConfigSchema, values) ? values : null;
 }
 
-/** @returns one line per faulty place, by its JSON pointer */
+/** @returns one line per faulty place, by its path */
 function schemaFaults(values: ConfigValues): Map<string, string> {
-  // All of them: typebox stops after 8 by itself.
-  Settings.Set({ maxErrors: MAX_FAULTS });
-  const byPlace = new Map<string, string>();
-  for (const error of Value.Errors(ConfigSchema, values)) {
-    if (error.keyword === 'additionalProperties') continue; // each one is also reported at its own place
-    const missing = error.keyword === 'required' ? requiredNames(error.params) : [''];
-    for (const name of missing) {
-      const pointer = name === '' ? error.instancePath : `${error.instancePath}/${name}`;
-      if (!byPlace.has(pointer)) byPlace.set(pointer, describeFault(pointer, values));
-    }
-  }
-  return byPlace;
+  return new Map(
+    faultsOf(ConfigSchema, values).map(({ path }) => [path.join('.'), describeFault(path, values)]),
+  );
 }
-
-const MAX_FAULTS = 1000;
 
 /** Settings of earlier releases, with what is allowed in their place. */
 const FORMER: readonly (readonly [RegExp, string])[] = [
@@ -154,15 +141,11 @@ function formerNames(env: Environment): string[] {
 
 const formerly = (path: string) => FORMER.find(([old]) => old.test(path))?.[1];
 
-function requiredNames(params: unknown): string[] {
-  return (params as { requiredProperties?: string[] }).requiredProperties ?? [''];
-}
-
-function describeFault(pointer: string, values: ConfigValues): string {
-  const path = pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
-  const schema = schemaAt(pointer);
+function describeFault(names: readonly string[], values: ConfigValues): string {
+  const path = names.join('.');
+  const schema = schemaAt(names);
   const name = schema?.env ?? path;
-  const was = Value.Pointer.Get(values, pointer);
+  const was = valueAt(values, names);
   const former = formerly(path);
   if (schema === undefined && former !== undefined) return `${path}: was set; allowed is ${former}`;
   if (schema === undefined) {

@@ -68,14 +68,9 @@ export function listMembers({ path, schema }: Setting): Setting[] {
     .map(([name, child]) => ({ path: `${path}.*.${name}`, schema: child }));
 }
 
-/** The schema node at a JSON pointer of a value, e.g. `/server/port` or `/routes/0/method`. */
-export function schemaAt(pointer: string, root: TSchema = ConfigSchema): SchemaNode | undefined {
-  let node: SchemaNode | undefined = root as SchemaNode;
-  for (const raw of pointer.split('/').slice(1)) {
-    const name = raw.replaceAll('~1', '/').replaceAll('~0', '~');
-    node = childOf(node, name);
-  }
-  return node;
+/** The schema node of a place in a value, e.g. `routes`, `0`, `method`. */
+export function schemaAt(path: readonly string[]): SchemaNode | undefined {
+  return path.reduce<SchemaNode | undefined>(childOf, ConfigSchema as SchemaNode);
 }
 
 function childOf(node: SchemaNode | undefined, name: string): SchemaNode | undefined {

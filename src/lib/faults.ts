@@ -9,32 +9,43 @@ export interface SchemaFault {
   readonly kind: 'wrong' | 'missing' | 'unknown';
   /** E.g. `a whole number from 1 to 10000`; of an unknown member: which members there are. */
   readonly allowed: string;
+  /** What is wrong, as TypeBox says it. */
+  readonly says: string;
 }
 
-/** TypeBox stops after 8 unless told otherwise. */
-const MAX_FAULTS = 1000;
+// Of the process: TypeBox stops after 8 unless told otherwise.
+Settings.Set({ maxErrors: 1000 });
 
 /** Where both a place and a place inside of it are at fault, only the inner one is listed: it says more. */
 export function faultsOf(schema: TSchema, value: unknown): SchemaFault[] {
-  Settings.Set({ maxErrors: MAX_FAULTS });
-  const kinds = new Map<string, SchemaFault['kind']>();
-  for (const { keyword, instancePath, params } of Value.Errors(schema, value)) {
-    if (keyword === 'boolean') kinds.set(instancePath, 'unknown');
+  const found = new Map<string, Pick<SchemaFault, 'kind' | 'says'>>();
+  for (const { keyword, instancePath, params, message: says } of Value.Errors(schema, value)) {
+    if (keyword === 'boolean') found.set(instancePath, { kind: 'unknown', says });
     else if (keyword === 'required') {
       const { requiredProperties } = params as { readonly requiredProperties: readonly string[] };
-      for (const name of requiredProperties) kinds.set(`${instancePath}/${name}`, 'missing');
+      for (const name of requiredProperties) found.set(`${instancePath}/${name}`, { kind: 'missing', says });
     }
     // Each additional property is reported at its own place, too.
-    else if (keyword !== 'additionalProperties' && !kinds.has(instancePath)) kinds.set(instancePath, 'wrong');
+    else if (keyword !== 'additionalProperties' && !found.has(instancePath))
+      found.set(instancePath, { kind: 'wrong', says });
   }
-  const outer = new Set([...kinds.keys()].flatMap(placesAround));
-  return [...kinds]
+  const outer = new Set([...found.keys()].flatMap(placesAround));
+  return [...found]
     .filter(([pointer]) => !outer.has(pointer))
-    .map(([pointer, kind]) => {
+    .map(([pointer, fault]) => {
       const path = pointer.split('/').slice(1).map(unescaped);
-      const form = formAt(schema, kind === 'unknown' ? path.slice(0, -1) : path) ?? {};
-      return { path, kind, allowed: kind === 'unknown' ? knownIn(form) : allowedBy(form) };
+      const isUnknown = fault.kind === 'unknown';
+      const form = formAt(schema, isUnknown ? path.slice(0, -1) : path) ?? {};
+      return { path, ...fault, allowed: isUnknown ? knownIn(form) : allowedBy(form) };
     });
+}
+
+/** @returns undefined where there is nothing */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (node, name) => (typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined),
+    value,
+  );
 }
 
 /** @returns the pointers to all that a place is in */

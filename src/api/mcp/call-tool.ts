@@ -1,8 +1,7 @@
 /** One call of a tool: its arguments checked, its table in pages, its error as one that an agent can act on. */
-import type { TSchema } from 'typebox';
-import Value from 'typebox/value';
 import { asGatewayError, type FieldFault, GatewayError, invalidQuery, toProblem } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
+import { faultsOf, type SchemaFault } from '../../lib/faults.js';
 import { type PackAsk, type Packed, packTable } from '../../reports/tables/pack.js';
 import type { Caps } from '../../reports/tables/pages.js';
 import type { Table } from '../../reports/tables/table.js';
@@ -133,40 +132,20 @@ async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unkn
 }
 
 function readArguments(name: ToolName, given: unknown = {}): object {
-  const schema: TSchema = ARGUMENTS[name];
+  const schema = ARGUMENTS[name];
   const faults = faultsOf(schema, given);
-  if (faults.length > 0) throw invalidQuery(...faults);
+  const known = Object.keys(schema.properties).join(', ');
+  if (faults.length > 0) throw invalidQuery(...faults.map((fault) => inArguments(fault, known)));
   return given as object;
 }
 
-/** Each place once. */
-function faultsOf(schema: TSchema, given: unknown): FieldFault[] {
-  const faults = new Map<string, string>();
-  for (const { keyword, instancePath, params, message } of Value.Errors(schema, given)) {
-    const place = instancePath.slice(1).replaceAll('/', '.');
-    const { additionalProperties = [], requiredProperties = [] } = params as Partial<
-      Record<string, readonly string[]>
-    >;
-    if (keyword === 'additionalProperties')
-      for (const member of additionalProperties) faults.set(join(place, member), strange(schema, place));
-    else if (keyword === 'required')
-      for (const member of requiredProperties) faults.set(join(place, member), 'is missing');
-    else if (keyword === 'enum') faults.set(place, `must be one of ${allowedOf(params).join(', ')}`);
-    else if (!faults.has(place) && keyword !== 'boolean') faults.set(place, message);
-  }
-  return [...faults].map(([param, message]) => ({ param, message }));
-}
-
-const allowedOf = (params: object) => (params as { readonly allowedValues: readonly string[] }).allowedValues;
-
-function join(place: string, member: string): string {
-  return place === '' ? member : `${place}.${member}`;
-}
-
-function strange(schema: TSchema, place: string): string {
-  if (place !== '') return 'is no member that is known here';
-  const known = Object.keys((schema as { readonly properties?: object }).properties ?? {});
-  return `is no argument of this tool; allowed are ${known.join(', ')}`;
+function inArguments({ path, kind, allowed, says }: SchemaFault, known: string): FieldFault {
+  const wrong = allowed.startsWith('one of ') ? `must be ${allowed}` : says;
+  const strange =
+    path.length === 1
+      ? `is no argument of this tool; allowed are ${known}`
+      : 'is no member that is known here';
+  return { param: path.join('.'), message: { wrong, unknown: strange, missing: 'is missing' }[kind] };
 }
 
 function resultOf(text: string): ToolResult {

@@ -1,7 +1,7 @@
 /** Parses a file of teams. Its faults name the line, the place and what is allowed. */
 import Type from 'typebox';
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { faultsOf, type SchemaFault } from '../../lib/faults.js';
+import { faultsOf, type SchemaFault, valueAt } from '../../lib/faults.js';
 import type { NewTeam } from '../auth/team.js';
 import { listFaults, TeamList } from './team-faults.js';
 
@@ -65,23 +65,22 @@ function toPlain(document: Document): unknown {
 function describe({ path, kind, allowed }: SchemaFault, value: unknown): Fault {
   const isKey = kind === 'unknown' && /^(api)?keys?$/i.test(path.at(-1) ?? '');
   const right = isKey ? 'no key, ever; issue one by: dsp-gateway keys issue <team>' : allowed;
-  return { path, message: `was ${kind === 'unknown' ? 'set' : wasAt(value, path)}; allowed is ${right}` };
+  return {
+    path,
+    message: `was ${kind === 'unknown' ? 'set' : shown(valueAt(value, path))}; allowed is ${right}`,
+  };
 }
 
 const SHOWN_LENGTH = 60;
 
 /** Only a plain value is shown: a list or mapping may hold a secret. */
-function wasAt(value: unknown, path: readonly string[]): string {
-  const was = path.reduce<unknown>(
-    (node, name) => (typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined),
-    value,
-  );
+function shown(was: unknown): string {
   if (was === undefined) return 'not set';
   if (was === null) return 'nothing';
   if (Array.isArray(was)) return was.length === 0 ? 'an empty list' : 'a list';
   if (typeof was === 'object') return 'a mapping';
-  const shown = JSON.stringify(was);
-  return shown.length <= SHOWN_LENGTH ? shown : `${shown.slice(0, SHOWN_LENGTH)}…`;
+  const text = JSON.stringify(was);
+  return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}…`;
 }
 
 /** Where a place begins in the text; where it is not there, or behind an alias, as near to it as there is something. */
