@@ -61,7 +61,7 @@ export const operations =
   ) => ({ id, by, call, tag, summary, ...rest });
 
 /** Types of a request, for its handler. */
-export interface RequestTypes<O extends AdminOperation> {
+export interface RequestTypes<O extends AdminOperation | TeamOperation> {
   Params: { readonly id: string };
   Querystring: O extends { readonly query: infer Q extends TObject } ? Static<Q> : unknown;
   Body: O extends { readonly body: infer B extends TSchema } ? Static<B> : unknown;

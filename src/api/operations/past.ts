@@ -155,6 +155,7 @@ export const getDiff = history(
       }),
       _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: a line for each cell.' })),
     }),
+    answer: DIFF_ANSWER,
     answers: {
       200: {
         description: 'Rows that differ. The platform is not asked.',

@@ -1,11 +1,16 @@
-/** All calls of the admin API. */
+/** All calls of the admin API; and of both planes their types, for clients, which load none of it. */
+import type { Static } from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
+import type { Frozen } from '../../lib/record.js';
+import type { ANSWER } from '../../reports/query/describe.js';
 import * as cache from './cache.js';
 import * as history from './history.js';
 import * as keys from './keys.js';
 import * as learned from './learned.js';
 import type { AdminOperation, AnswerOf } from './operation.js';
 import * as overview from './overview.js';
+import type * as own from './own.js';
+import type * as past from './past.js';
 import * as registry from './registry.js';
 import * as session from './session.js';
 import * as teams from './teams.js';
@@ -30,17 +35,20 @@ const isOperation = (one: unknown): one is AdminOperation =>
 
 export const ADMIN_OPERATIONS: readonly AdminOperation[] = Object.values<unknown>(CALLS).filter(isOperation);
 
-type All = typeof CALLS;
+type All = typeof CALLS & typeof own & typeof past;
 
-/** The same by `METHOD pattern`: types for clients, which load none of it. */
-export type AdminCalls = {
+/** By `METHOD pattern`. */
+export type Calls = {
   readonly [Name in keyof All as All[Name] extends { readonly call: infer C extends string }
     ? C
     : never]: All[Name];
 };
 
 /** The answer to a call, as this release describes it. */
-export type AnswerTo<Call extends keyof AdminCalls> = AnswerOf<AdminCalls[Call]>;
+export type AnswerTo<Call extends keyof Calls> = AnswerOf<Calls[Call]>;
+
+/** A report as JSON. */
+export type ReportAnswer = Frozen<Static<typeof ANSWER>>;
 
 /** Numbers for Prometheus, which are no call of the API. */
 const METRICS = 'GET /metrics';

@@ -1,7 +1,7 @@
 /** What the gateway counted of itself over time, as `GET /admin/v1/series` gives it. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 
-export type Range = '1h' | '24h' | '30d';
+export type Range = SeriesAnswer['range'];
 
 export const RANGES: readonly { readonly value: Range; readonly title: string }[] = [
   { value: '1h', title: '1 hour' },

@@ -1,30 +1,14 @@
 /** What the team may do, how much of it is left, and what it used. */
+import type { AnswerTo } from '../../api/operations/table.js';
 import { Chart } from '../ui/chart.js';
 import { compact, count, fromNow } from '../ui/format.js';
 import { Card, Empty, Figure, Figures, Name, Tag, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { type Advertiser, SEEN } from './team.js';
+import { type Advertisers as All, SEEN } from './team.js';
 
-type Limit = 'requestsPerMinute' | 'upstreamCallsPerDay' | 'maxConcurrent';
-type Numbers<Name extends string> = Readonly<Record<Name, number>>;
-
-interface UsageDay {
-  readonly day: string;
-  readonly requests: number;
-  readonly upstreamCalls: number;
-}
-
-interface Me {
-  readonly key: { readonly label: string; readonly createdAt: string; readonly expiresAt: string | null };
-  readonly scopes: readonly string[];
-  readonly advertisers: readonly number[] | '*';
-  readonly limits: Numbers<Limit | 'maxRangeDays'>;
-  readonly left: Numbers<Limit> & { readonly upstreamCallsResetAt: string };
-  readonly credential: { readonly state: string };
-  /** null: not known now. */
-  readonly usage: readonly UsageDay[] | null;
-}
+type Me = AnswerTo<'GET /gateway/v1/me'>;
+type UsageDay = Pick<NonNullable<Me['usage']>[number], 'day' | 'requests' | 'upstreamCalls'>;
 
 export function Access() {
   const me = useGet<Me>('/gateway/v1/me');
@@ -119,7 +103,7 @@ function lastDays(usage: readonly UsageDay[], nowMs: number): UsageDay[] {
 }
 
 function Advertisers({ all }: { readonly all: boolean }) {
-  const loaded = useGet<{ advertisers: readonly Advertiser[] }>(SEEN);
+  const loaded = useGet<All>(SEEN);
   return (
     <Card title={all ? 'Advertisers: all, of which were seen' : 'Advertisers'}>
       <Wait of={loaded}>

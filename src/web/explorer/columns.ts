@@ -1,5 +1,5 @@
 /** What the columns of a report are: what may be added up, and why others may not. Pure. */
-import type { Cell, Meta, Row } from './parse.js';
+import type { Meta, Row } from './parse.js';
 
 export interface ReportColumn {
   readonly name: string;
@@ -81,7 +81,7 @@ export function titleOf(name: string): string {
 const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 4 });
 
 /** What stands in a cell. */
-export function shown(value: Cell | undefined, numeric: boolean): string {
+export function shown(value: unknown, numeric: boolean): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return numeric ? number.format(value) : String(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

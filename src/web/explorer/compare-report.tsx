@@ -15,8 +15,7 @@ import {
   dayValues,
   periodAgainst,
 } from './compare.js';
-import { daysOf, type Period, type Question, type ViewState } from './question.js';
-import type { SetView } from './report.js';
+import { daysOf, type Period, type Question, type SetView, type ViewState } from './question.js';
 import { type Shown, useReport } from './use-report.js';
 
 interface CompareWithProps {

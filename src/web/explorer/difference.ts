@@ -1,25 +1,15 @@
 /** What differs of a report between two moments, a line for each number that is another. Pure. */
 
-import type { Cell } from './parse.js';
+import type { AnswerTo } from '../../api/operations/table.js';
 import { instantOf } from './question.js';
 
-interface ChangedCell {
-  readonly old: Cell;
-  readonly new: Cell;
-  /** Of numbers; as text where a number would not hold it exactly. */
-  readonly diff?: number | string;
-  readonly percent?: number | string | null;
-}
+export type Diff = AnswerTo<'GET /gateway/v1/diff'>;
+/** What it is about, and what is another. */
+export type DiffRow = Diff['data'][number];
 
-/** A row as `GET /gateway/v1/diff` has it: what it is about, and what is another. */
-export interface DiffRow {
-  readonly date: string;
-  readonly kind: 'changed' | 'added' | 'removed' | 'method';
-  readonly changed: Readonly<Record<string, ChangedCell>>;
-  readonly [dimension: string]: unknown;
-}
+type Cell = DiffRow['changed'][string];
 
-export interface DiffLine extends ChangedCell {
+export interface DiffLine extends Cell {
   readonly key: string;
   readonly date: string;
   /** Names of what the row is about. */

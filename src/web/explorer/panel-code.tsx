@@ -3,8 +3,7 @@ import { useRef } from 'preact/hooks';
 import { useNotices } from '../ui/notices.js';
 import { Card, Choice } from '../ui/parts.js';
 import { snippetsOf } from './code.js';
-import type { Question, ViewState } from './question.js';
-import type { SetView } from './report.js';
+import type { Question, SetView, ViewState } from './question.js';
 
 interface CodePanelProps {
   readonly question: Question;

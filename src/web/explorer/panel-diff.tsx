@@ -7,14 +7,16 @@ import { count, counted } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { shown, titleOf } from './columns.js';
-import { askedMoments, type DiffLine, type DiffRow, linesOf, type Moments, momentsOf } from './difference.js';
-import { aboutPath, type Question, type ViewState } from './question.js';
-import type { SetView } from './report.js';
-
-interface Diff {
-  readonly data: readonly DiffRow[];
-  readonly meta: { readonly methodDays?: readonly string[]; readonly inexactDays?: readonly string[] };
-}
+import {
+  askedMoments,
+  type Diff,
+  type DiffLine,
+  type DiffRow,
+  linesOf,
+  type Moments,
+  momentsOf,
+} from './difference.js';
+import { aboutPath, type Question, type SetView, type ViewState } from './question.js';
 
 interface DiffProps {
   readonly question: Question;

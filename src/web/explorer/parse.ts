@@ -1,28 +1,14 @@
 /** A large answer without a page that stands still: its rows are read some at a time. */
 
+import type { ReportAnswer } from '../../api/operations/table.js';
+
 export type Cell = string | number | boolean | null | object;
 export type Row = Readonly<Record<string, Cell | undefined>>;
 
-export interface Meta {
-  readonly endpoint: string;
-  readonly advertiserId: number | string | null;
-  readonly period: { readonly from: string | null; readonly to: string | null } | null;
-  readonly split: readonly string[];
-  readonly rowCount: number;
-  readonly asOf?: string;
-  readonly final?: boolean;
-  readonly firstProvisionalDate?: string;
-  readonly stale?: boolean;
-  readonly revision?: string | null;
-  readonly knownAt?: string;
-  readonly warnings?: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly [more: string]: unknown;
-  }[];
-  readonly expectedChange?: Readonly<Record<string, unknown>>;
+/** Totals are as the platform has them: of some reports a list. */
+export type Meta = Omit<ReportAnswer['meta'], 'totals'> & {
   readonly totals?: Row | readonly Row[] | null;
-}
+};
 
 export interface Report {
   readonly rows: readonly Row[];

@@ -1,4 +1,5 @@
 /** Answers that stay: which there are, each as it was pinned, and the way to be rid of one. */
+import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { bytes, count, counted, moment } from '../ui/format.js';
@@ -8,17 +9,8 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { useTeam } from './team.js';
 
-interface Pin {
-  readonly id: string;
-  readonly endpoint: string;
-  readonly query: string;
-  readonly note: string | null;
-  readonly createdAt: string;
-  readonly final: boolean;
-  readonly rowCount: number;
-}
-
-type Bounds = Readonly<Record<'count' | 'bytes' | 'maxCount' | 'maxBytes', number>>;
+type Pins = AnswerTo<'GET /gateway/v1/pins'>;
+type Pin = Pins['data'][number];
 
 const COLUMNS: readonly Column<Pin>[] = [
   { title: 'Pinned', cell: (pin) => moment(pin.createdAt), by: (pin) => pin.createdAt },
@@ -40,7 +32,7 @@ const COLUMNS: readonly Column<Pin>[] = [
 ];
 
 export function Pins() {
-  const pins = useGet<{ data: readonly Pin[]; meta: Bounds }>('/gateway/v1/pins?limit=1000');
+  const pins = useGet<Pins>('/gateway/v1/pins?limit=1000');
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
     <View title="Pins" lead="Answers that stay byte for byte the same, whatever the platform says later.">

@@ -32,6 +32,8 @@ export interface ViewState {
   readonly between: string;
 }
 
+export type SetView = (view: Partial<ViewState>, replace?: boolean) => void;
+
 /** Values of `_period`, and their titles. */
 export const PERIODS = [
   ['yesterday', 'Yesterday'],

@@ -6,8 +6,7 @@ import { count, counted } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import type { ReportColumn } from './columns.js';
 import { groupRows } from './group.js';
-import { daysOf } from './question.js';
-import type { SetView } from './report.js';
+import { daysOf, type SetView } from './question.js';
 import type { Shown } from './use-report.js';
 
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c7', '--c8', '--c9', '--c10', '--c6'] as const;

@@ -8,8 +8,7 @@ import { filterRows, sortRows } from './arrange.js';
 import { isConstant, type ReportColumn, shown, sumOf, totalsOf } from './columns.js';
 import { type Foot, Grid, MOST_ROWS } from './grid.js';
 import type { Row } from './parse.js';
-import type { ViewState } from './question.js';
-import type { SetView } from './report.js';
+import type { SetView, ViewState } from './question.js';
 import type { Shown } from './use-report.js';
 
 interface TableProps {

@@ -12,20 +12,18 @@ import {
   type Question,
   readQuestion,
   readView,
-  type ViewState,
+  type SetView,
 } from './question.js';
 import { ReportAnswer } from './report-answer.js';
 import { ReportForm } from './report-form.js';
-import { type Advertiser, SEEN, useTeam } from './team.js';
-
-export type SetView = (view: Partial<ViewState>, replace?: boolean) => void;
+import { type Advertisers, SEEN, useTeam } from './team.js';
 
 export function ReportSection() {
   const { session } = useTeam();
   const { query } = useRoute();
   const described = useGet<Described>('/openapi.json');
   const endpoints = useMemo(() => endpointsOf(described.value ?? {}), [described.value]);
-  const seen = useGet<{ advertisers: readonly Advertiser[] }>(SEEN);
+  const seen = useGet<Advertisers>(SEEN);
   const advertisers = seen.value?.advertisers ?? [];
   const asked = readQuestion(query);
   const view = readView(query);

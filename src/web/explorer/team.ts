@@ -1,19 +1,11 @@
 /** The team that is signed in at the explorer. */
-import { type SessionBase, type Signed, useSigned } from '../ui/session.js';
+import type { AnswerTo } from '../../api/operations/table.js';
+import { type Signed, useSigned } from '../ui/session.js';
 
-export interface TeamSession extends SessionBase {
-  readonly team: { readonly id: string; readonly name: string };
-  readonly scopes: readonly string[];
-  readonly advertisers: readonly number[] | '*';
-}
+type TeamSession = AnswerTo<'GET /gateway/v1/session'>;
 
-/** As `GET /gateway/v1/advertisers` has them. */
-export interface Advertiser {
-  readonly id: number;
-  /** As an answer told it last; null: none did. */
-  readonly name: string | null;
-  readonly lastSeenAt: string | null;
-}
+export type Advertisers = AnswerTo<'GET /gateway/v1/advertisers'>;
+export type Advertiser = Advertisers['advertisers'][number];
 
 export const useTeam = (): Signed<TeamSession> => useSigned<TeamSession>();
 

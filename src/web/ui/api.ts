@@ -1,21 +1,12 @@
 /** Calls of the gateway, with the session's cookie; what it refuses becomes an error that can be shown. */
-
+import type { FieldFault, Problem as Written } from '../../errors.js';
 import { span } from './format.js';
 
-export interface Fault {
-  readonly param: string;
-  readonly message: string;
-}
+export type Fault = FieldFault;
 
-/** A problem document (RFC 9457), as the gateway writes it. */
-export interface Problem {
-  readonly title: string;
-  readonly detail: string;
-  readonly status: number;
-  readonly code: string;
-  readonly help?: string;
-  readonly errors?: readonly Fault[];
-}
+/** A problem document (RFC 9457): of the gateway, or of what stands between it and this page. */
+export type Problem = Pick<Written, 'title' | 'detail' | 'status' | 'errors'> &
+  Partial<Pick<Written, 'help'>> & { readonly code: string };
 
 /** The gateway said no. */
 export class Refused extends Error {

@@ -1,22 +1,11 @@
 /** A team's write guard: as the admin API gives it, as a form has it, and the body that a form becomes. Pure. */
 import type { Fault } from '../../ui/api.js';
 import { bodyOf, type FieldSpec, type Values, valuesOf } from '../../ui/form-values.js';
-
-export interface GuardRule {
-  readonly budget?: {
-    readonly field: string;
-    readonly currencyField?: string;
-    readonly currency?: string;
-    readonly maxPerCall?: number;
-    readonly maxPerDay?: number;
-  };
-  readonly amounts?: readonly { readonly field: string; readonly max: number }[];
-  readonly allowFields?: readonly string[];
-  readonly requireIdempotencyKey?: boolean;
-}
+import type { Team } from './team.js';
 
 /** Route to rule; a write to another route is refused. */
-export type WriteGuard = Readonly<Record<string, GuardRule>>;
+export type WriteGuard = NonNullable<Team['writeGuard']>;
+export type GuardRule = WriteGuard[string];
 
 export const BUDGET_FIELDS: readonly FieldSpec[] = [
   {

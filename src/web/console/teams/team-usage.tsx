@@ -10,7 +10,8 @@ import { useGet } from '../../ui/session.js';
 import { callLines, NEW_ONES, OverviewFigures, outcomeLines } from '../overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer, sum, timesOf } from '../series.js';
 
-type UsageDay = AnswerTo<'GET /admin/v1/usage'>['usage'][number];
+type Usage = AnswerTo<'GET /admin/v1/usage'>;
+type UsageDay = Usage['usage'][number];
 
 /** A team is counted by the hour: an hour has one point. */
 const TEAM_RANGES = RANGES.filter(({ value }) => value !== '1h');
@@ -21,7 +22,7 @@ export function TeamUsage({ id }: { readonly id: string }) {
   const { query } = useRoute();
   const range = TEAM_RANGES.find(({ value }) => value === query.get('range'))?.value ?? '30d';
   const series = useGet<SeriesAnswer>(`/admin/v1/series?range=${range}&team=${id}`, LIVE_MS);
-  const days = useGet<{ usage: UsageDay[] }>(`/admin/v1/usage?team=${id}`, LIVE_MS);
+  const days = useGet<Usage>(`/admin/v1/usage?team=${id}`, LIVE_MS);
   const choose = (value: Range) => go(hrefOf(['teams', id], { range: value }), true);
   return (
     <Card title="Usage" tools={<Choice label="Range" options={TEAM_RANGES} value={range} choose={choose} />}>

@@ -2,8 +2,6 @@
 
 import type { AnswerTo } from '../../../api/operations/table.js';
 
-export type LimitName = 'requestsPerMinute' | 'upstreamCallsPerDay' | 'maxRangeDays' | 'maxConcurrent';
-
 export type Team = AnswerTo<'GET /admin/v1/teams/:id'>;
 
 export type TeamKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
@@ -20,7 +18,7 @@ export const SCOPES: readonly { readonly value: string; readonly says: string }[
 ];
 
 export const LIMITS: readonly {
-  readonly name: LimitName;
+  readonly name: keyof Team['limits'];
   readonly title: string;
   readonly unit: string;
   readonly usual: number;
