@@ -3,12 +3,14 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { wordsOf } from '../ui/api.js';
 import { ConfirmButton } from '../ui/dialog.js';
+import { bodyOf, type Values } from '../ui/form-values.js';
 import { moment } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Card, Empty } from '../ui/parts.js';
+import { SchemaForm } from '../ui/schema-form.js';
 import { useAdmin } from './admin.js';
 import type { AuditEntry } from './audit-sentence.js';
-import { NewTokenForm } from './new-token-form.js';
+import type { FieldsOf } from './fields-of.js';
 import { failureOf, type Holder, proofOf, type Tokens } from './token-types.js';
 import { allHold, Holders } from './tokens.js';
 
@@ -21,7 +23,7 @@ export interface RotationProps {
 }
 
 /** Takes a step; what hinders it is shown at the step. */
-export type Take = (step: string, body?: object) => Promise<boolean>;
+type Take = (step: string, body?: object) => Promise<boolean>;
 
 /** Said when a step is taken. */
 const DONE: Readonly<Record<string, string>> = {
@@ -248,5 +250,40 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
         act={() => take('rollback')}
       />
     </p>
+  );
+}
+
+// Where a new token comes from: pasted, or asked of the platform.
+
+const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
+  {
+    ...{ name: 'token', label: 'Token', is: 'password', required: true },
+    help: "Copied from the platform's dashboard, whole.",
+  },
+  {
+    ...{ name: 'expiresAt', label: 'Ends on', is: 'date' },
+    help: 'Empty: a year from now, as the platform promises.',
+  },
+];
+
+function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
+  const stage = async (values: Values, set: (part: Values) => void) => {
+    // Whatever comes of it: a secret does not stay in a page.
+    set({ token: '' });
+    if (await take('stage', bodyOf(TOKEN, values))) set({ expiresAt: '' });
+  };
+  return (
+    <SchemaForm
+      label="A new token"
+      fields={TOKEN}
+      submit="Stage it beside the active one"
+      disabled={busy !== null}
+      send={stage}
+      buttons={
+        <button type="button" disabled={busy !== null} onClick={() => void take('mint')}>
+          {busy === 'mint' ? 'Asking the platform …' : 'Ask the platform for one'}
+        </button>
+      }
+    />
   );
 }
