@@ -10,6 +10,7 @@ import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.j
 import { onResponseClosed } from '../http/on-response-closed.js';
 import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
+import { REPORT_HEADERS } from '../openapi/headers.js';
 import { type Answer, idOf, json, type Operation, type ProblemCode } from '../openapi/operation.js';
 
 export const REPORT_PREFIX = '/api/v1/report/';
@@ -93,17 +94,12 @@ function describePost(endpoint: string, table: ParameterTable): Operation {
   };
 }
 
-const HEADERS = [
-  ...(['cache-status', 'age', 'cache-control', 'etag', 'vary'] as const),
-  ...(['report-revision', 'report-warnings'] as const),
-];
-
 const ANSWERS: Readonly<Record<string, Answer>> = {
   200: {
     ...json(
       ANSWER,
       "The report. With `_format=raw` it is the platform's own answer: its status, its content type and its bytes.",
-      [...HEADERS, 'content-encoding', 'content-disposition'],
+      [...REPORT_HEADERS, 'content-encoding', 'content-disposition'],
     ),
     content: {
       'application/json': ANSWER,
@@ -116,7 +112,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       }),
     },
   },
-  304: { description: 'The caller has this answer: if-none-match names its etag.', headers: HEADERS },
+  304: { description: 'The caller has this answer: if-none-match names its etag.', headers: REPORT_HEADERS },
 };
 
 const PROBLEMS: readonly ProblemCode[] = [

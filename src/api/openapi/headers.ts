@@ -22,16 +22,26 @@ export const REQUEST_HEADERS = {
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
 
-export const RESPONSE_HEADERS = {
-  'x-request-id': text('Of this request; it is in the log, too.'),
-  'cache-control': text('How long a cache of the caller may keep the answer.'),
+/** Of every report, and of a 304: `headersOf` (`reports/cache/reply.ts`) gives them their values. */
+const OF_REPORTS = {
   'cache-status': text(
     'RFC 9211: hit, or fwd with its reason; ttl, stored, and a detail such as l1 or days=2/7.',
   ),
-  'x-accel-buffering': text('Asks a proxy to pass the answer on as it comes.'),
   age: Type.Integer({ minimum: 0, description: 'Seconds since the oldest part was fetched.' }),
+  'cache-control': text('How long a cache of the caller may keep the answer.'),
   etag: text('Strong, for if-none-match.'),
   vary: text('Request headers that the answer depends on.'),
+  'report-revision': text('Names the rows of a report that is split by day.'),
+  'report-warnings': text(
+    'Of CSV, NDJSON and raw: the codes that meta.warnings has in JSON, with commas between them.',
+  ),
+};
+export const REPORT_HEADERS = Object.keys(OF_REPORTS) as (keyof typeof OF_REPORTS)[];
+
+export const RESPONSE_HEADERS = {
+  'x-request-id': text('Of this request; it is in the log, too.'),
+  ...OF_REPORTS,
+  'x-accel-buffering': text('Asks a proxy to pass the answer on as it comes.'),
   'content-encoding': text('How the body is compressed; absent: not at all.'),
   'content-disposition': text('How to save the body.'),
   'last-modified': text("The platform's own."),
@@ -40,10 +50,6 @@ export const RESPONSE_HEADERS = {
   }),
   ratelimit: text("What is left of the team's requests: r, and t seconds until they are whole again."),
   'ratelimit-policy': text("The team's requests: q within w seconds."),
-  'report-revision': text('Names the rows of a report that is split by day.'),
-  'report-warnings': text(
-    'Of CSV, NDJSON and raw: the codes that meta.warnings has in JSON, with commas between them.',
-  ),
   location: text('Where what was made can be read.'),
   'set-cookie': text('The session, for the browser alone.'),
   'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next try.' }),
