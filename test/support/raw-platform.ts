@@ -20,6 +20,12 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 
 /** Ended with the test. */
 export async function startRawPlatform(handler: Handler): Promise<RawPlatform> {
+  const { close, ...platform } = await openRawPlatform(handler);
+  onTestFinished(close);
+  return platform;
+}
+
+export async function openRawPlatform(handler: Handler): Promise<RawPlatform & { close(): void }> {
   const requests: IncomingMessage[] = [];
   let answer = handler;
   const server = createServer((request, response) => {
@@ -28,10 +34,6 @@ export async function startRawPlatform(handler: Handler): Promise<RawPlatform> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
@@ -39,6 +41,10 @@ export async function startRawPlatform(handler: Handler): Promise<RawPlatform> {
     requests,
     answer(next) {
       answer = next;
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
     },
   };
 }
