@@ -8,7 +8,7 @@ import { startDeadline } from '../../src/platform/deadline.js';
 import { createPace } from '../../src/platform/pace.js';
 import { deadUrl, startHttpPlatform, startTcpPlatform } from '../support/broken-platform.js';
 import { waitFor } from '../support/wait-for.js';
-import { createHarness, READ, TOKEN } from './client-harness.js';
+import { createHarness, type HarnessOptions, READ, TOKEN } from './client-harness.js';
 
 /** Answers one after the other; the last one for ever. */
 function script(...answers: ((response: ServerResponse) => void)[]): RequestListener {
@@ -27,14 +27,19 @@ const status =
 const OK = status(200, {}, 'fine');
 const reset = (response: ServerResponse) => response.socket?.resetAndDestroy();
 
+/** A platform that answers so, one after the other, and the client in front of it. */
+async function open(answers: Parameters<typeof script>, options: HarnessOptions = {}) {
+  const platform = await startHttpPlatform(script(...answers));
+  return { ...platform, ...createHarness(platform.url, options) };
+}
+
 async function settled(budget: { readonly running: number }): Promise<void> {
   await expect.poll(() => budget.running).toBe(0);
 }
 
 describe('a call', () => {
   it('that its caller takes back when its turn has come is not sent, and its slot is free again', async () => {
-    const { url, seen } = await startHttpPlatform(script(OK));
-    const { ask, budget } = createHarness(url);
+    const { seen, ask, budget } = await open([OK]);
     const stopped = new GatewayError('writes_stopped');
     const onSlot = () => {
       throw stopped;
@@ -69,8 +74,7 @@ describe('a call', () => {
   });
 
   it("cannot have the gateway's own headers replaced, in whatever case", async () => {
-    const { url, seen } = await startHttpPlatform(script(OK));
-    const { ask } = createHarness(url);
+    const { seen, ask } = await open([OK]);
     for (const spell of [(name: string) => name, (name: string) => name.toUpperCase()]) {
       await ask({
         headers: {
@@ -91,8 +95,7 @@ describe('a call', () => {
   });
 
   it('sends a body as it is', async () => {
-    const { url, seen } = await startHttpPlatform(script(OK));
-    const { ask } = createHarness(url);
+    const { seen, ask } = await open([OK]);
     await ask({ method: 'POST', kind: 'post-read', body: '{"a":1}' });
     await ask({ method: 'POST', kind: 'write', body: Buffer.from('bytes') });
     await ask({ method: 'PUT', kind: 'write', body: Readable.from(['in ', 'pieces']) });
@@ -104,16 +107,14 @@ describe('a call', () => {
   });
 
   it('hands a refusal of the request over like an answer', async () => {
-    const { url } = await startHttpPlatform(script(status(422, {}, '{"message":"No."}')));
-    const { ask, reports } = createHarness(url);
+    const { ask, reports } = await open([status(422, {}, '{"message":"No."}')]);
     expect(await ask()).toEqual({ status: 422, text: '{"message":"No."}' });
     expect(reports).toMatchObject([{ outcome: 'rejected', status: 422 }]);
   });
 
   it('follows no redirect', async () => {
     const target = await startHttpPlatform(script(OK));
-    const { url, seen } = await startHttpPlatform(script(status(302, { location: target.url.href })));
-    const { ask } = createHarness(url);
+    const { seen, ask } = await open([status(302, { location: target.url.href })]);
     await expect(ask()).rejects.toMatchObject({ code: 'upstream_invalid_response' });
     expect([seen.length, target.seen.length]).toEqual([1, 0]);
   });
@@ -136,8 +137,7 @@ describe('a failed call', () => {
   ] as const;
 
   it.each(FAILURES)('is tried again when it only reads: %s', async (_what, fail, outcome) => {
-    const { url, seen } = await startHttpPlatform(script(fail, fail, OK));
-    const { ask, reports, budget } = createHarness(url);
+    const { seen, ask, reports, budget } = await open([fail, fail, OK]);
     expect(await ask()).toEqual({ status: 200, text: 'fine' });
     expect(seen).toHaveLength(3);
     expect(reports.map((report) => report.outcome)).toEqual([outcome, outcome, 'answer']);
@@ -160,8 +160,7 @@ describe('a failed call', () => {
       (['post-read', 'write'] as const).map((kind) => [kind, what, fail] as const),
     ),
   )('is never tried again when it is a %s: %s', async (kind, _what, fail) => {
-    const { url, seen } = await startHttpPlatform(script(fail, OK));
-    const { ask, budget } = createHarness(url);
+    const { seen, ask, budget } = await open([fail, OK]);
     await expect(ask({ method: 'POST', kind, body: '{}' })).rejects.toMatchObject({ code: 'upstream_error' });
     expect(seen).toHaveLength(1);
     await settled(budget);
@@ -173,15 +172,13 @@ describe('a failed call', () => {
     ['408', status(408), 'upstream_timeout'],
     ['a redirect elsewhere', status(301, { location: '/elsewhere' }), 'upstream_invalid_response'],
   ] as const)('is not tried again when that would not help: %s', async (_what, fail, code) => {
-    const { url, seen } = await startHttpPlatform(script(fail, OK));
-    const { ask } = createHarness(url);
+    const { seen, ask } = await open([fail, OK]);
     await expect(ask()).rejects.toMatchObject({ code });
     expect(seen).toHaveLength(1);
   });
 
   it('waits as long as the platform asks, when there is time for it', async () => {
-    const { url, seen } = await startHttpPlatform(script(status(503, { 'retry-after': '1' }), OK));
-    const { ask } = createHarness(url);
+    const { seen, ask } = await open([status(503, { 'retry-after': '1' }), OK]);
     const startedMs = performance.now();
     expect((await ask()).status).toBe(200);
     expect(performance.now() - startedMs).toBeGreaterThan(990);
@@ -189,8 +186,7 @@ describe('a failed call', () => {
   });
 
   it('is given up at once when the platform asks for longer than there is time', async () => {
-    const { url, seen } = await startHttpPlatform(script(status(503, { 'retry-after': '3600' }), OK));
-    const { ask } = createHarness(url);
+    const { seen, ask } = await open([status(503, { 'retry-after': '3600' }), OK]);
     const startedMs = performance.now();
     await expect(ask()).rejects.toMatchObject({ code: 'upstream_error' });
     expect(performance.now() - startedMs).toBeLessThan(10_000);
@@ -224,8 +220,7 @@ describe('a failed call', () => {
   });
 
   it('that cannot be vouched for is not asked again, and is counted', async () => {
-    const { url, seen } = await startHttpPlatform(script(OK));
-    const { client, reports, budget } = createHarness(url);
+    const { seen, client, reports, budget } = await open([OK]);
     const refuse = async () => {
       throw new GatewayError('upstream_invalid_response', { internal: 'not a report' });
     };
@@ -237,8 +232,7 @@ describe('a failed call', () => {
   });
 
   it('may be a fault of the gateway itself, which is thrown as it is after the tries', async () => {
-    const { url } = await startHttpPlatform(script(OK));
-    const { client } = createHarness(url, { attempts: 0 });
+    const { client } = await open([OK], { attempts: 0 });
     const broken = new TypeError('a bug');
     const thrown = await client.send(READ, () => Promise.reject(broken)).catch((error: unknown) => error);
     expect((thrown as GatewayError).options.cause).toBe(broken);
@@ -266,8 +260,7 @@ describe('the deadline', () => {
     ],
     ['failures that are tried again', status(503)],
   ])('ends %s, and lets go of the connection', async (what, answer) => {
-    const { url, connections } = await startHttpPlatform(script(answer));
-    const { ask, budget, reports } = createHarness(url, { attempts: 1_000_000, baseMs: 1 });
+    const { connections, ask, budget, reports } = await open([answer], { attempts: 1_000_000, baseMs: 1 });
     const error = (await ask({ timeoutMs: 150 }).catch((thrown: unknown) => thrown)) as GatewayError;
     // Between two tries, the last failure says more than the end of the time.
     expect(error.code).toMatch(
@@ -281,8 +274,7 @@ describe('the deadline', () => {
   });
 
   it('covers the waiting for a turn', async () => {
-    const { url, seen } = await startHttpPlatform(script(() => {}));
-    const { ask, budget } = createHarness(url, { maxConcurrent: 1 });
+    const { seen, ask, budget } = await open([() => {}], { maxConcurrent: 1 });
     const gone = new AbortController();
     const holding = ask({ signal: gone.signal }).catch((error: unknown) => error);
     await waitFor('the first call', () => seen.length > 0);
@@ -305,8 +297,7 @@ describe('the deadline', () => {
   });
 
   it('is not reached by a caller who is gone before: the call ends with that', async () => {
-    const { url, connections } = await startHttpPlatform(script(() => {}));
-    const { ask, budget, reports } = createHarness(url);
+    const { connections, ask, budget, reports } = await open([() => {}]);
     const gone = new AbortController();
     const asking = ask({ signal: gone.signal });
     await waitFor('a connection', () => connections.size > 0);
@@ -321,8 +312,7 @@ describe('the deadline', () => {
 
 describe('a 429', () => {
   it('stops every call until it is over, and is not tried again', async () => {
-    const { url, seen } = await startHttpPlatform(script(status(429, { 'retry-after': '60' }), OK));
-    const { ask, clock } = createHarness(url);
+    const { seen, ask, clock } = await open([status(429, { 'retry-after': '60' }), OK]);
     const limited = { code: 'upstream_rate_limited', status: 503, options: { retryAfterS: 60 } };
     await expect(ask()).rejects.toMatchObject(limited);
     await expect(ask({ team: 'another' })).rejects.toMatchObject(limited);
@@ -348,8 +338,7 @@ describe('a 429', () => {
   });
 
   it('is believed for so long and no longer', async () => {
-    const { url } = await startHttpPlatform(script(status(429, { 'retry-after': '999999999' })));
-    const { ask, pause } = createHarness(url);
+    const { ask, pause } = await open([status(429, { 'retry-after': '999999999' })]);
     await expect(ask()).rejects.toMatchObject({ options: { retryAfterS: 900 } });
     expect(pause.leftMs()).toBeLessThanOrEqual(900_000);
     expect(pause.leftMs()).toBeGreaterThan(800_000);
@@ -372,8 +361,7 @@ describe('a refused token', () => {
     ['401', status(401)],
     ['a redirect to the login page', status(302, { location: '/login' })],
   ])('is told of, and a read is asked once more with the new one: %s', async (_what, refuse) => {
-    const { url, seen } = await startHttpPlatform(script(refuse, OK));
-    const { ask, refused, reports } = createHarness(url, { tokens: tokensOf(true) });
+    const { seen, ask, refused, reports } = await open([refuse, OK], { tokens: tokensOf(true) });
     expect((await ask()).text).toBe('fine');
     expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer secret-1', 'Bearer secret-2']);
     expect(refused).toEqual(['tok_1']);
@@ -381,15 +369,13 @@ describe('a refused token', () => {
   });
 
   it('is asked once more even where failures are never tried again', async () => {
-    const { url, seen } = await startHttpPlatform(script(status(401), OK));
-    const { ask } = createHarness(url, { tokens: tokensOf(true), attempts: 0 });
+    const { seen, ask } = await open([status(401), OK], { tokens: tokensOf(true), attempts: 0 });
     expect((await ask()).text).toBe('fine');
     expect(seen).toHaveLength(2);
   });
 
   it('is asked once more for a POST that reads, with the same body', async () => {
-    const { url, seen } = await startHttpPlatform(script(status(401), OK));
-    const { ask } = createHarness(url, { tokens: tokensOf(true) });
+    const { seen, ask } = await open([status(401), OK], { tokens: tokensOf(true) });
     expect((await ask({ method: 'POST', kind: 'post-read', body: '{"a":1}' })).text).toBe('fine');
     expect(seen.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}']);
   });
@@ -398,16 +384,17 @@ describe('a refused token', () => {
     ['a write', { method: 'POST', kind: 'write', body: '{}' } as const],
     ['a body that streamed', { method: 'POST', kind: 'post-read', body: Readable.from(['{}']) } as const],
   ])('is not asked again for %s', async (_what, call) => {
-    const { url, seen } = await startHttpPlatform(script(status(401), OK));
-    const { ask, refused } = createHarness(url, { tokens: tokensOf(true) });
+    const { seen, ask, refused } = await open([status(401), OK], { tokens: tokensOf(true) });
     await expect(ask(call)).rejects.toMatchObject({ code: 'credential_unavailable', status: 503 });
     expect(seen).toHaveLength(1);
     expect(refused).toEqual(['tok_1']);
   });
 
   it('that is refused again ends the call: never a third time', async () => {
-    const { url, seen } = await startHttpPlatform(script(status(401)));
-    const { ask, refused } = createHarness(url, { tokens: tokensOf(true, true, true), attempts: 5 });
+    const { seen, ask, refused } = await open([status(401)], {
+      tokens: tokensOf(true, true, true),
+      attempts: 5,
+    });
     await expect(ask()).rejects.toMatchObject({
       code: 'credential_unavailable',
       options: { retryAfterS: 5 },
@@ -417,8 +404,7 @@ describe('a refused token', () => {
   });
 
   it('that nothing could replace ends the call', async () => {
-    const { url, seen } = await startHttpPlatform(script(status(401), OK));
-    const { ask, budget } = createHarness(url, { tokens: tokensOf(false) });
+    const { seen, ask, budget } = await open([status(401), OK], { tokens: tokensOf(false) });
     await expect(ask()).rejects.toMatchObject({ code: 'credential_unavailable' });
     expect(seen).toHaveLength(1);
     await settled(budget);

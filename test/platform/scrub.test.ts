@@ -2,6 +2,7 @@ import { Readable, type Transform } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { holdsToken, maskStream, scrubText } from '../../src/platform/scrub.js';
+import { SPELLINGS } from './spellings.js';
 
 /** Whatever a token may be: printable ASCII without spaces. */
 const secret = fc.stringMatching(/^[!-~]{1,12}$/);
@@ -27,6 +28,21 @@ function spellingsOf(token: string): string[] {
     `\\u00${code(token)}${JSON.stringify(token.slice(1)).slice(1, -1)}`,
     [...token].map((char, index) => (index % 2 === 0 ? `\\u00${code(char)}` : `%${code(char)}`)).join(''),
   ];
+}
+
+/** The token inside of a JSON string, each character written in one of the ways JSON has for it. */
+function spelt(text: string): fc.Arbitrary<string> {
+  const characters = [...text].map((character) => {
+    const hex = character.charCodeAt(0).toString(16).padStart(4, '0');
+    const mustEscape = character === '"' || character === '\\';
+    return fc.constantFrom(
+      `\\u${hex}`,
+      `\\u${hex.toUpperCase()}`,
+      ...(mustEscape ? [`\\${character}`] : [character, character]),
+      ...(character === '/' ? ['\\/'] : []),
+    );
+  });
+  return fc.tuple(...characters).map((parts) => parts.join(''));
 }
 
 async function through(stream: Transform, chunks: readonly Buffer[]): Promise<Buffer> {
@@ -163,7 +179,31 @@ describe('a scrubbed text', () => {
 });
 
 describe('a secret in a text', () => {
-  it.each([
+  it('is found however JSON spells it', () => {
+    /** Laravel's tokens have a bar in them. */
+    const token = fc.string({
+      unit: fc.constantFrom(...'ab|1/"\\-_.~+='.split('')),
+      minLength: 8,
+      maxLength: 16,
+    });
+    const around = fc.string({ unit: fc.constantFrom('{', '}', 'ü', ' ', ',', 'x') });
+    const hidden = token.chain((one) => fc.tuple(fc.constant(one), around, spelt(one), around));
+    fc.assert(
+      fc.property(hidden, ([one, before, text, after]) => {
+        expect(JSON.parse(`"${text}"`)).toBe(one);
+        expect(holdsToken(Buffer.from(`${before}"${text}"${after}`), one)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each<readonly [string, string, boolean]>([
+    ['=/1~\\-+/', '"=\\/1~\\\\-+/"', true],
+    ['12|abcdefgh', 'https://x/?t=12%7Cabcdefgh', true],
+    ['12|abcdefgh', 'a,12|abcdefgh\r\n', true],
+    ...['', '{"data":[]}', '12|abcdefg', '"12|abcdefg\\u0069"', '"\\u00e4\\u6771"', '"\\\\u0061"'].map(
+      (text) => ['12|abcdefgh', text, false] as const,
+    ),
     ['a/b"c', 'x a/b"c y', true],
     ['a/b"c', '{"t":"a\\/b\\"c"}', true],
     ['a/b"c', '{"t":"a/b\\"c"}', true],
@@ -173,4 +213,36 @@ describe('a secret in a text', () => {
   ])('%j in %j: %s', (token, text, there) => {
     expect(holdsToken(Buffer.from(text), token)).toBe(there);
   });
+});
+
+describe.each(Object.entries(SPELLINGS))('a token %s', (_name, spell) => {
+  const token = fc.stringMatching(/^[A-Za-z0-9|._~+/=-]{8,40}$/);
+  const words = fc.array(fc.stringMatching(/^[ -~]{0,20}$/), { maxLength: 4 }).map((parts) => parts.join(''));
+
+  it('is found in a body, and kept out of texts', () => {
+    fc.assert(
+      fc.property(token, words, words, (one, before, after) => {
+        const text = `${before} ${spell(one)} ${after}`;
+        expect(holdsToken(Buffer.from(text, 'latin1'), one)).toBe(true);
+        expect(holdsToken(Buffer.from(scrubText(text, [one], 1000)), one)).toBe(false);
+      }),
+    );
+  });
+
+  it('is masked in a stream, however it is cut, at the same length', async () => {
+    await fc.assert(
+      fc.asyncProperty(token, words, fc.integer({ min: 1, max: 9 }), async (one, before, size) => {
+        const bytes = Buffer.from(`${before} ${spell(one)} ${before}`, 'latin1');
+        const places = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => at * size);
+        const masked = await through(maskStream(one), cutAt(bytes, places));
+        expect(masked).toHaveLength(bytes.length);
+        expect(holdsToken(masked, one)).toBe(false);
+      }),
+    );
+  });
+});
+
+it('a body that holds nothing of the token is left as it is, though it is full of escapes', () => {
+  const text = JSON.stringify({ url: 'https:\\/\\/x.example\\/%20a%2Fb', note: 'ä\u0001"' }).repeat(50);
+  expect(holdsToken(Buffer.from(text), 'ZZZZ9999|QQQQ')).toBe(false);
 });

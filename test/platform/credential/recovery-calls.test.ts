@@ -79,37 +79,4 @@ describe('three replicas whose token is revoked', () => {
     await Promise.all(replicas.map(({ keeper }) => keeper.refresh()));
     expect(new Set(replicas.map(({ keeper }) => keeper.vault().active?.id)).size).toBe(1);
   });
-
-  it('ask for another one at most three times in a burst when none is given, and all callers are told to wait', async () => {
-    const { simulator, replicas } = await openReplicas();
-    simulator.revoke();
-    simulator.fault({ kind: 'status', status: 503, path: TOKEN_PATH, times: 0 });
-    const outcomes: unknown[] = [];
-    const endsAt = performance.now() + 3000;
-    await Promise.all(
-      replicas.map(async (replica) => {
-        while (performance.now() < endsAt) {
-          outcomes.push(await ask(replica).catch((error: { code: string }) => error.code));
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
-      }),
-    );
-    expect(new Set(outcomes)).toEqual(new Set(['credential_unavailable']));
-    const mints = simulator.calls.filter(({ path }) => path === TOKEN_PATH).length;
-    expect(mints).toBeGreaterThanOrEqual(1);
-    expect(mints).toBeLessThanOrEqual(3);
-    // Most callers were answered without a word to the platform.
-    expect(simulator.callCount).toBeLessThan(outcomes.length / 2);
-  });
-
-  it('go back to the previous token by themselves when there is no other', async () => {
-    const { simulator, replicas } = await openReplicas();
-    const second = simulator.issueToken();
-    await replicas[0].rotation.rotate(staged(second), false, ALICE);
-    simulator.fault({ kind: 'status', status: 503, path: TOKEN_PATH, times: 0 });
-    simulator.revoke(second);
-    expect(await Promise.all(replicas.map(ask))).toEqual([200, 200, 200]);
-    await replicas[0].keeper.refresh();
-    expect(replicas[0].keeper.vault().active?.secret).toBe(simulator.token);
-  });
 });

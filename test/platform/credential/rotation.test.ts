@@ -40,29 +40,6 @@ describe('the steps of a rotation', () => {
       'token.discard',
     ]);
   });
-
-  it('refuse what does not fit, and say why', async () => {
-    const { rotation, simulator } = await openActive();
-    for (const step of [
-      () => rotation.verify(ALICE),
-      () => rotation.activate(true, ALICE),
-      () => rotation.discard(ALICE),
-      () => rotation.rollback(ALICE),
-    ])
-      await expect(step()).rejects.toMatchObject({ code: 'conflict', status: 409 });
-    await expect(rotation.stage(staged(simulator.token), ALICE)).rejects.toMatchObject({
-      code: 'conflict',
-      options: { detail: 'This token is the active one already.' },
-    });
-  });
-
-  it('take the expiry that is given, and a year otherwise', async () => {
-    const { rotation } = await openScene();
-    const given = await rotation.stage(staged('a', '2027-01-01T00:00:00.000Z'), ALICE);
-    expect(given.pending).toMatchObject({ expiresAt: '2027-01-01T00:00:00.000Z', expiryKnown: true });
-    const assumed = await rotation.stage(staged('b'), ALICE);
-    expect(assumed.pending).toMatchObject({ expiresAt: '2027-11-21T12:00:00.000Z', expiryKnown: false });
-  });
 });
 
 describe('a verification', () => {
@@ -164,14 +141,6 @@ describe('a minted token', () => {
     });
     expect(vault.active?.secret).toBe(scene.simulator.token);
     expect(scene.mints()).toBe(1);
-  });
-
-  it('is assumed to live a year when the platform does not say', async () => {
-    const scene = await openScene({ switches: { tokenAnswer: 'no-expiry' } });
-    expect((await scene.rotation.mint(ALICE)).pending).toMatchObject({
-      expiresAt: '2027-11-21T12:00:00.000Z',
-      expiryKnown: false,
-    });
   });
 
   it('is not to be had without a token request, which says what to set', async () => {
