@@ -1,5 +1,5 @@
 /** Contract, section 1: starting, stopping, and who may hold a data folder. */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, it } from 'vitest';
 import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
@@ -116,6 +116,41 @@ describe.concurrent('a stop', () => {
       expect(paths).toEqual(expect.arrayContaining([REPORT, '/api/v1/campaign/1', '/readyz', '/healthz']));
     },
   );
+
+  it('a stop takes no longer than it was told, whatever the platform does', async ({ expect }) => {
+    const hanging = await startPlatform();
+    const yaml = join(await tempFolder(), 'gateway.yaml');
+    await writeFile(yaml, 'server: { drainSeconds: 1 }\nplatform: { timeoutMs: 600000 }\n');
+    const gateway = await startGateway({ ...hanging.env, GATEWAY_CONFIG: yaml });
+    const { key } = await newTeam(gateway, { id: 'hanging' });
+    const sim = simulatorOf(hanging.url);
+    await sim.fault({ kind: 'hang', times: 0 });
+    const answer = ask(gateway.data + YESTERDAY, { key }).catch((error: Error) => error);
+    await waitFor('the platform call', async () => (await sim.calls()).length > 0, gateway);
+    const startedAt = performance.now();
+    expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    expect(await answer).toBeInstanceOf(Error);
+  });
+
+  it('a Ctrl-C at `npm start` finishes what is under way', async ({ expect }) => {
+    const slow = await startPlatform(['--switch', 'latencyMs=800']);
+    const adminToken = 'an-admin-token-for-tests';
+    const npm = launch('npm', ['start'], {
+      ...slow.env,
+      ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', ADMIN_TOKEN: adminToken },
+      GATEWAY_DATA_DIR: join(await tempFolder(), 'data'),
+    });
+    const data = await waitFor('the data plane', () => planeOf(npm, 'data'), npm);
+    const { key } = await newTeam({ admin: planeOf(npm, 'admin') ?? '', adminToken }, { id: 'patient' });
+    const answer = ask(data + YESTERDAY, { key });
+    await waitFor('the platform call', async () => (await simulatorOf(slow.url).calls()).length === 1);
+    // As a terminal does it: to every process of the group, so that the gateway has it twice.
+    process.kill(-npm.pid, 'SIGINT');
+    expect((await answer).status).toBe(200);
+    await npm.exited;
+    expect(logLines(npm).at(-1)?.msg).toBe('stopped');
+  });
 });
 
 describe.concurrent('a data folder', () => {

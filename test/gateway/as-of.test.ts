@@ -135,3 +135,18 @@ describe('a report as of a past moment', () => {
     expect(problemIn(reply).code).toBe('advertiser_forbidden');
   });
 });
+
+it('what is not kept is said to be not kept, whether the kind is proven or not', async () => {
+  const gateway = await withGateway({ config: { history: { enabled: false } } });
+  const key = await gateway.addTeam();
+  const about = `endpoint=campaigns/get&query=${encodeURIComponent(QUERY)}`;
+  for (const reply of [
+    await gateway.report(key, `${QUERY}&_asOf=2026-11-01`),
+    await gateway.report(key, `${QUERY}&_vintage=first`),
+    await gateway.call(`/gateway/v1/diff?${about}&from=first&to=latest`, { key }),
+  ])
+    expect(reply.json()).toMatchObject({
+      code: 'not_known_then',
+      detail: expect.stringContaining('No history is kept'),
+    });
+});

@@ -7,7 +7,7 @@ import {
   startGateway,
   withGateway,
 } from '../support/start-gateway.js';
-import { DAY, SECOND } from '../support/test-clock.js';
+import { DAY, HOUR, SECOND } from '../support/test-clock.js';
 import { CURRENT, cacheOf, FINAL } from './reports.js';
 
 describe('a second call', () => {
@@ -214,5 +214,70 @@ describe('a conditional call', () => {
     const reply = await gateway.report(limited, FINAL, { headers: { 'if-none-match': etag } });
     expect(outcomeOf(reply)).toBe('403 advertiser_forbidden');
     expect(reply.headers['cache-status']).toBeUndefined();
+  });
+});
+
+it('a second 304 comes from memory', async () => {
+  const gateway = await withGateway();
+  const key = await gateway.addTeam();
+  await gateway.report(key, FINAL);
+  // In a form that nobody was sent yet.
+  for (const detail of ['store', 'l1']) {
+    await gateway.services.settled();
+    const reply = await gateway.report(key, `${FINAL}&_format=csv`, { headers: { 'if-none-match': '*' } });
+    expect([reply.status, cacheOf(reply)]).toEqual([304, `hit; ttl=2592000; detail=${detail}`]);
+  }
+});
+
+describe('a period that is named by a word', () => {
+  const LAST_MONTH = 'advertiserId=1&byCampaign=1&_period=last_month';
+
+  it('lets a caller keep it until the platform’s next midnight, from wherever it comes', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const ask = (query: string, headers = {}) => gateway.report(key, query, { headers });
+    const fetched = await ask(LAST_MONTH);
+    expect(fetched.headers['cache-control']).toBe('private, max-age=43200');
+    gateway.clock.advance(2 * HOUR);
+    const hit = await ask(LAST_MONTH);
+    expect(hit.headers['cache-status']).toMatch(/detail=l1$/);
+    // Its age counts against it: 10 hours are left.
+    expect([hit.headers.age, hit.headers['cache-control']]).toEqual(['7200', 'private, max-age=43200']);
+    const again = await ask(LAST_MONTH, { 'if-none-match': fetched.headers.etag });
+    expect([again.status, again.headers['cache-control']]).toEqual([304, 'private, max-age=43200']);
+    for (const format of ['csv', 'raw'])
+      expect((await ask(`${LAST_MONTH}&_format=${format}`)).headers['cache-control']).toMatch(
+        /max-age=(43200|36000)$/,
+      );
+    // The same days by their names are the same for ever, in the same entry.
+    const named = await ask('advertiserId=1&byCampaign=1&dateFrom=2026-10-01&dateTo=2026-10-31');
+    expect(named.headers['cache-status']).toMatch(/detail=l1$/);
+    expect(named.headers['cache-control']).toBe('private, max-age=2592000');
+  });
+
+  it.each([
+    ['America/New_York', '2026-11-21T12:00:00Z', 17],
+    ['Pacific/Kiritimati', '2026-11-21T09:00:00Z', 1],
+    // 25 October has 25 hours in Berlin, 29 March 23.
+    ['Europe/Berlin', '2026-10-24T22:00:00Z', 25],
+    ['Europe/Berlin', '2026-03-28T23:00:00Z', 23],
+  ])('in the zone %s at %s it is good for %i hours', async (timezone, now, hours) => {
+    const config = { platform: { timezones: { 1: timezone } } };
+    const gateway = await withGateway({ now, config, switches: { timezone } });
+    const { headers } = await gateway.report(await gateway.addTeam(), LAST_MONTH);
+    expect(headers['cache-control']).toBe(`private, max-age=${hours * 3600}`);
+  });
+
+  it('shortens no lifetime that ends earlier, nor one that is old already', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const controlOf = async (period: string) =>
+      (await gateway.report(key, `advertiserId=1&byCampaign=1&_period=${period}`)).headers['cache-control'];
+    expect(await controlOf('today')).toBe('private, max-age=300');
+    gateway.clock.set('2026-11-21T23:58:00Z');
+    expect(await controlOf('today')).toBe('private, max-age=120');
+    // Past its freshness, answered while a refresh runs behind.
+    gateway.clock.set('2026-11-21T23:57:00Z');
+    expect(await controlOf('yesterday')).toBe('private, max-age=180');
   });
 });

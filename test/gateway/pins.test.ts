@@ -247,3 +247,13 @@ describe('a pin', () => {
     expect(outcomeOf(await get(scene, id, '', key, { accept: 'image/png' }))).toBe('406 not_acceptable');
   });
 });
+
+it('a pin is as final as the answer that it is a copy of', async () => {
+  const scene = await historyScene('', { switches: { restateDays: 0 } });
+  await scene.ask(BY_DATE);
+  scene.gateway.clock.advance(10 * DAY);
+  await scene.ask(BY_DATE);
+  const query = `${BY_DATE}&_vintage=final`;
+  expect(reportIn(await scene.ask(query)).meta.final).toBe(true);
+  expect((await pin(scene, query)).json()).toMatchObject({ final: true });
+});

@@ -124,3 +124,19 @@ describe('the name of a document', () => {
     for (const name of names) expect(name).toMatch(/^idempotency:[A-Za-z0-9_-]{43}$/);
   });
 });
+
+it('reads what releases before it wrote, and writes what they read', () => {
+  const earlier = {
+    owner: '1e6c5f0e-0c5b-4a53-9c0f-2f4a5b0f7e11',
+    request: 'fingerprint',
+    canonical: 'meaning',
+    atMs: 1_795_000_000_000,
+    fate: {
+      state: 'answered',
+      answer: { status: 201, headers: { 'content-type': 'application/json' }, body: 'e30=' },
+    },
+  };
+  const record = readRecord(JSON.stringify(earlier));
+  expect(record?.outcome).toMatchObject({ state: 'answered', answer: { body: Buffer.from('{}') } });
+  expect(record === null ? null : JSON.parse(writeRecord(record))).toEqual(earlier);
+});

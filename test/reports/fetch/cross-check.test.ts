@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createCheckSchedule } from '../../../src/reports/fetch/cross-check.js';
+import { daysBetween, isoDay } from '../../../src/reports/query/days.js';
 import { prove } from '../../support/prove.js';
+import { openScene } from '../../support/scene.js';
 import {
   gatewayAt,
   type Reply,
@@ -8,7 +11,17 @@ import {
   withGateway,
 } from '../../support/start-gateway.js';
 import { DAY, MINUTE } from '../../support/test-clock.js';
+import {
+  type Answering,
+  answering,
+  listingWhatDelivered,
+  lowerOnTheLastDay,
+  type Period,
+  plain,
+} from '../learn/range-dependent.js';
+import { get } from '../query/canonical-request.js';
 import { ALWAYS, byDay } from './by-day.js';
+import { policyOf } from './policy.js';
 
 const QUERY = byDay('2026-11-03', '2026-11-05');
 
@@ -302,4 +315,90 @@ describe('the audit', () => {
     expect(clicksOn(before, '2026-11-04')).not.toBe(truth[1]);
     expect(after.map(({ clicks }) => clicks)).toEqual(truth);
   });
+});
+
+it('waits six hours of the clock that was set back, and no longer', () => {
+  const HOUR = 60 * MINUTE;
+  const noonMs = Date.parse('2026-11-21T12:00:00Z');
+  let nowMs = noonMs;
+  const status = () =>
+    ({ id: '', state: 'proven', pinned: false, generation: 'one', wholeUntil: null }) as const;
+  const schedule = createCheckSchedule(1_000_000, {
+    ...{ learner: { status }, policy: policyOf(), now: () => nowMs },
+  });
+  const what = { ...get(byDay('2026-11-01', '2026-11-21')), series: 'series' };
+  const state = schedule.stateOf(what);
+  if (state === null) throw new Error('nothing is to be checked');
+  for (let joins = 0; joins < 2; joins++) schedule.note(what, state);
+  nowMs = noonMs + 3 * DAY;
+  expect([schedule.isDue(state, what), schedule.isWaiting(state, what)]).toEqual([true, true]);
+  nowMs = noonMs + DAY;
+  expect(schedule.isWaiting(state, what)).toBe(true);
+  nowMs += 6 * HOUR;
+  expect([schedule.isDue(state, what), schedule.isWaiting(state, what)]).toEqual([true, false]);
+});
+
+it('the first join of a length is checked though shorter ones of the series were checked before it that day', async () => {
+  // Ranges of more than a month are sampled.
+  const sampledWhenLong: Answering = (period) =>
+    plain(period).map((row) => ({ ...row, impressions: daysBetween(...period).length > 31 ? 100 : 110 }));
+  const { gateway, ask } = await openScene(answering(sampledWhenLong), {
+    config: { report: { crossCheckEvery: 1_000_000 } },
+  });
+  /** Asks for days that end yesterday. @returns whether the answer is the platform's own for that period */
+  async function isRight(days: number): Promise<boolean> {
+    const today = Math.floor(gateway.clock.now() / DAY);
+    const period: Period = [isoDay(today - days), isoDay(today - 1)];
+    const { data } = reportIn(await ask(byDay(...period)));
+    return data.every((row, at) => row.impressions === sampledWhenLong(period)[at]?.impressions);
+  }
+  for (let day = 0; day < 12; day += 1) {
+    for (const days of [7, 14, 30, 21, 10]) expect(await isRight(days)).toBe(true);
+    gateway.clock.advance(DAY);
+  }
+  const long: boolean[] = [];
+  for (let day = 0; day < 3; day += 1) {
+    for (const days of [7, 14, 30]) expect(await isRight(days)).toBe(true);
+    long.push(await isRight(90));
+    gateway.clock.advance(4 * 60 * MINUTE);
+  }
+  // What nobody has asked for yet cannot have been compared before it is given.
+  expect(long.slice(1)).toEqual([true, true]);
+});
+
+it.each<[string, Answering, readonly Period[]]>([
+  [
+    'ranges with falling ends do not prove a platform that counts less on a last day',
+    lowerOnTheLastDay,
+    [
+      ['2026-10-20', '2026-11-12'],
+      ['2026-10-21', '2026-11-11'],
+      ['2026-10-22', '2026-11-10'],
+      ['2026-10-23', '2026-11-09'],
+      ['2026-10-24', '2026-11-12'],
+      ['2026-10-24', '2026-11-09'],
+      ['2026-10-30', '2026-11-05'],
+    ],
+  ],
+  [
+    'three overlaps do not prove a platform that lists only what delivered in the period',
+    listingWhatDelivered,
+    [
+      ['2026-10-05', '2026-10-12'],
+      ['2026-10-06', '2026-10-13'],
+      ['2026-10-07', '2026-10-14'],
+      ['2026-10-05', '2026-10-22'],
+      ['2026-10-06', '2026-10-21'],
+      ['2026-10-08', '2026-10-19'],
+    ],
+  ],
+])('%s', async (_what, rowsIn, periods) => {
+  const { gateway, ask } = await openScene(answering(rowsIn));
+  const shown = (rows: readonly Readonly<Record<string, unknown>>[]) =>
+    rows.map((row) => `${row.date} ${row.campaignId ?? row.campaign_id} ${row.impressions}`);
+  for (const period of periods) {
+    // The platform's own for that period.
+    expect(shown(reportIn(await ask(byDay(...period))).data)).toEqual(shown(rowsIn(period)));
+    gateway.clock.advance(MINUTE);
+  }
 });

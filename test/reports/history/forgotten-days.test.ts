@@ -1,11 +1,11 @@
 /** The platform forgot days older than its retention, and what it no longer had was kept as empty, and as final. */
 import { describe, expect, it } from 'vitest';
-import { dayNumber, daysBetween, isoDay } from '../../src/reports/query/days.js';
-import type { Store } from '../../src/store/port.js';
-import { ALWAYS, byDay, periodOf, rowsPerDay } from '../reports/fetch/by-day.js';
-import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
-import { gatewayAt, type ReportBody, reportIn } from '../support/start-gateway.js';
-import { DAY, HOUR } from '../support/test-clock.js';
+import { dayNumber, daysBetween, isoDay } from '../../../src/reports/query/days.js';
+import type { Store } from '../../../src/store/port.js';
+import { type Handler, sends, startRawPlatform } from '../../support/raw-platform.js';
+import { gatewayAt, type ReportBody, reportIn } from '../../support/start-gateway.js';
+import { DAY, HOUR } from '../../support/test-clock.js';
+import { ALWAYS, byDay, periodOf, rowsPerDay } from '../fetch/by-day.js';
 
 /** Noon of it is when the clock begins. */
 const TODAY = dayNumber('2026-11-21') as number;

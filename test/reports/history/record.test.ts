@@ -143,6 +143,21 @@ describe('while the store is away', () => {
     expect(await lacksAt(history, NOON + 2 * DAY)).toEqual([null, null]);
   });
 
+  it('a gap is marked where it was, though another replica has written since', async () => {
+    const { history } = await openHistory();
+    const { store, outage } = breakable(history);
+    const [recorder, other] = [recorderOn(store), recorderOn(history)];
+    await recorder.record(fetchOf(1, NOON));
+    outage.away = true;
+    await recorder.record(fetchOf(2, NOON + HOUR));
+    outage.away = false;
+    await other.record(fetchOf(3, NOON + 2 * HOUR));
+    await recorder.record(fetchOf(3, NOON + 3 * HOUR));
+    expect(await lacksAt(history, NOON + HOUR - 1)).toEqual([null, null]);
+    expect(await lacksAt(history, NOON + HOUR)).toEqual(['missed', 'missed']);
+    expect(await lacksAt(history, NOON + 2 * HOUR)).toEqual([null, null]);
+  });
+
   it('nothing is known, and that is said', async () => {
     const { history } = await openHistory();
     const away = async () => {
@@ -150,4 +165,25 @@ describe('while the store is away', () => {
     };
     await expect(read({ ...history, heads: away }, NOON)).rejects.toMatchObject({ code: 'not_ready' });
   });
+});
+
+it('a report is written down however large it is, a few days at once', async () => {
+  const { history } = await openHistory();
+  const writes: number[] = [];
+  const write: HistoryStore['write'] = (series, days) => {
+    writes.push(days.length);
+    return history.write(series, days);
+  };
+  const recorder = recorderOn({ ...history, write });
+  const large = fetchOf(1, NOON);
+  const days = large.days.map((day) => ({
+    ...day,
+    body: Buffer.from(day.body.toString().padEnd(9_437_184)),
+  }));
+  await recorder.record({ ...large, days });
+  expect([recorder.events, writes]).toEqual([{ appended: DATES.length }, [1, 1]]);
+  const known = await read(history, NOON);
+  expect(known[0]?.entry.body.equals(days[0]?.body ?? Buffer.of())).toBe(true);
+  await recorder.record(fetchOf(2, NOON + 1_000));
+  expect(writes).toEqual([1, 1, 2]);
 });

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { checkAccount, checkQuery } from '../../../src/api/proxy/checks.js';
 import type { RouteRule } from '../../../src/config/schema.js';
 import type { GatewayError } from '../../../src/errors.js';
-import { type JsonObject, parseJson } from '../../../src/reports/rows/json.js';
+import { accountLookalikes } from '../../../src/reports/query/account-lookalikes.js';
+import { type Json, type JsonObject, parseJson } from '../../../src/reports/rows/json.js';
 import { checkAdvertiser } from '../../../src/teams/policy/check-advertiser.js';
 import { callerOf } from '../../support/callers.js';
 import { codeOf, thrownBy } from '../../support/problems.js';
@@ -202,4 +203,55 @@ it('a query that is remembered is judged for each team, whichever asked before',
   const codes = [both, one, one, both, one].map((caller) => codeOf(() => checkAdvertiser(caller, access)));
   const forbidden = 'advertiser_forbidden';
   expect(codes).toEqual([null, forbidden, forbidden, null, forbidden]);
+});
+
+describe('a look for accounts of others asks about each number a few times, however deep it stands', () => {
+  const [ITEMS, DEPTH] = [500, 58];
+
+  /** How often it was asked whose a number is, and what looks like an account. */
+  function lookInto(value: Json) {
+    let asked = 0;
+    const isOwn = (account: string) => {
+      asked += 1;
+      return account === '1';
+    };
+    const found = accountLookalikes([{ name: 'x', value, asks: true }], RULES, { isOwn, bareIds: true });
+    return { asked, found };
+  }
+
+  function nested(wrap: (inner: string) => string, innermost = '1'): string {
+    let text = `[${Array(ITEMS).fill(innermost).join()}]`;
+    for (let depth = 0; depth < DEPTH; depth += 1) text = wrap(text);
+    return text;
+  }
+
+  it.each<[string, (inner: string) => string]>([
+    ['below what is chosen by', (inner) => `{"by":"advertiser","k":${inner}}`],
+    ['in lists with a field', (inner) => `["user",${inner}]`],
+    ['below ids', (inner) => `{"ids":${inner}}`],
+  ])('%s', (_where, wrap) => {
+    const { asked, found } = lookInto(parseJson(nested(wrap)));
+    expect(found).toEqual([]);
+    expect(asked).toBeLessThan(ITEMS * 5);
+    expect(lookInto(parseJson(nested(wrap, '2'))).found).toEqual(['x']);
+  });
+
+  it('in a text that is encoded many times over', () => {
+    const text = nested((inner) => `{"by":"advertiser","k":${inner},"z":"%252525252541"}`);
+    expect(lookInto(text).asked).toBeLessThan(ITEMS * 5 * 8);
+  });
+
+  it('what is longer than any question, once decoded, is refused', () => {
+    expect(lookInto(`%25252525${'a'.repeat(600_000)}`).found).toEqual(['x']);
+    expect(lookInto('a'.repeat(600_000)).found).toEqual([]);
+  });
+
+  it('accounts in accounts are no question, beyond a few', () => {
+    const within = (times: number) => {
+      let text = '{"id":1}';
+      for (let depth = 0; depth < times; depth += 1) text = `{"advertiser":{"id":1,"k":${text}}}`;
+      return lookInto(parseJson(text)).found;
+    };
+    expect([within(3), within(20)]).toEqual([[], ['x']]);
+  });
 });

@@ -1,6 +1,7 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { restoreState } from '../../../src/store/embedded/backup.js';
 import type { Store } from '../../../src/store/port.js';
 import { runCli } from '../../cli/run-cli.js';
 import { change } from '../conformance-registry.js';
@@ -114,4 +115,37 @@ describe('a copy of the store', () => {
       }),
     60_000,
   );
+});
+
+describe('a store that is written all the time', () => {
+  it('is copied as it was at one moment, and the copy can be put back', () =>
+    inFolder(async (folder) => {
+      const running = await openIn(join(folder, 'data'));
+      const { registry } = running;
+      for (let at = 0; at < 100; at += 1) await registry.commit(change({ [`r${at}`]: 'x'.repeat(5000) }));
+      let isOver = false;
+      const writing = (async () => {
+        // Two records with one text in each commit: a copy that mixes two moments shows.
+        for (let at = 0; !isOver; at += 1) {
+          const text = `${at}`.padEnd(5000);
+          await registry.commit(change({ one: text, two: text, [`r${at % 100}`]: 'y' }));
+        }
+      })();
+      await expect.poll(async () => (await registry.load()).records.has('one')).toBe(true);
+      const copy = join(folder, 'copy');
+      try {
+        await running.backup?.(copy, true, async () => {});
+      } finally {
+        isOver = true;
+        await writing;
+      }
+      await running.close();
+      await restoreState(join(folder, 'other'), copy, 0);
+      const restored = await openIn(join(folder, 'other'));
+      const { records } = await restored.registry.load();
+      expect(records.size).toBe(102);
+      expect(records.get('one')?.value).toMatch(/^\d+ *$/);
+      expect(records.get('one')).toEqual(records.get('two'));
+      await restored.close();
+    }));
 });

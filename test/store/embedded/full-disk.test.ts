@@ -1,11 +1,17 @@
 /** A disk that is full: a small file system in memory, mounted for the test, which needs root. */
 import { execFile } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, open, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createDiskRoom, FULL_BELOW_BYTES } from '../../../src/store/embedded/data-folder.js';
+import { openEnvironment } from '../../../src/store/embedded/environment.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { change } from '../conformance-registry.js';
+import { createTestLog } from '../test-log.js';
+import { firstLine, startScript } from './child.js';
 import { inFolder, openIn } from './in-folder.js';
 
 const run = promisify(execFile);
@@ -91,3 +97,84 @@ describe('a disk that is full', () => {
     60_000,
   );
 });
+
+describe('an environment on a disk with little room', () => {
+  const options = { mapBytes: 2 ** 20, durable: true, timeoutMs: 200, logger: createTestLog() };
+  const [KEY, VALUE] = [Buffer.from('key'), Buffer.from('value')];
+
+  it('a write on a full disk is refused before lmdb sees it, and taken when there is room', () =>
+    onSmallDisk(16, async (folder) => {
+      await mkdir(folder);
+      const environment = await openEnvironment({ folder: join(folder, 'state'), ...options });
+      const filler = await open(join(folder, 'filler'), 'w');
+      const write = (name: string) =>
+        environment.write([{ key: Buffer.from(name), value: Buffer.alloc(1000) }]);
+      await write('before');
+      const { bavail, bsize } = await statfs(folder);
+      await filler.appendFile(Buffer.alloc(bavail * bsize));
+      // In its own words lmdb's is "Attempting to write page".
+      await expect(write('meanwhile')).rejects.toMatchObject({
+        why: 'no-room',
+        message: expect.stringContaining('bytes are free, and 8 MiB have to stay so'),
+      });
+      // Its places of readers would be mapped where there is no room for them: SIGBUS.
+      await expect(openEnvironment({ folder: join(folder, 'new'), ...options })).rejects.toMatchObject({
+        name: 'StoreRefused',
+        message: expect.stringContaining('its disk is full'),
+      });
+      await filler.truncate(0);
+      await write('after');
+      const has = (name: string) => environment.read((view) => view.has(Buffer.from(name)));
+      expect(['before', 'meanwhile', 'after'].map(has)).toEqual([true, false, true]);
+      await filler.close();
+      await environment.close();
+    }));
+
+  it('a write that waits too long for another process is not known to be refused', () =>
+    // Less than the room that is left free for what must not be refused.
+    onSmallDisk(16, async (folder) => {
+      await mkdir(folder);
+      const environment = await openEnvironment({ folder, ...options });
+      const holder = await startScript('hold-writers.mjs', folder);
+      try {
+        expect(await firstLine(holder)).toBe('held');
+        const writing = environment.write([{ key: KEY, value: VALUE }]);
+        await expect(writing).rejects.toMatchObject({ name: 'StoreUnavailable', why: 'away' });
+        const gone = once(holder, 'exit');
+        holder.stdin.end();
+        await gone;
+        await expect.poll(() => environment.read((view) => view.get(KEY))).toEqual(VALUE);
+      } finally {
+        holder.kill('SIGKILL');
+        await environment.close();
+      }
+    }));
+});
+
+it('all writes under way have room together, and it is given back when they end', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 0, max: 2 ** 20 }), { minLength: 1, maxLength: 12 }),
+      fc.nat(16 * 2 ** 20),
+      async (sizes, beyond) => {
+        const room = createDiskRoom(() => FULL_BELOW_BYTES + beyond);
+        let end = () => {};
+        const gate = new Promise<void>((resolve) => {
+          end = resolve;
+        });
+        let underWayBytes = 0;
+        const all = sizes.map((size) =>
+          room.take([{ value: Buffer.alloc(size) }], () => {
+            underWayBytes += size;
+            return gate;
+          }),
+        );
+        expect(underWayBytes).toBeLessThanOrEqual(beyond);
+        end();
+        await Promise.allSettled(all);
+        const alone = room.take([{ value: null }], async () => 'done');
+        if (beyond >= 2 ** 20) expect(await alone).toBe('done');
+        else await Promise.allSettled([alone]);
+      },
+    ),
+  ));

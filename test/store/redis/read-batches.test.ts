@@ -1,4 +1,5 @@
 /** Reads of one turn go to Redis together, and each is answered for itself. */
+import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createReadBatches, type ReadHashes } from '../../../src/store/redis/read-batches.js';
@@ -72,4 +73,22 @@ it('tells all of a connection that is gone, and goes on when another is there', 
   expect(await readHashes(next, [{ hash: 'hash-3', fields: ['field'] }])).toEqual([
     [null, [Buffer.from('value 3')]],
   ]);
+});
+
+it('tells the first its reply while those behind it are still on their way', async () => {
+  // 16 MiB: far more than is read from a socket in a few turns of the loop.
+  const body = Buffer.alloc(16_384, 'x');
+  for (let n = 0; n < 1024; n++) await client.hset('large', `field-${n}`, body);
+  let isLargeThere = false;
+  const small = read('hash-1');
+  const large = read('large', null).then((reply) => {
+    isLargeThere = true;
+    return reply;
+  });
+  expect(await small).toEqual([null, [Buffer.from('value 1')]]);
+  await setImmediate();
+  expect(isLargeThere).toBe(false);
+  const [error, fields] = (await large) ?? [];
+  expect(error).toBeNull();
+  expect(Object.keys(fields as object)).toHaveLength(1024);
 });

@@ -4,6 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { faultOf } from '../../../src/cli/exit.js';
+import { DamagedRecord } from '../../../src/lib/record.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -191,5 +193,26 @@ describe('rediss://', () => {
     // RFC 8446, 5.1: a record of the handshake.
     expect(bytes[0]).toBe(22);
     expect(bytes.includes('SECRET')).toBe(false);
+  });
+});
+
+describe('a registry that is damaged', () => {
+  it('is refused by a word for it', async () => {
+    const { url } = await startServer();
+    const { store } = await openStore(url);
+    await store.registry.load();
+    await withControl(url, async (control) => {
+      const [meta = ''] = await control.keys('*{registry}:meta');
+      await control.hset(meta, 'version', 'none');
+    });
+    await expect(store.registry.load()).rejects.toThrow(StoreRefused);
+    await expect(store.registry.load()).rejects.toThrow(/damaged.*restore Redis from a backup/);
+    await store.close();
+  });
+
+  it('and a damaged record is a fault of one line', async () => {
+    const { lines, code } = await faultOf(new DamagedRecord('key/a'));
+    expect(lines).toEqual(['the record key/a is damaged; restore the store from a backup']);
+    expect(code).toBe(78);
   });
 });

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../../src/errors.js';
 import { FINAL } from '../../gateway/reports.js';
+import { sends } from '../../support/raw-platform.js';
+import { openScene } from '../../support/scene.js';
 import { type GatewayOptions, outcomeOf, REPORT, withGateway } from '../../support/start-gateway.js';
 import { HOUR, MINUTE } from '../../support/test-clock.js';
 import { ask, type Browser, browserOf, HOST, ORIGIN, signIn } from './signed-in.js';
@@ -318,5 +320,23 @@ describe('a session ends', () => {
     await ask(gateway.data, SESSION, { method: 'DELETE', headers: other.changes });
     expect((await get(SESSION)).status).toBe(200);
     expect(outcomeOf(await get(SESSION, {}, browserOf(other.cookie, '')))).toBe('401 invalid_session');
+  });
+});
+
+describe('a page of the platform', () => {
+  it('has no script of it run, and no type guessed, where it is asked for by cookie', async () => {
+    const page = '<script>fetch("/gateway/v1/session")</script>';
+    const { gateway, key } = await openScene(sends(page, { 'content-type': 'text/html' }));
+    const browser = await signIn(gateway.data, SESSION, { key });
+    const preview = (headers: Readonly<Record<string, string>>) =>
+      ask(gateway.data, '/api/v1/creatives/preview?id=1', { headers });
+    const shown = await preview(browser.reads);
+    expect([shown.status, shown.headers['content-type'], shown.text]).toEqual([200, 'text/html', page]);
+    expect(shown.headers).toMatchObject({
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'private, no-store',
+    });
+    expect((await preview({ 'x-api-key': key })).headers).not.toHaveProperty('content-security-policy');
   });
 });
