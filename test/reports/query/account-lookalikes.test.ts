@@ -195,6 +195,153 @@ describe('a limited team', () => {
   });
 });
 
+describe('a team that is limited to advertiser 1, by its words', () => {
+  const ask = (extra: string) => report(get(`advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-15&${extra}`));
+  const detailOf = (act: () => unknown) => thrownBy(act).options.detail;
+
+  it.each([
+    'advertiser=2',
+    'advertisers[]=2',
+    'client=2',
+    'sub_account_id=2',
+    'subAccountIds[]=2',
+    'agencyCode=2',
+    'filter=advertiserId:2',
+    'where=advertiser_id%20eq%202',
+    'q=%7B%22user.id%22:2%7D',
+    'x=advertiserId%253D2',
+    'filter=advertiser:2',
+    'filter=%7B%22client%22:2%7D',
+    'filter=%7B%22%5Cu0061dvertiserId%22:2%7D',
+    'filter=%25252561dvertiserId:2',
+    'filterField=advertiser',
+    'byAdvertiser=2',
+    'acct=2',
+    'advId=2',
+    'uid=2',
+    'company=2',
+    'filter=advertiser,eq,2',
+    'filter=eq(advertiser,2)',
+    'where=client%20between%201%20and%203',
+    'filter=advertiser/2',
+    'filter=2%20in%20users',
+    'q=advertiser(id:2)',
+    'query=%7Badvertisers%7Bid(2)%7D%7D',
+    'q=advertiser;in;2',
+    'x=advertiser.in(2)',
+  ])('may not ask for a report by %s, while another may', (extra) => {
+    expect(codeOf(ask(extra))).toBe('advertiser_forbidden');
+    expect(detailOf(ask(extra))).toContain(extra.split(/[=[]/)[0] as string);
+  });
+
+  it.each([
+    'aid=2',
+    'aids[]=1',
+    'ids=2',
+    'ids[]=2',
+    'ids=1,2',
+    'id=2',
+    'id=acme',
+    'entity_ids[]=2',
+    'includeIds=2',
+    'id_in=2',
+    'by=advertiser&values=2',
+    'dimension=sub_account&in=1,2',
+    'dimensions=campaign,advertiserId&value[]=2',
+  ])('may ask for no other by %s', (extra) => {
+    expect(codeOf(ask(extra))).toBe('advertiser_forbidden');
+    expect(detailOf(ask(extra))).toMatch(/ids?|aids?|values?|in\b/);
+  });
+
+  it.each([
+    'spentBased=advertiser',
+    'userId=1',
+    'accountId=1',
+    'byAdvertiser=1',
+    'search=brand',
+    'campaignIds[]=7',
+    'orderBy=advertiserId',
+    'sort=-userId,spent',
+    'columns=advertiserId,impressions',
+    'advanced=1',
+    'filter=advertiser,eq,1',
+    'filter=clientType,eq,2',
+    'filter=user_agent,eq,2',
+    'filter=campaign,eq,7',
+    'q=client%20report%20(2)',
+    'ids=1',
+    'ids[]=1',
+    'campaign_id=7',
+    'creativeId=8',
+    'dimension=advertiser&limit=10',
+    'dimension=advertiser&orderBy=advertiserId&page=2&per_page=500',
+    'advanced=5',
+    'paid=1&bid=2&valid=3',
+  ])('may ask by %s as before', (extra) => {
+    expect(codeOf(ask(extra))).toBeNull();
+  });
+
+  it('may not hide an account in a known parameter that takes any text', () => {
+    expect(codeOf(ask('spentBased=advertiserId:2'))).toBe('advertiser_forbidden');
+  });
+
+  /** Member of the body that gives it away → the body. */
+  it.each<readonly [string, object]>([
+    ['client', { client: 2 }],
+    ['filter', { filter: 'advertiserId=2' }],
+    ['filter', { filter: { client: 2 } }],
+    ['filters', { filters: [{ field: 'advertiser_id', value: 2 }] }],
+    ['filters', { filters: [{ field: 'advertiser', value: 2 }] }],
+    ['dimensionFilter', { dimensionFilter: 'advertiserId=2' }],
+    ['advertisers', { advertisers: [{ id: 1 }, 2] }],
+    ['advertisers', { advertisers: [{ id: 1 }, { name: 'Other' }] }],
+    ['advertisers', { advertisers: { id: 1, include: [2] } }],
+    ['advertisers', { advertisers: { id: 1, include: '1,2' } }],
+    ['advertisers', { advertisers: [{ id: 1 }, { id: 1, also: { no: 2 } }] }],
+    ['subAccount', { subAccount: { id: 1, of: { number: '2' } } }],
+    ['account', { account: { id: 1, Linked_IDs: [2] } }],
+    ['x', { x: { clients: { id: 1, more: [2] } } }],
+    ['group', { group: { by: 'advertiser', ids: [2] } }],
+    ['group', { group: { by: 'advertiser', which: [2] } }],
+    ['group', { group: { dimensions: ['campaign', 'advertiser_id'], values: ['2'] } }],
+    ['a', { a: [{ b: { groupBy: 'Sub-Accounts', in: '1,2' } }] }],
+  ])('may name no other in a body, nor write for it: %s of %j', (name, extra) => {
+    for (const act of everywhere(extra)) {
+      expect(codeOf(act)).toBe('advertiser_forbidden');
+      expect(detailOf(act)).toContain(name);
+    }
+  });
+
+  it.each<object>([{ ask: { on: 'client', value: 2 } }, { filter: '{"by":"advertiser","ids":[2]}' }])(
+    'may name no other in a question: %j',
+    (extra) => {
+      for (const act of everywhere(extra).slice(0, 2)) expect(codeOf(act)).toBe('advertiser_forbidden');
+    },
+  );
+
+  it.each<object>([
+    { clickUrl: 'https://shop.example/?user_id=%7BuserId%7D' },
+    { advertisers: { id: 1, include: [1], name: 'Acme', active: true } },
+    { advertisers: [{ id: 1 }, { id: '1' }] },
+    { group: { by: 'advertiser', ids: [1], limit: 10, campaignIds: [7] } },
+    { group: { by: 'campaign', campaignIds: [7] }, campaigns: { ids: [8] }, campaign: { id: 9 } },
+    { sort: 'advertiserId', name: 'client', budget: { daily: 10, total: 100 }, creativeSetIds: [5] },
+  ])('may send the body %j, to a report and to what is passed through', (extra) => {
+    for (const act of everywhere(extra)) expect(codeOf(act)).toBeNull();
+  });
+
+  it.each([
+    'group[by]=advertiser&group[ids][]=2',
+    'group[by][]=advertiser&group[which][0]=2',
+    'by=advertiser&ids[]=2',
+    'advertisers[id]=1&advertisers[include]=2',
+    'advertiserIds[2]=1',
+    'aid=2',
+  ])('may pass through no query that names another by %s', (query) => {
+    expect(codeOf(pass({}, query))).toBe('advertiser_forbidden');
+  });
+});
+
 it('a query that is remembered is judged for each team, whichever asked before', () => {
   const { report: asked, lookalikes } = get('advertiserId=1&ids=2');
   const { accounts, namesAccount } = asked;
