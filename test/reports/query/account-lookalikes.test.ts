@@ -320,7 +320,6 @@ describe('a team that is limited to advertiser 1, by its words', () => {
   );
 
   it.each<object>([
-    { clickUrl: 'https://shop.example/?user_id=%7BuserId%7D' },
     { advertisers: { id: 1, include: [1], name: 'Acme', active: true } },
     { advertisers: [{ id: 1 }, { id: '1' }] },
     { group: { by: 'advertiser', ids: [1], limit: 10, campaignIds: [7] } },
@@ -328,6 +327,11 @@ describe('a team that is limited to advertiser 1, by its words', () => {
     { sort: 'advertiserId', name: 'client', budget: { daily: 10, total: 100 }, creativeSetIds: [5] },
   ])('may send the body %j, to a report and to what is passed through', (extra) => {
     for (const act of everywhere(extra)) expect(codeOf(act)).toBeNull();
+  });
+
+  it('may have an address clicked that speaks of users', () => {
+    const clickUrl = 'https://shop.example/?user_id=%7BuserId%7D';
+    expect(codeOf(pass({ clickUrl }, '', { ...RULE, read: false }))).toBeNull();
   });
 
   it.each([

@@ -16,7 +16,7 @@ function startTurns() {
       () => 'done',
       () => 'failed',
     );
-  return { turns, taken };
+  return { turns, take, taken };
 }
 
 it('waits for the turn after the one under way, and not for those that others ask for meanwhile', async () => {
@@ -31,11 +31,11 @@ it('waits for the turn after the one under way, and not for those that others as
 });
 
 it('gives all who ask during a turn the same one, and never makes two at once', async () => {
-  const { turns, taken } = startTurns();
-  const first = taken();
+  const { turns, take } = startTurns();
+  const first = take();
   // Asked when the first has ended and the next has not begun.
-  const between = first.then(() => taken());
-  const waiting = [taken(), taken()];
+  const between = first.then(() => take());
+  const waiting = [take(), take()];
   turns[0]?.end();
   await first;
   expect(turns).toHaveLength(2);
