@@ -18,31 +18,16 @@ export async function start(options: SimulatorOptions = {}): Promise<Simulator> 
   return simulator;
 }
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Dispatcher.ResponseData['headers'];
-  readonly text: string;
-  /** The body as JSON. */
-  json<T = Record<string, unknown>>(): T;
-}
-
 export interface CallOptions {
   readonly method?: Dispatcher.HttpMethod;
   readonly headers?: Record<string, string>;
-  /** Sent as JSON. */
   readonly json?: unknown;
-  readonly body?: string;
 }
 
 /** A call with the simulator's token and `accept: application/json`, unless other headers are given. */
-export async function call(simulator: Simulator, path: string, options: CallOptions = {}): Promise<Reply> {
+export async function call(simulator: Simulator, path: string, options: CallOptions = {}) {
   const { method = 'GET', json, headers = {} } = options;
-  const body = json === undefined ? options.body : JSON.stringify(json);
-  const {
-    statusCode,
-    headers: answered,
-    body: stream,
-  } = await request(simulator.url + path, {
+  const answer = await request(simulator.url + path, {
     method,
     headers: {
       authorization: `Bearer ${simulator.token}`,
@@ -50,19 +35,21 @@ export async function call(simulator: Simulator, path: string, options: CallOpti
       ...(json === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body }),
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
   });
-  const text = await stream.text();
-  return { status: statusCode, headers: answered, text, json: <T>() => JSON.parse(text) as T };
+  const bytes = Buffer.from(await answer.body.arrayBuffer());
+  const text = bytes.toString('utf8');
+  return {
+    ...{ status: answer.statusCode, headers: answer.headers, bytes, text },
+    json: <T = Record<string, unknown>>() => JSON.parse(text) as T,
+  };
 }
 
-export type Row = Record<string, unknown>;
-
 /** The rows of a report call in the default shape. */
-export async function rowsOf(simulator: Simulator, query: string, options: CallOptions = {}): Promise<Row[]> {
-  const reply = await call(simulator, `${REPORT}${query}`, options);
+export async function rowsOf(simulator: Simulator, query: string): Promise<Record<string, unknown>[]> {
+  const reply = await call(simulator, `${REPORT}${query}`);
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
-  return reply.json<{ data: Row[] }>().data;
+  return reply.json<{ data: Record<string, unknown>[] }>().data;
 }
 
 /** Sends a request target byte for byte, past any client that would tidy it. @returns the whole answer */
@@ -72,25 +59,13 @@ export function sendRaw(
   headers: readonly string[] = [],
 ): Promise<string> {
   const { hostname, port, host } = new URL(simulator.url);
-  const lines = [
-    `GET ${target} HTTP/1.1`,
-    `host: ${host}`,
-    `authorization: Bearer ${simulator.token}`,
-    'accept: application/json',
-    'connection: close',
-    ...headers,
-  ];
+  const lines = [`GET ${target} HTTP/1.1`, `host: ${host}`, `authorization: Bearer ${simulator.token}`];
+  const head = [...lines, 'accept: application/json', 'connection: close', ...headers].join('\r\n');
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    const socket = connect(Number(port), hostname, () => socket.write(`${lines.join('\r\n')}\r\n\r\n`));
+    const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\n\r\n`));
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', reject);
     socket.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
   });
-}
-
-/** @returns the members as a query or form, values as text */
-export function encodeForm(members: object): string {
-  const pairs = Object.entries(members).map(([name, value]): [string, string] => [name, String(value)]);
-  return new URLSearchParams(pairs).toString();
 }

@@ -1,4 +1,4 @@
-/** A whole gateway in this process, on an embedded store in a folder of its own, with a clock that a test moves. */
+/** A whole gateway in this process, on a store in its memory, with a clock that a test moves. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,8 @@ import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator-api.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../src/store/port.js';
-import { createLog } from '../../src/telemetry/logger.js';
+import { createLog, type Log } from '../../src/telemetry/logger.js';
+import { createMemoryServer } from './memory/memory-store.js';
 import { createTestClock, type TestClock } from './test-clock.js';
 
 export const REPORT = '/api/v1/report/campaigns/get';
@@ -29,6 +30,8 @@ export interface GatewayOptions {
   readonly now?: string;
   /** Settings as they would stand in the YAML file. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** The embedded store in a folder of its own, where its files are the subject; otherwise one in memory. */
+  readonly onDisk?: boolean;
   /** Laid between the gateway and its store, to break it. */
   readonly wrapStore?: (store: Store) => Store;
   /** The store of another gateway, to be its replica. */
@@ -158,12 +161,14 @@ export async function startGatewayAt(
   });
   const own =
     options.sharedStore ??
-    (await createEmbeddedStore({
-      dataDir: join(folder, 'data'),
-      cacheMaxBytes: config.cache.embeddedMaxBytes,
-      clock,
-      logger: log.logger,
-    }));
+    (options.onDisk === true
+      ? await createEmbeddedStore({
+          dataDir: join(folder, 'data'),
+          cacheMaxBytes: config.cache.embeddedMaxBytes,
+          clock,
+          logger: log.logger,
+        })
+      : storeInMemory(clock, log));
   const store = options.wrapStore?.(own) ?? own;
   const services = await createServices({
     config,
@@ -254,6 +259,11 @@ export async function withGateway(
 }
 
 const MASTER_KEY = randomBytes(32).toString('base64');
+
+/** As the embedded store, without its files. */
+function storeInMemory(clock: TestClock, log: Log): Store {
+  return { ...createMemoryServer({ clock, logger: log.logger }).handle(), kind: 'embedded' };
+}
 
 function bothOf(first: () => Promise<void>, second: () => Promise<void>): () => Promise<void> {
   return async () => {
