@@ -3,7 +3,13 @@ import { expect, it } from 'vitest';
 import { advertiserName } from '../../src/simulator/advertiser-names.js';
 import type { Store } from '../../src/store/port.js';
 import { StoreUnavailable } from '../../src/store/port.js';
-import { ADMIN_TOKEN, outcomeOf, type TestGateway, withGateway } from '../support/start-gateway.js';
+import {
+  ADMIN_TOKEN,
+  outcomeOf,
+  type TestGateway,
+  type withGateway,
+  withTeam,
+} from '../support/start-gateway.js';
 import { HOUR } from '../support/test-clock.js';
 
 const queryOf = (advertiser: number) =>
@@ -17,9 +23,8 @@ interface Shown {
 }
 
 async function scene(options: Parameters<typeof withGateway>[0] = {}, team = 'all') {
-  const gateway = await withGateway(options);
+  const { gateway, key } = await withTeam(options, { id: team });
   gateway.simulator.set({ accountNames: 'plain' });
-  const key = await gateway.addTeam({ id: team });
   const ask = async (advertiser: number, by = key) => {
     const reply = await gateway.report(by, queryOf(advertiser));
     await gateway.services.settled();
@@ -143,18 +148,6 @@ it('a purge of one report or of days leaves names', async () => {
   ])
     await gateway.manage('POST', '/cache/purge', scope);
   expect((await all(gateway)).map(({ name }) => name)).toEqual([plain(1)]);
-});
-
-it('what one replica saw the other shows', async () => {
-  const { gateway, ask } = await scene();
-  const other = await scene({ sharedStore: gateway.store, clock: gateway.clock }, 'of-the-other');
-  await ask(1);
-  await other.ask(2);
-  for (const one of [gateway, other.gateway])
-    expect((await all(one)).map(({ id, name }) => [id, name])).toEqual([
-      [1, plain(1)],
-      [2, plain(2)],
-    ]);
 });
 
 it('while the store is away reports are answered, and what was seen waits for it', async () => {

@@ -1,17 +1,14 @@
-/** Calls about a report come in by the report's own door: who asks, how often, for which advertiser. */
-import { fastify } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { type AskCall, ask, readAskCall, readParameters } from '../../src/api/data/ask.js';
+import { type AskCall, ask, readParameters } from '../../src/api/data/ask.js';
 import { GatewayError } from '../../src/errors.js';
 import { Trace } from '../../src/telemetry/trace.js';
-import { withGateway } from '../support/start-gateway.js';
+import { withTeam } from '../support/start-gateway.js';
 
 const INNER = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 const about = (inner: string) => `endpoint=campaigns/get&query=${encodeURIComponent(inner)}`;
 
 async function asking(team: Readonly<Record<string, unknown>> = {}) {
-  const gateway = await withGateway();
-  const key = await gateway.addTeam(team);
+  const { gateway, key } = await withTeam({}, team);
   const call = (query: string, more: Partial<AskCall> = {}): AskCall => ({
     ...{ id: 'r', query, keys: { authorization: [], apiKey: [key] }, address: '10.0.0.1' },
     ...{ accept: undefined, ifNoneMatch: undefined },
@@ -68,25 +65,6 @@ describe('a call about a report', () => {
     expect((await ask(g, call(about(INNER)))).caller.team.advertisers).toEqual([1]);
     expect((await refusal(ask(g, call(about(INNER))))).code).toBe('rate_limited');
   });
-});
-
-it('is read from a request as it was sent, and logged by its path alone', async () => {
-  const app = fastify();
-  app.decorateRequest('trace', null as never);
-  app.addHook('onRequest', async (request) => {
-    request.trace = new Trace();
-  });
-  app.get('/about', async (request, reply) => {
-    const { query, keys, trace } = readAskCall(request, reply);
-    return { query, keys, subject: trace.subject };
-  });
-  const answer = await app.inject({ url: `/about?${about(INNER)}`, headers: { 'x-api-key': 'k' } });
-  expect(answer.json()).toEqual({
-    query: about(INNER),
-    keys: { authorization: [], apiKey: ['k'] },
-    subject: '/about',
-  });
-  await app.close();
 });
 
 it('takes each of its parameters once, and no other', () => {

@@ -223,13 +223,6 @@ describe('a backup that the admin API would refuse', () => {
     expect(param).toContain(place);
     expect(await other.manage('GET', '/teams')).toEqual({ teams: [] });
   });
-
-  it('keeps revoked keys of teams that are gone, as it was exported', async () => {
-    const { gateway } = await openFilled();
-    await gateway.manage('DELETE', '/teams/team-2');
-    const other = await withGateway();
-    expect((await restore(other, await exported(gateway))).status).toBe(200);
-  });
 });
 
 describe('a backup that cannot be read', () => {

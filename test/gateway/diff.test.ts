@@ -1,6 +1,5 @@
 /** `GET /gateway/v1/diff`: what became of a report between two moments. */
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
 import { outcomeOf, type Reply, reportIn } from '../support/start-gateway.js';
 import { BY_DATE, HOUR, historyScene } from './history-scene.js';
 
@@ -18,7 +17,6 @@ const diffIn = (reply: Reply) => {
   expect(reply.status, reply.text).toBe(200);
   return reply.json<Diff>();
 };
-const faultsIn = (reply: Reply) => reply.json<Problem>().errors;
 const BY_CAMPAIGN = `${BY_DATE}&byCampaign=1`;
 
 describe('the diff of a report', () => {
@@ -52,13 +50,6 @@ describe('the diff of a report', () => {
     expect(nothing.data).toEqual([]);
   });
 
-  it('has the names of its columns as CSV, where nothing changed', async () => {
-    const { ask, about } = await historyScene();
-    await ask(BY_DATE);
-    const csv = await about('diff', BY_DATE, '&from=first&to=latest&_format=csv');
-    expect(csv.text).toBe('date,kind,column,old,new,diff,percent\r\n');
-  });
-
   it('has a line for each cell as CSV', async () => {
     const { ask, restated, about } = await historyScene();
     await ask(BY_DATE);
@@ -75,22 +66,6 @@ describe('the diff of a report', () => {
         ),
       ),
     );
-  });
-
-  it.each([
-    ['', ['from', 'to']],
-    ['&from=first', ['to']],
-    ['&from=latest&to=first', ['from', 'to']],
-    ['&from=2026-11-20&to=2026-11-19', ['from']],
-    ['&from=2027-01-01T00:00:00Z&to=latest', ['from']],
-    ['&from=first&to=2026-11-21', ['to']],
-    ['&from=first&to=latest&_format=raw', ['_format']],
-    ['&from=first&to=latest&format=csv', ['format']],
-  ])('refuses %s by the name of the parameter', async (more, params) => {
-    const { about } = await historyScene();
-    const reply = await about('diff', BY_DATE, more);
-    expect(outcomeOf(reply)).toBe('400 invalid_query');
-    expect(faultsIn(reply)?.map(({ param }) => param)).toEqual(params);
   });
 
   it('is refused for what has no history, is not known, or is another team’s', async () => {

@@ -4,15 +4,14 @@ import type { Problem } from '../../src/errors.js';
 import type { Store } from '../../src/store/port.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { prove } from '../support/prove.js';
-import { ADMIN_TOKEN, outcomeOf, reportIn, withGateway } from '../support/start-gateway.js';
+import { ADMIN_TOKEN, outcomeOf, reportIn, withTeam } from '../support/start-gateway.js';
 import { HOUR } from '../support/test-clock.js';
 
 const queryOf = (advertiser: number) =>
   `advertiserId=${advertiser}&byDate=1&dateFrom=2026-11-17&dateTo=2026-11-19`;
 
 async function scene(wrapStore: (store: Store) => Store = (store) => store) {
-  const gateway = await withGateway({ wrapStore });
-  const key = await gateway.addTeam();
+  const { gateway, key } = await withTeam({ wrapStore });
   await prove(gateway, key);
   const ask = async (query: string) => {
     const reply = await gateway.report(key, query);

@@ -1,22 +1,10 @@
 /** `_fields`: some columns of a report. */
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { prove } from '../support/prove.js';
-import { type Call, outcomeOf, type Reply, reportIn, withGateway } from '../support/start-gateway.js';
+import { type Reply, reportIn } from '../support/start-gateway.js';
+import { provenScene } from './history-scene.js';
 
 const QUERY = 'advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-12';
-
-async function scene() {
-  const gateway = await withGateway();
-  const key = await gateway.addTeam();
-  await prove(gateway, key);
-  const ask = async (query: string, call: Call = {}) => {
-    const reply = await gateway.report(key, query, call);
-    await gateway.services.settled();
-    return reply;
-  };
-  return { gateway, key, ask };
-}
 
 const pick = (reply: Reply, fields: readonly string[]) =>
   reportIn(reply).data.map((row) => Object.fromEntries(fields.map((field) => [field, row[field]])));
@@ -24,7 +12,7 @@ const faultsOf = (reply: Reply) => reply.json<{ errors: { param: string; message
 
 describe('some columns of a report', () => {
   it('are those of its rows, with another revision and tag, and cost no call of their own', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask } = await provenScene();
     const whole = await ask(QUERY);
     const calls = gateway.simulator.callCount;
     const reply = await ask(`${QUERY}&_fields=spent,date`);
@@ -38,17 +26,8 @@ describe('some columns of a report', () => {
     expect(gateway.simulator.callCount).toBe(calls);
   });
 
-  it('are as many rows as before, though they are the same then', async () => {
-    const { ask } = await scene();
-    const byCampaign = `${QUERY}&byCampaign=1`;
-    const whole = reportIn(await ask(byCampaign));
-    const { data, meta } = reportIn(await ask(`${byCampaign}&_fields=date`));
-    expect(data).toEqual(whole.data.map(({ date }) => ({ date })));
-    expect(meta.reach).toEqual({ summable: false });
-  });
-
   it('are given from memory, and never from what was kept of whole rows, in every coding', async () => {
-    const { ask } = await scene();
+    const { ask } = await provenScene();
     const whole = await ask(QUERY);
     const gzip = { headers: { 'accept-encoding': 'gzip' } };
     for (let times = 0; times < 3; times += 1) {
@@ -68,7 +47,7 @@ describe('some columns of a report', () => {
   });
 
   it('go with history, with totals, and with reads by POST', async () => {
-    const { gateway, key, ask } = await scene();
+    const { gateway, key, ask } = await provenScene();
     const whole = await ask(`${QUERY}&_totals=1`);
     const now = new Date(gateway.clock.now()).toISOString();
     for (const more of [`_asOf=${now}`, '_vintage=first', '_vintage=final', '_final=require'])
@@ -85,7 +64,7 @@ describe('some columns of a report', () => {
   });
 
   it('that are there at times only are no fault once they were seen', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask } = await provenScene();
     const columns = (reply: Reply) => [...new Set(reportIn(reply).data.flatMap((row) => Object.keys(row)))];
     const other = QUERY.replace('advertiserId=1', 'advertiserId=2');
     const before = columns(await ask(`${other}&byCampaign=1`));
@@ -99,44 +78,5 @@ describe('some columns of a report', () => {
     expect([before.includes(fresh), after.includes(fresh)]).toEqual([false, true]);
     const reply = await ask(`${other}&byCampaign=1&_fields=date,${fresh}&_format=csv`);
     expect(reply.text.split('\r\n').slice(0, 2)).toEqual([`date,${fresh}`, '2026-11-10,']);
-  });
-
-  it('of a report without rows are no fault', async () => {
-    const { ask } = await scene();
-    const empty = await ask('advertiserId=1&byDate=1&dateFrom=2026-11-22&dateTo=2026-11-23&_fields=whatever');
-    expect(reportIn(empty).data).toEqual([]);
-  });
-});
-
-describe('refused is', () => {
-  it.each([
-    ['an empty one', `${QUERY}&_fields=`, /names of columns/],
-    ['a name twice', `${QUERY}&_fields=date,date`, /names date twice/],
-    [
-      'a column that nobody knows',
-      `${QUERY}&_fields=date,profit`,
-      /profit is no column of this report\. There are date, /,
-    ],
-    ['a name in other case', `${QUERY}&_fields=Date`, /did you mean `date`\?/],
-    ['the platform’s bytes', `${QUERY}&_fields=date&_format=raw`, /_format=raw/],
-    ['one given twice', `${QUERY}&_fields=date&_fields=spent`, /./],
-  ])('_fields: %s', async (_what, query, message) => {
-    const { ask } = await scene();
-    for (const method of ['GET', 'HEAD'] as const) {
-      const reply = await ask(query, { method });
-      expect(reply.status).toBe(400);
-      if (method === 'GET')
-        expect(faultsOf(reply)).toEqual([{ param: '_fields', message: expect.stringMatching(message) }]);
-    }
-  });
-
-  it('a foreign advertiser, whatever columns are asked for', async () => {
-    const { gateway, ask } = await scene();
-    await ask(`${QUERY}&_fields=date`);
-    const other = await gateway.addTeam({ id: 'other', advertisers: [2] });
-    expect(outcomeOf(await gateway.report(other, `${QUERY}&_fields=date`))).toBe('403 advertiser_forbidden');
-    expect(outcomeOf(await gateway.report(other, `${QUERY}&_fields=profit`))).toBe(
-      '403 advertiser_forbidden',
-    );
   });
 });

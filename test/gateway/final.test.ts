@@ -1,49 +1,30 @@
 /** `_final`: what is final, or nothing of it; or what is final of it. */
 import { describe, expect, it } from 'vitest';
-import { prove } from '../support/prove.js';
-import { type Call, outcomeOf, type Reply, reportIn, withGateway } from '../support/start-gateway.js';
+import { outcomeOf, type Reply, reportIn } from '../support/start-gateway.js';
 import { DAY, HOUR } from '../support/test-clock.js';
+import { provenScene } from './history-scene.js';
 
 const SERIES = 'advertiserId=1&byDate=1';
 /** On the 21st the 15th is final, and the 16th is on the 22nd. */
 const QUERY = `${SERIES}&dateFrom=2026-11-14&dateTo=2026-11-18`;
 const YOUNG = ['2026-11-16', '2026-11-17', '2026-11-18'];
 
-async function scene() {
-  const gateway = await withGateway();
-  const key = await gateway.addTeam();
-  await prove(gateway, key);
-  const ask = async (query: string, call: Call = {}) => {
-    const reply = await gateway.report(key, query, call);
-    await gateway.services.settled();
-    return reply;
-  };
-  return { gateway, key, ask };
-}
-
 const detailOf = (reply: Reply) => reply.json<{ detail: string }>().detail;
 
 describe('an answer by date', () => {
   it('names its first day that is not final, and none where all are', async () => {
-    const { ask } = await scene();
+    const { ask } = await provenScene();
     const { meta } = reportIn(await ask(QUERY));
     expect(meta).toMatchObject({ final: false, firstProvisionalDate: '2026-11-16' });
     const final = reportIn(await ask(`${SERIES}&dateFrom=2026-11-14&dateTo=2026-11-15`));
     expect(final.meta).toMatchObject({ final: true });
     expect(final.meta).not.toHaveProperty('firstProvisionalDate');
   });
-
-  it('names it as well where it is not answered by days', async () => {
-    const { gateway, key } = { ...(await scene()) };
-    const other = `advertiserId=2&byDate=1&byCampaign=1&dateFrom=2026-11-14&dateTo=2026-11-18`;
-    const { meta } = reportIn(await gateway.report(key, other));
-    expect(meta).toMatchObject({ final: false, firstProvisionalDate: '2026-11-16' });
-  });
 });
 
 describe('with _final=require', () => {
   it('days that are too young are refused without a call, each with when it is expected', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask } = await provenScene();
     const calls = gateway.simulator.callCount;
     const reply = await ask(`${QUERY}&_final=require`);
     expect(outcomeOf(reply)).toBe('409 not_final');
@@ -54,13 +35,13 @@ describe('with _final=require', () => {
   });
 
   it('a day that was fetched before it was final is fetched again, though it is fresh', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask, restate } = await provenScene();
     gateway.clock.set('2026-11-21T23:50:00Z');
     const query = `${SERIES}&dateFrom=2026-11-14&dateTo=2026-11-16`;
     const before = reportIn(await ask(query));
     expect(before.meta.final).toBe(false);
     gateway.clock.advance(HOUR / 3);
-    gateway.simulator.restate({ advertiserId: 1, from: '2026-11-16', to: '2026-11-16' });
+    restate('2026-11-16');
     const reply = await ask(`${query}&_final=require`);
     expect(reportIn(reply).meta.final).toBe(true);
     expect(reportIn(reply).data).not.toEqual(before.data);
@@ -70,7 +51,7 @@ describe('with _final=require', () => {
   });
 
   it('what the platform could not be asked for since is 409, and not what was provisional', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask } = await provenScene();
     await ask(QUERY);
     gateway.clock.advance(4 * DAY);
     gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
@@ -80,7 +61,7 @@ describe('with _final=require', () => {
   });
 
   it('is of use for sums of a period, for the platform’s bytes, and as of a moment', async () => {
-    const { ask } = await scene();
+    const { ask } = await provenScene();
     const sums = 'advertiserId=1&dateFrom=2026-11-10&dateTo=';
     expect(reportIn(await ask(`${sums}2026-11-15&_final=require`)).meta.final).toBe(true);
     expect(outcomeOf(await ask(`${sums}2026-11-16&_final=require`))).toBe('409 not_final');
@@ -92,7 +73,7 @@ describe('with _final=require', () => {
 
 describe('with _final=only', () => {
   it('days that are not final are left out of the period, and named', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask } = await provenScene();
     const reply = await ask(`${QUERY}&_final=only&_days=1`);
     const { data, meta } = reportIn(reply);
     expect(data.map(({ date }) => date)).toEqual(['2026-11-14', '2026-11-15']);
@@ -107,7 +88,7 @@ describe('with _final=only', () => {
   });
 
   it('nothing that is final is an empty answer that says so, without a call', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask } = await provenScene();
     const calls = gateway.simulator.callCount;
     const { data, meta } = reportIn(await ask(`${SERIES}&_period=yesterday&_final=only&_days=1&_totals=1`));
     expect(data).toEqual([]);
@@ -123,7 +104,7 @@ describe('with _final=only', () => {
   });
 
   it('a day that could not be fetched since it is final is left out, too', async () => {
-    const { gateway, ask } = await scene();
+    const { gateway, ask } = await provenScene();
     await ask(QUERY);
     gateway.clock.advance(DAY);
     gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
@@ -131,38 +112,10 @@ describe('with _final=only', () => {
     expect(data.map(({ date }) => date)).toEqual(['2026-11-14', '2026-11-15']);
     expect(meta.warnings?.[0]?.days).toEqual(YOUNG);
   });
-
-  it('totals are those of the days that are left', async () => {
-    const { ask } = await scene();
-    const only = reportIn(await ask(`${QUERY}&_final=only&_totals=1`));
-    const cut = reportIn(await ask(`${SERIES}&dateFrom=2026-11-14&dateTo=2026-11-15&_totals=1`));
-    expect(only.meta.totals).toEqual(cut.meta.totals);
-    expect(only.meta.revision).toBe(cut.meta.revision);
-  });
-});
-
-describe('refused is', () => {
-  it.each([
-    ['an empty one', `${QUERY}&_final=`, /must be one of require, only/],
-    ['one in other case', `${QUERY}&_final=Only`, /must be one of/],
-    ['one given twice', `${QUERY}&_final=only&_final=only`, /./],
-    ['one without a period', `${SERIES}&_final=require`, /add dateFrom and dateTo/],
-    ['one with an open period', `${SERIES}&dateTo=2026-11-15&_final=require`, /add dateFrom and dateTo/],
-    ['only of sums', 'advertiserId=1&_period=last_7_days&_final=only', /byDate=1, or give _final=require/],
-    ['only of the platform’s bytes', `${QUERY}&_final=only&_format=raw`, /_format=raw/],
-    ['one with the final vintage', `${QUERY}&_final=only&_vintage=final`, /_vintage=final/],
-  ])('_final: %s', async (_what, query, message) => {
-    const { ask } = await scene();
-    const reply = await ask(query);
-    expect(outcomeOf(reply)).toBe('400 invalid_query');
-    expect(reply.json<{ errors: unknown[] }>().errors).toEqual([
-      { param: '_final', message: expect.stringMatching(message) },
-    ]);
-  });
 });
 
 it('is given to HEAD and POST, and as 304; and is no way to a foreign advertiser', async () => {
-  const { gateway, key, ask } = await scene();
+  const { gateway, key, ask } = await provenScene();
   const got = await ask(`${QUERY}&_final=only`);
   expect((await ask(`${QUERY}&_final=only`, { method: 'HEAD' })).headers.etag).toBe(got.headers.etag);
   const etag = got.headers.etag as string;

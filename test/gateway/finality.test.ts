@@ -1,24 +1,27 @@
 /** `finality.mode`: when a day is final, learned from what days did before it. */
 import { describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config/load.js';
 import type { FinalityMode } from '../../src/reports/learn/windows.js';
 import { isoDay } from '../../src/reports/query/days.js';
 import { prove } from '../support/prove.js';
 import {
+  ADMIN_TOKEN,
+  gatewayAt,
   outcomeOf,
   reportIn,
   type SimulatedGateway,
   type TestGateway,
   withGateway,
+  withTeam,
 } from '../support/start-gateway.js';
-import { DAY, HOUR } from '../support/test-clock.js';
+import { DAY, HOUR, MINUTE } from '../support/test-clock.js';
 
 const SERIES = 'advertiserId=1&byDate=1';
-const QUERY = `${SERIES}&dateFrom=2026-11-10&dateTo=2026-11-13&_days=1`;
+const FOUR_DAYS = `${SERIES}&dateFrom=2026-11-10&dateTo=2026-11-13&_days=1`;
 const ANEW = { headers: { 'cache-control': 'no-cache' } };
 
 async function gatewayWith(mode: FinalityMode, options: Parameters<typeof withGateway>[0] = {}) {
-  const gateway = await withGateway({ config: { finality: { mode } }, ...options });
-  const key = await gateway.addTeam();
+  const { gateway, key } = await withTeam({ config: { finality: { mode } }, ...options });
   await prove(gateway, key);
   return { gateway, key, ...asking(gateway, key) };
 }
@@ -31,7 +34,7 @@ function asking(gateway: TestGateway, key: string) {
       return reply;
     },
     /** Which of the days are final. */
-    async finals(query = QUERY) {
+    async finals(query = FOUR_DAYS) {
       const { days = [] } = reportIn(await gateway.report(key, query)).meta;
       await gateway.services.settled();
       return days.flatMap(({ date, final }) => (final ? [date] : []));
@@ -44,10 +47,10 @@ async function restateLate(
   gateway: SimulatedGateway,
   ask: (query: string, call?: object) => Promise<unknown>,
 ) {
-  await ask(QUERY, ANEW);
+  await ask(FOUR_DAYS, ANEW);
   gateway.clock.advance(DAY);
   gateway.simulator.restate({ advertiserId: 1, from: '2026-11-12', to: '2026-11-12' });
-  await ask(QUERY, ANEW);
+  await ask(FOUR_DAYS, ANEW);
 }
 
 const ALL = ['2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13'];
@@ -61,7 +64,7 @@ describe('a day that changed nine days after it was over', () => {
     // Fresh for an hour, as days that may change.
     gateway.clock.advance(2 * HOUR);
     const calls = gateway.simulator.callCount;
-    await ask(QUERY);
+    await ask(FOUR_DAYS);
     expect(gateway.simulator.callCount).toBe(calls + 1);
   });
 
@@ -80,15 +83,6 @@ describe('a day that changed nine days after it was over', () => {
     await restateLate(gateway, ask);
     expect(await finals()).toEqual(ALL);
     expect(gateway.services.registry.list('finality/')).toHaveLength(mode === 'observe' ? 1 : 0);
-  });
-
-  it('is not learned where the platform began to give another column', async () => {
-    const { gateway, ask, finals } = await gatewayWith('learned');
-    await ask(QUERY, ANEW);
-    gateway.clock.advance(DAY);
-    gateway.simulator.set({ columnFrom: new Date(gateway.clock.now()).toISOString() });
-    await ask(QUERY, ANEW);
-    expect(await finals()).toEqual(ALL);
   });
 });
 
@@ -112,13 +106,8 @@ it('days of an age at which none was seen to change are fresh for six hours', as
   expect(gateway.simulator.callCount).toBe(calls + 1);
 });
 
-it('says at the start that nothing is learned where no history is kept', async () => {
-  const gateway = await withGateway({ config: { history: { enabled: false } } });
-  expect(gateway.logText).toContain('finality is not learned, for no history is kept');
-});
-
 describe('GET /gateway/v1/finality', () => {
-  const about = `endpoint=campaigns/get&query=${encodeURIComponent(QUERY)}`;
+  const about = `endpoint=campaigns/get&query=${encodeURIComponent(FOUR_DAYS)}`;
 
   it('tells the window in use, the one that was learned, and what was seen at each age', async () => {
     const { gateway, ask } = await gatewayWith('observe');
@@ -145,8 +134,7 @@ describe('GET /gateway/v1/finality', () => {
   });
 
   it('tells a limited team of its own advertisers alone, and what is amiss with a call', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam({ advertisers: [2], scopes: ['report:read'] });
+    const { gateway, key } = await withTeam({}, { advertisers: [2], scopes: ['report:read'] });
     const outcome = async (query: string) =>
       outcomeOf(await gateway.call(`/gateway/v1/finality?${query}`, { key }));
     expect(await outcome(about)).toBe('403 advertiser_forbidden');
@@ -190,4 +178,305 @@ it('meta.expectedChange says by how much days of the age of the youngest one cha
   const ages = new Map(truth?.ages.map((age) => [age.ageDays, age.changeUntilFinal]));
   expect(ages.get(1)).toMatchObject({ spent: { p50: expected.spent?.p50, p95: expected.spent?.p95 } });
   expect(ages.get(90)).toBeUndefined();
+});
+
+const QUERY = 'advertiserId=1&byDate=1&dateFrom=2026-11-03&dateTo=2026-11-05';
+const LEARNED = { mode: 'learned', exploreShare: 1 } as const;
+
+/** Proven, in use for a moment, and never checked: what is asked for beside is exploration. */
+async function explorable(finality: Partial<Config['finality']> = LEARNED) {
+  const config = { finality, report: { crossCheckEvery: 0 } };
+  const { gateway, key } = await withTeam({ config });
+  await prove(gateway, key);
+  await ask(gateway, key);
+  gateway.simulator.clearCalls();
+  return { gateway, key, config };
+}
+
+async function ask(gateway: TestGateway, key: string, query = QUERY) {
+  const reply = await gateway.report(key, query);
+  await gateway.services.settled();
+  return reply;
+}
+
+/** Other calls of the day, which a share is taken of. */
+let others = 100;
+async function callOthers(gateway: TestGateway, key: string, count: number) {
+  for (const last = others + count; others < last; others += 1)
+    await ask(gateway, key, `advertiserId=${others}&dateFrom=2026-11-03&dateTo=2026-11-05`);
+}
+
+type Simulated = Awaited<ReturnType<typeof explorable>>['gateway'];
+const explored = ({ simulator }: Simulated) =>
+  simulator.calls
+    .filter(({ url, query }) => url.includes('byDate=1') && query.dateFrom !== '2026-11-03')
+    .map(({ query }) => [query.dateFrom, query.dateTo]);
+
+async function ownCalls({ services }: TestGateway): Promise<number> {
+  const text = await services.metrics.registry.getSingleMetricAsString('dsp_gateway_platform_calls_total');
+  return [...text.matchAll(/team="gateway"\} (\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+describe('a report that is in use', () => {
+  it('has its last 90 days asked for once a month, kept and charged to the gateway', async () => {
+    const { gateway, key } = await explorable();
+    const before = await ownCalls(gateway);
+    gateway.clock.advance(29 * DAY);
+    await callOthers(gateway, key, 1);
+    await ask(gateway, key);
+    expect(explored(gateway)).toEqual([]);
+    gateway.clock.advance(2 * DAY);
+    await callOthers(gateway, key, 1);
+    for (let times = 0; times < 3; times += 1) {
+      await ask(gateway, key);
+      gateway.clock.advance(2 * HOUR);
+    }
+    expect(explored(gateway)).toEqual([['2026-09-23', '2026-12-21']]);
+    const metrics = await gateway.services.metrics.registry.metrics();
+    expect(metrics).toMatch(/dsp_gateway_explorations_total 1$/m);
+    expect((await ownCalls(gateway)) - before).toBe(1);
+    const kept = await gateway.report(key, 'advertiserId=1&byDate=1&dateFrom=2026-10-01&dateTo=2026-10-09');
+    expect(kept.headers['cache-status']).toContain('hit');
+  });
+
+  it('is asked for so by one of two replicas', async () => {
+    const { gateway, key, config } = await explorable();
+    const replica = await gatewayAt(gateway.simulator, {
+      ...{ sharedStore: gateway.store, clock: gateway.clock, config },
+    });
+    gateway.clock.advance(31 * DAY);
+    for (const one of [gateway, replica]) await callOthers(one, key, 2);
+    await Promise.all([ask(gateway, key), ask(replica, key)]);
+    await Promise.all([gateway.services.settled(), replica.services.settled()]);
+    expect(explored(gateway)).toHaveLength(1);
+  });
+
+  it('waits until the share of the day allows it, and that is never exceeded', async () => {
+    const { gateway, key } = await explorable({ mode: 'learned', exploreShare: 0.2 });
+    gateway.clock.advance(31 * DAY);
+    // With the report's own call there are four, of which none may be made beside.
+    await callOthers(gateway, key, 3);
+    await ask(gateway, key);
+    expect(explored(gateway)).toEqual([]);
+    // From memory on the next day.
+    gateway.clock.advance(DAY);
+    await callOthers(gateway, key, 5);
+    await ask(gateway, key);
+    expect(explored(gateway)).toHaveLength(1);
+  });
+
+  it('waits while the platform has asked for a pause', async () => {
+    const { gateway, key } = await explorable();
+    gateway.clock.advance(29 * DAY);
+    await gateway.report(key, QUERY, { headers: { 'cache-control': 'no-cache' } });
+    await gateway.services.settled();
+    gateway.clock.advance(2 * DAY);
+    await callOthers(gateway, key, 2);
+    gateway.services.pause.hear('600000');
+    // From memory: to be asked for so costs it nothing.
+    expect((await ask(gateway, key)).headers['cache-status']).toContain('detail=l1');
+    expect(explored(gateway)).toEqual([]);
+    gateway.clock.advance(2 * HOUR);
+    gateway.clock.advanceMonotonic(11 * MINUTE);
+    await ask(gateway, key);
+    expect(explored(gateway)).toHaveLength(1);
+  });
+
+  it.each([
+    ['finality is not gone by', { mode: 'observe', exploreShare: 1 }],
+    ['the share is 0', { mode: 'learned', exploreShare: 0 }],
+  ] as const)('is never asked for so where %s', async (_why, finality) => {
+    const { gateway, key } = await explorable(finality);
+    gateway.clock.advance(31 * DAY);
+    await callOthers(gateway, key, 2);
+    await ask(gateway, key);
+    expect(explored(gateway)).toEqual([]);
+  });
+});
+
+const ABOUT = `endpoint=campaigns/get&query=${encodeURIComponent(QUERY)}`;
+
+interface Age {
+  readonly ageDays: number;
+  readonly n: number;
+  readonly same: number;
+  readonly differsSince: number;
+  readonly restated: number;
+  readonly wrong: number;
+  readonly wrongPercentAtMost: number;
+  readonly failed: number;
+}
+
+/** Proven, and each join is checked. */
+async function proven(options: Parameters<typeof withGateway>[0] = {}) {
+  const { gateway, key } = await withTeam({ config: { report: { crossCheckEvery: 1 } }, ...options });
+  await prove(gateway, key);
+  // So that no other day that was asked for is as old.
+  gateway.clock.advance(30 * DAY);
+  let asked = 0;
+  return {
+    gateway,
+    key,
+    /** Joined anew each time: a finished body is given as it is. */
+    async ask() {
+      asked += 1;
+      const reply = await gateway.report(
+        key,
+        `${QUERY}${asked % 2 ? '&_days=1' : ''}&_fields=date,clicks,spent`,
+      );
+      await gateway.services.settled();
+      return reply;
+    },
+    /** Of the days of the 3rd to the 5th that were asked for again today. */
+    async ages(named = ABOUT) {
+      const { data, meta } = await truthOf(gateway, key, named);
+      expect(meta.basis).toContain('None is drawn by chance');
+      return Object.fromEntries((data[0]?.ages ?? []).map((age) => [age.ageDays, age]));
+    },
+  };
+}
+
+async function truthOf(gateway: TestGateway, key: string, named: string) {
+  const reply = await gateway.call(`/gateway/v1/truth?${named}`, { key });
+  expect(reply.status).toBe(200);
+  return reply.json<{ data: { ages: Age[] }[]; meta: { basis: string; notMeasured?: string } }>();
+}
+
+async function metricOf({ services }: TestGateway, verdict: string): Promise<number> {
+  const text = await services.metrics.registry.getSingleMetricAsString('dsp_gateway_truth_days_total');
+  return Number(text.match(new RegExp(`verdict="${verdict}"\\} (\\d+)`))?.[1] ?? 0);
+}
+
+describe('a day that was asked for again', () => {
+  it('and said the same counts so, and never as 0 % wrong', async () => {
+    const { gateway, ask, ages } = await proven();
+    await ask();
+    for (const named of [ABOUT, 'advertiserId=1'])
+      expect((await ages(named))['47']).toEqual({
+        ...{ ageDays: 47, n: 1, same: 1, differsSince: 0, restated: 0, wrong: 0 },
+        ...{ wrongPercentAtMost: 95, failed: 0 },
+      });
+    expect(await metricOf(gateway, 'same')).toBeGreaterThan(0);
+  });
+
+  it('and had changed after it was seen twice was restated', async () => {
+    const { gateway, ask, ages } = await proven();
+    await ask();
+    gateway.clock.advance(7 * DAY);
+    gateway.simulator.restate({ advertiserId: 1, from: '2026-11-04', to: '2026-11-04' });
+    await ask();
+    expect((await ages())['54']).toMatchObject({ n: 1, restated: 1, differsSince: 0, wrong: 0 });
+    expect(await metricOf(gateway, 'wrong')).toBe(0);
+  });
+
+  it('and depends on the range asked for was served wrong: one line in the log, at error level', async () => {
+    const { gateway, ask, ages } = await proven();
+    gateway.simulator.set({ divisible: false });
+    await ask();
+    const wrong = Object.values(await ages()).filter((age) => age.wrong > 0);
+    expect(wrong.length).toBeGreaterThan(0);
+    for (const age of wrong) expect(age.wrongPercentAtMost).toBe(100);
+    expect(await metricOf(gateway, 'wrong')).toBeGreaterThan(0);
+    const lines = gateway.log.filter(({ msg }) => msg.includes('days were served wrong'));
+    expect(lines).toMatchObject([{ level: 'error', endpoint: 'campaigns/get', advertiserId: '1' }]);
+  });
+
+  it('is shown by every replica, and after a restart', async () => {
+    const { gateway, ask } = await proven();
+    await ask();
+    const other = await withGateway({ sharedStore: gateway.store, clock: gateway.clock });
+    const key = await other.addTeam({ id: 'of-another' });
+    const { data } = await truthOf(other, key, 'advertiserId=1');
+    expect(data[0]?.ages.find(({ ageDays }) => ageDays === 47)).toMatchObject({ n: 1, same: 1 });
+  });
+});
+
+it('tells a limited team of its own advertisers alone, and what is amiss with a call', async () => {
+  const { gateway, key } = await withTeam(
+    { config: { history: { enabled: false } } },
+    { advertisers: [2], scopes: ['report:read'] },
+  );
+  const outcome = async (query: string) =>
+    outcomeOf(await gateway.call(`/gateway/v1/truth?${query}`, { key }));
+  expect(await outcome(ABOUT)).toBe('403 advertiser_forbidden');
+  expect(await outcome('advertiserId=1')).toBe('403 advertiser_forbidden');
+  for (const wrong of ['', 'endpoint=campaigns/get', `${ABOUT}&advertiserId=2`, 'x=1'])
+    expect(await outcome(wrong)).toBe('400 invalid_query');
+  expect(await truthOf(gateway, key, 'advertiserId=2')).toMatchObject({
+    ...{ data: [], meta: { notMeasured: 'history.enabled is false.' } },
+  });
+});
+
+async function seen(options: Parameters<typeof withGateway>[0] = {}) {
+  const { gateway, key } = await withTeam(options);
+  await prove(gateway, key);
+  await gateway.report(key, QUERY);
+  await gateway.services.settled();
+  return { gateway, key };
+}
+
+async function refusal(gateway: TestGateway, path: string) {
+  const { payload, statusCode } = await gateway.admin.inject({
+    ...{ method: 'GET', url: `/admin/v1/${path}` },
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  });
+  const { code, errors = [] } = JSON.parse(payload) as { code: string; errors?: { param: string }[] };
+  return [statusCode, code, ...errors.map(({ param }) => param)];
+}
+
+describe('divisibility', () => {
+  it('is told by kind, with the endpoint and split it is about, its state in words, and when it was proven', async () => {
+    const { gateway } = await seen();
+    const { kinds, pinned } = await gateway.manage('GET', '/divisibility');
+    expect(kinds).toEqual([
+      {
+        ...{ id: expect.any(String), endpoint: 'campaigns/get', split: ['date'], spentBased: null },
+        ...{ passedOn: [], state: 'proven', inWords: expect.stringMatching(/^Answered by day; /) },
+        ...{ agreedDays: expect.any(Number), neededDays: 3, trials: expect.any(Number) },
+        ...{ provenAt: expect.stringMatching(/^2026-11-/), refutedUntil: null, wholeUntil: null },
+        ...{ restatements: 0, oldestRestatementDays: 0 },
+      },
+    ]);
+    expect(pinned).toEqual([]);
+  });
+
+  it('is none of endpoints whose configuration says it', async () => {
+    const gateway = await withGateway({
+      config: { report: { endpoints: { 'campaigns/get': { divisible: 'never' } } } },
+    });
+    expect(await gateway.manage('GET', '/divisibility')).toMatchObject({
+      kinds: [],
+      pinned: [{ endpoint: 'campaigns/get', divisible: 'never' }],
+    });
+  });
+});
+
+describe.each(['finality', 'truth'])('%s', (of) => {
+  it('is what a team is told, for whatever advertiser, and charges no team', async () => {
+    const { gateway, key } = await seen();
+    gateway.clock.advance(8 * 86_400_000);
+    await gateway.report(key, QUERY);
+    await gateway.services.settled();
+    for (const about of [ABOUT, 'advertiserId=1']) {
+      const own = (await gateway.call(`/gateway/v1/${of}?${about}`, { key })).json();
+      expect(await gateway.manage('GET', `/${of}?${about}`)).toEqual(own);
+    }
+    const { data } = (await gateway.manage('GET', `/${of}?${ABOUT}`)) as { data: object[] };
+    expect(data).toMatchObject([{ endpoint: 'campaigns/get', advertiserId: 1, split: ['date'] }]);
+    // At once, by the advertiser alone too: before it is written down for other replicas.
+    expect((await gateway.manage('GET', `/${of}?advertiserId=1`)).data).toEqual(data);
+  });
+
+  it.each([
+    ['', 'endpoint'],
+    ['endpoint=campaigns/get', 'query'],
+    [`${ABOUT}&advertiserId=1`, 'advertiserId'],
+    ['advertiserId=x%2Fy', 'advertiserId'],
+    ['advertiserId=1&advertiserId=2', 'advertiserId'],
+    ['endpoint=../x&query=advertiserId%3D1', 'endpoint'],
+    ['endpoint=campaigns/get&query=dateFrom%3D2026-02-30', 'dateFrom'],
+  ])('refuses %j by the name of what is wrong', async (asked, param) => {
+    const gateway = await withGateway();
+    expect(await refusal(gateway, `${of}?${asked}`)).toEqual([400, 'invalid_query', param]);
+  });
 });

@@ -1,6 +1,13 @@
 /** A gateway whose campaign report by date is proven to be divisible, so that it has a history. */
 import { prove } from '../support/prove.js';
-import { type Reply, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
+import {
+  type Call,
+  type Reply,
+  type SimulatedGateway,
+  type TestGateway,
+  type withGateway,
+  withTeam,
+} from '../support/start-gateway.js';
 import { MINUTE } from '../support/test-clock.js';
 
 export const HOUR = 60 * MINUTE;
@@ -27,8 +34,7 @@ export async function historyScene(
   more = '',
   options: Parameters<typeof withGateway>[0] = {},
 ): Promise<HistoryScene> {
-  const gateway = await withGateway(options);
-  const key = await gateway.addTeam({
+  const { gateway, key } = await withTeam(options, {
     id: 'history',
     scopes: ['report:read', 'report:pin', 'cache:refresh'],
   });
@@ -50,4 +56,19 @@ export async function historyScene(
     about: (path, query, rest = '', asking = key) =>
       gateway.call(`/gateway/v1/${path}?${aboutReport(query)}${rest}`, { key: asking }),
   };
+}
+
+/** Days of advertiser 1, by date, of a kind that is proven to be divisible. */
+export async function provenScene(options: Parameters<typeof withGateway>[0] = {}) {
+  const { gateway, key } = await withTeam(options);
+  await prove(gateway, key);
+  /** Asks, and waits until what was learned of it is written down. */
+  const ask = async (query: string, call: Call = {}, of: TestGateway = gateway) => {
+    const reply = await of.report(key, query, call);
+    await of.services.settled();
+    return reply;
+  };
+  /** The platform says something else of these days. */
+  const restate = (from: string, to = from) => gateway.simulator.restate({ advertiserId: 1, from, to });
+  return { gateway, key, ask, restate };
 }

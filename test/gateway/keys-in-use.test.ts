@@ -1,7 +1,7 @@
 /** Keys as they are used: when last, and what trying wrong ones costs. */
 import { describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../src/teams/auth/directory.js';
-import { outcomeOf, type TestGateway, withGateway } from '../support/start-gateway.js';
+import { outcomeOf, type TestGateway, withTeam } from '../support/start-gateway.js';
 
 const ME = '/gateway/v1/me';
 
@@ -17,8 +17,7 @@ async function keysOf(gateway: TestGateway): Promise<readonly ListedKey[]> {
 
 describe('the list of keys', () => {
   it('says when each was last used, under one id also after it was rolled', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam();
     const [unused] = await keysOf(gateway);
     expect(unused?.lastUsedAt).toBeNull();
     await gateway.call(ME, { key });
@@ -30,29 +29,11 @@ describe('the list of keys', () => {
     await gateway.call(ME, { key: String(rolled.key) });
     expect(await keysOf(gateway)).toMatchObject([{ id: unused?.id, lastUsedAt: '2026-11-21T12:01:00.000Z' }]);
   });
-
-  it('is there for all teams at once, without keys of a team that is gone', async () => {
-    const gateway = await withGateway();
-    for (const id of ['a', 'b', 'gone']) {
-      await gateway.manage('POST', '/teams', { id });
-      await gateway.manage('POST', `/teams/${id}/keys`, { label: `of ${id}` });
-      gateway.clock.advance(1000);
-    }
-    await gateway.manage('DELETE', '/teams/gone');
-    // A team of the same name is another.
-    await gateway.manage('POST', '/teams', { id: 'gone' });
-    const { keys } = await gateway.manage('GET', '/keys');
-    expect(keys).toMatchObject([
-      { teamId: 'a', label: 'of a', lastUsedAt: null },
-      { teamId: 'b', label: 'of b', lastUsedAt: null },
-    ]);
-  });
 });
 
 describe('a flood of wrong keys from one address', () => {
   it('has its refusals held back, and nothing else', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam();
     const wrong = generateApiKey();
     for (let count = 0; count < 80; count++) gateway.services.slowFailures.delayMs('192.0.2.1');
     const answered: string[] = [];

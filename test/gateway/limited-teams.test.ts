@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
-import { gatewayAt, outcomeOf, REPORT, withGateway } from '../support/start-gateway.js';
+import { gatewayAt, outcomeOf, REPORT, withGateway, withTeam } from '../support/start-gateway.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';
 import { cacheOf, FINAL, RESTATING } from './reports.js';
 
@@ -52,8 +52,7 @@ describe('a team limited to advertisers', () => {
   });
 
   it('is refused at once when its list shrinks, cached or not', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam({ id: 'growth', advertisers: [1, 2] });
+    const { gateway, key } = await withTeam({}, { id: 'growth', advertisers: [1, 2] });
     expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
     await gateway.manage('PATCH', '/teams/growth', { advertisers: [2] });
     expect(outcomeOf(await gateway.report(key, FINAL))).toBe('403 advertiser_forbidden');
@@ -148,14 +147,5 @@ describe('a team limited to advertisers', () => {
     const ask = (key: string) => gateway.call('/api/v1/report/x/get?advertiserId=1&_format=raw', { key });
     expect((await ask(all)).body).toEqual(Buffer.from(body));
     expect(outcomeOf(await ask(limited))).toBe('502 upstream_invalid_response');
-  });
-
-  it('may use undeclared reports of its own', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam({ advertisers: [1] });
-    const path = '/api/v1/report/creatives/get';
-    expect(outcomeOf(await gateway.call(`${path}?advertiserId=1`, { key }))).toBe('200');
-    expect(outcomeOf(await gateway.call(`${path}?advertiserId=2`, { key }))).toBe('403 advertiser_forbidden');
-    expect(outcomeOf(await gateway.call(path, { key }))).toBe('403 advertiser_required');
   });
 });

@@ -280,31 +280,6 @@ describe('a call that fails', () => {
     expect([statusCode, platform.requests.length]).toEqual([200, 3]);
   });
 
-  it.each(['POST', 'PUT', 'PATCH', 'DELETE'] as const)(
-    'is never tried again when it writes: %s',
-    async (method) => {
-      const { platform, key, url } = await open((incoming) => {
-        incoming.resume().on('end', () => incoming.socket.resetAndDestroy());
-      });
-      const ask = () =>
-        request(`${url}/api/v1/thing`, {
-          method,
-          headers: { 'x-api-key': key, 'content-type': 'application/json' },
-          body: '{"a":1}',
-        });
-      const reset = await ask();
-      expect([reset.statusCode, ((await reset.body.json()) as { code: string }).code]).toEqual([
-        502,
-        'upstream_error',
-      ]);
-      platform.answer(sends('{}', {}, 503));
-      expect((await ask()).statusCode).toBe(502);
-      platform.answer(sends('{}', {}, 401));
-      expect((await ask()).statusCode).toBe(503);
-      expect(platform.requests).toHaveLength(3);
-    },
-  );
-
   it('tells what the platform said of a refusal, and nothing of what it said when it failed', async () => {
     const { platform, gateway, key, url } = await open(sends('{"message":"name is missing"}', {}, 422));
     const ask = () => request(`${url}/api/v1/thing`, { method: 'POST', headers: { 'x-api-key': key } });

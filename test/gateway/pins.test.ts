@@ -61,14 +61,6 @@ describe('a pin', () => {
     expect((await get(scene, id, '?_format=csv', scene.key, { 'if-none-match': etag })).status).toBe(200);
   });
 
-  it('of a relative period is of the days that it meant', async () => {
-    const scene = await historyScene();
-    const { query } = made(
-      await pin(scene, 'advertiserId=1&byDate=1&_period=last_7_days&_format=csv&_days=0'),
-    );
-    expect(query).toBe('advertiserId=1&byDate=1&dateFrom=2026-11-14&dateTo=2026-11-20');
-  });
-
   it('may be of what was known at a past moment, and of a whole answer', async () => {
     const scene = await historyScene();
     const before = await scene.ask(BY_DATE);
@@ -136,20 +128,6 @@ describe('a pin', () => {
     expect(outcomeOf(await get(scene, id, '', key))).toMatch(/^401/);
   });
 
-  it('of a past moment is read by a team that may see some advertisers, too', async () => {
-    const scene = await historyScene();
-    const key = await scene.gateway.addTeam({
-      id: 'limited',
-      advertisers: [1],
-      scopes: ['report:read', 'report:pin'],
-    });
-    await scene.ask(BY_DATE);
-    for (const moment of ['_asOf=2026-11-21T12:00:00Z', '_vintage=first']) {
-      const { id } = made(await pin(scene, `${BY_DATE}&${moment}`, {}, key));
-      expect(outcomeOf(await get(scene, id, '', key)), moment).toBe('200');
-    }
-  });
-
   it('is read no more once its advertiser was taken from the team’s list', async () => {
     const scene = await historyScene();
     const { gateway } = scene;
@@ -207,23 +185,6 @@ describe('a pin', () => {
     expect(outcomeOf(await gateway.call(`${PINS}/${ids[0]}`, { method: 'DELETE', key }))).toBe(
       '404 not_found',
     );
-  });
-
-  it.each([
-    [{ query: undefined }, ['query']],
-    [{ endpoint: '../x' }, ['endpoint']],
-    [{ nothing: 1 }, ['nothing']],
-    [{ note: 'x'.repeat(1001) }, ['note']],
-    [{ revision: 7 }, ['revision']],
-    [{ query: 'advertiserId=1&dateFrom=x&dateTo=2026-11-01' }, ['query.dateFrom']],
-    [{ query: `${BY_DATE}&_totals=1` }, ['query._totals']],
-    [{ query: `${BY_DATE}&_format=raw` }, ['query._format']],
-    [{ query: `${BY_DATE}&_asOf=2027-01-01` }, ['query._asOf']],
-  ])('of %j is refused by the name of the member', async (more, params) => {
-    const scene = await historyScene();
-    const reply = await pin(scene, BY_DATE, more);
-    expect(outcomeOf(reply)).toBe('400 invalid_body');
-    expect(reply.json<Problem>().errors?.map(({ param }) => param)).toEqual(params);
   });
 
   it('needs its scope, a key and a method that is taken', async () => {

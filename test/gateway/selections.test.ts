@@ -70,15 +70,6 @@ describe('a report of some campaigns', () => {
     expect(gateway.simulator.callCount).toBe(before + 1);
   });
 
-  it('with days that are not final is asked for', async () => {
-    const { gateway, ask, ids, learn } = await simulated();
-    await learn();
-    await ask(`${byDay(FROM, '2026-11-20')}&byCampaign=1`);
-    const before = gateway.simulator.callCount;
-    await ask(`${byDay(FROM, '2026-11-20')}&byCampaign=1${idsIn(ids.slice(-2))}`);
-    expect(gateway.simulator.callCount).toBe(before + 1);
-  });
-
   it('is checked once a day', async () => {
     const { gateway, ask, ids, learn } = await simulated();
     await learn();

@@ -346,24 +346,6 @@ it('a write of nothing is refused, too, where more was written than the day allo
   expect(budgets).toMatchObject([{ left: 0 }]);
 });
 
-describe('a guarded write of unknown outcome', () => {
-  const { maxPerDay: _, ...noDay } = RULE.budget;
-
-  it.each<[string, object, object]>([
-    ['a budget without a limit for the day', { budget: noDay }, { amount: 900, currency: 'EUR' }],
-    ['no budget', { amounts: RULE.amounts }, { amount: null, currency: null }],
-    ['a limit for the day', RULE, { amount: 900, currency: 'EUR' }],
-  ])('is listed where its rule has %s', async (_rule, rule, shown) => {
-    const { id, key } = await guarded(rule);
-    gateway.simulator.fault({ kind: 'reset' });
-    expect(outcomeOf(await create(key))).toBe('502 upstream_error');
-    const { writes } = (await gateway.manage('GET', '/writes/unknown')) as { writes: { team: string }[] };
-    expect(writes.filter(({ team }) => team === id)).toMatchObject([
-      { route: CREATE, ...shown, why: 'it ended with upstream_error' },
-    ]);
-  });
-});
-
 describe('teams without a guard', () => {
   it('may not write where the operator says so', async () => {
     const strict = await withGateway({ config: { writeGuard: { default: 'refuse' } } });
@@ -405,28 +387,5 @@ describe('a write guard as a member of a team', () => {
       writeGuard: foreign.writeGuard,
     });
     expect(sent().filter(({ method }) => method === 'POST')).toEqual([]);
-  });
-
-  it.each<[object, string]>([
-    [{ [CREATE]: { ...RULE, maxPerHour: 1 } }, `writeGuard.${CREATE}.maxPerHour`],
-    [{ [CREATE]: { budget: { field: 'query.x', maxPerCall: 1 } } }, `writeGuard.${CREATE}.budget.field`],
-    [
-      { [CREATE]: { budget: { field: 'body.x', maxPerCall: 2, maxPerDay: 1 } } },
-      `writeGuard.${CREATE}.budget.maxPerCall`,
-    ],
-    [{ 'GET /api/v1/x': RULE }, 'writeGuard.GET /api/v1/x'],
-  ])('of a wrong form is refused, and the member named alone: %j', async (writeGuard, param) => {
-    const { id } = await guarded();
-    for (const [method, url, payload] of [
-      ['POST', '/teams', { id: 'never', writeGuard }],
-      ['PATCH', `/teams/${id}`, { writeGuard }],
-    ] as const) {
-      const answer = await gateway.admin.inject({
-        ...{ method, url: `/admin/v1${url}`, payload },
-        headers: { authorization: 'Bearer admin-token-of-the-tests' },
-      });
-      expect(answer.statusCode).toBe(422);
-      expect(answer.json<Problem>().errors).toEqual([{ param, message: expect.stringMatching(/\S/) }]);
-    }
   });
 });

@@ -258,6 +258,15 @@ export async function withGateway(
   return gateway;
 }
 
+/** The same, and a key of a team that may do everything, unless told otherwise. */
+export async function withTeam(
+  options: Parameters<typeof withGateway>[0] = {},
+  team: Readonly<Record<string, unknown>> = {},
+): Promise<{ readonly gateway: SimulatedGateway; readonly key: string }> {
+  const gateway = await withGateway(options);
+  return { gateway, key: await gateway.addTeam(team) };
+}
+
 const MASTER_KEY = randomBytes(32).toString('base64');
 
 /** As the embedded store, without its files. */

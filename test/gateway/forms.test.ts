@@ -1,16 +1,19 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+/** Content codings and conditional requests on a real connection, where a client tidies nothing. */
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
+import { listenGateway } from '../support/listen-gateway.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
-import { gatewayAt, outcomeOf, REPORT, reportIn, withGateway } from '../support/start-gateway.js';
-import { FINAL, RESTATING } from './reports.js';
+import { exchange, head } from '../support/raw-socket.js';
+import { gatewayAt, outcomeOf, REPORT, reportIn, withGateway, withTeam } from '../support/start-gateway.js';
+import { cacheOf, FINAL, RESTATING } from './reports.js';
 
 const BY_DATE = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 
 describe('the rows', () => {
   it('are the platform’s, in every format and in every shape of its answer', async () => {
     for (const shape of ['data', 'array', 'nested', 'totals'] as const) {
-      const gateway = await withGateway({ switches: { shape } });
-      const key = await gateway.addTeam();
+      const { gateway, key } = await withTeam({ switches: { shape } });
       const truth = gateway.simulator.truth({
         advertiserId: 1,
         byDate: true,
@@ -35,8 +38,7 @@ describe('the rows', () => {
   });
 
   it('come as a table with a name to save it under, whatever the account is called', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam();
     const nameOf = async (query: string) => (await gateway.report(key, query)).headers['content-disposition'];
     expect(await nameOf(`${BY_DATE}&_format=csv`)).toBe(
       'attachment; filename="campaigns_1_2026-11-01_2026-11-07.csv"',
@@ -58,23 +60,6 @@ describe('the rows', () => {
     expect(await typeOf(csv, 'application/json')).toBe('application/json; charset=utf-8');
     expect(await typeOf(json, 'application/x-ndjson')).toBe('application/x-ndjson; charset=utf-8');
     expect(await typeOf(json, 'text/csv', '&_format=ndjson')).toBe('application/x-ndjson; charset=utf-8');
-  });
-
-  it('say what they are: the meta of the contract', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
-    expect(reportIn(await gateway.report(key, `${BY_DATE}&spentBased=local`)).meta).toEqual({
-      endpoint: 'campaigns/get',
-      advertiserId: 1,
-      period: { from: '2026-11-01', to: '2026-11-07' },
-      split: ['date', 'campaign'],
-      spentBased: 'local',
-      rowCount: expect.any(Number),
-      asOf: '2026-11-21T12:00:00.000Z',
-      final: true,
-      stale: false,
-      reach: { summable: false },
-    });
   });
 
   it('bring the true totals and the age of each day when asked to', async () => {
@@ -105,13 +90,6 @@ describe('the rows', () => {
     expect((await gateway.report(key, `${FINAL}&_format=csv`)).text).toBe(
       'campaignId,big,fine,spent\r\n9007199254740993,1e400,0.1234567890123456789,0.1\r\n',
     );
-  });
-
-  it('say so when they are not all there are', async () => {
-    const body = '{"data":[{"a":1}],"meta":{"current_page":1,"last_page":3,"per_page":1,"total":3}}';
-    const gateway = await gatewayAt(await startRawPlatform(sends(body)));
-    const { meta } = reportIn(await gateway.report(await gateway.addTeam(), FINAL));
-    expect(meta.paging).toEqual({ page: 1, pages: 3, perPage: 1, total: 3 });
   });
 });
 
@@ -145,8 +123,7 @@ describe('raw', () => {
   });
 
   it('of an answer that is not JSON is all there is to give, in whatever format is asked for', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam();
     const path = '/api/v1/report/export/get?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-02';
     const first = await gateway.call(path, { key });
     expect([first.status, first.headers['content-type']]).toEqual([200, 'text/csv; charset=UTF-8']);
@@ -222,8 +199,7 @@ function escaped(text: string): string {
 
 describe('compression', () => {
   it('gives the same body in every coding, with a tag of its own', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam();
     const query = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-10-01&dateTo=2026-11-10';
     const plain = await gateway.report(key, query);
     expect(plain.headers['content-encoding']).toBeUndefined();
@@ -246,8 +222,7 @@ describe('compression', () => {
   });
 
   it('gives a valid body whatever is accepted, and asks the platform once', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam();
     const plain = await gateway.report(key, BY_DATE);
     for (const accepted of [
       'identity',
@@ -268,18 +243,8 @@ describe('compression', () => {
     expect(gateway.simulator.callCount).toBe(1);
   });
 
-  it('leaves small bodies as they are', async () => {
-    const gateway = await withGateway();
-    const reply = await gateway.report(await gateway.addTeam(), 'advertiserId=1', {
-      headers: { 'accept-encoding': 'gzip' },
-    });
-    expect(reply.headers['content-encoding']).toBeUndefined();
-    expect(reportIn(reply).data).toHaveLength(1);
-  });
-
   it('is undone on the way from the platform', async () => {
-    const gateway = await withGateway({ switches: { contentEncoding: 'gzip' } });
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam({ switches: { contentEncoding: 'gzip' } });
     const reply = await gateway.report(key, `${BY_DATE}&_format=raw`);
     expect(JSON.parse(reply.text).data.length).toBeGreaterThan(0);
     gateway.simulator.set({ contentEncoding: 'bomb' });
@@ -291,8 +256,7 @@ describe('compression', () => {
 
 describe('what is sent to the platform', () => {
   it('is built from the question, with nothing of the caller’s', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
+    const { gateway, key } = await withTeam();
     await gateway.call(
       `${REPORT}?dateTo=2026-11-02&%62yDate=true&dateFrom=2026-11-01&advertiserId=1&_format=csv&_days=0`,
       {
@@ -327,11 +291,119 @@ describe('what is sent to the platform', () => {
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
     expect(host).toBe(new URL(gateway.simulator.url).host);
   });
+});
 
-  it('goes below the base path of the platform', async () => {
-    const gateway = await withGateway({ basePath: '/dsp/x' });
-    const key = await gateway.addTeam();
-    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
-    expect(gateway.simulator.calls[0]?.path).toBe('/dsp/x/api/v1/report/campaigns/get');
+const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=yesterday`;
+
+async function open() {
+  const gateway = await withGateway({ config: { cache: { compressMinBytes: 0 } } });
+  const [key, url] = [await gateway.addTeam(), await listenGateway(gateway)];
+  const ask = async (method: string, headers: readonly string[]) => {
+    const text = await exchange(
+      url,
+      head(`${method} ${QUERY} HTTP/1.1`, ['host: a', `x-api-key: ${key}`, 'connection: close', ...headers]),
+    );
+    const top = text.slice(0, text.indexOf('\r\n\r\n'));
+    return {
+      status: Number(/ (\d+) /.exec(top)?.[1]),
+      head: top,
+      etag: /^etag: (.*)$/im.exec(top)?.[1] ?? '',
+      coding: /^content-encoding: (.*)$/im.exec(top)?.[1],
+      body: text.slice(top.length + 4),
+    };
+  };
+  return { gateway, ask };
+}
+
+describe('a 304', () => {
+  it('has no length of a body, whether it was asked for by GET or HEAD', async () => {
+    const { ask } = await open();
+    const { etag } = await ask('GET', []);
+    for (const method of ['GET', 'HEAD']) {
+      const { status, head: top } = await ask(method, [`if-none-match: ${etag}`]);
+      expect(status).toBe(304);
+      expect(top).not.toMatch(/content-length|transfer-encoding/i);
+    }
+    expect((await ask('HEAD', [])).head).toMatch(/^content-length: [1-9]\d+$/im);
+  });
+
+  it('is given for the coding that the caller would get, and for no other', async () => {
+    const { ask } = await open();
+    const zipped = await ask('GET', ['accept-encoding: gzip']);
+    expect([zipped.status, zipped.coding]).toEqual([200, 'gzip']);
+    expect((await ask('GET', ['accept-encoding: gzip', `if-none-match: ${zipped.etag}`])).status).toBe(304);
+    for (const accepted of [[], ['accept-encoding: br']]) {
+      const other = await ask('GET', [...accepted, `if-none-match: ${zipped.etag}`]);
+      expect(other.status).toBe(200);
+      expect(other.etag).not.toBe(zipped.etag);
+    }
+  });
+});
+
+it('a small body is compressed for a caller who wants no plain one', async () => {
+  const gateway = await withGateway({ config: { cache: { compressMinBytes: 1_000_000 } } });
+  const key = await gateway.addTeam();
+  const ask = (accepted: string) => gateway.call(QUERY, { key, headers: { 'accept-encoding': accepted } });
+  // Twice: what one of them left in the cache is not for the other.
+  for (let turn = 0; turn < 2; turn++) {
+    expect((await ask('gzip')).headers['content-encoding']).toBeUndefined();
+    for (const accepted of ['gzip, identity;q=0', 'gzip, *;q=0']) {
+      const reply = await ask(accepted);
+      expect(reply.headers['content-encoding']).toBe('gzip');
+      expect(JSON.parse(gunzipSync(reply.body).toString())).toHaveProperty('data');
+    }
+    // Nothing fits: plain is better than none.
+    expect((await ask('identity;q=0')).headers['content-encoding']).toBeUndefined();
+  }
+});
+
+const GZIP = { headers: { 'accept-encoding': 'gzip' } };
+
+/** A gateway whose store has the days of a report, and a replica of it whose memory has nothing. */
+async function openReplicas(rowsOn: (date: string) => number) {
+  const platform = await startRawPlatform(rowsPerDay(rowsOn));
+  const config = { config: ALWAYS };
+  const writer = await gatewayAt(platform, config);
+  const key = await writer.addTeam();
+  const query = byDay('2026-11-01', '2026-11-09');
+  const plain = await writer.report(key, query);
+  await writer.services.reporting.settled();
+  const reader = await gatewayAt(platform, { ...config, sharedStore: writer.store, clock: writer.clock });
+  await reader.services.registry.refresh();
+  return { platform, reader, plain, ask: () => reader.report(key, query, GZIP), key, query };
+}
+
+describe('a report of which all days are in the store', () => {
+  it.each<[string, (date: string) => number]>([
+    ['with rows on each of them', () => 20],
+    ['without rows on some of them', (date) => Number(date.slice(-1)) % 3],
+    ['with one row, too small to be deflated', (date) => (date.endsWith('4') ? 1 : 0)],
+    ['without any row', () => 0],
+  ])('%s is the same, joined', async (_what, rowsOn) => {
+    const { platform, ask, plain } = await openReplicas(rowsOn);
+    const joined = await ask();
+    const encoding = joined.headers['content-encoding'];
+    expect(cacheOf(joined)).toMatch(/^hit; ttl=\d+; detail=store/);
+    const text = encoding === undefined ? joined.body : gunzipSync(joined.body);
+    expect(String(text)).toBe(plain.text);
+    expect(reportIn(plain).meta.rowCount).toBe(reportIn(plain).data.length);
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('is made smaller behind the answer when it is asked for again, and has the same tag', async () => {
+    const { reader, ask, plain } = await openReplicas(() => 20);
+    const joined = await ask();
+    const again = await ask();
+    await reader.services.reporting.settled();
+    const smaller = await ask();
+    expect([again, smaller].map(cacheOf)).toEqual([
+      expect.stringContaining('detail=l1'),
+      expect.stringContaining('detail=l1'),
+    ]);
+    expect(again.body.equals(joined.body)).toBe(true);
+    expect(smaller.body.length).toBeLessThan(joined.body.length);
+    expect(smaller.body.length).toBeLessThanOrEqual(gzipSync(plain.body).length);
+    expect(String(gunzipSync(smaller.body))).toBe(plain.text);
+    expect(new Set([joined, again, smaller].map(({ headers }) => headers.etag)).size).toBe(1);
   });
 });

@@ -1,14 +1,14 @@
-/**
- * Answers at once are those of the router, byte for byte; and nothing that could change one is remembered.
- */
-import { gunzipSync } from 'node:zlib';
+/** Requests as they go over the wire, and answers without what differs between any two: to hold one way against another. */
+
+import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createGateway } from '../../src/gateway.js';
+import type { Services } from '../../src/server/services.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { prove } from '../support/prove.js';
-import { sends, startRawPlatform } from '../support/raw-platform.js';
+import { type Handler, sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
 import { exchange, head } from '../support/raw-socket.js';
 import {
-  ADMIN_TOKEN,
   type GatewayOptions,
   gatewayAt,
   REPORT,
@@ -16,7 +16,52 @@ import {
   type TestGateway,
   withGateway,
 } from '../support/start-gateway.js';
-import { type Ask, masked, QUERY, requestOf, warm } from './by-either-way.js';
+import { waitFor } from '../support/wait-for.js';
+
+const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-07';
+
+interface Ask {
+  readonly method?: string;
+  readonly query?: string;
+  readonly path?: string;
+  readonly version?: string;
+  readonly headers?: readonly string[];
+}
+
+function requestOf(
+  key: string | null,
+  { method = 'GET', query = QUERY, path = REPORT, version = '1.1', headers = [] }: Ask,
+) {
+  return head(`${method} ${path}${query === '' ? '' : `?${query}`} HTTP/${version}`, [
+    'host: gateway.test',
+    ...(key === null ? [] : [`x-api-key: ${key}`]),
+    ...headers,
+    'connection: close',
+  ]);
+}
+
+/** What differs between any two answers: id, date, and what is left of the requests; and the order of headers. */
+function masked(answer: string): string {
+  const [top = '', ...body] = answer.split('\r\n\r\n');
+  const [status = '', ...headers] = top.split('\r\n');
+  return [status, ...headers.sort(), '', ...body]
+    .join('\r\n')
+    .replace(/^x-request-id: .*$/im, 'x-request-id: …')
+    .replace(/^date: .*$/im, 'date: …')
+    .replace(/"requestId":"[^"]*"/, '"requestId":"…"')
+    .replace(/^ratelimit: .*$/im, 'ratelimit: …');
+}
+
+/** Whom the router answers. */
+interface Asked {
+  readonly key: string;
+  readonly routed: (request: string) => Promise<string>;
+}
+
+/** Asked often enough to be at hand, in the very form in which it is asked. */
+async function warm({ routed, key }: Asked, ask: Ask): Promise<void> {
+  for (let n = 0; n < 2; n++) await routed(requestOf(key, ask));
+}
 
 interface Scene<G extends TestGateway = TestGateway> {
   readonly gateway: G;
@@ -25,13 +70,19 @@ interface Scene<G extends TestGateway = TestGateway> {
   readonly atOnce: () => number;
   /** What comes back over a connection of its own, by either way. */
   readonly fast: (request: string) => Promise<string>;
+  /** Of the plane that answers at once. */
+  readonly url: string;
   readonly routed: (request: string) => Promise<string>;
 }
 
-/** Two data planes over the same services: one answers at once what it can, the other never does. */
+/**
+ * Two data planes over the same services: one answers at once what it can, from the store alone where it has no
+ * `memory`; the other never does.
+ */
 async function sceneOf<G extends TestGateway>(
   gateway: G,
   team: Readonly<Record<string, unknown>> = {},
+  memory = true,
 ): Promise<Scene<G>> {
   const key = await gateway.addTeam(team);
   let atOnce = 0;
@@ -39,7 +90,7 @@ async function sceneOf<G extends TestGateway>(
   const routedPlane = await gateway.buildData({
     config: { ...config, server: { ...config.server, fastPath: false } },
   });
-  const fastPlane = await gateway.buildData({});
+  const fastPlane = await gateway.buildData(memory ? {} : { gateway: forgetful(gateway.services) });
   fastPlane.server.prependListener('request', () => {
     atOnce += 1;
   });
@@ -59,10 +110,105 @@ async function sceneOf<G extends TestGateway>(
     gateway,
     key,
     atOnce: () => atOnce,
+    url: urls.fast,
     fast: (request) => exchange(urls.fast, request),
     routed: (request) => exchange(urls.routed, request),
   };
 }
+
+/** The same path where every finished answer has been put out by others. */
+function forgetful(services: Services): Services['gateway'] {
+  const { reporting, clock } = services;
+  const memory = { ...reporting.memory, find: () => null };
+  return createGateway({ ...reporting, now: clock.now, memory });
+}
+
+const storeScene = <G extends TestGateway>(gateway: G, team = {}) => sceneOf(gateway, team, false);
+
+describe('an answer from the store is the router’s, byte for byte', () => {
+  it.each<[string, Ask]>([
+    ['JSON', {}],
+    ['CSV', { query: `${QUERY}&_format=csv` }],
+    ['the platform’s own bytes', { query: `${QUERY}&_format=raw` }],
+    ['totals and days', { query: `${QUERY}&_totals=1&_days=1` }],
+    ['gzip', { headers: ['accept-encoding: gzip'] }],
+    ['no body', { method: 'HEAD' }],
+    ['not modified', { headers: ['if-none-match: *'] }],
+  ])('%s', async (_what, ask) => {
+    const shared = await storeScene(await withGateway({ logLevel: 'info' }));
+    await warm(shared, ask);
+    const request = requestOf(shared.key, ask);
+    const [fast, routed] = [await shared.fast(request), await shared.routed(request)];
+    expect(masked(fast)).toBe(masked(routed).replace('detail=l1', 'detail=store'));
+    expect(fast).toMatch(/^HTTP\/1\.1 (200|304) /);
+    expect(fast).toContain('detail=store');
+    expect(shared.atOnce()).toBe(1);
+  });
+
+  it('one after the other, of requests that were sent ahead', async () => {
+    const at = await storeScene(await withGateway({ logLevel: 'info' }));
+    const other = `${QUERY}&_format=ndjson`;
+    await warm(at, {});
+    await warm(at, { query: other });
+    const ask = (query: string) =>
+      head(`GET ${REPORT}?${query} HTTP/1.1`, ['host: gateway.test', `x-api-key: ${at.key}`]);
+    const all = await at.fast(ask(QUERY) + ask('advertiserId=x') + ask(other) + requestOf(at.key, {}));
+    const answers = all.split(/(?=HTTP\/1\.1 \d{3} )/);
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['200', '400', '200', '200']);
+    expect(answers[2]).toContain('application/x-ndjson');
+    expect(at.atOnce()).toBe(4);
+  });
+});
+
+describe('a plain request that is no hit', () => {
+  const linesOf = ({ gateway }: Scene) => gateway.log.filter(({ msg }) => msg === 'request');
+
+  it.each<[string, Handler, number]>([
+    ['is brought', sends('{"data":[{"clicks":3}]}'), 200],
+    ['cannot be brought', (_request, response) => response.writeHead(400).end('{}'), 400],
+  ])('%s: it is answered before the router, charged and logged once', async (_what, later, status) => {
+    let respond: Handler = sends('{"data":[{"clicks":2}]}');
+    const platform = await startRawPlatform((request, response) => respond(request, response));
+    const at = await storeScene(await gatewayAt(platform, { logLevel: 'info' }));
+    await warm(at, {});
+    respond = later;
+    await at.gateway.manage('POST', '/cache/purge', { advertiserId: 1 });
+    const [before, calls] = [linesOf(at).length, platform.requests.length];
+    const answer = await at.fast(requestOf(at.key, {}));
+    expect(answer.slice(9, 12)).toBe(String(status));
+    expect(answer).toContain('r=999997');
+    expect(platform.requests.length - calls).toBe(1);
+    const lines = linesOf(at)
+      .slice(before)
+      .filter(({ plane }) => plane === 'data');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({ status, platformCalls: 1, team: 'team-1' });
+    expect(answer).toContain(`x-request-id: ${lines[0]?.reqId}`);
+    expect(at.atOnce()).toBe(1);
+  });
+
+  it('is told as left by its caller, once, and gives back its place', async () => {
+    const platform = await startHeldPlatform(sends('{"data":[{"campaign_id":1,"clicks":2}]}'));
+    platform.release();
+    const at = await storeScene(await gatewayAt(platform, { logLevel: 'info' }), {
+      limits: { maxConcurrent: 5 },
+    });
+    await warm(at, {});
+    platform.hold();
+    await at.gateway.manage('POST', '/cache/purge', { advertiserId: 1 });
+    const [before, arrived] = [linesOf(at).length, platform.requests.length];
+    const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
+    socket.write(requestOf(at.key, {}));
+    await platform.arrived(arrived + 1);
+    socket.resetAndDestroy();
+    await waitFor('its line', () => linesOf(at).length > before);
+    platform.release();
+    await at.gateway.services.settled();
+    expect(linesOf(at).slice(before)).toMatchObject([{ status: 499, team: 'team-1', complete: false }]);
+    const team = at.gateway.services.directory.team('team-1');
+    expect(team && at.gateway.services.limits.teams.concurrencyLeft(team)).toBe(5);
+  });
+});
 
 describe('before the router', () => {
   const scene = async (options: GatewayOptions = {}, team: Readonly<Record<string, unknown>> = {}) =>
@@ -171,17 +317,6 @@ describe('before the router', () => {
       expect(today).toMatchObject({ requests: 4, hits: 3, errors: 0 });
       expect(used.headers.ratelimit).toContain('r=999996');
     });
-
-    it('is no secret’s way into the log', async () => {
-      const platform = await startRawPlatform(sends('{"data":[{"date":"2026-11-01","spent":1}]}'));
-      const at = await sceneOf(await gatewayAt(platform, { logLevel: 'info' }));
-      const ask = { path: `/api/v1/report/${ADMIN_TOKEN}/get` };
-      await warm(at, ask);
-      expect(await at.fast(requestOf(at.key, ask))).toMatch(/^HTTP\/1\.1 200 /);
-      expect(at.atOnce()).toBe(1);
-      const paths = at.gateway.log.filter(({ msg, plane }) => msg === 'request' && plane === 'data');
-      expect(paths.map(({ path }) => path)).toEqual(Array(3).fill('/api/v1/report/[redacted]/get'));
-    });
   });
 
   describe('between two requests that are otherwise the same', () => {
@@ -252,23 +387,6 @@ describe('before the router', () => {
       expect(await at.fast(requestOf(at.key, ask))).toContain('"from":"2026-11-21"');
       at.gateway.clock.advance(-86_400_000);
       expect(await at.fast(requestOf(at.key, ask))).toContain('"from":"2026-11-20"');
-    });
-
-    it('the team’s default format changes', async () => {
-      const at = await scene();
-      await warm(at, {});
-      await at.gateway.manage('PATCH', '/teams/team-1', { defaultFormat: 'csv' });
-      expect(await at.fast(requestOf(at.key, {}))).toContain('text/csv');
-    });
-
-    it('what is accepted changes', async () => {
-      const at = await scene();
-      await warm(at, {});
-      const zipped = await at.fast(requestOf(at.key, { headers: ['accept-encoding: gzip'] }));
-      expect(zipped).toContain('content-encoding: gzip');
-      const body = Buffer.from(zipped.slice(zipped.indexOf('\r\n\r\n') + 4), 'latin1');
-      expect(gunzipSync(body).toString()).toContain('"data"');
-      expect(await at.fast(requestOf(at.key, {}))).not.toContain('content-encoding');
     });
   });
 

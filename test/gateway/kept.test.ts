@@ -1,0 +1,424 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { createMemoryLeases } from '../../src/store/embedded/embedded-store.js';
+import { type CacheStore, type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
+import { sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
+import { gatewayAt, outcomeOf, reportIn, withGateway, withTeam } from '../support/start-gateway.js';
+import { createTestClock } from '../support/test-clock.js';
+import { cacheOf, FINAL, RESTATING } from './reports.js';
+
+const BY_DAY = byDay('2026-11-01', '2026-11-03');
+const WHOLE = BY_DAY.replace('&byDate=1', '');
+const ROWS_A_DAY = 40;
+
+async function open(config: object = {}) {
+  const writes: CacheWrite[] = [];
+  const platform = await startRawPlatform(rowsPerDay(() => ROWS_A_DAY));
+  const gateway = await gatewayAt(platform, {
+    config: { ...config },
+    wrapStore: (store: Store) => ({
+      ...store,
+      cache: {
+        ...store.cache,
+        async write(entries) {
+          writes.push(...entries);
+          await store.cache.write(entries);
+        },
+      },
+    }),
+  });
+  return { gateway, platform, writes, key: await gateway.addTeam() };
+}
+
+describe('of an answer', () => {
+  const days = ['01', '02', '03'];
+  it.each<[string, string, object, readonly string[]]>([
+    ['of a kind that is split, its days', BY_DAY, ALWAYS, days],
+    ['of a kind that is learned, its days and its rows', BY_DAY, {}, [...days, 'rows']],
+    [
+      'whose bytes are asked for, of a kind that is split, those and its days',
+      `${BY_DAY}&_format=raw`,
+      ALWAYS,
+      [...days, 'bytes'],
+    ],
+    [
+      'whose bytes are asked for, of a kind that is learned, those, its days and its rows',
+      `${BY_DAY}&_format=raw`,
+      {},
+      [...days, 'bytes', 'rows'],
+    ],
+    ['that is not split, its rows and its bytes', WHOLE, {}, ['bytes', 'rows']],
+  ])('%s are kept', async (_what, query, config, kept) => {
+    const { gateway, writes, key } = await open(config);
+    expect((await gateway.report(key, query)).status).toBe(200);
+    await expect.poll(() => writes.map(({ field }) => field).sort()).toEqual(kept);
+  });
+});
+
+describe('a day that was damaged in the store', () => {
+  it('is fetched again, counted, and never given; those beside it are used', async () => {
+    const { gateway, platform, writes, key } = await open(ALWAYS);
+    const first = await gateway.report(key, BY_DAY);
+    await expect.poll(() => writes.length).toBe(3);
+    const damaged = writes[1] as CacheWrite;
+    const body = Buffer.from(damaged.body);
+    body[30] = (body[30] as number) ^ 1;
+    await gateway.store.cache.remove([damaged]);
+    await gateway.store.cache.write([{ ...damaged, body }]);
+    const second = await gateway.report(key, `${BY_DAY}&_format=ndjson`);
+    expect(cacheOf(second)).toBe('fwd=miss; stored; detail="days=1/3"');
+    const rows = second.text.trim().split('\n');
+    expect(rows.map((row) => JSON.parse(row) as unknown)).toEqual(reportIn(first).data);
+    expect(platform.requests).toHaveLength(2);
+    expect(gateway.log.filter(({ msg }) => msg === 'a damaged cache entry was ignored')).not.toEqual([]);
+  });
+});
+
+/** A gateway whose cache writes are held until they are let go of, one way or the other. */
+async function withHeldWrites() {
+  const held: { take: () => void; refuse: () => void }[] = [];
+  const { gateway, key } = await withTeam({
+    wrapStore: (store) => ({ ...store, cache: { ...store.cache, write: hold(store.cache) } }),
+  });
+  return { gateway, key, held };
+
+  function hold(cache: CacheStore): CacheStore['write'] {
+    return (entries) =>
+      new Promise((resolve, reject) => {
+        held.push({
+          take: () => void cache.write(entries).then(resolve, reject),
+          refuse: () => reject(new StoreUnavailable('away')),
+        });
+      });
+  }
+}
+
+describe('a write to the store', () => {
+  it('is not waited for, and what is under way is found all the same', async () => {
+    const { gateway, key, held } = await withHeldWrites();
+    const first = await gateway.report(key, FINAL);
+    expect(cacheOf(first)).toBe('fwd=miss; stored');
+    await expect.poll(() => held.length).toBe(1);
+    // Another form, so that it is not the finished body that is found.
+    const csv = await gateway.report(key, `${FINAL}&_format=csv`);
+    expect(cacheOf(csv)).toMatch(/^hit; .*detail=store$/);
+    expect(gateway.simulator.calls).toHaveLength(1);
+    for (const { take } of held) take();
+    await gateway.services.settled();
+    const ndjson = await gateway.report(key, `${FINAL}&_format=ndjson`);
+    expect(cacheOf(ndjson)).toMatch(/^hit; .*detail=store$/);
+  });
+
+  it('is waited for after one that failed, until one succeeds', async () => {
+    const { gateway, key, held } = await withHeldWrites();
+    await gateway.report(key, FINAL);
+    await expect.poll(() => held.length).toBe(1);
+    held.shift()?.refuse();
+    await gateway.services.settled();
+    // What was not written is not there.
+    const again = gateway.report(key, `${FINAL}&_format=csv`);
+    await expect.poll(() => held.length).toBe(1);
+    held.shift()?.take();
+    expect(cacheOf(await again)).toBe('fwd=miss; stored');
+    const other = await gateway.report(key, RESTATING);
+    expect(cacheOf(other)).toBe('fwd=miss; stored');
+    await expect.poll(() => held.length).toBe(1);
+    held.shift()?.take();
+    await gateway.services.settled();
+    expect(reportIn(other).data.length).toBeGreaterThan(0);
+  });
+});
+
+/** A store whose cache can be broken and mended; the registry goes on. */
+function breakable() {
+  const state: { fault: (() => Promise<never>) | null } = { fault: null };
+  const through =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      state.fault === null ? call(...args) : state.fault();
+  const wrapStore = ({ cache, ...store }: Store): Store => {
+    const broken: CacheStore = {
+      read: through((places) => cache.read(places)),
+      write: through((entries) => cache.write(entries)),
+      remove: through((places) => cache.remove(places)),
+    };
+    return { ...store, cache: broken };
+  };
+  return { state, wrapStore };
+}
+
+const FAULTS: readonly [string, () => Promise<never>][] = [
+  ['is away', () => Promise.reject(new StoreUnavailable('away'))],
+  [
+    'throws at once',
+    () => {
+      throw new TypeError('a defect of the adapter');
+    },
+  ],
+  // As long as the adapters let a command take, and a little more.
+  [
+    'hangs until its time is up',
+    () => pause(200).then(() => Promise.reject(new StoreUnavailable('timeout'))),
+  ],
+];
+
+describe.each(FAULTS)('a store that %s', (_how, fault) => {
+  it('fails no request: answers come from the platform, say so, and from memory', async () => {
+    const { state, wrapStore } = breakable();
+    const { gateway, key } = await withTeam({ wrapStore });
+    state.fault = fault;
+    const first = await gateway.report(key, FINAL);
+    expect([first.status, cacheOf(first)]).toEqual([200, 'fwd=miss; detail=degraded']);
+    await gateway.services.settled();
+    expect(cacheOf(await gateway.report(key, FINAL))).toBe('hit; ttl=2592000; detail=l1');
+    const csv = await gateway.report(key, `${FINAL}&_format=csv`);
+    expect([csv.status, cacheOf(csv)]).toEqual([200, 'fwd=miss; detail=degraded']);
+    await gateway.services.settled();
+    state.fault = null;
+    // Nothing was kept in the store, and now it is again.
+    expect(cacheOf(await gateway.report(key, `${FINAL}&_format=ndjson`))).toBe('fwd=miss; stored');
+    expect(cacheOf(await gateway.report(key, `${FINAL}&_format=raw`))).toBe('hit; ttl=2592000; detail=store');
+  });
+
+  it('changes nothing of what is refused or of what the platform says', async () => {
+    const { state, wrapStore } = breakable();
+    const gateway = await withGateway({ wrapStore });
+    const [key, limited] = [await gateway.addTeam(), await gateway.addTeam({ advertisers: [2] })];
+    state.fault = fault;
+    expect(outcomeOf(await gateway.report(limited, FINAL))).toBe('403 advertiser_forbidden');
+    gateway.simulator.fault({ kind: 'status', status: 404 });
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('404 upstream_rejected');
+    await gateway.services.settled();
+    gateway.simulator.fault({ kind: 'status', status: 500 });
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('502 upstream_error');
+    expect(
+      outcomeOf(await gateway.report(key, FINAL, { headers: { 'cache-control': 'only-if-cached' } })),
+    ).toBe('504 not_cached');
+  });
+});
+
+describe('entries that are no entries', () => {
+  it('are misses, counted and logged, and replaced', async () => {
+    const gateway = await withGateway({
+      wrapStore: ({ cache, ...store }) => ({
+        ...store,
+        cache: {
+          ...cache,
+          read: async (places) =>
+            (await cache.read(places)).map((entry) => entry && { ...entry, body: flip(entry.body) }),
+        },
+      }),
+    });
+    const key = await gateway.addTeam();
+    await gateway.report(key, FINAL);
+    await gateway.services.settled();
+    expect(cacheOf(await gateway.report(key, `${FINAL}&_format=csv`))).toBe('fwd=miss; stored');
+    const metrics = await gateway.services.metrics.registry.metrics();
+    expect(metrics).toMatch(/dsp_gateway_store_faults_total\{kind="damaged"\} [1-9]/);
+    expect(gateway.log.some(({ msg }) => msg === 'a damaged cache entry was ignored')).toBe(true);
+  });
+});
+
+function flip(value: Buffer): Buffer {
+  const damaged = Buffer.from(value);
+  damaged[value.length - 1] = (damaged[value.length - 1] as number) ^ 1;
+  return damaged;
+}
+
+describe('a store that loses everything', () => {});
+
+describe('a store that has no memory left', () => {
+  it('is told as what it is, while answers go on', async () => {
+    const memory = { usedBytes: 8, maxBytes: 8, cacheMaxBytes: 4, full: false };
+    const noRoom = () => Promise.reject(new StoreUnavailable('Redis has no memory left', 'no-room'));
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      cache: { ...store.cache, write: noRoom },
+      registry: {
+        ...store.registry,
+        commit: (change) => (memory.full ? noRoom() : store.registry.commit(change)),
+      },
+      memory: () => memory,
+    });
+    const { gateway, key } = await withTeam({ wrapStore });
+    memory.full = true;
+    // Told before the store has answered; from then on answers wait for it.
+    expect(cacheOf(await gateway.report(key, FINAL))).toBe('fwd=miss; stored');
+    await gateway.services.settled();
+    expect(cacheOf(await gateway.report(key, RESTATING))).toBe('fwd=miss');
+    expect((await gateway.call('/readyz')).json()).toMatchObject({ ready: true, store: 'out of memory' });
+    const metrics = await gateway.services.metrics.registry.metrics();
+    expect(metrics).toContain('dsp_gateway_store_out_of_memory 1');
+    expect(metrics).toContain('dsp_gateway_store_faults_total{kind="full"} 2');
+  });
+});
+
+const ROWS = '{"data":[{"campaign_id":7,"advertiser_id":1,"spent":"1.50"}]}';
+
+async function held(handler = sends(ROWS)) {
+  const platform = await startHeldPlatform(handler);
+  const gateway = await gatewayAt(platform, {
+    config: { platform: { retry: { attempts: 0 } } },
+    // Granted at once: hundreds of calls keep a slow machine for longer than a disk's grant is waited for.
+    wrapStore: (store) => ({ ...store, leases: createMemoryLeases(createTestClock()) }),
+  });
+  return { platform, gateway };
+}
+
+describe('many calls at once', () => {
+  it('ask the platform once', async () => {
+    const { platform, gateway } = await held();
+    const keys = [
+      await gateway.addTeam(),
+      await gateway.addTeam(),
+      await gateway.addTeam({ advertisers: [1] }),
+    ];
+    const calls = Array.from({ length: 300 }, (_, at) => gateway.report(keys[at % 3] as string, FINAL));
+    await platform.arrived(1);
+    platform.release();
+    const replies = await Promise.all(calls);
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+    expect(cacheOf(replies[0] as (typeof replies)[0])).toBe('fwd=miss; stored');
+    expect(new Set(replies.slice(1).map(cacheOf))).toEqual(new Set(['fwd=miss; collapsed; stored']));
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('fail together when the one call fails, and nothing of it lasts', async () => {
+    const { platform, gateway } = await held(sends('{}', {}, 500));
+    const key = await gateway.addTeam();
+    const calls = Array.from({ length: 20 }, () => gateway.report(key, FINAL));
+    await platform.arrived(1);
+    platform.release();
+    expect(new Set((await Promise.all(calls)).map(outcomeOf))).toEqual(new Set(['502 upstream_error']));
+    expect(platform.requests).toHaveLength(1);
+    platform.answer(sends(ROWS));
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
+  });
+});
+
+const OTHER = FINAL.replace('advertiserId=1', 'advertiserId=2');
+const NAMELESS = 'dateFrom=2026-11-01&dateTo=2026-11-15';
+
+describe('a purge', () => {
+  it.each<[string, object, boolean, boolean, boolean]>([
+    ['all', { all: true }, true, true, true],
+    ['advertiser 1', { advertiserId: 1 }, true, false, true],
+    ['advertiser 2', { advertiserId: 2 }, false, true, true],
+    ['its endpoint', { endpoint: 'campaigns/get' }, true, true, true],
+    ['another endpoint', { endpoint: 'creatives/get' }, false, false, false],
+    ['days inside', { from: '2026-11-15', to: '2026-11-15' }, true, true, true],
+    ['days after', { from: '2026-11-16' }, false, false, false],
+    ['days before', { to: '2026-10-31' }, false, false, false],
+    [
+      'advertiser 1 on its days',
+      { advertiserId: 1, from: '2026-11-10', to: '2026-11-30' },
+      true,
+      false,
+      true,
+    ],
+  ])('of %s', async (_what, scope, first, second, nameless) => {
+    const { gateway, key } = await withTeam();
+    const queries = [FINAL, OTHER, NAMELESS];
+    for (const query of queries) {
+      await gateway.report(key, query);
+      await gateway.report(key, `${query}&_format=csv`);
+    }
+    expect(await gateway.manage('POST', '/cache/purge', scope)).toEqual({ purged: expect.any(String) });
+    const isGone = async (query: string) => cacheOf(await gateway.report(key, query)).startsWith('fwd=');
+    expect([await isGone(FINAL), await isGone(OTHER), await isGone(NAMELESS)]).toEqual([
+      first,
+      second,
+      nameless,
+    ]);
+    // In memory and in the store alike: what was fetched anew serves every format.
+    expect(await isGone(`${FINAL}&_format=csv`)).toBe(false);
+    expect(await isGone(`${FINAL}&_format=raw`)).toBe(false);
+  });
+
+  it('holds for the store and for every replica', async () => {
+    const { gateway, key } = await withTeam();
+    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
+    await gateway.report(key, FINAL);
+    await replica.report(key, FINAL);
+    await gateway.manage('POST', '/cache/purge', { all: true });
+    await expect.poll(() => replica.services.purges.seq).toBe(gateway.services.purges.seq);
+    expect(cacheOf(await replica.report(key, FINAL))).toMatch(/^fwd=/);
+    await replica.services.settled();
+    expect(cacheOf(await gateway.report(key, FINAL))).toBe('hit; ttl=2592000; detail=store');
+  });
+
+  it.each([
+    ['names it in its second account field', 'advertiserId=1&userId=2', []],
+    ['names it in a list', 'advertiserId=1&accountIds[]=3&accountIds[]=2', []],
+    ['names it in a list of one text', 'advertiserId=1&accountIds=3,2', []],
+    ['holds it in a row', 'advertiserId=1', [{ campaignId: 5, advertiserId: 2, cost: 1 }]],
+    ['holds it inside of a row', 'advertiserId=1', [{ campaignId: 5, owner: { userId: 2 }, cost: 1 }]],
+  ])('of an advertiser reaches a report of another that %s', async (_what, query, rows) => {
+    const platform = await startRawPlatform(sends(JSON.stringify(rows)));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    const asked = `${query}&dateFrom=2026-11-01&dateTo=2026-11-02`;
+    const cache = async (more = '') => cacheOf(await gateway.report(key, asked + more));
+    // In memory, and in the store alone.
+    expect([await cache(), await cache(), await cache('&_format=csv')]).toEqual([
+      'fwd=miss; stored',
+      expect.stringMatching(/detail=l1$/),
+      expect.stringMatching(/detail=store$/),
+    ]);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 9 });
+    expect(await cache()).toMatch(/detail=l1$/);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 2 });
+    expect(await cache('&_format=ndjson')).toMatch(/^fwd=/);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 2 });
+    expect(await cache()).toMatch(/^fwd=/);
+  });
+
+  it('of an advertiser reaches a remembered refusal that names it in another field', async () => {
+    const platform = await startRawPlatform(sends('{"message":"no"}', {}, 404));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    const ask = () => gateway.report(key, 'advertiserId=1&userId=2&dateFrom=2026-11-01&dateTo=2026-11-02');
+    await ask();
+    await ask();
+    expect(platform.requests).toHaveLength(1);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 2 });
+    await ask();
+    expect(platform.requests).toHaveLength(2);
+  });
+
+  it('reaches totals, too', async () => {
+    const { gateway, key } = await withTeam();
+    const query = `${FINAL}&_totals=1`;
+    const reach = async () => reportIn(await gateway.report(key, query)).meta.totals?.reach;
+    const before = await reach();
+    gateway.simulator.restate({ advertiserId: 1 });
+    expect(await reach()).toBe(before);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 1 });
+    expect(await reach()).not.toBe(before);
+  });
+});
+
+describe('a purge while the platform is being asked', () => {
+  const rows = (spent: number) => sends(`{"data":[{"campaign_id":7,"advertiser_id":1,"spent":${spent}}]}`);
+
+  it('leaves nothing of the answer behind, and lets nobody join who comes after it', async () => {
+    const platform = await startHeldPlatform(rows(1));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    const before = gateway.report(key, FINAL);
+    await platform.arrived(1);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 1 });
+    platform.answer(rows(2));
+    const after = await gateway.report(key, FINAL);
+    expect(reportIn(after).data).toEqual([{ campaignId: 7, advertiserId: 1, spent: 2 }]);
+    platform.release();
+    // What was asked for before the purge is worth nothing to anybody, not even to who was waiting for it.
+    expect(reportIn(await before).data[0]?.spent).toBe(2);
+    // Whichever of the two was written last: what was asked for before the purge is never given again.
+    const later = await gateway.report(key, FINAL);
+    expect(reportIn(later).data[0]?.spent).toBe(2);
+    expect(reportIn(await gateway.report(key, `${FINAL}&_days=1`)).data[0]?.spent).toBe(2);
+  });
+});
