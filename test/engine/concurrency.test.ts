@@ -232,41 +232,6 @@ describe('whoever waits for a call that is under way', () => {
   });
 });
 
-describe('a holder that died', () => {
-  it('is replaced when its lease lapses', async () => {
-    const { platform, replicas, gateways, key } = await three();
-    platform.hold(() => true);
-    const dying = gateways[0].report(key, query(day(9), day(6)));
-    await platform.arrived(1);
-    // It renews nothing and releases nothing any more.
-    (replicas.outages[0] as { away: boolean }).away = true;
-    platform.hold(() => false);
-    const startedAt = performance.now();
-    const reply = await gateways[1].report(key, query(day(9), day(6)));
-    expect(reportIn(reply).meta.rowCount).toBe(4);
-    expect(platform.calls).toHaveLength(2);
-    // Far more than the lease, for a busy machine; a holder that is never replaced would take its whole deadline.
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
-    expect(platform.held).toHaveLength(1);
-    platform.release();
-    expect(outcomeOf(await dying)).toBe('200');
-  });
-
-  it('is not taken for dead while it lives', async () => {
-    const { platform, gateways, key } = await three();
-    platform.hold(() => true);
-    const slow = gateways[0].report(key, query(day(9), day(6)));
-    await platform.arrived(1);
-    const waiting = gateways[1].report(key, query(day(9), day(6)));
-    // Longer than a lease lasts without renewal.
-    await new Promise((resolve) => setTimeout(resolve, 4_500));
-    expect(platform.calls).toHaveLength(1);
-    platform.release();
-    expect((await Promise.all([slow, waiting])).map(outcomeOf)).toEqual(['200', '200']);
-    expect(platform.calls).toHaveLength(1);
-  });
-});
-
 describe('a purge while the platform is being asked', () => {
   it('makes what was asked for before it worth nothing, on every replica', async () => {
     const { platform, gateways, key } = await three();
@@ -287,28 +252,6 @@ describe('a purge while the platform is being asked', () => {
     expect(platform.calls).toHaveLength(2);
   });
 
-  it('also when its message is lost and it is only known later', async () => {
-    const { platform, replicas, gateways, key } = await three();
-    platform.hold(() => true);
-    const before = gateways[0].report(key, query(day(9), day(6)));
-    await platform.arrived(1);
-    platform.revision = 2;
-    replicas.outage.deaf = true;
-    const first = gateways[0].services.purges.seq;
-    await gateways[1].manage('POST', '/cache/purge', { from: day(8), to: day(8) });
-    platform.release();
-    // Whether it knew of the purge by then or not.
-    expect((await before).status).toBe(200);
-    // Found by polling.
-    await expect
-      .poll(() => gateways.map(({ services }) => services.purges.seq))
-      .toEqual(gateways.map(() => first + 1));
-    for (const gateway of gateways) {
-      const rows = reportIn(await gateway.report(key, query(day(9), day(6)))).data;
-      expect(rows.find(({ date }) => date === day(8))?.impressions).toBe(2);
-    }
-  });
-
   it('leaves nothing of it for when the platform fails', async () => {
     const { platform, replicas, gateways, key } = await three();
     await gateways[0].report(key, query(day(9), day(0)));
@@ -326,13 +269,8 @@ describe('a purge while the platform is being asked', () => {
 
 describe('a purge', () => {
   it.each<[string, object, readonly number[]]>([
-    ['of all', { all: true }, [9, 8, 7, 6]],
-    ['of the advertiser', { advertiserId: 1 }, [9, 8, 7, 6]],
     ['of another advertiser', { advertiserId: 2 }, []],
-    ['of the endpoint', { endpoint: 'campaigns/get' }, [9, 8, 7, 6]],
-    ['of another endpoint', { endpoint: 'creatives/get' }, []],
     ['of a day', { from: day(8), to: day(8) }, [8]],
-    ['of days until', { to: day(8) }, [9, 8]],
     ['of days from', { advertiserId: 1, from: day(7) }, [7, 6]],
   ])('%s is in force on every replica, for those days and no other', async (_what, scope, gone) => {
     const { platform, gateways, key } = await three();

@@ -1,8 +1,7 @@
 /** What a range costs, and what it is answered with, when some of its days are known. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { prove } from '../support/prove.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
-import { type RedisServer, startRedis } from '../support/redis.js';
 import {
   type GatewayOptions,
   gatewayAt,
@@ -13,10 +12,8 @@ import {
   type TestGateway,
   withGateway,
 } from '../support/start-gateway.js';
-import { createTestClock, DAY, HOUR, MINUTE } from '../support/test-clock.js';
-import { waitFor } from '../support/wait-for.js';
+import { DAY, HOUR, MINUTE } from '../support/test-clock.js';
 import { startDayPlatform } from './day-platform.js';
-import { withReplicas } from './replicas.js';
 import { shiftDay } from './world.js';
 
 /** The gateway's day; the one six days before is the last final one. */
@@ -85,32 +82,6 @@ describe('after learning', () => {
     }
   });
 
-  it('a range inside known days costs none', async () => {
-    const { gateway, key } = await learning();
-    await teach(gateway, key);
-    callsOf(gateway);
-    for (const [from, to] of [
-      [38, 7],
-      [30, 10],
-      [20, 20],
-    ] as const) {
-      const reply = await gateway.report(key, query(day(from), day(to)));
-      expect(reportIn(reply).data).toEqual(truth(gateway, day(from), day(to)));
-    }
-    expect(callsOf(gateway)).toEqual([]);
-  });
-
-  it('a 304 is told from the days alone', async () => {
-    const { gateway, key } = await learning();
-    await teach(gateway, key);
-    const etag = String((await gateway.report(key, query(day(30), day(10)))).headers.etag);
-    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
-    callsOf(gateway);
-    const headers = { 'if-none-match': etag };
-    const reply = await replica.report(key, query(day(30), day(10)), { headers });
-    expect([reply.status, reply.text, callsOf(gateway)]).toEqual([304, '', []]);
-  });
-
   it('other advertisers profit, other splits do not', async () => {
     const { gateway, key } = await learning();
     await teach(gateway, key);
@@ -125,39 +96,7 @@ describe('after learning', () => {
   });
 });
 
-describe('what was learned', () => {
-  let redis: RedisServer;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis.close());
-
-  it('holds on every replica, and after a restart', async () => {
-    const platform = await startDayPlatform();
-    const options = { platform, redis, count: 2, prefix: 'learned', ...reportRules({}, 'auto') };
-    const clock = createTestClock();
-    const { all, key, settled, agreed } = await withReplicas({ ...options, clock });
-    const [one, two] = all as [TestGateway, TestGateway];
-    await teach(one, key);
-    await settled();
-    await agreed();
-    await two.report(key, query(day(35), day(6)));
-    expect(platform.calls.at(-1)).toMatchObject({ from: day(6), to: day(6) });
-    const { all: restarted } = await withReplicas({ ...options, clock, key });
-    const reply = await (restarted[0] as TestGateway).report(key, query(day(34), day(5)));
-    expect(cacheOf(reply)).toBe('fwd=miss; stored; detail="days=1/30"');
-    expect(platform.calls.at(-1)).toMatchObject({ from: day(5), to: day(5) });
-  });
-});
-
 describe('pinned in the configuration', () => {
-  it('always: cut from the first answer on', async () => {
-    const { gateway, key } = await cutting();
-    await gateway.report(key, query(day(20), day(10)));
-    await gateway.report(key, query(day(20), day(9)));
-    expect(callsOf(gateway)).toEqual([`${day(20)}/${day(10)}`, `${day(9)}/${day(9)}`]);
-  });
-
   it('never: not split, whatever was seen', async () => {
     const gateway = await withGateway(reportRules({}, 'never'));
     const key = await gateway.addTeam();
@@ -333,17 +272,6 @@ describe('days that may still change', () => {
     expect(next.data.at(-1)).toEqual(truth(gateway, day(0), day(0))[0]);
     expect(callsOf(gateway)).toEqual([]);
   });
-
-  it('are asked for before the answer once they are too old for that', async () => {
-    const { gateway, key } = await cutting();
-    await gateway.report(key, query(day(9), day(0)));
-    callsOf(gateway);
-    gateway.clock.advance(15 * MINUTE);
-    const reply = await gateway.report(key, query(day(9), day(0)));
-    expect(cacheOf(reply)).toBe('fwd=stale; stored; detail="days=1/10"');
-    expect(callsOf(gateway)).toEqual([`${day(0)}/${day(0)}`]);
-    expect(reportIn(reply).meta.stale).toBe(false);
-  });
 });
 
 describe('when the platform fails', () => {
@@ -373,15 +301,6 @@ describe('when the platform fails', () => {
     expect(outcomeOf(await gateway.report(key, query(day(9), day(6))))).toBe('502 upstream_error');
     const reply = await gateway.report(key, query(day(8), day(7)));
     expect([reply.status, reportIn(reply).meta.stale]).toEqual([200, false]);
-  });
-
-  it('a purge leaves nothing to help out with', async () => {
-    const { gateway, key } = await cutting();
-    await gateway.report(key, query(day(9), day(0)));
-    gateway.clock.advance(2 * HOUR);
-    await gateway.manage('POST', '/cache/purge', { from: day(2), to: day(2) });
-    gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
-    expect(outcomeOf(await gateway.report(key, query(day(9), day(0))))).toBe('502 upstream_error');
   });
 });
 
@@ -492,38 +411,5 @@ describe('a report by POST, where that is a read', () => {
     });
     await gateway.report(key, query(day(19), day(9)));
     expect(platform.calls).toHaveLength(3);
-  });
-});
-
-describe('a Redis that stops answering', () => {
-  it('leaves answers from memory and from the platform, marked so, and is used again without a restart', async () => {
-    const redis = await startRedis();
-    onTestFinished(() => redis.close());
-    const platform = await startDayPlatform();
-    const { all, key } = await withReplicas({
-      platform,
-      redis,
-      count: 2,
-      timeoutMs: 150,
-      ...reportRules({}),
-    });
-    const [one, two] = all as [TestGateway, TestGateway];
-    await one.report(key, query(day(20), day(10)));
-    redis.pause();
-    // Closing waits for answers: a Redis that stands still gives none.
-    onTestFinished(() => redis.resume());
-    expect(cacheOf(await one.report(key, query(day(20), day(10))))).toMatch(/^hit; .*detail=l1$/);
-    const degraded = await two.report(key, query(day(19), day(9)));
-    expect([degraded.status, cacheOf(degraded)]).toEqual([200, 'fwd=miss; detail=degraded']);
-    expect(reportIn(degraded).meta.rowCount).toBe(11);
-    redis.resume();
-    let ago = 40;
-    await waitFor('an answer that is stored', async () => {
-      ago += 1;
-      return cacheOf(await two.report(key, query(day(ago), day(ago)))).includes('stored');
-    });
-    const calls = platform.calls.length;
-    const known = await one.report(key, query(day(ago), day(ago)));
-    expect([cacheOf(known).endsWith('detail=store'), platform.calls.length]).toEqual([true, calls]);
   });
 });

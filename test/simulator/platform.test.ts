@@ -10,7 +10,7 @@ const WEEK = '?advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2
 
 describe('the switch', () => {
   /** Each answer, of which the usual one has none of these. */
-  const answers: readonly [Partial<Switches>, RegExp, query?: string][] = [
+  const answers: [Partial<Switches>, RegExp, string?][] = [
     [{ shape: 'array' }, /\n\[\{"date"/],
     [{ shape: 'nested' }, /\n\{"status":"ok","result":\{"rows":\[/],
     [{ shape: 'totals' }, /\],"totals":\{"impressions":\d/],
@@ -39,7 +39,7 @@ describe('the switch', () => {
     [{ renameFrom: '2026-11-21T12:00:00Z' }, /"campaign_name":"[^,]*\(new\)"/],
     [{ rateLimitPerMinute: 5 }, /"x-ratelimit-limit":"5"/],
   ];
-  it.each(answers)('%j shows in the answer', async (patch, shown, query) => {
+  it.each(answers)('%j shows in the answer', async (patch, shown, query = WEEK) => {
     const simulator = await start();
     const text = async () => {
       const { status, headers, text } = await call(simulator, REPORT + query);
