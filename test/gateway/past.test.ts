@@ -1,6 +1,6 @@
 /** `_asOf`, `_vintage` and `meta.knownAt`: what was known at a past moment, or first, or when it was final. */
 import { describe, expect, it } from 'vitest';
-import { gatewayAt, outcomeOf, type Reply, reportIn } from '../support/start-gateway.js';
+import { gatewayAt, outcomeOf, type Reply, reportIn, withTeam } from '../support/start-gateway.js';
 import { createTestClock, DAY, HOUR, MINUTE, NOON, SECOND } from '../support/test-clock.js';
 import { provenScene } from './history-scene.js';
 
@@ -186,4 +186,18 @@ it('is in the order of the fetches where the clocks of replicas are not', async 
   gateway.clock.advance(MINUTE);
   for (const { data, meta } of [first, second, hit])
     expect(reportIn(await ask(`${QUERY}&_asOf=${meta.knownAt}`)).data).toEqual(data);
+});
+
+it('what is not kept is said to be not kept, whether the kind is proven or not', async () => {
+  const { gateway, key } = await withTeam({ config: { history: { enabled: false } } });
+  const about = `endpoint=campaigns/get&query=${encodeURIComponent(THREE)}`;
+  for (const reply of [
+    await gateway.report(key, `${THREE}&_asOf=2026-11-01`),
+    await gateway.report(key, `${THREE}&_vintage=first`),
+    await gateway.call(`/gateway/v1/diff?${about}&from=first&to=latest`, { key }),
+  ])
+    expect(reply.json()).toMatchObject({
+      code: 'not_known_then',
+      detail: expect.stringContaining('No history is kept'),
+    });
 });

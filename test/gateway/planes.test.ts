@@ -256,6 +256,22 @@ describe('endpoints named like what every object has', () => {
       expect([reply.status, reply.headers['cache-control']]).toEqual([502, 'no-store']);
     },
   );
+
+  it('is an endpoint, a parameter, a value and an account like any other word', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const day = 'dateFrom=2026-10-10&dateTo=2026-10-10';
+    for (const word of ['constructor', '__proto__', 'toString', 'hasOwnProperty'])
+      for (const path of [
+        word,
+        `report/campaigns/get?advertiserId=1&${day}&${word}=1`,
+        `report/campaigns/get?advertiserId=1&${day}&spentBased=${word}`,
+        `report/campaigns/get?advertiserId=${word}`,
+        `report/other/get?userId=${word}`,
+        `report/other/get?byDate=1&advertiserId=${word}&dateFrom=2026-10-10`,
+      ])
+        expect((await gateway.call(`/api/v1/${path}`, { key })).status, path).toBeLessThan(500);
+  });
 });
 
 describe('the two planes', () => {});
