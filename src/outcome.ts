@@ -44,11 +44,15 @@ export function dearest(outcomes: readonly Outcome[]): Outcome {
   return BY_COST[Math.max(...outcomes.map((outcome) => BY_COST.indexOf(outcome)))] as Outcome;
 }
 
+/** Whether a report came from the cache, without a platform call of its request. */
+export const isFromCache = (outcome: Outcome): boolean =>
+  outcome === 'hit' || outcome === 'stale' || outcome === 'stale-if-error';
+
 export interface CacheStatus {
   readonly outcome: Outcome;
   /** Seconds of freshness left; negative when past it. */
   readonly ttlS: number;
-  /** Where a hit was found. */
+  /** Where it was found; null of what the platform just gave. */
   readonly tier: 'l1' | 'store' | null;
   /** Whether the answer of a platform call was kept. */
   readonly stored: boolean;

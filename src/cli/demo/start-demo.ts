@@ -40,8 +40,8 @@ export async function startDemo(env: Environment): Promise<Demo> {
   const folder = await mkdtemp(join(tmpdir(), 'dsp-gateway-demo-'));
   const config = loadConfig({
     HOST: '127.0.0.1',
-    PORT: env.PORT ?? (await freePort(8080)),
-    ADMIN_PORT: env.ADMIN_PORT ?? (await freePort(8081)),
+    PORT: await freePort(env.PORT ?? '8080'),
+    ADMIN_PORT: await freePort(env.ADMIN_PORT ?? '8081'),
     LOG_LEVEL: env.LOG_LEVEL ?? 'error',
     PLATFORM_BASE_URL: simulator.url,
     PLATFORM_TOKEN: simulator.token,
@@ -70,12 +70,13 @@ export async function startDemo(env: Environment): Promise<Demo> {
   };
 }
 
-/** @returns the wanted port when nobody listens on it, else `0`: any free one */
-function freePort(wanted: number): Promise<string> {
+/** @returns the wanted port when it is free or no port number (the settings refuse it), else `0`: any free one */
+function freePort(wanted: string): Promise<string> {
+  if (!/^\d{1,5}$/.test(wanted) || Number(wanted) > 65_535) return Promise.resolve(wanted);
   return new Promise((resolve) => {
     const probe = createServer()
       .once('error', () => resolve('0'))
-      .once('listening', () => probe.close(() => resolve(String(wanted))))
-      .listen(wanted, '127.0.0.1');
+      .once('listening', () => probe.close(() => resolve(wanted)))
+      .listen(Number(wanted), '127.0.0.1');
   });
 }

@@ -1,7 +1,7 @@
 /** Answers a query: the report, current or from history, its totals, `_final`, and the body in the requested format. */
 import { GatewayError } from '../../errors.js';
 import { createLastUsed } from '../../lib/last-used.js';
-import { type CacheStatus, dearest } from '../../outcome.js';
+import { type CacheStatus, dearest, isFromCache } from '../../outcome.js';
 import { invalid } from '../../platform/interpret.js';
 import type { Gateway } from '../gateway.js';
 import { getReport } from '../get-report.js';
@@ -33,8 +33,7 @@ export interface Answer extends AnswerHead {
 }
 
 /** Where an answer is from. */
-export interface Source extends Omit<CacheStatus, 'ttlS' | 'tier'> {
-  readonly tier: 'l1' | 'store';
+export interface Source extends Omit<CacheStatus, 'ttlS'> {
   /** False when the platform forbade storing it. */
   readonly storable: boolean;
 }
@@ -116,10 +115,11 @@ const NO_TOTALS = { totals: null, areTotalsOld: false };
 
 /** Of a report, and of its totals where there are some. */
 function sourceOf(all: readonly ReportAnswer[]): Source {
+  const outcome = dearest(all.map(({ outcome }) => outcome));
   return {
-    tier: 'store',
+    tier: isFromCache(outcome) ? 'store' : null,
     days: all[0]?.days ?? null,
-    outcome: dearest(all.map(({ outcome }) => outcome)),
+    outcome,
     stored: all.some(({ stored }) => stored),
     degraded: all.some(({ degraded }) => degraded),
     storable: all.every(({ storable }) => storable),

@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { startDemo } from '../../../src/cli/demo/start-demo.js';
 import { tour } from '../../../src/cli/demo/tour.js';
@@ -9,4 +10,14 @@ it('counts what is asked behind an answer with the question it belongs to, howev
   const lines: string[] = [];
   const { faults } = await tour(demo, (line) => void lines.push(line));
   expect(faults, lines.join('\n')).toEqual([]);
+});
+
+it('replaces ports that are taken, those of the environment too', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  onTestFinished(() => void taken.close());
+  const port = String((taken.address() as AddressInfo).port);
+  const demo = await startDemo({ PORT: port, ADMIN_PORT: port });
+  onTestFinished(() => demo.stop());
+  expect([new URL(demo.gatewayUrl).port, new URL(demo.adminUrl).port]).not.toContain(port);
 });
