@@ -60,8 +60,8 @@ async function openKeep() {
     ...{ turns: createOneATurn(), writeBehind: createWriteBehind(tier, () => {}) },
     replacements: { note: async () => {} },
     history: { record: async () => ({ observations: [], finalized: [] }) },
-    ...{ advertisers: { observed: () => {} }, truth: { observed: () => {} } },
-    finality: { observed: () => {}, finalized: () => {} },
+    ...{ advertisers: { observed: () => {} } },
+    evidence: { observed: () => {}, finalized: () => {} },
     explorer: { used: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
