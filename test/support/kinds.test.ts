@@ -50,5 +50,5 @@ it('the folders of quick tests and of real ones hold what their names say', () =
   const { quick, real } = kindsOfTests();
   const folders = (names: readonly string[]) => new Set(names.map((name) => name.split('/')[0]));
   for (const pure of ['report', 'policy', 'http']) expect(folders(real)).not.toContain(pure);
-  expect(folders(quick)).not.toContain('e2e');
+  expect(folders(quick)).not.toContain('process');
 });

@@ -55,7 +55,7 @@ function killGroup({ pid }: ChildProcess): void {
 
 /** A folder that is removed when the test file is through. */
 export async function tempFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'dgw-e2e-'));
+  const folder = await mkdtemp(join(tmpdir(), 'dgw-process-'));
   folders.add(folder);
   return folder;
 }

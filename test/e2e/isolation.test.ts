@@ -1,3 +1,0 @@
-import { isolationSuite } from './isolation.js';
-
-isolationSuite({});

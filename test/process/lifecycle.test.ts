@@ -1,0 +1,172 @@
+/** Contract, section 1: starting, stopping, and who may hold a data folder. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, it } from 'vitest';
+import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import {
+  launch,
+  launchGateway,
+  logLines,
+  type Platform,
+  planeOf,
+  startGateway,
+  startPlatform,
+  tempFolder,
+} from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
+
+const YESTERDAY = `${REPORT}?advertiserId=1&byDate=1&_period=yesterday`;
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+
+describe.concurrent('a start', () => {
+  it('is ready with a free data port, a free admin port and a port for metrics alone', async ({ expect }) => {
+    const gateway = await startGateway({ ...platform.env, METRICS_PORT: '0' });
+    const metrics = planeOf(gateway, 'metrics');
+    for (const url of [gateway.data, gateway.admin, metrics]) {
+      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+      expect((await ask(`${url}/healthz`)).status).toBe(200);
+      const ready = await ask(`${url}/readyz`);
+      expect(ready.status).toBe(200);
+      const conditions = { store: 'ok', credential: 'unproven', platform: 'ok' };
+      expect(ready.json()).toEqual({ ready: true, ...conditions, worst: conditions });
+    }
+    // The scraped port shows metrics, and nothing of the admin plane.
+    const text = await ask(`${metrics}/metrics`);
+    expect(text.status).toBe(200);
+    expect(text.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(text.text).toContain('dsp_gateway_requests_total');
+    expect((await ask(`${gateway.admin}/metrics`)).text).toContain('dsp_gateway_requests_total');
+    expect((await ask(`${gateway.data}/metrics`)).status).toBe(404);
+    for (const path of ['/admin/v1/status', '/admin/v1/teams', '/openapi.json', '/docs', '/']) {
+      expect((await ask(metrics + path, { bearer: gateway.adminToken })).status).toBe(404);
+    }
+  });
+
+  it('can be made by `npm start`, whose exit code is the gateway’s', async ({ expect }) => {
+    const refused = launch('npm', ['start'], { PORT: '0' });
+    expect((await refused.exited).code).toBe(78);
+    expect(refused.stderr).toContain('PLATFORM_BASE_URL: was not set; allowed is ');
+
+    const dataDir = join(await tempFolder(), 'data');
+    const started = launch('npm', ['start'], {
+      ...platform.env,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ADMIN_PORT: '0',
+      GATEWAY_DATA_DIR: dataDir,
+    });
+    const url = await waitFor('the data plane', () => planeOf(started, 'data'), started);
+    expect((await ask(`${url}/readyz`)).status).toBe(200);
+    expect(await started.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(logLines(started).at(-1)?.msg).toBe('stopped');
+  });
+});
+
+describe.concurrent('a stop', () => {
+  it.for(['SIGTERM', 'SIGINT'] as const)(
+    'by %s turns readiness to 503, finishes what is under way, and ends with 0',
+    async (signal, { expect }) => {
+      const slow = await startPlatform(['--switch', 'latencyMs=800']);
+      const gateway = await startGateway(slow.env);
+      const { key } = await newTeam(gateway, { id: 'draining' });
+      const sim = simulatorOf(slow.url);
+      const answers = [
+        ask(gateway.data + YESTERDAY, { key }),
+        ask(`${gateway.data}/api/v1/campaign/1`, { key }),
+      ];
+      await waitFor('both platform calls', async () => (await sim.calls()).length === 2);
+      gateway.signal(signal);
+      const ready = await waitFor('a readiness that says no', async () => {
+        const answer = await ask(`${gateway.data}/readyz`);
+        return answer.status === 503 && answer;
+      });
+      expect(ready.json()).toMatchObject({ ready: false });
+      // Alive still: it must not be killed while it finishes.
+      expect((await ask(`${gateway.data}/healthz`)).status).toBe(200);
+      const [report, passed] = await Promise.all(answers);
+      expect(report?.status).toBe(200);
+      expect(report?.json<{ data: unknown[] }>().data).toHaveLength(1);
+      expect(passed?.status).toBe(404);
+      expect(passed?.json()).toEqual({ message: expect.stringContaining('Campaign') });
+      expect(await gateway.exited).toEqual({ code: 0, signal: null });
+      await expect(ask(`${gateway.data}/healthz`)).rejects.toThrow('ECONNREFUSED');
+      // Every request has its line: nothing of the log is lost on the way out.
+      const paths = logLines(gateway)
+        .filter(({ msg }) => msg === 'request')
+        .map(({ path }) => path);
+      expect(paths).toEqual(expect.arrayContaining([REPORT, '/api/v1/campaign/1', '/readyz', '/healthz']));
+    },
+  );
+
+  it('a stop takes no longer than it was told, whatever the platform does', async ({ expect }) => {
+    const hanging = await startPlatform();
+    const yaml = join(await tempFolder(), 'gateway.yaml');
+    await writeFile(yaml, 'server: { drainSeconds: 1 }\nplatform: { timeoutMs: 600000 }\n');
+    const gateway = await startGateway({ ...hanging.env, GATEWAY_CONFIG: yaml });
+    const { key } = await newTeam(gateway, { id: 'hanging' });
+    const sim = simulatorOf(hanging.url);
+    await sim.fault({ kind: 'hang', times: 0 });
+    const answer = ask(gateway.data + YESTERDAY, { key }).catch((error: Error) => error);
+    await waitFor('the platform call', async () => (await sim.calls()).length > 0, gateway);
+    const startedAt = performance.now();
+    expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    expect(await answer).toBeInstanceOf(Error);
+  });
+
+  it('a Ctrl-C at `npm start` finishes what is under way', async ({ expect }) => {
+    const slow = await startPlatform(['--switch', 'latencyMs=800']);
+    const adminToken = 'an-admin-token-for-tests';
+    const npm = launch('npm', ['start'], {
+      ...slow.env,
+      ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', ADMIN_TOKEN: adminToken },
+      GATEWAY_DATA_DIR: join(await tempFolder(), 'data'),
+    });
+    const data = await waitFor('the data plane', () => planeOf(npm, 'data'), npm);
+    const { key } = await newTeam({ admin: planeOf(npm, 'admin') ?? '', adminToken }, { id: 'patient' });
+    const answer = ask(data + YESTERDAY, { key });
+    await waitFor('the platform call', async () => (await simulatorOf(slow.url).calls()).length === 1);
+    // As a terminal does it: to every process of the group, so that the gateway has it twice.
+    process.kill(-npm.pid, 'SIGINT');
+    expect((await answer).status).toBe(200);
+    await npm.exited;
+    expect(logLines(npm).at(-1)?.msg).toBe('stopped');
+  });
+});
+
+describe.concurrent('a data folder', () => {
+  it('belongs to one process, and the second is told who has it', async ({ expect }) => {
+    const first = await startGateway(platform.env);
+    const second = await launchGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir });
+    expect((await second.exited).code).toBe(78);
+    expect(second.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(second.stderr).toContain(first.dataDir);
+    expect(second.stderr).toContain(String(first.pid));
+    // The first is not disturbed.
+    expect((await ask(`${first.data}/readyz`)).status).toBe(200);
+    await newTeam(first, { id: 'undisturbed' });
+  });
+
+  it('is free again for many that start at once after a crash, and one of them has it', async ({
+    expect,
+  }) => {
+    const first = await startGateway(platform.env);
+    await first.end('SIGKILL');
+    const starts = await Promise.all(
+      [1, 2, 3].map(() => launchGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir })),
+    );
+    const refused = await waitFor('two refusals', async () => {
+      const ends = await Promise.all(
+        starts.map((start) => Promise.race([start.exited, Promise.resolve(null)])),
+      );
+      const codes = ends.flatMap((end) => (end === null ? [] : [end.code]));
+      return codes.length >= 2 && codes;
+    });
+    expect(refused).toEqual([78, 78]);
+    await waitFor('the one that listens', () => starts.some((start) => planeOf(start, 'data') !== undefined));
+  });
+});

@@ -1,0 +1,150 @@
+/**
+ * What hits, misses and reports cost in work, not in time: a slow machine changes nothing here, and a change that makes
+ * each of them do more is seen at once. All are ceilings, a little above what was counted. Who lowers a cost lowers its
+ * ceiling with it.
+ */
+import { Agent, request } from 'undici';
+import { expect, it, onTestFinished } from 'vitest';
+import { fewestCalls } from '../../bench/policies.mjs';
+import { createTrace, ORIGIN_MS, queryOf } from '../../bench/trace.mjs';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
+import { openOnRedis } from '../support/on-redis.js';
+import { launch, planeOf, startPlatform, tempFolder } from '../support/processes.js';
+import { startRedis } from '../support/redis.js';
+import { watchMessages } from '../support/redis-messages.js';
+import { gatewayAt, type TestGateway, withGateway } from '../support/start-gateway.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** A miss: two look-ups side by side; charge; lock, and with it look again; behind the answer write; unlock, and say so. */
+const MESSAGES_PER_MISS = 7;
+/** A hit that is in Redis alone: the look-ups of days and whole side by side, then the heads its days share. */
+const MESSAGES_PER_REDIS_HIT = 3;
+/** The hash of its month. */
+const KEYS_PER_REPORT = 1;
+/** Redis memory for each byte of a report's JSON, its kind proven; counted: 1.02 for these 4.5 KB. */
+const REDIS_BYTES_PER_BYTE = 1.1;
+/** Counted: 699 requests of one team in two days, of which learning, once for each kind, is the larger part. */
+const CALLS_ON_SHORT_TRACE = 227;
+/** What the whole process allocates for a hit, Node's own HTTP included; counted: 19,923. */
+const BYTES_PER_HIT = 26_000;
+
+/** Nine final days by campaign. */
+const NINE_DAYS = `${byDay('2026-11-02', '2026-11-10')}&byCampaign=1`;
+
+async function ask(gateway: TestGateway, key: string, query: string): Promise<string> {
+  const reply = await gateway.report(key, query);
+  await gateway.services.settled();
+  expect(reply.status).toBe(200);
+  return reply.headers['cache-status'] ?? '';
+}
+
+/** Two replicas on one Redis, warm: their scripts are loaded, and the team's shares are at hand. */
+async function startReplicas() {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const { simulator } = await withGateway();
+  const start = async () =>
+    gatewayAt(simulator, { sharedStore: await openOnRedis(redis, 'work'), config: ALWAYS, logLevel: 'warn' });
+  const [one, other] = [await start(), await start()];
+  const key = await one.addTeam();
+  const warm = byDay('2026-10-01', '2026-10-03');
+  await waitFor('the team on the other replica', async () => (await other.report(key, warm)).status === 200);
+  for (const from of ['2026-09-01', '2026-09-02']) await ask(one, key, byDay(from, '2026-09-03'));
+  await ask(one, key, warm);
+  return { one, other, key, messages: watchMessages(redis) };
+}
+
+it('a miss, a hit in memory and a hit in Redis send Redis so many messages, and no more', async () => {
+  const { one, other, key, messages } = await startReplicas();
+  const sentBy = async (gateway: TestGateway, outcome: string) =>
+    messages.during(async () => expect(await ask(gateway, key, NINE_DAYS)).toContain(outcome));
+  const miss = await sentBy(one, 'fwd=miss; stored; detail="days=9/9"');
+  expect(miss.length, miss.join('\n')).toBeLessThanOrEqual(MESSAGES_PER_MISS);
+  const memory = await sentBy(one, 'detail=l1');
+  expect(memory).toEqual([]);
+  const store = await sentBy(other, 'detail=store');
+  expect(store.length, store.join('\n')).toBeLessThanOrEqual(MESSAGES_PER_REDIS_HIT);
+});
+
+it('a report takes so many keys and bytes in Redis, and no more', async () => {
+  const { one, key, messages } = await startReplicas();
+  const { client } = messages;
+  const cacheKeys = async () => (await client.keys('*')).filter((name) => /\{c\d+:/.test(name));
+  const before = await cacheKeys();
+  const reply = await one.report(key, NINE_DAYS);
+  await one.services.settled();
+  const added = (await cacheKeys()).filter((name) => !before.includes(name));
+  expect(added.length, added.join('\n')).toBeLessThanOrEqual(KEYS_PER_REPORT);
+  const sizes = await Promise.all(added.map((name) => client.memory('USAGE', name, 'SAMPLES', 0)));
+  const bytes = sizes.reduce<number>((sum, size) => sum + Number(size), 0);
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes / reply.body.length).toBeLessThanOrEqual(REDIS_BYTES_PER_BYTE);
+});
+
+it('two days of dashboards cost the platform so many calls, and no more', async () => {
+  const trace = createTrace({ seed: 1, days: 2, teams: 1, advertisers: 10 });
+  const gateway = await withGateway({ now: new Date(ORIGIN_MS).toISOString(), logLevel: 'error' });
+  const key = await gateway.addTeam();
+  for (const one of trace) {
+    gateway.clock.set(new Date(ORIGIN_MS + one.at * 1000).toISOString());
+    await ask(gateway, key, queryOf(one));
+  }
+  // Nobody can do with fewer: who knows the future makes these.
+  expect(gateway.simulator.callCount).toBeGreaterThanOrEqual(fewestCalls(trace));
+  expect(gateway.simulator.callCount).toBeLessThanOrEqual(CALLS_ON_SHORT_TRACE);
+});
+
+/** New objects go through so much memory until it is swept; each sweep tells that about as much was allocated. */
+const [NURSERY_MIB, MIB] = [1, 1_048_576];
+const MEASURED_HITS = 2500;
+
+/** The built gateway with a nursery of a fixed size, so that the number of its sweeps counts bytes. */
+async function startCounted() {
+  const platform = await startPlatform();
+  const dataDir = await tempFolder();
+  const adminToken = 'an-admin-token-for-tests';
+  const sizes = [`--min-semi-space-size=${NURSERY_MIB}`, `--max-semi-space-size=${NURSERY_MIB}`];
+  const started = launch(process.execPath, [...sizes, 'dist/cli.js', 'serve'], {
+    ...platform.env,
+    ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', GATEWAY_DATA_DIR: dataDir, ADMIN_TOKEN: adminToken },
+  });
+  const at = (plane: 'data' | 'admin') =>
+    waitFor(`the ${plane} plane`, () => planeOf(started, plane), started);
+  const [data, admin] = [await at('data'), await at('admin')];
+  const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' };
+  const post = async (path: string, body: unknown) =>
+    (await fetch(`${admin}/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).json();
+  await post('/teams', { id: 'counted', advertisers: '*', limits: { requestsPerMinute: 1_000_000 } });
+  const { key } = (await post('/teams/counted/keys', {})) as { key: string };
+  return {
+    data,
+    key,
+    async sweeps(): Promise<number> {
+      const text = await (await fetch(`${admin}/metrics`, { headers })).text();
+      const count = /gc_duration_seconds_count\{[^}]*kind="minor"[^}]*\} (\d+)/.exec(text)?.[1];
+      if (count === undefined) throw new Error(`no count of sweeps in /metrics:\n${text}`);
+      return Number(count);
+    },
+  };
+}
+
+it('a hit allocates so many bytes, and no more', async () => {
+  const { data, key, sweeps } = await startCounted();
+  const agent = new Agent({ connections: 1, pipelining: 1 });
+  onTestFinished(() => agent.close());
+  const hits = async (count: number) => {
+    for (let left = count; left > 0; left -= 1) {
+      const url = `${data}/api/v1/report/campaigns/get?${NINE_DAYS}`;
+      const answer = await request(url, { dispatcher: agent, headers: { 'x-api-key': key } });
+      await answer.body.dump();
+      expect(answer.statusCode).toBe(200);
+    }
+  };
+  // Compiled code allocates less than what is interpreted.
+  await hits(1500);
+  const before = await sweeps();
+  await hits(MEASURED_HITS);
+  const bytes = ((await sweeps()) - before) * NURSERY_MIB * MIB;
+  expect(bytes / MEASURED_HITS).toBeLessThanOrEqual(BYTES_PER_HIT);
+  expect(bytes).toBeGreaterThan(0);
+});
