@@ -26,7 +26,7 @@ export type TeamId = keyof typeof TEAMS;
 
 const WRITE = 'POST /api/v1/campaign/create';
 /** Of every team: its writes are read. */
-export const GUARD = {
+const GUARD = {
   [WRITE]: {
     budget: {
       ...{ field: 'body.budget.total', currencyField: 'body.currency', currency: 'EUR' },

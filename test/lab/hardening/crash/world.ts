@@ -18,7 +18,7 @@ export const EACH = 10;
 /** More than any run sends: what is looked at is that everything sent was charged. */
 export const MAX_A_DAY = 1_000_000_000;
 /** Of the team whose writes are charged. */
-export const GUARD = { [`POST ${CREATE}`]: { budget: { field: 'body.budget.total', maxPerDay: MAX_A_DAY } } };
+const GUARD = { [`POST ${CREATE}`]: { budget: { field: 'body.budget.total', maxPerDay: MAX_A_DAY } } };
 const REDIS_DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 export type Victim = 'gateway' | 'redis';
