@@ -1,8 +1,11 @@
-/** What a person and a tool read of the interface: /openapi.json, /docs, and a page for every error. */
+/** What a person and a tool read of the interface: /openapi.json, /docs, and a page for every error; and how pages are made. */
+import { createHash } from 'node:crypto';
 import { type FastifyInstance, fastify } from 'fastify';
 import Type from 'typebox';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { registerDocs } from '../../src/api/data/docs.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressOf, addressOfPage, pageNames } from '../../docs/build/library.js';
+import { renderMarkdown } from '../../docs/build/markdown.js';
+import { registerDocs, registerPages } from '../../src/api/data/docs.js';
 import { json, shownAs } from '../../src/api/openapi/operation.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { withGateway } from '../support/start-gateway.js';
@@ -78,4 +81,85 @@ it('says of a code the status that it has on the plane', async () => {
 
 it.each(['nonsense', 'constructor', '__proto__', 'toString'])('has no page for %s', async (code) => {
   expect((await get(`/docs/errors/${code}`)).statusCode).toBe(404);
+});
+
+describe('markdown', () => {
+  const toNowhere = () => null;
+
+  it('takes the first heading for the title, and gives all others an anchor of their own, as GitHub does', () => {
+    const { title, html, headings } = renderMarkdown(
+      '# The `way`\n\n## A key’s end\n\n### x\n\n## A key’s end',
+      toNowhere,
+    );
+    expect(title).toBe('The way');
+    expect(html).not.toContain('<h1');
+    expect(headings.map(({ id }) => id)).toEqual(['a-keys-end', 'x', 'a-keys-end-1']);
+    expect(html).toContain(
+      '<h2 id="a-keys-end-1"><a class="anchor" href="#a-keys-end-1">A key’s end</a></h2>',
+    );
+  });
+
+  it('shows what is HTML as text, and no comment', () => {
+    const { html } = renderMarkdown(
+      '<img src=x onerror=alert(1)>\n\na <b onclick="x">c</b> d\n\n<!-- end -->\n',
+      toNowhere,
+    );
+    expect(html).not.toMatch(/<(img|b)\b|end --/);
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;');
+  });
+
+  it('leaves of a link that leads nowhere its text', () => {
+    expect(renderMarkdown('see [the code](../src/x.ts) ![a picture](x.png)', toNowhere).html).toBe(
+      '<p>see the code <em>a picture</em></p>\n',
+    );
+  });
+
+  it('writes code as it stands, and tables that scroll by themselves, without an empty head', () => {
+    const { html } = renderMarkdown('```sh\ncurl "a&b"\n```\n\n| | |\n|---|--:|\n| a | `b` |', toNowhere);
+    expect(html).toContain('<pre tabindex="0" data-lang="sh"><code>curl "a&amp;b"\n</code></pre>');
+    expect(html).toContain('<tbody><tr><td>a</td><td class="right"><code>b</code></td></tr></tbody>');
+    expect(html).not.toContain('<thead>');
+  });
+});
+
+it('links of a page lead to the addresses of the reader', () => {
+  const names = ['index.md', 'caching.md', 'adr/index.md', 'adr/0001-fastify.md'];
+  expect(names.map(addressOfPage)).toEqual(['/docs', '/docs/caching', '/docs/adr', '/docs/adr/0001-fastify']);
+  const from = (name: string, href: string) => addressOf(name, href, names);
+  expect(from('adr/index.md', '0001-fastify.md')).toBe('/docs/adr/0001-fastify');
+  expect(from('adr/0001-fastify.md', '../caching.md#days')).toBe('/docs/caching#days');
+  expect(from('index.md', 'errors.md')).toBe('/docs/errors');
+  expect(from('index.md', '#here')).toBe('#here');
+  expect(from('index.md', '../CONTRIBUTING.md')).toBeNull();
+  expect(from('index.md', 'https://example.com/')).toBe('https://example.com/');
+});
+
+it('without its pages there is the interface', async () => {
+  const bare = fastify();
+  registerPages(bare, false, new URL('file:///nowhere/'));
+  const { statusCode, headers } = await bare.inject('/docs');
+  expect([statusCode, headers.location]).toEqual([302, '/docs/api']);
+});
+
+it('every page is on both planes, under a policy that lets it load nothing at all', async () => {
+  const gateway = await withGateway();
+  const names = pageNames();
+  expect(names.length).toBeGreaterThan(20);
+  for (const address of [...names.map(addressOfPage), '/docs/errors'])
+    for (const plane of [gateway.data, gateway.admin]) {
+      const { statusCode, headers, body } = await plane.inject(address);
+      expect([address, statusCode, headers['content-type']]).toEqual([
+        address,
+        200,
+        'text/html; charset=utf-8',
+      ]);
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toMatch(/unsafe|https?:|script/);
+      const style = /<style>([\s\S]*?)<\/style>/.exec(body)?.[1] ?? '';
+      expect(policy).toContain(`'sha256-${createHash('sha256').update(style).digest('base64')}'`);
+      expect(body).not.toMatch(/<script| style="| on\w+="|<(img|iframe|object)\b/);
+    }
+  for (const name of ['nothing', 'adr/nothing', '..%2fCHANGELOG', 'constructor', 'errors.md'])
+    expect([name, (await gateway.data.inject(`/docs/${name}`)).statusCode]).toEqual([name, 404]);
 });
