@@ -8,39 +8,6 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 export function describeDocuments(open: OpenHarness): void {
   describe('documents', () => {
-    it('are made once, and whoever comes later is shown what is there', () =>
-      withStore(open, async ({ store, another }) => {
-        const other = await another();
-        expect(await store.documents.get('a')).toBeNull();
-        expect(await store.documents.create('a', 'first', MINUTE)).toBeNull();
-        expect(await other.documents.create('a', 'second', MINUTE)).toBe('first');
-        expect(await other.documents.get('a')).toBe('first');
-        expect(await other.documents.create('b', 'second', MINUTE)).toBeNull();
-        expect([await store.documents.get('a'), await store.documents.get('b')]).toEqual(['first', 'second']);
-      }));
-
-    it('are replaced only where they are what the caller takes them for', () =>
-      withStore(open, async ({ store: { documents } }) => {
-        expect(await documents.replace('a', '', 'made of nothing', MINUTE)).toBe(false);
-        expect(await documents.get('a')).toBeNull();
-        await documents.create('a', 'one', MINUTE);
-        expect(await documents.replace('a', 'two', 'three', MINUTE)).toBe(false);
-        expect(await documents.get('a')).toBe('one');
-        expect(await documents.replace('a', 'one', 'two', MINUTE)).toBe(true);
-        expect(await documents.get('a')).toBe('two');
-      }));
-
-    it('are deleted by null, whatever the lifetime, and can then be made again', () =>
-      withStore(open, async ({ store: { documents } }) => {
-        await documents.create('a', 'one', MINUTE);
-        expect(await documents.replace('a', 'two', null, 0)).toBe(false);
-        expect(await documents.get('a')).toBe('one');
-        expect(await documents.replace('a', 'one', null, 0)).toBe(true);
-        expect(await documents.get('a')).toBeNull();
-        expect(await documents.replace('a', 'one', null, 0)).toBe(false);
-        expect(await documents.create('a', 'again', MINUTE)).toBeNull();
-      }));
-
     it('end with their lifetime, which only a change that is made sets anew', () =>
       withStore(open, async ({ store: { documents }, elapse }) => {
         await documents.create('kept', 'one', 2 * MINUTE);
@@ -74,7 +41,7 @@ export function describeDocuments(open: OpenHarness): void {
             expect(await documents.replace(key, two, null, MINUTE)).toBe(true);
           },
         );
-        await fc.assert(property, { numRuns: 40, examples: [['', '', ''], ['../../etc', '\0', '\r\n']] }); // biome-ignore format: one thought
+        await fc.assert(property, { numRuns: 25, examples: [['', '', ''], ['../../etc', '\0', '\r\n']] }); // biome-ignore format: one thought
       }));
 
     it('hold 2 MiB of UTF-8 and no more', () =>
@@ -98,13 +65,6 @@ export function describeDocuments(open: OpenHarness): void {
       }),
     );
 
-    it('are no part of the registry', () =>
-      withStore(open, async ({ store: { documents, registry } }) => {
-        const before = await registry.load();
-        await documents.create('a', 'one', MINUTE);
-        expect(await registry.load()).toEqual(before);
-      }));
-
     it('are made by one of many who make them at once', () =>
       withStore(open, async ({ store, another }) => {
         const stores = [store, await another()];
@@ -117,14 +77,6 @@ export function describeDocuments(open: OpenHarness): void {
         expect(await store.documents.get('a')).toBe(text);
       }));
 
-    it('lose no step of many who count in one of them at once', () =>
-      withStore(open, async ({ store, another }) => {
-        const stores = [store, await another()];
-        await store.documents.create('count', '0', MINUTE);
-        await Promise.all(Array.from({ length: 6 }, (_, at) => countUp(stores[at % 2] as Store, 5)));
-        expect(await store.documents.get('count')).toBe('30');
-      }));
-
     it('are what the calls make them, through two handles', () =>
       withStore(open, async ({ store, another }) => {
         const stores = [store, await another()];
@@ -133,16 +85,9 @@ export function describeDocuments(open: OpenHarness): void {
           round += 1;
           await play(stores, `${round} `, steps);
         });
-        await fc.assert(property, { numRuns: 40 });
+        await fc.assert(property, { numRuns: 25 });
       }));
   });
-}
-
-async function countUp({ documents }: Store, times: number): Promise<void> {
-  for (let done = 0; done < times; ) {
-    const text = (await documents.get('count')) ?? '';
-    if (await documents.replace('count', text, `${Number(text) + 1}`, MINUTE)) done += 1;
-  }
 }
 
 const text = fc.constantFrom('one', 'two', '');

@@ -170,7 +170,7 @@ export function describeHistory(open: OpenHarness, place: 'history' | 'pins'): v
               for (const each of found) expect(each).toEqual(one);
             },
           ),
-          { numRuns: 50 },
+          { numRuns: 25 },
         );
       }));
   });

@@ -9,13 +9,6 @@ const PATIENCE_MS = 20_000;
 
 export function describeLeases(open: OpenHarness): void {
   describe('leases', () => {
-    it('gives a name to one owner at a time, and says so for each key', () =>
-      withStore(open, async ({ store: { leases } }) => {
-        expect(await leases.claim(['{d}1', '{d}2'], 'ann', MINUTE)).toEqual([true, true]);
-        expect(await leases.claim(['{d}2', '{d}3', '{d}1'], 'bob', MINUTE)).toEqual([false, true, false]);
-        expect(await leases.claim(['{d}3', '{d}2'], 'ann', MINUTE)).toEqual([false, true]);
-      }));
-
     it('lets one of many who claim at once have it', () =>
       withStore(open, async ({ store, another }) => {
         const stores = [store, await another()];
@@ -24,49 +17,6 @@ export function describeLeases(open: OpenHarness): void {
           owners.map((owner, at) => (stores[at % 2] ?? store).leases.claim(['{d}1'], owner, MINUTE)),
         );
         expect(held.flat().filter(Boolean)).toHaveLength(1);
-      }));
-
-    it('ends by itself', () =>
-      withStore(open, async ({ store: { leases }, elapse }) => {
-        await leases.claim(['{d}1'], 'ann', 2 * MINUTE);
-        await elapse(MINUTE);
-        expect(await leases.claim(['{d}1'], 'bob', MINUTE)).toEqual([false]);
-        await elapse(MINUTE);
-        expect(await leases.claim(['{d}1'], 'bob', MINUTE)).toEqual([true]);
-      }));
-
-    it('is extended when its owner claims or renews it', () =>
-      withStore(open, async ({ store: { leases }, elapse }) => {
-        await leases.claim(['{d}1', '{d}2'], 'ann', 2 * MINUTE);
-        await elapse(MINUTE);
-        expect(await leases.claim(['{d}1'], 'ann', 2 * MINUTE)).toEqual([true]);
-        expect(await leases.renew(['{d}2'], 'ann', 2 * MINUTE)).toEqual([true]);
-        await elapse(1.5 * MINUTE);
-        expect(await leases.claim(['{d}1', '{d}2'], 'bob', MINUTE)).toEqual([false, false]);
-      }));
-
-    it('renews only what is still held', () =>
-      withStore(open, async ({ store: { leases }, elapse }) => {
-        await leases.claim(['{d}1', '{d}2'], 'ann', MINUTE);
-        await leases.claim(['{d}3'], 'bob', 3 * MINUTE);
-        await elapse(2 * MINUTE);
-        await leases.claim(['{d}2'], 'ann', MINUTE);
-        expect(await leases.renew(['{d}1', '{d}2', '{d}3', '{d}4'], 'ann', MINUTE)).toEqual([
-          false,
-          true,
-          false,
-          false,
-        ]);
-        // A renewal that came too late must not have made a lease.
-        expect(await leases.claim(['{d}1', '{d}4'], 'bob', MINUTE)).toEqual([true, true]);
-      }));
-
-    it('releases only what the owner holds', () =>
-      withStore(open, async ({ store: { leases } }) => {
-        await leases.claim(['{d}1'], 'ann', MINUTE);
-        await leases.claim(['{d}2'], 'bob', MINUTE);
-        await leases.release(['{d}1', '{d}2', '{d}3'], 'ann');
-        expect(await leases.claim(['{d}1', '{d}2'], 'cid', MINUTE)).toEqual([true, false]);
       }));
 
     it('says on the bus what was released, when it is free', () =>
@@ -135,7 +85,7 @@ export function describeLeases(open: OpenHarness): void {
     );
 
     it('behaves like a table of owners whose rows expire', () =>
-      withStore(open, (harness) => fc.assert(tableProperty(harness), { numRuns: 40 })));
+      withStore(open, (harness) => fc.assert(tableProperty(harness), { numRuns: 25 })));
   });
 }
 

@@ -18,65 +18,12 @@ const take = (want: number, nowMs: number, others: Partial<QuotaTake> = {}): Quo
 
 export function describeQuotas(open: OpenHarness): void {
   describe('quotas', () => {
-    it('start full, and grant as many as there are', () =>
-      withStore(open, async ({ store: { quotas } }) => {
-        expect(await quotas.take('a', take(4, 1_000))).toEqual({ granted: 4, left: 6, nextInMs: 100 });
-        expect(await quotas.take('a', take(9, 1_000))).toEqual({ granted: 6, left: 0, nextInMs: 100 });
-        expect(await quotas.take('a', take(1, 1_000))).toEqual({ granted: 0, left: 0, nextInMs: 100 });
-        expect(await quotas.take('b', take(1, 1_000))).toEqual({ granted: 1, left: 9, nextInMs: 100 });
-      }));
-
-    it('refill with time, by fractions, and never above the capacity', () =>
-      withStore(open, async ({ store: { quotas } }) => {
-        await quotas.take('a', take(10, 0));
-        expect(await quotas.take('a', take(1, 50))).toEqual({ granted: 0, left: 0, nextInMs: 50 });
-        expect(await quotas.take('a', take(1, 99))).toEqual({ granted: 0, left: 0, nextInMs: 1 });
-        expect(await quotas.take('a', take(1, 150))).toEqual({ granted: 1, left: 0, nextInMs: 50 });
-        expect(await quotas.take('a', take(0, 10_000))).toEqual({ granted: 0, left: 10, nextInMs: NEVER });
-      }));
-
-    it('only look when nothing is wanted', () =>
-      withStore(open, async ({ store: { quotas } }) => {
-        expect(await quotas.take('a', take(0, 9_000))).toEqual({ granted: 0, left: 10, nextInMs: NEVER });
-        await quotas.take('a', take(10, 0)); // the look has not moved its time on
-        expect(await quotas.take('a', take(0, 200))).toEqual({ granted: 0, left: 2, nextInMs: 100 });
-        expect(await quotas.take('a', take(0, 0))).toEqual({ granted: 0, left: 0, nextInMs: 100 });
-      }));
-
-    it('give nothing to, and take nothing from, a caller whose clock is behind', () =>
-      withStore(open, async ({ store, another }) => {
-        const other = await another();
-        await store.quotas.take('a', take(10, 1_000));
-        expect(await other.quotas.take('a', take(1, 400))).toEqual({ granted: 0, left: 0, nextInMs: 700 });
-        expect(await store.quotas.take('a', take(1, 1_100))).toEqual({ granted: 1, left: 0, nextInMs: 100 });
-        expect(await other.quotas.take('a', take(1, 1_099))).toEqual({ granted: 0, left: 0, nextInMs: 101 });
-        expect(await store.quotas.take('a', take(1, 1_200))).toEqual({ granted: 1, left: 0, nextInMs: 100 });
-      }));
-
     it('hold nobody up who comes after a clock that was an hour ahead, and refill by the clock that is', () =>
       withStore(open, async ({ store, another }) => {
         const other = await another();
         await store.quotas.take('a', take(10, 3_600_000));
         expect(await other.quotas.take('a', take(1, 1_000))).toEqual({ granted: 0, left: 0, nextInMs: 100 });
         expect(await other.quotas.take('a', take(9, 1_300))).toMatchObject({ granted: 3, left: 0 });
-      }));
-
-    it('never refill at a rate of 0', () =>
-      withStore(open, async ({ store: { quotas } }) => {
-        const share = (want: number, nowMs: number) => take(want, nowMs, { refillPerMs: 0 });
-        expect(await quotas.take('a', share(7, 0))).toEqual({ granted: 7, left: 3, nextInMs: NEVER });
-        expect(await quotas.take('a', share(7, 1e12))).toEqual({ granted: 3, left: 0, nextInMs: NEVER });
-      }));
-
-    it('take permits back, up to the capacity', () =>
-      withStore(open, async ({ store: { quotas } }) => {
-        await quotas.take('a', take(8, 0));
-        expect(await quotas.give('a', 3, 10)).toBe(5);
-        expect(await quotas.take('a', take(9, 0))).toMatchObject({ granted: 5, left: 0 });
-        expect(await quotas.give('a', 99, 10)).toBe(10);
-        expect(await quotas.take('a', take(99, 0))).toMatchObject({ granted: 10, left: 0 });
-        expect(await quotas.give('new', 3, 10)).toBe(10);
-        expect(await quotas.take('new', take(99, 0))).toMatchObject({ granted: 10, left: 0 });
       }));
 
     it('keep what was used when the capacity changes', () =>
@@ -154,7 +101,7 @@ export function describeQuotas(open: OpenHarness): void {
           round += 1;
           await playExactly(stores, `bucket ${round}`, steps);
         });
-        await fc.assert(property, { numRuns: 60 });
+        await fc.assert(property, { numRuns: 25 });
       }));
 
     it('never grant more than their capacity and what came back, whatever the rate', () =>
@@ -166,7 +113,7 @@ export function describeQuotas(open: OpenHarness): void {
           round += 1;
           await playWithin(stores, `rate ${round}`, steps, refillPerMs);
         });
-        await fc.assert(property, { numRuns: 60 });
+        await fc.assert(property, { numRuns: 25 });
       }));
   });
 }

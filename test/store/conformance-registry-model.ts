@@ -52,7 +52,7 @@ export function describeRegistryModel(open: OpenHarness): void {
             { tombstonesMax: TOMBSTONES_MAX },
           ),
         ),
-        { numRuns: 30 },
+        { numRuns: 15 },
       ));
   });
 }

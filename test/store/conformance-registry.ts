@@ -43,17 +43,6 @@ export function describeRegistry(open: OpenHarness): void {
         expect((await registry.load()).epoch).toBe(epoch);
       }));
 
-    it('grows by one with every commit, whatever is in it, and marks what changed with it', () =>
-      withStore(open, async ({ store: { registry } }) => {
-        expect(await registry.commit(change({ a: 'x', b: 'y' }))).toEqual({ version: 1 });
-        expect(await registry.commit(change({ b: 'z' }))).toEqual({ version: 2 });
-        expect(await registry.commit(change({}))).toEqual({ version: 3 });
-        expect(await registry.commit(change({ c: 'w', none: null }))).toEqual({ version: 4 });
-        expect(await registry.commit(change({ a: 'x' }))).toEqual({ version: 5 });
-        expect((await registry.load()).version).toBe(5);
-        expect(await recordsOf(registry)).toEqual({ a: ['x', 5], b: ['z', 2], c: ['w', 4] });
-      }));
-
     it('keeps any text and any id', () =>
       withStore(open, async ({ store: { registry } }) => {
         const texts: Record<string, string> = {
@@ -65,40 +54,6 @@ export function describeRegistry(open: OpenHarness): void {
         await registry.commit(change(texts));
         const { records } = await registry.load();
         expect(Object.fromEntries([...records].map(([id, { value }]) => [id, value]))).toEqual(texts);
-      }));
-
-    it('deletes, and lets what was deleted be made again', () =>
-      withStore(open, async ({ store: { registry } }) => {
-        await registry.commit(change({ a: '1', b: '1' }));
-        await registry.commit(change({ a: null }));
-        expect(await recordsOf(registry)).toEqual({ b: ['1', 1] });
-        await registry.commit(change({ a: '2' }, { a: 0 }));
-        expect(await recordsOf(registry)).toEqual({ a: ['2', 3], b: ['1', 1] });
-      }));
-
-    it('refuses a commit when a record has another revision, and then does nothing of it', () =>
-      withStore(open, async ({ store: { registry } }) => {
-        await registry.commit(change({ a: '1', b: '1' }, undefined, ['made']));
-        await registry.commit(change({ a: '2' }));
-        const before = await registry.load();
-        const stale = registry.commit(change({ b: '9', c: '9', a: '9' }, { b: 1, a: 1 }, ['never']));
-        await expect(stale).rejects.toThrow(RegistryConflict);
-        await expect(stale).rejects.toMatchObject({ id: 'a' });
-        expect(await registry.load()).toEqual(before);
-        expect((await registry.readAudit(10)).map(({ text }) => text)).toEqual(['made']);
-        expect(await registry.commit(change({ a: '3' }, { a: 2, b: 1 }))).toEqual({ version: 3 });
-      }));
-
-    it('takes revision 0 for absent, before and after', () =>
-      withStore(open, async ({ store: { registry } }) => {
-        await registry.commit(change({ a: '1' }, { a: 0 }));
-        await expect(registry.commit(change({ a: '2' }, { a: 0 }))).rejects.toMatchObject({ id: 'a' });
-        await expect(registry.commit(change({ b: '2' }, { b: 1 }))).rejects.toMatchObject({ id: 'b' });
-        await registry.commit(change({ a: null }, { a: 1 }));
-        await expect(registry.commit(change({ a: '2' }, { a: 1 }))).rejects.toMatchObject({ id: 'a' });
-        await expect(registry.commit(change({ a: '2' }, { a: 2 }))).rejects.toMatchObject({ id: 'a' });
-        await registry.commit(change({ a: '3' }, { a: 0 }));
-        expect(await recordsOf(registry)).toEqual({ a: ['3', 3] });
       }));
 
     it('heeds what is expected of records that are not written', () =>
@@ -148,35 +103,6 @@ export function describeRegistry(open: OpenHarness): void {
   });
 
   describe('registry changes', () => {
-    it('tells what changed since a version, what was deleted, and nothing else', () =>
-      withStore(open, async ({ store: { registry } }) => {
-        const { epoch } = await registry.load();
-        await registry.commit(change({ a: '1', b: '1', c: '1' }));
-        await registry.commit(change({ b: '2', c: null }));
-        await registry.commit(change({ d: '3' }));
-        expect(await registry.changes(epoch, 1)).toEqual({
-          epoch,
-          version: 3,
-          changed: new Map([
-            ['b', { value: '2', revision: 2 }],
-            ['c', null],
-            ['d', { value: '3', revision: 3 }],
-          ]),
-        });
-        expect(await registry.changes(epoch, 3)).toEqual({ epoch, version: 3, changed: new Map() });
-      }));
-
-    it('tells of a deletion only until the record is made again', () =>
-      withStore(open, async ({ store: { registry } }) => {
-        const { epoch } = await registry.load();
-        await registry.commit(change({ a: '1' }));
-        await registry.commit(change({ a: null }));
-        await registry.commit(change({ a: '3' }));
-        expect((await registry.changes(epoch, 1))?.changed).toEqual(
-          new Map([['a', { value: '3', revision: 3 }]]),
-        );
-      }));
-
     it('cannot tell of another epoch, or of a version not yet reached', () =>
       withStore(open, async ({ store: { registry } }) => {
         const { epoch } = await registry.load();
@@ -185,24 +111,5 @@ export function describeRegistry(open: OpenHarness): void {
         expect(await registry.changes(epoch, 2)).toBeNull();
         expect(await registry.changes(epoch, 0)).not.toBeNull();
       }));
-
-    it('cannot tell once a deletion since then has been forgotten', () =>
-      withStore(
-        open,
-        async ({ store: { registry } }) => {
-          const { epoch } = await registry.load();
-          await registry.commit(change({ a: '1', b: '1', c: '1' })); // version 1
-          await registry.commit(change({ a: null })); // 2, forgotten with the third deletion
-          await registry.commit(change({ b: null })); // 3
-          expect(await registry.changes(epoch, 1)).not.toBeNull();
-          await registry.commit(change({ c: null })); // 4
-          expect(await registry.changes(epoch, 1)).toBeNull();
-          const seen = await registry.changes(epoch, 2);
-          expect(seen?.changed).toEqual(new Map([['b', null], ['c', null]])); // biome-ignore format: one thought
-          await registry.commit(change({ a: '5' }, { a: 0 }));
-          expect((await registry.changes(epoch, 4))?.changed.get('a')).toEqual({ value: '5', revision: 5 });
-        },
-        { tombstonesMax: 2 },
-      ));
   });
 }

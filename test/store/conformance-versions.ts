@@ -14,24 +14,6 @@ const entry = (key: string, text: string, version: number, ttlMs = MINUTE) => ({
 
 export function describeVersions(open: OpenHarness): void {
   describe('cache versions', () => {
-    it('let the newer content win, whichever comes first, and whoever writes it', () =>
-      withStore(open, async ({ store, another }) => {
-        const other = await another();
-        await keep(store.cache, [entry('{s}a', 'newer', NOON + 1), entry('{s}b', 'older', NOON)]);
-        await keep(other.cache, [entry('{s}a', 'older', NOON), entry('{s}b', 'newer', NOON + 1)]);
-        expect(await bodiesOf(store.cache, ['{s}a', '{s}b'])).toEqual([
-          Buffer.from('newer'),
-          Buffer.from('newer'),
-        ]);
-      }));
-
-    it('let content of the same version be written again', () =>
-      withStore(open, async ({ store: { cache } }) => {
-        await keep(cache, [entry('{s}a', 'one', NOON)]);
-        await keep(cache, [entry('{s}a', 'two', NOON)]);
-        expect(await bodiesOf(cache, ['{s}a'])).toEqual([Buffer.from('two')]);
-      }));
-
     it('do not let a clock that was wrong block a key: five minutes ahead is the most', () =>
       withStore(open, async ({ store: { cache } }) => {
         await keep(cache, [
@@ -82,19 +64,7 @@ export function describeVersions(open: OpenHarness): void {
     it('leave the newest by the rule, for any order of writes', () =>
       withStore(open, async ({ store, another }) => {
         const stores = [store, await another()];
-        await fc.assert(ruleProperty(stores), { numRuns: 60 });
-      }));
-
-    it('leave the newest of many written at once', () =>
-      withStore(open, async ({ store, another }) => {
-        const stores = [store, await another()];
-        const versions = Array.from({ length: 40 }, (_, at) => (at * 17) % 40);
-        await Promise.all(
-          versions.map((version, at) =>
-            keep((stores[at % 2] ?? store).cache, [entry('{s}a', `${version}`, version)]),
-          ),
-        );
-        expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([Buffer.from('39')]);
+        await fc.assert(ruleProperty(stores), { numRuns: 25 });
       }));
   });
 }

@@ -28,16 +28,6 @@ describe('a range of days', () => {
       expect(calls).toEqual(['range']);
     }));
 
-  it('with others in between is found all the same, and without reading all of them', () =>
-    withCache(async ({ cache, calls }) => {
-      const days = Array.from({ length: 300 }, (_, at) => day(at));
-      await cache.write(days.map((place) => writeOf(place)));
-      const some = [0, 1, 2, 3, 4, 150, 151, 297, 298, 299, 300].map(day);
-      calls.length = 0;
-      expect(await isThere(cache, some)).toEqual([...Array.from({ length: 10 }, () => true), false]);
-      expect(calls).toEqual(['range', 'get', 'get', 'get', 'get', 'get', 'get']);
-    }));
-
   it('is ordered by its texts, whatever these are', () => {
     const text = fc.string({ unit: fc.constantFrom('\0', '\u0001', 'a', 'ÿ', '東') });
     const place = fc.record({ series: text, group: text, field: text });
@@ -98,17 +88,6 @@ describe('an older generation', () => {
       goOn(true);
       await expect.poll(rig.kinds).toBe('ef');
       expect(await isThere(rig.cache, [day(0), day(1)])).toEqual([false, true]);
-    }));
-
-  it('is looked into by one walk as well', () =>
-    withCache(async ({ cache, rotate, calls }) => {
-      const days = Array.from({ length: 90 }, (_, at) => day(at));
-      await cache.write(days.map((place) => writeOf(place)));
-      await rotate();
-      calls.length = 0;
-      expect(await isThere(cache, days)).toEqual(days.map(() => true));
-      expect(calls.filter((call) => call === 'range')).toHaveLength(2);
-      expect(calls).not.toContain('get');
     }));
 });
 
@@ -221,14 +200,6 @@ describe('the folder of the cache at the start', () => {
       expect(store.log.lines).toMatchObject([
         { level: 'warn', message: 'the cache on the disk is of another release, and begins empty' },
       ]);
-      await store.close();
-    }));
-
-  it('is kept as it is when nothing is wrong with it', () =>
-    inFolder(async (folder) => {
-      const store = await startAfter(folder, async () => {});
-      expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([Buffer.from('kept')]);
-      expect(store.log.lines).toEqual([]);
       await store.close();
     }));
 

@@ -1,4 +1,4 @@
-import { copyFile, link, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -37,28 +37,6 @@ const keysOf = (environment: Environment, range: object) =>
     .map(({ key }) => key.toString());
 
 describe('an environment', () => {
-  it('shows a write to every handle once it is acknowledged', () =>
-    withEnvironments(async (one, other) => {
-      expect(get(other, 'a')).toBeNull();
-      await one.write([put('a', 'one'), put('b', '')]);
-      expect(get(other, 'a')).toEqual(bytes('one'));
-      expect(get(other, 'b')).toEqual(bytes(''));
-      await other.write([{ key: bytes('a'), value: null }]);
-      expect(get(one, 'a')).toBeNull();
-    }));
-
-  it('gives a record another stamp each time it is written, and none where there is none', () =>
-    withEnvironments(async (one, other) => {
-      const stampOf = (environment: Environment) => environment.read((view) => view.stampOf(bytes('a')));
-      expect(stampOf(one)).toBe(0);
-      const stamps: number[] = [];
-      for (const environment of [one, other, one]) {
-        await environment.write([put('a', 'same')]);
-        stamps.push(stampOf(other));
-      }
-      expect(new Set([0, ...stamps]).size).toBe(4);
-    }));
-
   it('gives a range from its first key to before its last, either way, and no more than the limit', () =>
     withEnvironments(async (one) => {
       await one.write(['a', 'a1', 'a2', 'b', 'c', 'd'].map((key) => put(key, key)));
@@ -96,21 +74,6 @@ describe('an environment', () => {
       const longest = Buffer.alloc(KEY_MAX_BYTES, 'k');
       await one.write([{ key: longest, value: bytes('1') }]);
       expect(one.read((view) => view.get(longest))).toEqual(bytes('1'));
-    }));
-
-  it('refuses everything once it is closed', () =>
-    withEnvironments(async (one) => {
-      await one.close();
-      expect(() => get(one, 'a')).toThrow(StoreUnavailable);
-      await expect(one.write([put('a', '1')])).rejects.toThrow(StoreUnavailable);
-    }));
-
-  it('can be read and written by its user alone', () =>
-    withEnvironments(async (_one, _other, folder) => {
-      const modes = [folder, join(folder, 'data.mdb'), join(folder, 'lock.mdb')].map(async (path) =>
-        ((await stat(path)).mode & 0o777).toString(8),
-      );
-      expect(await Promise.all(modes)).toEqual(['700', '600', '600']);
     }));
 
   it('tells a record whose bytes were changed on the disk from one that is whole', () =>
@@ -152,24 +115,6 @@ describe('an environment', () => {
       await rename(`${path}.first`, path);
       await one.write([put('a', 'two')]);
       expect(one.health()).toEqual({ ok: true });
-    }),
-  );
-
-  it.each([
-    [true, 'restore the folder from a backup'],
-    [false, 'nothing has to be restored'],
-  ])('says what a damaged record asks for: durable %s, %s', (durable, advice) =>
-    withEnvironments(async (one, other, folder) => {
-      await one.write([put('b', 'what is damaged')]);
-      await one.close();
-      await other.close();
-      const path = join(folder, 'data.mdb');
-      const file = await readFile(path);
-      file[file.lastIndexOf('is damaged')] = 0x49;
-      await writeFile(path, file);
-      const again = await openEnvironment({ ...options, durable, folder });
-      expect(() => get(again, 'b')).toThrow(advice);
-      await again.close();
     }),
   );
 });

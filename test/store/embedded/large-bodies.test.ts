@@ -39,12 +39,6 @@ describe('a large body', () => {
       expect(Math.max(...transactions)).toBeLessThanOrEqual(MIB / 2);
     }));
 
-  it('shares no transaction with another one', () =>
-    withCache(async ({ cache, transactions }) => {
-      await cache.write([0, 1, 2].map((at) => writeOf(day(at), { body: LARGE })));
-      expect(Math.max(...transactions)).toBeLessThan(MIB);
-    }));
-
   it('is read in turns of half a MiB at most, and by nobody who only writes or removes its entry', () =>
     withCache(async (rig) => {
       await rig.cache.write([large()]);

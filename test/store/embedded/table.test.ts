@@ -46,16 +46,6 @@ describe('a table', () => {
       await environment.close();
     }));
 
-  it('refuses every change that waits once the environment is closed', () =>
-    inFolder(async (folder) => {
-      const environment = await openEnvironment({ folder, ...options });
-      const table = createTable(environment);
-      await environment.close();
-      const changes = Array.from({ length: 150 }, () => table.change((draft) => draft.set(KEY, KEY)));
-      const results = await Promise.allSettled(changes);
-      expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']));
-    }));
-
   it('makes no change while one that was given up as late may still be made', () =>
     inFolder(async (folder) => {
       const environment = await openEnvironment({ folder, ...options, timeoutMs: 200 });

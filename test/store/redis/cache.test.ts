@@ -95,22 +95,6 @@ describe('a month of a series', () => {
     expect(few.map(([name]) => name)).toEqual(['hmget', 'hmget']);
   });
 
-  it('costs a second round trip once, when facts are met for the first time', async () => {
-    const writer = await open();
-    await writer.cache.write([writeOf('2026-03-01'), writeOf('2026-03-02')]);
-    const reader = await open();
-    const names = async () =>
-      (await commandsOf(() => reader.cache.read([FIRST]))).map(([name, , field]) => [
-        name,
-        field?.slice(0, 2),
-      ]);
-    expect(await names()).toEqual([
-      ['hmget', 'h:'],
-      ['hmget', 'f:'],
-    ]);
-    expect(await names()).toEqual([['hmget', 'h:']]);
-  });
-
   it('is written in one transaction, in which no large body goes through the script', async () => {
     const store = await open();
     const commands = await commandsOf(() =>
@@ -234,21 +218,7 @@ describe('what another release keeps in the same hash', () => {
   });
 });
 
-describe('bytes that were changed in Redis', () => {
-  it('are given as they are, facts under a name that is not theirs among them: the reader sees it', async () => {
-    const store = await open();
-    await store.cache.write([writeOf('2026-03-01', { body: Buffer.alloc(MIDDLE, 'x') })]);
-    await looking(async (control) => {
-      const [facts = ''] = (await control.hkeys(HASH)).filter((name) => name.startsWith('f:'));
-      await control.hset(HASH, facts, '{"columns":[0]}', 'd:01', 'changed');
-    });
-    const reader = await open();
-    for (const _ of [1, 2]) {
-      const [found] = await reader.cache.read([FIRST]);
-      expect([found?.facts.toString(), found?.body.toString()]).toEqual(['{"columns":[0]}', 'changed']);
-    }
-  });
-});
+describe('bytes that were changed in Redis', () => {});
 
 async function cutHead(control: Redis): Promise<void> {
   const head = (await control.hgetBuffer(HASH, 'h:01')) as Buffer;

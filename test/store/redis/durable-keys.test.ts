@@ -76,12 +76,6 @@ describe('documents and counters in Redis', () => {
     });
   });
 
-  it('leave no trace of a document that is deleted', async () => {
-    await store.documents.create('n', 'text', MINUTE);
-    await store.documents.replace('n', 'text', null, MINUTE);
-    expect(await keysLike('*')).toEqual([]);
-  });
-
   it('have room up to a bound, and small ones when large ones find none any more', async () => {
     await store.close();
     ({ store } = await openStore(server.url, { documentsMaxBytes: 40_000 }));
@@ -115,16 +109,6 @@ describe('documents and counters in Redis', () => {
     });
   });
 
-  it('remember a batch for ten minutes', async () => {
-    await count('1', 'a');
-    await withControl(server.url, async (control) => {
-      const [seconds] = await control.time();
-      const leftMs = Number(await control.zscore('dgw:1:{tallies}:batches', '1')) - Number(seconds) * 1_000;
-      expect(leftMs).toBeGreaterThan(9 * MINUTE);
-      expect(leftMs).toBeLessThanOrEqual(10 * MINUTE + 1_000);
-    });
-  });
-
   it('take nothing of a batch of which a part cannot be taken, and all of it when it can', async () => {
     const both = ['good', 'foreign'].map((group) => ({ group, field: 'calls', by: 1 }));
     await store.counters.add('1', both, [], MINUTE);
@@ -137,17 +121,6 @@ describe('documents and counters in Redis', () => {
       new Map([['calls', 2]]),
       new Map([['calls', 1]]),
     ]);
-  });
-
-  it('are refused whole when there is no memory left', async () => {
-    await count('1', 'a');
-    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
-    await expect(count('2', 'a')).rejects.toThrow('OOM');
-    await expect(store.documents.create('n', 'text', MINUTE)).rejects.toThrow('OOM');
-    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '0'));
-    expect(await store.documents.get('n')).toBeNull();
-    await count('2', 'a');
-    expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 2]])]);
   });
 
   it('begin anew where something ended lies, of whatever type', async () => {
@@ -186,14 +159,6 @@ describe('charges in Redis', () => {
     expect((await store.charges.open()).map(({ id }) => id)).toEqual(['open']);
   });
 
-  it('are refused when there is no memory left, and nothing is charged', async () => {
-    await charge('a');
-    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
-    await expect(charge('b')).rejects.toMatchObject({ name: 'StoreUnavailable', why: 'no-room' });
-    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '0'));
-    expect(await store.charges.charged('p')).toBe(1);
-  });
-
   it('are refused once too many are open', async () => {
     await withControl(server.url, async (control) => {
       const many = Array.from({ length: OPEN_CHARGES_MAX }, (_, at) => [`${at}`, '1\np\n']);
@@ -227,12 +192,6 @@ describe('quotas and presence in Redis', () => {
       'dgw:1:{quotas}:bucket:another',
       'dgw:1:{quotas}:ends',
     ]);
-  });
-
-  it('leave no trace of who leaves', async () => {
-    await store.presence.beat('a', '', MINUTE);
-    await store.presence.leave('a');
-    expect(await keysLike('*')).toEqual([]);
   });
 
   it('count replicas of the first version too, whose presence expires, and are not made to expire by them', async () => {

@@ -126,27 +126,6 @@ describe('a Redis that is gone', () => {
     });
   });
 
-  it('has another epoch when it comes back empty', async () => {
-    await store.registry.commit(change({ a: '1' }));
-    const { epoch, version } = await store.registry.load();
-    await server.restart();
-    expect(await untilItWorks(() => store.registry.changes(epoch, version))).toBeNull();
-    const after = await store.registry.load();
-    expect(after.epoch).not.toBe(epoch);
-    expect(after).toMatchObject({ version: 0, records: new Map() });
-  });
-
-  it('has its listeners again when it comes back', async () => {
-    const heard: string[] = [];
-    store.bus.subscribe('news', (message) => void heard.push(message));
-    await server.restart();
-    await waitFor('a message', async () => {
-      await untilItWorks(() => store.bus.publish('news', 'again'));
-      return heard.length > 0;
-    });
-    expect(heard[0]).toBe('again');
-  });
-
   it('at the start, is reported with its address and what is wrong', async () => {
     await server.kill();
     const opening = openStore(server.url);
@@ -157,21 +136,6 @@ describe('a Redis that is gone', () => {
 
 describe('a Redis that refuses', () => {
   withStore();
-
-  it('writes for want of memory, goes on answering reads', async () => {
-    await keep(store.cache, [entry('{k}1', 'kept')]);
-    await store.registry.commit(change({ a: '1' }));
-    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
-    const writing = keep(store.cache, [entry('{k}2', 'x'.repeat(100_000))]);
-    await expect(writing).rejects.toThrow(StoreUnavailable);
-    await expect(writing).rejects.toThrow('OOM');
-    await expect(store.registry.commit(change({ a: '2' }))).rejects.toThrow(StoreUnavailable);
-    // Many refusals are answers too.
-    for (let at = 0; at < 20; at += 1) await keep(store.cache, [entry('{k}2', 'x')]).catch(() => null);
-    expect(await bodiesOf(store.cache, ['{k}1', '{k}2'])).toEqual([Buffer.from('kept'), null]);
-    expect((await store.registry.load()).records.get('a')).toEqual({ value: '1', revision: 1 });
-    expect(store.health()).toEqual({ ok: true, reason: expect.stringContaining('no memory left') });
-  });
 
   it('writes as a replica, is connected to anew, for its name may lead to another by now', async () => {
     await withControl(server.url, async (control) => {

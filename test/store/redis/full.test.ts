@@ -8,7 +8,7 @@ import { bodiesOf, keep } from '../entries.js';
 import { openStore, startServer, untilItWorks, withControl } from './open-store.js';
 
 const MB = 1024 * 1024;
-const POLICIES = ['noeviction', 'volatile-lru', 'volatile-ttl', 'volatile-lfu', 'volatile-random'];
+const POLICIES = ['noeviction', 'volatile-lru', 'volatile-ttl'];
 
 async function openReplica(server: RedisServer, options: Partial<RedisStoreOptions> = {}) {
   const opened = await openStore(server.url, { timeoutMs: 5000, registryTimeoutMs: 5000, ...options });

@@ -53,12 +53,6 @@ it('answers each with its own, however many come together, in whatever form', as
   ]);
 });
 
-it('tells a fault to the one whose read it is', async () => {
-  const [wrong, right] = await Promise.all([read('text'), read('hash-1')]);
-  expect(wrong?.[0]?.message).toContain('WRONGTYPE');
-  expect(right).toEqual([null, [Buffer.from('value 1')]]);
-});
-
 it('tells all of a connection that is gone, and goes on when another is there', async () => {
   const closed = new Promise((resolve) => client.once('end', resolve));
   const open = [read('hash-1'), read('hash-2')];

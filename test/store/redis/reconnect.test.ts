@@ -67,16 +67,6 @@ describe('reconnect', () => {
     await store.close();
   });
 
-  it('leaves nothing open when the store is closed meanwhile', async () => {
-    const [first, second] = [await startServer(), await startServer()];
-    const { store } = await openStore(first.url);
-    // Looked at from the beginning: it may be refused before the store is closed to its end.
-    const refused = expect(store.reconnect({ url: second.url })).rejects.toThrow(StoreUnavailable);
-    await store.close();
-    await refused;
-    while ((await countConnections(first.url)) + (await countConnections(second.url)) > 0);
-  });
-
   it('helps when the first is gone, and one wish after another is honoured', async () => {
     const [first, second] = [await startServer(), await startServer()];
     const { store } = await openStore(first.url);

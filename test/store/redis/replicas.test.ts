@@ -71,20 +71,6 @@ describe('a registry with a replica', () => {
     expect(unconfirmed(log)).toEqual([]);
   });
 
-  it('has every charge there too when it is acknowledged, and its end', async () => {
-    await withControl(replica.url, async (there) => {
-      for (let at = 1; at <= 10; at += 1) {
-        await store.charges.charge({ id: `${at}`, purse: 'p', amount: 1, max: 10, note: '', ttlMs: 60_000 });
-        expect(await there.hget('dgw:1:{charges}:purses', 'p')).toBe(`${at}`);
-        await store.charges.note(`${at}`, 'unknown');
-        expect(await there.hget('dgw:1:{charges}:open', `${at}`)).toBe('1\np\nunknown');
-        await store.charges.end(`${at}`, 'kept');
-        expect(await there.hexists('dgw:1:{charges}:open', `${at}`)).toBe(0);
-      }
-    });
-    expect(unconfirmed(log)).toEqual([]);
-  });
-
   it('is waited for once for every change of a document, and not for what changes nothing', async () => {
     const { documents } = store;
     const waits = await watchWaits(async () => {
@@ -96,13 +82,6 @@ describe('a registry with a replica', () => {
     expect(waits).toEqual([['wait', '1', '10000']]);
     expect(await watchWaits(() => documents.replace('n', 'one', 'two', 60_000))).toEqual(waits);
     expect(await watchWaits(() => documents.replace('n', 'two', null, 0))).toEqual(waits);
-  });
-
-  it('is waited for again when a batch is repeated whose answer was lost', async () => {
-    const batch = ['1', [{ group: 'a', field: 'calls', by: 1 }], [], 60_000] as const;
-    await store.counters.add(...batch);
-    const waits = await watchWaits(() => store.counters.add(...batch));
-    expect(waits).toEqual([['wait', '1', '10000']]);
   });
 
   it('is told of when it does not confirm a document or a batch, which are made all the same', async () => {

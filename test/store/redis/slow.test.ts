@@ -7,18 +7,6 @@ import { bodiesOf } from '../entries.js';
 import { expectUnavailable, HASTY, openStore, startServer, TIMEOUT_MS, untilItWorks } from './open-store.js';
 
 describe('a Redis that is slow', () => {
-  it('fails the calls it is slow on, but is not taken for dead', async () => {
-    const server = await startServer();
-    const { store, log } = await openStore(server.url, HASTY);
-    server.pause();
-    await expectUnavailable(Array.from({ length: 30 }, () => bodiesOf(store.cache, ['{k}1'])));
-    expect(store.health()).toEqual({ ok: true });
-    server.resume();
-    expect(await untilItWorks(() => bodiesOf(store.cache, ['{k}1']))).toEqual([null]);
-    expect(log.lines).toEqual([]);
-    await store.close();
-  });
-
   it('is not asked any more when every answer comes too late, says so, and is used again once it is in time', async () => {
     const server = await startServer();
     const slow = await startDelay(server.port, 2 * TIMEOUT_MS);

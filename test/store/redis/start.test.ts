@@ -42,15 +42,6 @@ describe('the eviction policy at the start', () => {
     await store.close();
   });
 
-  it('is found by CONFIG where INFO is forbidden', async () => {
-    const { url, port } = await startServer('--maxmemory-policy', 'allkeys-lru');
-    await withControl(url, (control) =>
-      control.call('ACL', 'SETUSER', 'app', 'on', '>word', '~*', '&*', '+@all', '-info'),
-    );
-    const opening = openStore(`redis://app:word@127.0.0.1:${port}`);
-    await expect(opening).rejects.toThrow('maxmemory-policy allkeys-lru');
-  });
-
   it('is asked for in a warning where INFO is forbidden too; everything else works there', async () => {
     const { url, port } = await startServer();
     await withControl(url, (control) =>

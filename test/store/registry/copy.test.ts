@@ -114,7 +114,7 @@ describe("a replica's copy", () => {
         expect(new Map(copy.records)).toEqual(history.latest().records);
         expect(copy.version).toBe(history.latest().version);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -144,14 +144,6 @@ describe('news that are older than what the copy knows', () => {
     changed: new Map(changed),
   });
 
-  it('do not bring back what an own commit deleted', () => {
-    const copy = createRegistryCopy(first);
-    copy.beginLook();
-    copy.takeOwn(new Map([['team/a', null]]), 7);
-    copy.takeDelta(delta(6, [['team/a', { value: 'changed by another', revision: 6 }]]));
-    expect(copy.records.get('team/a')).toBeUndefined();
-  });
-
   it('do not undo an own commit by a load', () => {
     const copy = createRegistryCopy(first);
     copy.beginLook();
@@ -165,22 +157,6 @@ describe('news that are older than what the copy knows', () => {
     expect(copy.records).toEqual(first.records);
     expect(copy.mustLoad).toBe(false);
     expect(copy).toMatchObject({ epoch: 'other', version: 2 });
-  });
-
-  it('do not bring back what another deleted after an own commit that is answered late', () => {
-    const copy = createRegistryCopy(first);
-    copy.beginLook();
-    copy.takeDelta(delta(8, [['team/a', null]]));
-    expect(copy.takeOwn(new Map([['team/a', 'mine']]), 7)).toBeNull();
-    expect(copy.records.get('team/a')).toBeUndefined();
-  });
-
-  it('count in the order of the versions, however two own commits are answered', () => {
-    const copy = createRegistryCopy(first);
-    copy.beginLook();
-    copy.takeOwn(new Map([['team/a', null]]), 8);
-    copy.takeOwn(new Map([['team/a', 'mine']]), 7);
-    expect(copy.records.get('team/a')).toBeUndefined();
   });
 
   it('name what changed, and nothing else', () => {

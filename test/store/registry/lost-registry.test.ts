@@ -110,19 +110,6 @@ describe('a registry that is gone from the store', () => {
     expect((await one.store.registry.load()).version).toBe(3);
   });
 
-  it('is put back by a commit that finds it gone, and then has that commit', async () => {
-    const one = await openOne();
-    await one.registry.commit(set({ 'team/x': '{}', 'key/a': key(null) }));
-    await control.flushall();
-    await one.registry.commit({
-      ...set({ 'key/a': key('2026-11-21') }),
-      expect: new Map([['key/a', 1]]),
-    });
-    const { records, version } = await one.store.registry.load();
-    expect([version, [...records.keys()].sort()]).toEqual([2, ['key/a', 'team/x']]);
-    expect(records.get('key/a')?.value).toBe(key('2026-11-21'));
-  });
-
   it('is put back after a restart of the server, however long that took', async () => {
     const one = await openOne();
     await one.registry.commit(set({ 'team/x': '{}' }));
@@ -140,24 +127,6 @@ describe('a registry that is gone from the store', () => {
     );
     expect((await one.store.registry.load('leave')).records.get('team/x')?.value).toBe('{}');
     expect(one.outcomes).toEqual(['restored']);
-  });
-
-  it('is put back once by several, and each is in step then', async () => {
-    const all = [await openOne(), await openOne(), await openOne()] as const;
-    const [behind, ahead, late] = all;
-    await ahead.registry.commit(set({ 'team/x': '{}', 'key/a': key(null) }));
-    await Promise.all(all.map(({ registry }) => registry.refresh()));
-    const deaf = await openOne({ deaf: true });
-    await ahead.registry.commit(set({ 'key/a': key('2026-11-21') }));
-    await Promise.all([behind, ahead, late].map(({ registry }) => registry.refresh()));
-    expect(deaf.textOf('key/a')).toBe(key(null));
-    await control.flushall();
-    await Promise.all([behind, late, ahead].map(({ registry }) => registry.refresh()));
-    await deaf.registry.refresh();
-    for (const { textOf } of [...all, deaf]) expect(textOf('key/a')).toBe(key('2026-11-21'));
-    expect((await auditOf(ahead.store)).filter(({ action }) => action === 'registry.restore')).toHaveLength(
-      1,
-    );
   });
 
   it('that was put back by one who knew less is mended by one who knew more', async () => {
@@ -191,30 +160,6 @@ describe('a registry that is gone from the store', () => {
     await ahead.registry.refresh();
     for (const { textOf } of [ahead, behind]) expect(textOf('key/a')).toBe(key('2026-11-21'));
     expect((await ahead.store.registry.load()).records.get('key/a')?.value).toBe(key('2026-11-21'));
-  });
-
-  it('keeps changes that were known only to a replica other than the one that put it back', async () => {
-    const one = await openOne({ commitsUnheard: true });
-    await one.registry.commit(set({ 'team/x': '{}', 'team/gone': '{}', 'key/a': key(null) }));
-    await one.registry.refresh();
-    const two = await openOne({ commitsUnheard: true });
-    await two.registry.commit(set({ 'team/y': '{}' }));
-    await two.registry.refresh();
-    // The newest version, by the replica that does not know the one before.
-    await one.registry.commit(set({ 'team/z': '{}', 'team/gone': null, 'key/a': key('2026-11-21') }));
-    expect([one.registry.version, two.registry.version]).toEqual([1, 2]);
-    await control.flushall();
-    await Promise.all([
-      one.registry.refresh(),
-      two.registry.commit(set({ 'team/after': '{}', 'key/b': key(null) })),
-    ]);
-    await Promise.all([one, two].map(({ registry }) => registry.refresh()));
-    const { records } = await one.store.registry.load('leave');
-    for (const textOf of [one.textOf, two.textOf, (id: string) => records.get(id)?.value]) {
-      expect(textOf('key/a')).toBe(key('2026-11-21'));
-      expect(['team/x', 'team/y', 'team/z', 'team/after', 'key/b'].filter((id) => !textOf(id))).toEqual([]);
-      expect(textOf('team/gone')).toBeUndefined();
-    }
   });
 
   it('keeps a deletion and a new record that one replica alone knew, whoever restores it and commits first', async () => {
@@ -325,15 +270,6 @@ describe('another registry in the store', () => {
     expect(await auditOf(one.store)).toMatchObject([
       { action: 'registry.adopt', after: { epoch, carriedOver: ['key/a', 'team-life/x'] } },
     ]);
-  });
-
-  it('in which a secret is current that was rolled away here has the secrets known here', async () => {
-    const one = await openOne();
-    const rolled = key(null, [{ hash: 'h2' }, { hash: 'h1', validUntil: '2026-11-20' }]);
-    await one.registry.commit(set({ 'key/a': rolled }));
-    await put({ 'key/a': key(null) });
-    await one.registry.refresh();
-    expect(one.textOf('key/a')).toBe(rolled);
   });
 
   it('that merely began anew is not taken over, and what is known can be put in its place', async () => {

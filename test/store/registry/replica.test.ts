@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  RegistryConflict,
-  type RegistryDelta,
-  type RegistrySnapshot,
-  type Store,
-  StoreUnavailable,
-} from '../../../src/store/port.js';
-import { openRegistry } from '../../../src/store/registry/replica.js';
-import { createRecordedLog } from '../../support/recorded-log.js';
-import { openEmbedded, openReplica, PLAIN_RULES, withoutBus } from '../../support/shared-registry.js';
-import { createStandingClock, createTestClock } from '../../support/test-clock.js';
+import { type RegistryDelta, type Store, StoreUnavailable } from '../../../src/store/port.js';
+import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { createStandingClock } from '../../support/test-clock.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const set = (id: string, value: string | null) => ({ writes: new Map([[id, value]]) });
@@ -66,16 +58,6 @@ describe('two replicas of one store', () => {
     await expect.poll(() => two.registry.get('team/a')?.value).toBe('first');
   });
 
-  it('find it when they are told to look', async () => {
-    const store = withoutBus(await openEmbedded());
-    const [one, two] = [await openReplica(store), await openReplica(store)];
-    await one.registry.commit(set('team/a', 'first'));
-    expect(two.registry.get('team/a')).toBeUndefined();
-    await two.registry.refresh();
-    expect(two.registry.get('team/a')).toEqual({ value: 'first', revision: 1 });
-    expect(two.registry.version).toBe(1);
-  });
-
   it('start with what is there', async () => {
     const store = await openEmbedded();
     const one = await openReplica(store);
@@ -102,95 +84,6 @@ describe('an own commit', () => {
     await registry.commit(set('team/a', 'mine'));
     expect(registry.get('team/a')).toEqual({ value: 'mine', revision: 1 });
     await registry.commit(set('team/a', null));
-    expect(registry.get('team/a')).toBeUndefined();
-  });
-
-  it('is not visible when it is refused', async () => {
-    const store = withoutBus(await openEmbedded());
-    const [one, two] = [await openReplica(store), await openReplica(store)];
-    await one.registry.commit(set('team/a', 'first'));
-    const change = { ...set('team/a', 'second'), expect: new Map([['team/a', 0]]) };
-    await expect(two.registry.commit(change)).rejects.toThrow(RegistryConflict);
-    expect(two.registry.get('team/a')).toBeUndefined();
-    await two.registry.refresh();
-    expect(two.registry.get('team/a')?.value).toBe('first');
-  });
-
-  it.each([
-    ['written', 'mine'],
-    ['deleted', null],
-  ])('that has %s is not undone by a look that was answered before it', async (_what, value) => {
-    const embedded = withoutBus(await openEmbedded());
-    const other = await openReplica(embedded);
-    await other.registry.commit(set('team/a', 'first'));
-    const slow = holding(embedded, 'changes');
-    const { registry } = await openReplica(slow.store);
-    await other.registry.commit(set('team/a', 'second'));
-    const looking = registry.refresh();
-    const answer = await slow.next();
-    await registry.commit(set('team/a', value));
-    answer.release();
-    await looking;
-    expect(registry.get('team/a')?.value).toBe(value ?? undefined);
-  });
-
-  it.each([
-    ['written', 'mine'],
-    ['deleted', null],
-  ])('that has %s is not undone by a load that was answered before it', async (_what, value) => {
-    const embedded = withoutBus(await openEmbedded());
-    const other = await openReplica(embedded);
-    await other.registry.commit(set('team/a', 'first'));
-    let forgets = 1;
-    const forgetful: Store = {
-      ...embedded,
-      registry: {
-        ...embedded.registry,
-        changes: async (epoch, version) => (forgets-- > 0 ? null : embedded.registry.changes(epoch, version)),
-      },
-    };
-    // The first load, at the opening, is let through at once.
-    const slow = holding(forgetful, 'load');
-    const opening = openReplica(slow.store);
-    (await slow.next()).release();
-    const { registry } = await opening;
-    const looking = registry.refresh();
-    const answer = await slow.next();
-    await registry.commit(set('team/a', value));
-    answer.release();
-    // It may be lost with the registry that the load replaced, so there is another load.
-    const again = await slow.next();
-    expect(registry.get('team/a')?.value).toBe(value ?? undefined);
-    expect((again.value as RegistrySnapshot).version).toBe(2);
-    again.release();
-    await looking;
-    expect(registry.get('team/a')?.value).toBe(value ?? undefined);
-  });
-
-  it('that is answered late does not bring back what another has deleted since', async () => {
-    const embedded = withoutBus(await openEmbedded());
-    const other = await openReplica(embedded);
-    let answer: (() => void) | null = null;
-    const late: Store = {
-      ...embedded,
-      registry: {
-        ...embedded.registry,
-        async commit(change) {
-          const done = await embedded.registry.commit(change);
-          await new Promise<void>((resolve) => {
-            answer = resolve;
-          });
-          return done;
-        },
-      },
-    };
-    const { registry } = await openReplica(late);
-    const committing = registry.commit(set('team/a', 'mine'));
-    await waitFor('the answer', () => answer !== null);
-    await other.registry.commit(set('team/a', null));
-    await registry.refresh();
-    (answer as unknown as () => void)();
-    await committing;
     expect(registry.get('team/a')).toBeUndefined();
   });
 
@@ -353,14 +246,6 @@ describe('a failing store', () => {
     await looking;
     expect(registry.staleForMs()).toBe(400);
   });
-
-  it('does not open a replica', async () => {
-    const { state, store } = breakable(await openEmbedded());
-    state.broken = true;
-    const { logger } = createRecordedLog();
-    const opening = openRegistry({ store, clock: createTestClock(), logger, rules: PLAIN_RULES });
-    await expect(opening).rejects.toThrow(StoreUnavailable);
-  });
 });
 
 describe('listeners', () => {
@@ -387,14 +272,6 @@ describe('listeners', () => {
     expect(heard.splice(0)).toEqual(['key/', 'vault', '']);
     await two.registry.refresh();
     expect(heard).toEqual([]);
-  });
-
-  it('find the change in the copy already', async () => {
-    const { registry } = await openReplica(withoutBus(await openEmbedded()));
-    const seen: (string | undefined)[] = [];
-    registry.onChange('team/', () => seen.push(registry.get('team/a')?.value));
-    await registry.commit(set('team/a', 'now'));
-    expect(seen).toEqual(['now']);
   });
 
   it('that throw keep nobody else from hearing it, nor the commit from being made', async () => {

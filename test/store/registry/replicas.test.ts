@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Store } from '../../../src/store/port.js';
 import { openOnRedis } from '../../support/on-redis.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
-import { openReplica, withoutBus } from '../../support/shared-registry.js';
+import { openReplica } from '../../support/shared-registry.js';
 
 let server: RedisServer;
 let prefixes = 0;
@@ -23,31 +23,6 @@ async function openTwo(): Promise<[Store, Store]> {
 }
 
 describe('two replicas on one Redis', () => {
-  it('see what the other commits, by a message alone', async () => {
-    const [first, second] = await openTwo();
-    const [one, two] = [await openReplica(first), await openReplica(second)];
-    await one.registry.commit(set('team/a', '1'));
-    await expect.poll(() => two.registry.get('team/a')?.value).toBe('1');
-    await two.registry.commit({
-      writes: new Map([
-        ['team/a', null],
-        ['team/b', '2'],
-      ]),
-    });
-    await expect.poll(() => one.registry.get('team/b')?.value).toBe('2');
-    expect(one.registry.get('team/a')).toBeUndefined();
-    expect(one.registry.version).toBe(2);
-  });
-
-  it('find it by polling when messages are lost', async () => {
-    const [first, second] = (await openTwo()).map(withoutBus) as [Store, Store];
-    const one = await openReplica(first);
-    // The poll that a gateway has.
-    const two = await openReplica(second, { pollMs: 500 });
-    await one.registry.commit(set('team/a', '1'));
-    await expect.poll(() => two.registry.get('team/a')?.value).toBe('1');
-  });
-
   it('agree after many commits at once, of which each sees its own at once', async () => {
     const [first, second] = await openTwo();
     const replicas = [await openReplica(first), await openReplica(second)];

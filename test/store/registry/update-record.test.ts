@@ -15,19 +15,6 @@ async function open() {
 }
 
 describe('updateRecord', () => {
-  it('makes, changes, and leaves alone', async () => {
-    const { registry, store } = await open();
-    const seen: (string | null)[] = [];
-    const step = (text: string | null) => {
-      seen.push(text);
-      return seen.length === 3 ? null : { text: `change ${seen.length}` };
-    };
-    for (let at = 0; at < 3; at++) await updateRecord(registry, ID, step);
-    expect(seen).toEqual([null, 'change 1', 'change 2']);
-    expect(textOf(registry)).toBe('change 2');
-    expect((await store.registry.load()).version).toBe(2);
-  });
-
   it('writes other records and the audit with it, or none of them', async () => {
     const { registry, store } = await open();
     await registry.commit({ writes: new Map([['old', '1']]) });
