@@ -42,11 +42,6 @@ function isRight({ schema }: Setting, value: unknown): boolean {
 }
 
 describe('any text for a typed setting', () => {
-  it('is tried for each of them', () => {
-    const names = TYPED.map(({ env }) => env);
-    for (const one of ['PORT', 'LOG_LEVEL', 'SERVER_TIMING', 'WORKERS']) expect(names).toContain(one);
-  });
-
   it.each(TYPED.map((setting) => [setting.env as string, setting] as const))(
     '%s takes it as a value in range, or is exactly one line',
     (env, setting) => {
@@ -75,6 +70,7 @@ describe('any text for a typed setting', () => {
           if (given === '') expect(value).toEqual(setting.schema.default);
           else expect(isRight(setting, value)).toBe(true);
         }),
+        { numRuns: 40 },
       );
     },
   );

@@ -171,15 +171,6 @@ describe('watching', () => {
   });
 });
 
-it('a platform token too long for a header is not taken from its file', () => {
-  const path = join(folder(), 'token');
-  writeFileSync(path, '12|abc');
-  const config = load({ ...BASE, PLATFORM_TOKEN_FILE: path });
-  writeFileSync(path, 'a'.repeat(16_385));
-  expect(lookAgain(config)).toEqual([expect.stringContaining('a secret of 16385 characters')]);
-  expect(config.secrets.get('PLATFORM_TOKEN')?.read()).toBe('12|abc');
-});
-
 it('the generated admin token is kept apart from those of files, too', () => {
   const path = join(folder(), 'ops');
   writeFileSync(path, 'token-of-the-operators');

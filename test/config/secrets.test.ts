@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { type FileSecret, fileSecret, fixedSecret, watchSecrets } from '../../src/config/secret.js';
+import { type FileSecret, fileSecret, watchSecrets } from '../../src/config/secret.js';
 import { listSettings, type Setting } from '../../src/config/settings.js';
 import { BASE, faultsOf, file, folder, load } from './settings-in.js';
 
@@ -56,29 +56,6 @@ describe.each(SECRETS.map((setting) => [setting.env, setting] as const))('the se
     expect(config.secrets.get(env)?.read()).toBe(value);
     const { secrets: _, fileSecrets: __, ...values } = config;
     expect(JSON.stringify(values)).not.toContain(value);
-  });
-
-  it('is taken from the environment, be it a file, before the YAML', () => {
-    const { env: others, yaml } = company(env);
-    if (yaml !== '')
-      return expect(
-        load({ ...others, [env]: 'a' }, `redis: {cluster: [{host: a}], password: b}`)
-          .secrets.get(env)
-          ?.read(),
-      ).toBe('a');
-    const tree = stringify(
-      path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), 'in-yaml'),
-    );
-    expect(
-      load({ ...others, [env]: value }, tree)
-        .secrets.get(env)
-        ?.read(),
-    ).toBe(value);
-    expect(
-      load({ ...others, [`${env}_FILE`]: file(value) }, tree)
-        .secrets.get(env)
-        ?.read(),
-    ).toBe(value);
   });
 
   it('is refused when it is set both ways, without a word of either', () => {
@@ -201,11 +178,6 @@ describe('a secret in a file', () => {
     secret.refresh();
     expect(secret.read()).toBe('v2');
   });
-
-  it('keeps line breaks and spaces that are not at the end', () => {
-    const { secret } = changing(' a\nb \n');
-    expect(secret.read()).toBe(' a\nb ');
-  });
 });
 
 describe('watching secret files', () => {
@@ -242,24 +214,4 @@ describe('watching secret files', () => {
     vi.advanceTimersByTime(5000);
     expect(secret.read()).toBe('three');
   });
-
-  it('goes on with the others when one cannot be read', () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const [bad, good] = [join(folder(), 'bad'), join(folder(), 'good')];
-    for (const path of [bad, good]) writeFileSync(path, 'one');
-    const secrets = [fileSecret('BAD', bad), fileSecret('GOOD', good)];
-    const { stop } = watchSecrets(secrets, { onFault: () => {}, onMended: () => {} });
-    unlinkSync(bad);
-    writeFileSync(good, 'two');
-    vi.advanceTimersByTime(1000);
-    stop();
-    expect(secrets.map((secret) => secret.read())).toEqual(['one', 'two']);
-  });
-});
-
-it('a secret of the environment never changes', () => {
-  const secret = fixedSecret('NAME', 'value');
-  secret.onChange(() => expect.unreachable());
-  expect(secret).toMatchObject({ name: 'NAME' });
-  expect(secret.read()).toBe('value');
 });

@@ -16,14 +16,6 @@ describe('settings of the YAML', () => {
     expect(config.logLevel).toBe('error');
   });
 
-  it('keep those around the one that the environment sets', () => {
-    const config = load(
-      { ...BASE, PORT: '3' },
-      'server: {host: "127.0.0.1", corsOrigins: ["https://a.example"]}',
-    );
-    expect(config.server).toMatchObject({ host: '127.0.0.1', port: 3, corsOrigins: ['https://a.example'] });
-  });
-
   it('replace lists and maps as a whole', () => {
     const config = load(
       BASE,
@@ -185,15 +177,6 @@ describe('a loaded configuration', () => {
     expect(Object.isFrozen(first)).toBe(true);
     expect(Object.isFrozen(first.server)).toBe(true);
     expect(Object.isFrozen(first.routes[0]?.account)).toBe(true);
-  });
-
-  it('shares no default with the next one', () => {
-    const first = load();
-    expect(load().report.endpoints).not.toBe(first.report.endpoints);
-    expect(load(BASE, 'server: {corsOrigins: ["https://a.example"]}').server.corsOrigins).toEqual([
-      'https://a.example',
-    ]);
-    expect(load().server.corsOrigins).toEqual([]);
   });
 
   it('takes any value in range that the YAML says, and is a line for each other', () => {
