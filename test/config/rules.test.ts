@@ -11,12 +11,6 @@ const SHARED = {
   GATEWAY_MASTER_KEY: KEY,
   ADMIN_TOKEN: 'opens-the-admin-plane',
 };
-const _MINT = {
-  PLATFORM_USERNAME: 'me',
-  PLATFORM_PASSWORD: 'p',
-  PLATFORM_CLIENT_ID: '7',
-  PLATFORM_CLIENT_SECRET: 's',
-};
 
 describe('the base URL', () => {
   it.each(['http://127.0.0.1:9090', 'https://platform.example/', 'https://platform.example/dsp/v2'])(

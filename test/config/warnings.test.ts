@@ -2,13 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { effectiveSettings } from '../../src/config/describe.js';
 import { loadConfig } from '../../src/config/load.js';
-import { fixedSecret } from '../../src/config/secret.js';
 import { nearMisses, openAdminPlane } from '../../src/config/warnings.js';
 import { nearName } from '../../src/lib/near-name.js';
 
 const BASE = { GATEWAY_CONFIG: '', PLATFORM_BASE_URL: 'https://platform.example' };
-const _secrets = (...names: string[]) => new Map(names.map((name) => [name, fixedSecret(name, 'x')]));
-const _REQUEST = ['PLATFORM_USERNAME', 'PLATFORM_PASSWORD', 'PLATFORM_CLIENT_ID', 'PLATFORM_CLIENT_SECRET'];
 
 describe('an admin plane', () => {
   it.each(['127.0.0.1', '127.8.9.1', '::1', 'localhost', '::ffff:127.0.0.1'])(

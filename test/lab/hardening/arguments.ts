@@ -9,17 +9,14 @@ export interface Options {
   readonly minutes: number;
   readonly only: readonly StageName[];
   readonly seed: number;
-  /** Whether docs/hardening.md gets the tables. */
-  readonly write: boolean;
   readonly help: boolean;
 }
 
-export const HELP = `npm run test:hardening -- [--minutes N] [--only a,b] [--seed S] [--write]
+export const HELP = `npm run test:hardening -- [--minutes N] [--only a,b] [--seed S]
 
   --minutes N   how long, shared among the stages by their weights (default 10)
   --only a,b    some of the stages: ${STAGES.join(', ')}
   --seed S      a whole number that decides what is chance (default: by the clock; it is told)
-  --write       puts the table of each stage that was run into docs/hardening.md
   --help        says this
 
 Exit code 0: every case that was run held. 1: one did not. 64: the command line was wrong.
@@ -36,7 +33,6 @@ export function readArguments(given: readonly string[], anySeed: number): Option
       minutes: { type: 'string', default: '10' },
       only: { type: 'string', default: STAGES.join(',') },
       seed: { type: 'string', default: String(anySeed) },
-      write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -45,5 +41,5 @@ export function readArguments(given: readonly string[], anySeed: number): Option
   if (!Number.isInteger(seed) || seed < 0) throw new RangeError('--seed is a whole number from 0');
   const only = STAGES.filter((name) => names.includes(name));
   if (only.length !== names.length) throw new RangeError(`--only names some of ${STAGES.join(', ')}`);
-  return { minutes, only, seed, write: values.write, help: values.help };
+  return { minutes, only, seed, help: values.help };
 }

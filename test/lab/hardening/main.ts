@@ -1,15 +1,13 @@
 /** The hardening run from its command line to its exit code. */
 import { execFileSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { endFile } from '../../support/after-file.js';
 import { HELP, type Options, readArguments } from './arguments.js';
 import type { CaseResult, Stage } from './stage.js';
-import { putTable, type StageResult, tableOf } from './table.js';
+import { type StageResult, tableOf } from './table.js';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const PAGE = fileURLToPath(new URL('../../../docs/hardening.md', import.meta.url));
 /** As the shell's own for a command line that is wrong (`sysexits.h`). */
 const USAGE = 64;
 
@@ -31,19 +29,14 @@ export async function main(given: readonly string[]): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const { minutes, seed, only, write } = options;
+  const { minutes, seed, only } = options;
   const date = new Date().toISOString().slice(0, 10);
   say(`seed ${seed}, ${minutes} minutes: ${only.join(', ')}`);
   try {
     const results = await runStages(options);
     const [commit, cores] = [commitName(), availableParallelism()];
-    let page = await readFile(PAGE, 'utf8');
-    for (const result of results) {
-      const table = tableOf({ date, minutes, seed, commit, node: process.versions.node, cores }, result);
-      say(`\n${table}`);
-      page = putTable(page, result.stage.name, table);
-    }
-    if (write) await writeFile(PAGE, page);
+    const facts = { date, minutes, seed, commit, node: process.versions.node, cores };
+    for (const result of results) say(`\n${tableOf(facts, result)}`);
     const cases = results.flatMap((one) => one.cases);
     return cases.length === 0 || cases.some(({ result }) => result === 'failed') ? 1 : 0;
   } finally {

@@ -1,4 +1,4 @@
-/** The results as tables, one for each stage, and their places in a page: text in, text out. */
+/** The results as tables, one for each stage. */
 import type { CaseResult, Stage } from './stage.js';
 
 export interface RunFacts {
@@ -49,17 +49,4 @@ function cell(text: string): string {
     .replaceAll('|', '\\|')
     .replaceAll('<', '&lt;')
     .trim();
-}
-
-/**
- * @returns the page with the table between the marks of its stage, the rest as it was
- * @throws where they are not there exactly once each, in their order
- */
-export function putTable(page: string, stage: string, table: string): string {
-  const [begin, end] = [`<!-- run:${stage}:begin -->`, `<!-- run:${stage}:end -->`];
-  const [before, ...rest] = page.split(begin);
-  const [, ...after] = (rest[0] ?? '').split(end);
-  if (rest.length !== 1 || after.length !== 1 || before?.includes(end))
-    throw new Error(`the page needs ${begin} and, behind it, ${end}, once each`);
-  return `${before}${begin}\n${table}\n${end}${after[0]}`;
 }
