@@ -28,7 +28,7 @@ export async function openEmbedded(clock: Clock = createTestClock()): Promise<St
 }
 
 /** Any registry with records takes the place of the one known. */
-export const PLAIN_RULES: SuccessionRules = {
+const PLAIN_RULES: SuccessionRules = {
   refuse: (known, found) => (known.size > 0 && found.size === 0 ? 'it holds no records' : null),
   carryOver: () => new Map(),
 };
