@@ -1,0 +1,49 @@
+/**
+ * Runs the quick tests of the rooms that changed: `npm run test:quick`, or `npm run test:quick -- --since main`.
+ * A file of `src/` stands for the folder of `test/` that mirrors its own; a test stands for itself.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+/** What is tested where nothing that has tests changed: the pure rules of the product. */
+const CORE = ['test/reports/query', 'test/reports/rows', 'test/teams/policy'];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { since: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+});
+if (values.help) {
+  process.stdout.write(`usage: npm run test:quick -- [--since <commit>] [folder or file …]
+
+Without arguments: the rooms of what is not committed yet, else of the last commit.
+  --since <commit>  the rooms of all that changed since the fork from that commit
+  folder or file    these tests, whatever changed
+`);
+  process.exit(0);
+}
+
+const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
+
+function changed() {
+  if (values.since !== undefined) return git('diff', '--name-only', `${values.since}...HEAD`);
+  const open = [...git('diff', '--name-only', 'HEAD'), ...git('ls-files', '--others', '--exclude-standard')];
+  return open.length > 0 ? open : git('diff', '--name-only', 'HEAD~1');
+}
+
+/** @returns the tests of a changed file, or null where it has none of its own */
+function testsOf(file) {
+  if (/^test\/.*\.test\.tsx?$/.test(file)) return existsSync(file) ? file : null;
+  if (!/^(src|test)\/.*\.tsx?$/.test(file)) return null;
+  let folder = join('test', dirname(file).split('/').slice(1).join('/'));
+  while (folder !== 'test' && !existsSync(folder)) folder = dirname(folder);
+  return ['test', 'test/support'].includes(folder) ? null : folder;
+}
+
+const found =
+  positionals.length > 0 ? positionals : [...new Set(changed().map(testsOf))].filter(Boolean).sort();
+const tests = found.length > 0 ? found : CORE;
+process.stdout.write(`quick tests of ${tests.join(', ')}\n`);
+const args = ['vitest', 'run', '--project', 'quick', '--project', 'alone', '--passWithNoTests', ...tests];
+process.exit(spawnSync('npx', args, { stdio: 'inherit' }).status ?? 1);
