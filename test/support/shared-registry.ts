@@ -1,4 +1,4 @@
-/** Registries of one or several replicas on one real store, closed with the test. */
+/** Registries of one or several replicas on one store, closed with the test. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js'
 import type { Store } from '../../src/store/port.js';
 import { openRegistry, type Registry } from '../../src/store/registry/replica.js';
 import type { SuccessionRules } from '../../src/store/registry/succession.js';
+import { createMemoryServer } from './memory/memory-store.js';
 import { createRecordedLog, type RecordedLog } from './recorded-log.js';
 import { createTestClock } from './test-clock.js';
 
@@ -25,6 +26,11 @@ export async function openEmbedded(clock: Clock = createTestClock()): Promise<St
     await rm(folder, { recursive: true });
   });
   return store;
+}
+
+/** A store that replicas share in memory, as they share a Redis: for what is about no store of its own. */
+export async function openInMemory(clock: Clock = createTestClock()): Promise<Store> {
+  return createMemoryServer({ clock, logger: createRecordedLog().logger }).handle();
 }
 
 /** Any registry with records takes the place of the one known. */

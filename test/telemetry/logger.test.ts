@@ -1,7 +1,10 @@
+/** Lines of the log and of the audit: what they hold, what they never hold, and how a terminal shows them. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../src/teams/auth/directory.js';
-import { createLog } from '../../src/telemetry/logger.js';
+import { auditLine, GATEWAY_ACTOR } from '../../src/telemetry/audit.js';
+import { createLog, prettyLine } from '../../src/telemetry/logger.js';
 
 function open(secrets: readonly string[] = [], level = 'debug') {
   const lines: string[] = [];
@@ -147,4 +150,59 @@ describe('a line that is composed already', () => {
     log.write('{"msg":"request"}');
     expect(lines).toEqual(['{"msg":"request"}\n']);
   });
+});
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+describe('auditLine', () => {
+  it('says who changed what, when, and from where', () => {
+    const event = { action: 'team.update', subject: 'growth', before: { a: 1 }, after: { a: 2 } };
+    expect(JSON.parse(auditLine(event, { name: 'admin', address: '10.0.0.1' }, NOW))).toEqual({
+      at: '2026-11-21T12:00:00.000Z',
+      actor: 'admin',
+      address: '10.0.0.1',
+      action: 'team.update',
+      subject: 'growth',
+      before: { a: 1 },
+      after: { a: 2 },
+    });
+  });
+
+  it('is one line, also of what the gateway does by itself', () => {
+    const line = auditLine({ action: 'token.recover', subject: 'a\nb' }, GATEWAY_ACTOR, NOW);
+    expect(line).not.toContain('\n');
+    expect(JSON.parse(line)).toEqual({
+      at: '2026-11-21T12:00:00.000Z',
+      actor: 'gateway',
+      address: null,
+      action: 'token.recover',
+      subject: 'a\nb',
+    });
+  });
+});
+
+const plain = { colours: false };
+const line = (members: object) =>
+  `${JSON.stringify({ level: 'warn', time: '2026-11-22T09:06:44.040Z', pid: 7, ...members })}\n`;
+
+it('has time, level, what happened, and the rest', () => {
+  expect(prettyLine(line({ status: 200, path: '/a', who: 'two words', msg: 'request' }), plain)).toBe(
+    '09:06:44.040 WARN  request status=200 path=/a who="two words"\n',
+  );
+});
+
+it('has an error below', () => {
+  expect(prettyLine(line({ err: { message: 'no', stack: 'Error: no\n  at x' }, msg: 'failed' }), plain)).toBe(
+    '09:06:44.040 WARN  failed\n    Error: no\n      at x\n',
+  );
+});
+
+it('colours the level alone, and lets nothing else act on the terminal', () => {
+  expect(prettyLine(line({ msg: 'a\u001b[31mb' }), { colours: true })).toBe(
+    '09:06:44.040 \u001b[33mWARN \u001b[0m a�[31mb\n',
+  );
+});
+
+it('leaves alone what is no line of JSON', () => {
+  expect(prettyLine('half a li', plain)).toBe('half a li');
 });

@@ -1,5 +1,12 @@
+/** Traces of requests, and the spans that are sent of them. */
+
+import type { ExportResult } from '@opentelemetry/core';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, expect, it } from 'vitest';
+import { collectorUrl } from '../../src/telemetry/open-tracing.js';
+import { samplerOf, telling } from '../../src/telemetry/otel/start-tracing.js';
 import { Trace } from '../../src/telemetry/trace.js';
+import { createRecordedLog } from '../support/recorded-log.js';
 
 describe('a trace', () => {
   it('adds up the platform calls of its request, and no other’s', () => {
@@ -32,4 +39,64 @@ describe('a trace', () => {
     for (let n = 0; n < 150; n++) trace.mark('fetch');
     expect(trace.stages).toHaveLength(100);
   });
+});
+
+const OTHER = { serviceName: 's', sampler: 'always_on', samplerArg: '1', disabled: false };
+
+describe('the address of the collector', () => {
+  it.each([
+    ['http://c:4318', 'http://c:4318/v1/traces'],
+    ['http://c:4318/', 'http://c:4318/v1/traces'],
+    ['https://c/otlp', 'https://c/otlp/v1/traces'],
+  ])('%s is a base: %s', (endpoint, url) => {
+    expect(collectorUrl({ ...OTHER, endpoint })).toBe(url);
+  });
+
+  it('for spans alone stands as it is, and wins', () => {
+    const both = { ...OTHER, endpoint: 'http://c', tracesEndpoint: 'http://d/x' };
+    expect(collectorUrl(both)).toBe('http://d/x');
+    expect(collectorUrl({ ...both, disabled: true })).toBeNull();
+    expect(collectorUrl(OTHER)).toBeNull();
+  });
+});
+
+it('samplers go by the names of the specification', () => {
+  expect(
+    [
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ].map((name) => samplerOf(name, 0.25).toString().split(', remote')[0]),
+  ).toEqual([
+    'AlwaysOnSampler',
+    'AlwaysOffSampler',
+    'TraceIdRatioBased{0.25}',
+    'ParentBased{root=AlwaysOnSampler',
+    'ParentBased{root=AlwaysOffSampler',
+    'ParentBased{root=TraceIdRatioBased{0.25}',
+  ]);
+});
+
+it('what the collector does not take is told once a minute, with how much it was, and that it is over', () => {
+  let nowMs = 0;
+  let result: ExportResult = { code: 1, error: new Error('refused') };
+  const log = createRecordedLog();
+  const inner = { export: (_spans, done) => done(result), shutdown: async () => {} } satisfies SpanExporter;
+  const exporter = telling(inner, log.logger, () => nowMs);
+  const results: number[] = [];
+  const send = () => exporter.export([{}, {}] as never, ({ code }) => void results.push(code));
+  for (nowMs of [0, 30_000, 59_999, 60_000]) send();
+  result = { code: 0 };
+  send();
+  send();
+  // Whoever hands them over is told of no failure: nobody could do anything about it.
+  expect(results).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(log.lines.map((line) => JSON.stringify(line).match(/"spans":\d+/)?.[0])).toEqual([
+    '"spans":2',
+    '"spans":8',
+    '"spans":8',
+  ]);
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { prove } from '../../support/prove.js';
-import { openEmbedded } from '../../support/shared-registry.js';
+import { openInMemory } from '../../support/shared-registry.js';
 import {
   gatewayAt,
   reportIn,
@@ -29,7 +29,7 @@ describe('PUT /admin/v1/clock', () => {
   async function replicas(testClock = true) {
     const simulator = await startSimulator({ clock: createTestClock(), switches: { rateLimitPerMinute: 0 } });
     onTestFinished(() => simulator.close());
-    const sharedStore = await openEmbedded();
+    const sharedStore = await openInMemory();
     const open = () => gatewayAt(simulator, { sharedStore, config: { testClock } });
     return { here: await open(), there: await open(), simulator };
   }

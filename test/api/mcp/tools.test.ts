@@ -1,5 +1,9 @@
-/** What an assistant of a team is told by each tool, in either revision of the protocol. */
+/** What an assistant of a team is told by each tool, in either revision of the protocol, and what knowing the tools costs. */
+
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { inWordsOfTools } from '../../../src/api/mcp/call-tool.js';
+import { INSTRUCTIONS, TOOLS } from '../../../src/api/mcp/tools.js';
+import { type ErrorCode, GatewayError, toProblem } from '../../../src/errors.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { reportIn, type SimulatedGateway, startGateway, withGateway } from '../../support/start-gateway.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -226,4 +230,73 @@ it('a team is told who it is, and what it was granted, while the store is away',
   expect(rowsOf(told)).toEqual(
     [1, 2].map((advertiserId) => ({ advertiserId, name: null, lastSeenAt: null })),
   );
+});
+
+/**
+ * On the safe side: of this list the encodings o200k, cl100k and p50k of `gpt-tokenizer` 4 and `@anthropic-ai/tokenizer` 0.0.4
+ * take 3.7 to 4.2 bytes for a token.
+ */
+const BYTES_OF_A_TOKEN = 3;
+
+describe('the list of tools', () => {
+  it('costs less than 2,500 tokens', () => {
+    const tokens = Buffer.byteLength(JSON.stringify({ tools: TOOLS })) / BYTES_OF_A_TOKEN;
+    expect(tokens).toBeLessThan(2500);
+    expect(Buffer.byteLength(INSTRUCTIONS) / BYTES_OF_A_TOKEN).toBeLessThan(250);
+  });
+
+  it('is the one that was agreed upon', async () => {
+    await expect(`${JSON.stringify({ tools: TOOLS }, null, 2)}\n`).toMatchFileSnapshot('tools-list.golden');
+  });
+
+  it('takes no argument that it does not name, at any depth', () => {
+    const open: string[] = [];
+    const look = (schema: unknown, place: string): void => {
+      if (typeof schema !== 'object' || schema === null) return;
+      const { type, additionalProperties } = schema as Record<string, unknown>;
+      if (type === 'object' && additionalProperties !== false) open.push(place);
+      for (const [name, value] of Object.entries(schema)) look(value, `${place}.${name}`);
+    };
+    for (const { name, inputSchema } of TOOLS) look(inputSchema, name);
+    expect(open).toEqual([]);
+    expect(TOOLS.every(({ annotations }) => annotations.readOnlyHint)).toBe(true);
+  });
+});
+
+/** Of the errors that a tool can give. */
+const CODES: readonly ErrorCode[] = [
+  ...(['invalid_query', 'invalid_api_key', 'expired_api_key', 'revoked_api_key', 'scope_missing'] as const),
+  ...(['advertiser_forbidden', 'advertiser_required', 'ip_forbidden', 'team_disabled'] as const),
+  ...(['not_known_then', 'cursor_expired', 'not_final', 'rate_limited', 'internal_error'] as const),
+  ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_timeout'] as const),
+  ...(['upstream_invalid_response', 'upstream_too_large', 'upstream_rate_limited'] as const),
+  ...(['upstream_circuit_open', 'credential_unavailable', 'overloaded', 'not_ready'] as const),
+];
+const OF_HTTP = /retry-after|x-api-key|authorization|GET \/|(?<!\w)_[a-z]|dateFrom|dateTo|byDate|byCampaign/i;
+
+const toldOf = (error: GatewayError) => toProblem(inWordsOfTools(error), 'r');
+
+describe('an error of a tool', () => {
+  it.each(CODES)('%s speaks of no header and no parameter of HTTP', (code) => {
+    const { detail, help, status } = toldOf(new GatewayError(code, { retryAfterS: 3 }));
+    expect(`${detail} ${help}`).not.toMatch(OF_HTTP);
+    expect(status).toBe(new GatewayError(code).status);
+  });
+
+  it('names the arguments of tools in its detail and its help, as in its faults', () => {
+    const error = new GatewayError('not_known_then', {
+      detail: 'Without _asOf=2026-11-01 the days from dateFrom on are known.',
+      help: 'Give _period=last_7_days, or wait as retry-after says; GET /gateway/v1/me lists advertisers.',
+      errors: [{ param: '_fields', message: 'goes with byDate=1' }],
+    });
+    expect(toldOf(error)).toMatchObject({
+      detail: 'Without asOf "2026-11-01" the days from period.from on are known.',
+      help: 'Give period.relative "last_7_days", or wait as retryAfterSeconds says; the tool whoami lists advertisers.',
+      errors: [{ param: 'columns', message: 'goes with "date" to split' }],
+    });
+  });
+
+  it('keeps the status of the platform where that is told', () => {
+    expect(toldOf(new GatewayError('upstream_rejected', { status: 404, errors: [] })).status).toBe(404);
+  });
 });

@@ -1,9 +1,19 @@
+/** Finished answers in memory, and the reply that is made of them. */
+
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deflateBody } from '../../../src/reports/cache/entry.js';
-import { type Finished, pack, unpack } from '../../../src/reports/cache/finished.js';
+import { createL1, type Finished, pack, unpack } from '../../../src/reports/cache/finished.js';
+import {
+  cacheHeaders,
+  entityTag,
+  isNotModified,
+  replyFromMemory,
+  type Validators,
+} from '../../../src/reports/cache/reply.js';
+import type { Query } from '../../../src/reports/query.js';
 import { anyPieces, plainOf } from '../../api/http/gzip-pieces.js';
 
 function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'identity'): Finished {
@@ -78,5 +88,235 @@ describe('a finished answer in memory', () => {
   it('takes a quarter of the room when it is packed', () => {
     const held = finishedWith([rows(300)]);
     expect(pack(held, null).bytes).toBeLessThan(held.bytes / 4);
+  });
+});
+
+const answerOf = (bytes: number) => ({ bytes }) as Finished;
+
+describe('createL1', () => {
+  it('gives back what was set, and nothing else', () => {
+    const l1 = createL1(1_000_000);
+    const value = answerOf(10);
+    l1.set('a', value);
+    expect(l1.get('a')).toBe(value);
+    expect(l1.get('b')).toBeUndefined();
+  });
+
+  it('never holds more bytes than it may', () => {
+    const sets = fc.array(fc.tuple(fc.constantFrom(...'abcdefghij'), fc.integer({ min: 0, max: 30_000 })), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(sets, (given) => {
+        const l1 = createL1(100_000);
+        for (const [key, bytes] of given) {
+          l1.set(key, answerOf(bytes));
+          expect(l1.bytes).toBeLessThanOrEqual(100_000);
+        }
+        const held = [...'abcdefghij']
+          .map((key) => l1.get(key)?.bytes)
+          .filter((bytes) => bytes !== undefined);
+        expect(l1.entries).toBe(held.length);
+        expect(l1.bytes).toBeGreaterThanOrEqual(held.reduce((sum, bytes) => sum + bytes, 0));
+      }),
+    );
+  });
+
+  it('lets go of what was longest unused', () => {
+    const l1 = createL1(10_000);
+    for (const key of ['a', 'b', 'c', 'd']) l1.set(key, answerOf(1400));
+    l1.get('a');
+    l1.set('e', answerOf(1400));
+    expect(['a', 'b', 'c', 'd', 'e'].map((key) => l1.get(key) !== undefined)).toEqual([
+      true,
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('does not take one body of more than a quarter, and forgets the older one in its place', () => {
+    const l1 = createL1(10_000);
+    for (const key of ['a', 'b']) l1.set(key, answerOf(100));
+    l1.set('a', answerOf(2501));
+    expect(l1.get('a')).toBeUndefined();
+    expect(l1.get('b')).toBeDefined();
+  });
+});
+
+const START_MS = Date.parse('2026-11-21T12:00:00Z');
+const body = [Buffer.from('{}')];
+
+/** What of both an answer at once looks at. */
+const finishedOf = (asOfMs: number, freshUntilMs: number) =>
+  ({
+    ...{
+      asOfMs,
+      freshUntilMs,
+      tag: 'a',
+      coding: 'identity',
+      warnings: [],
+      status: 200,
+      contentType: 'text/csv',
+    },
+    body,
+  }) as unknown as Finished;
+const askedOf = (meansUntilMs: number, fileName: string | null = null) =>
+  ({ meansUntilMs, fileName }) as unknown as Query;
+
+it('tells age and lifetime as they are at each moment, however often it is asked', () => {
+  const near = fc.integer({ min: -3000, max: 3000 });
+  fc.assert(
+    fc.property(
+      near,
+      near,
+      fc.option(near),
+      fc.array(near, { minLength: 2 }),
+      (age, fresh, means, moments) => {
+        let nowMs = START_MS;
+        const [finished, asked] = [
+          finishedOf(START_MS + age, START_MS + fresh),
+          askedOf(means === null ? Number.POSITIVE_INFINITY : START_MS + means),
+        ];
+        for (const moment of moments.toSorted((a, b) => a - b).concat(moments)) {
+          nowMs = START_MS + moment;
+          for (const ifNoneMatch of [undefined, '"a"', '"b"'])
+            expect(replyFromMemory(asked, finished, ifNoneMatch, nowMs)).toEqual(
+              replyFromMemory(asked, { ...finished, replies: null }, ifNoneMatch, nowMs),
+            );
+        }
+      },
+    ),
+  );
+});
+
+it('is of the question that was asked, where two have one body', () => {
+  const finished = finishedOf(START_MS, START_MS);
+  const of = (asked: Query) =>
+    replyFromMemory(asked, finished, undefined, START_MS).headers['content-disposition'];
+  const forever = Number.POSITIVE_INFINITY;
+  expect([of(askedOf(forever, 'a.csv')), of(askedOf(forever)), of(askedOf(forever, 'b.csv'))]).toEqual([
+    'attachment; filename="a.csv"',
+    undefined,
+    'attachment; filename="b.csv"',
+  ]);
+});
+
+it('is put together once for a second', () => {
+  let nowMs = START_MS;
+  const [finished, asked] = [finishedOf(START_MS, START_MS + 10_000), askedOf(Number.POSITIVE_INFINITY)];
+  const first = replyFromMemory(asked, finished, undefined, nowMs);
+  nowMs += 1;
+  const second = replyFromMemory(asked, finished, undefined, nowMs);
+  expect(second.headers).toMatchObject({ age: '0' });
+  nowMs += 998;
+  expect(replyFromMemory(asked, finished, undefined, nowMs)).toBe(second);
+  nowMs += 1;
+  expect(replyFromMemory(asked, finished, undefined, nowMs).headers).toMatchObject({ age: '1' });
+  expect(first.headers).toMatchObject({ age: '0' });
+});
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const STATUS = { outcome: 'hit', tier: 'l1', stored: false, degraded: false, days: null } as const;
+
+function headers(validators: Partial<Validators> = {}, status: object = {}) {
+  const all: Validators = {
+    tag: 'T',
+    asOfMs: NOW - 10_000,
+    freshUntilMs: NOW + 50_000,
+    meansUntilMs: Number.POSITIVE_INFINITY,
+    keep: true,
+    ...validators,
+  };
+  return cacheHeaders(all, 'identity', { ...STATUS, ...status }, NOW);
+}
+
+describe('cacheHeaders', () => {
+  it('says how old it is, and how long a caller may keep it: its age and what is left', () => {
+    expect(headers()).toMatchObject({
+      etag: '"T"',
+      age: '10',
+      'cache-control': 'private, max-age=60',
+      'cache-status': 'dsp-gateway; hit; ttl=50; detail=l1',
+      vary: 'accept, accept-encoding, authorization, x-api-key',
+    });
+  });
+
+  it('lets a caller keep it no longer than the question means the same', () => {
+    const { 'cache-control': cacheControl, 'cache-status': status } = headers({ meansUntilMs: NOW + 20_000 });
+    expect([cacheControl, status]).toEqual(['private, max-age=30', 'dsp-gateway; hit; ttl=50; detail=l1']);
+    expect(headers({ meansUntilMs: NOW - 1 })).toMatchObject({ 'cache-control': 'private, max-age=10' });
+  });
+
+  it('past its freshness, lets a caller keep it no longer, and says by how much', () => {
+    expect(headers({ freshUntilMs: NOW - 40_000 }, { outcome: 'stale-if-error' })).toMatchObject({
+      age: '10',
+      'cache-control': 'private, max-age=10',
+      'cache-status': 'dsp-gateway; hit; ttl=-40; detail=stale-if-error',
+    });
+  });
+
+  it('passes on that an answer must not be kept', () => {
+    expect(headers({ keep: false })['cache-control']).toBe('private, no-store');
+  });
+
+  it('never says a negative age, nor a max-age below the age', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -1e7, max: 1e9 }),
+        fc.integer({ min: -1e9, max: 1e9 }),
+        (ageMs, leftMs) => {
+          const { age, 'cache-control': control } = headers({
+            asOfMs: NOW - ageMs,
+            freshUntilMs: NOW + leftMs,
+          });
+          const maxAge = Number(/max-age=(\d+)$/.exec(control as string)?.[1]);
+          expect(Number(age)).toBe(Math.max(0, Math.floor(ageMs / 1000)));
+          expect(maxAge).toBe(Number(age) + Math.max(0, Math.floor(leftMs / 1000)));
+        },
+      ),
+    );
+  });
+});
+
+describe('entityTag', () => {
+  it('tells the codings of one answer apart', () => {
+    const tags = (['identity', 'gzip', 'br', 'zstd'] as const).map((coding) => entityTag('T', coding));
+    expect(tags).toEqual(['"T"', '"T-gzip"', '"T-br"', '"T-zstd"']);
+  });
+});
+
+describe('isNotModified', () => {
+  it.each([
+    ['"T"', true],
+    ['W/"T"', true],
+    ['"T-gzip"', false],
+    ['"T-br"', false],
+    ['W/"T-zstd"', false],
+    ['"x", "T"', true],
+    ['"x","T-gzip" , "y"', false],
+    ['*', true],
+    [' * ', true],
+    ['"x"', false],
+    ['T', false],
+    ['"t"', false],
+    ['"T-deflate"', false],
+    ['"T', false],
+    ['', false],
+    [undefined, false],
+  ])('%j: %s', (header, expected) => {
+    expect(isNotModified(header, 'T', 'identity')).toBe(expected);
+  });
+
+  it('knows every tag it gave, also those that end like a coding', () => {
+    const tag = fc.stringMatching(/^[A-Za-z0-9_-]{1,8}(-gzip|-br)?$/);
+    fc.assert(
+      fc.property(tag, fc.constantFrom('identity', 'gzip', 'br', 'zstd'), (given, coding) => {
+        expect(isNotModified(entityTag(given, coding), given, coding)).toBe(true);
+      }),
+    );
+    expect(isNotModified('"T"', 'T-br', 'br')).toBe(false);
+    expect(isNotModified('"T-gzip"', 'T', 'br')).toBe(false);
   });
 });

@@ -1,6 +1,18 @@
+/** Which calls bring the days that are wanted. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DayRange, planCalls, stretchCalls } from '../../../src/reports/cache/plan.js';
+import {
+  type DayRange,
+  type PlanInput,
+  planCalls,
+  planFetches,
+  stretchCalls,
+} from '../../../src/reports/cache/plan.js';
+import { dayNumber, daysBetween } from '../../../src/reports/query/days.js';
+import { dayRef } from '../../../src/reports/question.js';
+import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
+import { FETCHED_AT, factsOf, RULES, rowsEntry } from '../rows/entries.js';
 
 const rules = fc.record({
   mergeGapDays: fc.integer({ min: 0, max: 10 }),
@@ -54,31 +66,6 @@ describe('planCalls', () => {
       }),
     );
   });
-
-  it.each<[string, number[], DayRange[]]>([
-    ['nothing', [], []],
-    ['one day', [5], [{ from: 5, to: 5 }]],
-    ['a gap of three', [1, 5], [{ from: 1, to: 5 }]],
-    [
-      'a gap of four',
-      [1, 6],
-      [
-        { from: 6, to: 6 },
-        { from: 1, to: 1 },
-      ],
-    ],
-    ['ten days in a row', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [{ from: 1, to: 10 }]],
-    [
-      'eleven days in a row',
-      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
-      [
-        { from: 11, to: 11 },
-        { from: 1, to: 10 },
-      ],
-    ],
-  ])('plans %s with gaps of three and calls of ten', (_what, needed, expected) => {
-    expect(planCalls(needed, { mergeGapDays: 3, maxDaysPerCall: 10 })).toEqual(expected);
-  });
 });
 
 describe('stretchCalls', () => {
@@ -108,14 +95,6 @@ describe('stretchCalls', () => {
     expect(stretchCalls([{ from: 10, to: 10 }], [6, 14], plan)).toEqual([{ from: 10, to: 10 }]);
   });
 
-  it('leaves calls as they are without prefetched', () => {
-    const calls = [
-      { from: 20, to: 22 },
-      { from: 1, to: 3 },
-    ];
-    expect(stretchCalls(calls, [], { mergeGapDays: 7, maxDaysPerCall: 92 })).toEqual(calls);
-  });
-
   it('gives a prefetched between two calls to one of them alone', () => {
     const calls = [
       { from: 20, to: 20 },
@@ -125,5 +104,93 @@ describe('stretchCalls', () => {
       { from: 10, to: 20 },
       { from: 5, to: 5 },
     ]);
+  });
+});
+
+const DAYS = daysBetween('2026-10-20', '2026-11-21');
+const REFS = DAYS.map((date) => dayRef('series', date));
+const PLAN = { mergeGapDays: 2, maxDaysPerCall: 10 };
+
+/** A day as it was fetched some time before. */
+function day(date: string, ageMs: number): [string, Entry<RowsHeader>] {
+  const facts = factsOf({ lastDay: date, fetchedAt: FETCHED_AT - ageMs, fetchStartedAt: FETCHED_AT - ageMs });
+  return [dayRef('series', date).id, rowsEntry([{ date }], facts)];
+}
+
+const fetches = (wanted: readonly string[], known: PlanInput['known'] = new Map(), plan = PLAN) =>
+  planFetches({
+    mode: 'days',
+    refs: REFS,
+    wanted: REFS.filter(({ from }) => wanted.includes(from as string)),
+    known,
+    nowMs: FETCHED_AT,
+    ...{ plan, rules: RULES },
+  });
+const rangesOf = (list: ReturnType<typeof fetches>) => list.map(({ range: { from, to } }) => [from, to]);
+
+describe('planFetches', () => {
+  it('brings every wanted day by exactly one call, whatever rides along', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.constantFrom(...DAYS)),
+        fc.uniqueArray(fc.tuple(fc.constantFrom(...DAYS), fc.integer({ min: 0, max: 7_200_000 })), {
+          selector: ([date]) => date,
+        }),
+        fc.record({
+          mergeGapDays: fc.integer({ min: 0, max: 8 }),
+          maxDaysPerCall: fc.integer({ min: 1, max: 30 }),
+        }),
+        (wanted, held, plan) => {
+          const list = fetches(wanted, new Map(held.map(([date, ageMs]) => day(date, ageMs))), plan);
+          const brought = list.flatMap(({ refs }) => refs.map(({ from }) => from as string));
+          expect(brought.sort()).toEqual(wanted.toSorted());
+          const fetched = list.flatMap(({ range }) => daysBetween(range.from as string, range.to as string));
+          expect(new Set(fetched).size).toBe(fetched.length);
+          for (const { refs, range } of list) {
+            const [from, to] = [range.from as string, range.to as string];
+            expect(refs.every((ref) => (ref.from as string) >= from && (ref.to as string) <= to)).toBe(true);
+            expect((dayNumber(to) as number) - (dayNumber(from) as number)).toBeLessThan(plan.maxDaysPerCall);
+          }
+        },
+      ),
+    );
+  });
+
+  it('asks for a report that is not split as it is', () => {
+    const [ref] = REFS as [PlanInput['refs'][number]];
+    const list = planFetches({
+      mode: 'whole',
+      refs: [ref],
+      wanted: [ref],
+      known: new Map(),
+      nowMs: FETCHED_AT,
+      ...{ plan: { mergeGapDays: 0, maxDaysPerCall: 1 }, rules: RULES },
+    });
+    expect(list.map(({ range, refs }) => [range.from, range.to, refs])).toEqual([[ref.from, ref.to, [ref]]]);
+  });
+
+  it('takes along a changing day that has lost half of its freshness, and not before', () => {
+    const half = RULES.restatingMs / 2;
+    expect(rangesOf(fetches(['2026-11-20'], new Map([day('2026-11-19', half)])))).toEqual([
+      ['2026-11-19', '2026-11-20'],
+    ]);
+    expect(rangesOf(fetches(['2026-11-20'], new Map([day('2026-11-19', half - 1)])))).toEqual([
+      ['2026-11-20', '2026-11-20'],
+    ]);
+  });
+
+  it('takes along no final day, no unknown day, and none out of reach', () => {
+    const old = 20 * 86_400_000;
+    expect(rangesOf(fetches(['2026-11-17'], new Map([day('2026-11-15', old)])))).toEqual([
+      ['2026-11-17', '2026-11-17'],
+    ]);
+    expect(rangesOf(fetches(['2026-11-17']))).toEqual([['2026-11-17', '2026-11-17']]);
+    const known = new Map([day('2026-11-20', RULES.restatingMs), day('2026-11-21', RULES.currentMs)]);
+    expect(rangesOf(fetches(['2026-11-16'], known))).toEqual([['2026-11-16', '2026-11-16']]);
+    expect(rangesOf(fetches(['2026-11-17'], known))).toEqual([['2026-11-17', '2026-11-21']]);
+  });
+
+  it('makes no call for what rides along only', () => {
+    expect(fetches([], new Map([day('2026-11-20', RULES.restatingMs)]))).toEqual([]);
   });
 });

@@ -28,7 +28,13 @@ async function openRedisPair() {
 }
 
 describe.each([
-  ['one embedded store', async () => [await openEmbedded()]],
+  [
+    'two replicas of one embedded store',
+    async () => {
+      const store = await openEmbedded();
+      return [store, store];
+    },
+  ],
   ['two handles of one Redis', openRedisPair],
 ])('many purges at once on %s', (_what, open) => {
   it('are all made, each with a number of its own', async () => {

@@ -1,6 +1,12 @@
+/** What is done in turns, and what is replaced. */
+
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createOneATurn } from '../../../src/reports/cache/background.js';
 import { createReplacements, type Extent, isNewest } from '../../../src/reports/cache/replacements.js';
+import { createRememberedQueries, type Sent } from '../../../src/reports/queries.js';
+import type { Query } from '../../../src/reports/query.js';
 import { createListeners } from '../../../src/store/listeners.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 
@@ -122,5 +128,54 @@ describe('other replicas', () => {
     const basis = all[0]?.basisOf('series');
     loseTheBus();
     expect(basis !== undefined && isNewest(basis, [days('01', '09', 1)])).toBe(false);
+  });
+});
+
+it('lets what waits go on in order, one in each turn, and none in the turn that asks', async () => {
+  const turns = createOneATurn();
+  const gone: string[] = [];
+  for (const name of ['one', 'two', 'three']) void turns.next().then(() => gone.push(name));
+  const seen: string[][] = [[...gone]];
+  for (let turn = 0; turn < 3; turn += 1) {
+    await setImmediate();
+    seen.push([...gone]);
+  }
+  expect(seen).toEqual([[], ['one'], ['one', 'two'], ['one', 'two', 'three']]);
+});
+
+it('begins again when nobody had waited', async () => {
+  const turns = createOneATurn();
+  for (let round = 0; round < 3; round += 1) expect(await turns.next()).toBeUndefined();
+});
+
+const QUESTION = { readOn: { fromMs: 0, untilMs: 1 } } as unknown as Query;
+
+/** @returns how many of 1000 questions with so many parameters each are still known when all were remembered */
+function knownOf(parameters: number): number {
+  const known = createRememberedQueries();
+  const further = Array.from({ length: parameters - 1 }, (_, at) => `&z${at}=1`).join('');
+  const all = Array.from(
+    { length: 1000 },
+    (_, n): Sent => ({
+      method: 'GET',
+      target: `/api/v1/report/campaigns/get?a=${n}${further}`,
+      accept: undefined,
+      acceptEncoding: undefined,
+    }),
+  );
+  for (const sent of all) known.add(sent, 'json', QUESTION);
+  return all.filter((sent) => known.find(sent, 'json', 0) !== undefined).length;
+}
+
+describe('the room of remembered questions', () => {
+  it('holds many of the usual size', () => {
+    expect(knownOf(6)).toBe(1000);
+  });
+
+  // One of 140 parameters that nobody knows takes about 73 kB.
+  it('holds fewer where each has many parameters', () => {
+    const count = knownOf(140);
+    expect(count).toBeGreaterThan(100);
+    expect(count).toBeLessThan(16_777_216 / 73_000);
   });
 });

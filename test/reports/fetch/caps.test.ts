@@ -5,7 +5,7 @@ import { daysBetween } from '../../../src/reports/query/days.js';
 import type { Registry } from '../../../src/store/registry/replica.js';
 import { type RawPlatform, startRawPlatform } from '../../support/raw-platform.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
-import { openEmbedded, openReplica } from '../../support/shared-registry.js';
+import { openInMemory, openReplica } from '../../support/shared-registry.js';
 import { gatewayAt, reportIn } from '../../support/start-gateway.js';
 import { createTestClock, DAY } from '../../support/test-clock.js';
 import { answering } from '../learn/range-dependent.js';
@@ -40,10 +40,10 @@ describe('createCaps', () => {
     const ask = (range: string, rowCount: number, series = 's') => caps.suspects(of(series), range, rowCount);
     return { caps, ask, log, clock, settled: () => Promise.all(work) };
   }
-  const alone = async (rowCap = 0) => capsOn((await openReplica(await openEmbedded())).registry, rowCap);
+  const alone = async (rowCap = 0) => capsOn((await openReplica(await openInMemory())).registry, rowCap);
 
   it('adds to what a newer release wrote, which keeps what is not known of it', async () => {
-    const { registry } = await openReplica(await openEmbedded());
+    const { registry } = await openReplica(await openInMemory());
     const { ask, clock, settled } = capsOn(registry);
     const id = `caps/${divisibilityId(report, ['advertiserId'])}`;
     const theirs = { count: 700, series: 'theirs', at: clock.now(), newer: { of: 'a newer release' } };
@@ -102,14 +102,14 @@ describe('createCaps', () => {
   });
 
   it('is not led astray by an endpoint named like a member of every object', async () => {
-    const { registry } = await openReplica(await openEmbedded());
+    const { registry } = await openReplica(await openInMemory());
     const { caps } = capsOn(registry, 0, {});
     const odd = { series: 's', report: { ...report, endpoint: 'constructor' } };
     expect(caps.suspects(odd, 'a', 10_000)).toBe(false);
   });
 
   it('shares a proven cap with other replicas and other series of the kind, and keeps it over a restart', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
     const here = capsOn(one.registry);
     expect([here.ask('a', 600), here.ask('b', 600)]).toEqual([false, true]);
@@ -130,7 +130,7 @@ describe('createCaps', () => {
   });
 
   it('unlearns a cap when the series that proved it holds more rows, not when a range has exactly as many', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const { registry } = await openReplica(store);
     const { caps, ask, settled } = capsOn(registry);
     await caps.confirm(of('s'), 'b', 600);
@@ -154,7 +154,7 @@ describe('createCaps', () => {
   });
 
   it('goes by what it learned while the registry takes nothing, and forgets it after a month', async () => {
-    const { registry } = await openReplica(await openEmbedded());
+    const { registry } = await openReplica(await openInMemory());
     const { caps, ask, log, clock } = capsOn({
       ...registry,
       get: registry.get,
@@ -169,7 +169,7 @@ describe('createCaps', () => {
   });
 
   it('keeps a bounded number of kinds', async () => {
-    const { registry } = await openReplica(await openEmbedded());
+    const { registry } = await openReplica(await openInMemory());
     const { caps } = capsOn(registry);
     for (let value = 0; value < 230; value++) {
       const kind = get(`advertiserId=1&byDate=1&x=${value}`).report;

@@ -1,13 +1,19 @@
-import { describe, expect, it } from 'vitest';
+/** Locks of fetches within one process, and how they end. */
+
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FetchLocks } from '../../../src/reports/fetch/fetch-locks.js';
-import { StoreUnavailable } from '../../../src/store/port.js';
+import { createMemoryLeases } from '../../../src/store/embedded/embedded-store.js';
+import { createLocalBus } from '../../../src/store/listeners.js';
+import { type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { codeOf } from '../../support/problems.js';
-import { openEmbedded } from '../../support/shared-registry.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { openInMemory } from '../../support/shared-registry.js';
+import { createTestClock, type TestClock } from '../../support/test-clock.js';
 import { DAYS, EPOCH, FOUR, LONG, never, ONE, processOn, settled, state, THREE, TWO } from './locking.js';
 
 describe('within one process', () => {
   it('shares what is under way, and gives free keys to whoever asks', async () => {
-    const locks = processOn(await openEmbedded());
+    const locks = processOn(await openInMemory());
     const first = await locks.tryTake([ONE, TWO], EPOCH, LONG);
     const second = await locks.tryTake([TWO, THREE], EPOCH, LONG);
     expect([first.mine, first.others]).toEqual([[ONE, TWO], []]);
@@ -21,13 +27,13 @@ describe('within one process', () => {
   });
 
   it('gives one asker each key, however many ask at once', async () => {
-    const locks = processOn(await openEmbedded());
+    const locks = processOn(await openInMemory());
     const taken = await Promise.all(Array.from({ length: 50 }, () => locks.tryTake(DAYS, EPOCH, LONG)));
     expect(taken.flatMap(({ mine }) => mine).sort()).toEqual([...DAYS]);
   });
 
   it('tells all that wait, once', async () => {
-    const locks = processOn(await openEmbedded());
+    const locks = processOn(await openInMemory());
     const holder = await locks.tryTake([ONE], EPOCH, LONG);
     const waiters = await Promise.all(Array.from({ length: 20 }, () => locks.tryTake([ONE], EPOCH, LONG)));
     const waits = waiters.map((waiter) => locks.wait(waiter, never()));
@@ -38,7 +44,7 @@ describe('within one process', () => {
   });
 
   it('gives the failure of the call to those that wait for it, and frees the key', async () => {
-    const locks = processOn(await openEmbedded());
+    const locks = processOn(await openInMemory());
     const holder = await locks.tryTake([ONE], EPOCH, LONG);
     const wait = locks.wait(await locks.tryTake([ONE], EPOCH, LONG), never());
     await Promise.all([
@@ -49,14 +55,14 @@ describe('within one process', () => {
   });
 
   it('does not break when nobody waits for a failure', async () => {
-    const locks = processOn(await openEmbedded());
+    const locks = processOn(await openInMemory());
     await (await locks.tryTake([ONE], EPOCH, LONG)).fail(new Error('nobody listens'));
     await settled();
     expect((await locks.tryTake([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
   });
 
   it('frees what is dropped at once, with nothing in hand, and keeps the rest', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const locks = processOn(store);
     const holder = await locks.tryTake([ONE, TWO], EPOCH, LONG);
     const [forOne, forTwo] = [
@@ -77,7 +83,7 @@ describe('within one process', () => {
   });
 
   it('lets nobody who asks after a purge wait for what was asked for before it', async () => {
-    const locks = processOn(await openEmbedded());
+    const locks = processOn(await openInMemory());
     await locks.tryTake([ONE], 1, LONG);
     const after = await locks.tryTake([ONE], 2, LONG);
     expect([after.mine, after.others, after.epoch]).toEqual([[ONE], [], 2]);
@@ -85,7 +91,7 @@ describe('within one process', () => {
   });
 
   it('knows what its own calls have under way, all of it and under that purge', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const [locks, elsewhere] = [processOn(store), processOn(store)];
     const lock = await locks.tryTake([ONE, TWO], 1, LONG);
     await elsewhere.tryTake([THREE], 1, LONG);
@@ -98,7 +104,7 @@ describe('within one process', () => {
   });
 
   it('lets only so many wait', async () => {
-    const locks = processOn(await openEmbedded(), 2);
+    const locks = processOn(await openInMemory(), 2);
     const holder = await locks.tryTake([ONE], EPOCH, LONG);
     const waiter = await locks.tryTake([ONE], EPOCH, LONG);
     const waits = [locks.wait(waiter, never()), locks.wait(waiter, never())];
@@ -111,7 +117,7 @@ describe('within one process', () => {
   });
 
   it('ends a wait when its time is up, and forgets it', async () => {
-    const locks = processOn(await openEmbedded());
+    const locks = processOn(await openInMemory());
     await locks.tryTake([ONE], EPOCH, LONG);
     const waiter = await locks.tryTake([ONE], EPOCH, LONG);
     const late = new AbortController();
@@ -142,7 +148,7 @@ async function taken(locks: FetchLocks<string>) {
 
 describe('with the store away', () => {
   it('locks everything, so that each process fetches for itself, and still shares within it', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const away = async () => {
       throw new StoreUnavailable('away');
     };
@@ -157,5 +163,98 @@ describe('with the store away', () => {
     const wait = locks.wait(second, never());
     await first.succeed('it');
     expect(await wait).toBe('it');
+  });
+});
+
+/** Leases and messages that take no time of the machine's. */
+const openShared = (clock: TestClock) => ({
+  leases: createMemoryLeases(clock),
+  bus: createLocalBus(createRecordedLog().logger),
+});
+
+/** Grants leases as the store does, but tells of it only when the gate opens. */
+function withGate(store: Pick<Store, 'leases' | 'bus'>) {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const leases: Store['leases'] = {
+    renew: store.leases.renew.bind(store.leases),
+    release: store.leases.release.bind(store.leases),
+    async claim(...args) {
+      const held = await store.leases.claim(...args);
+      await gate;
+      return held;
+    },
+  };
+  return { store: { ...store, leases }, open: () => open() };
+}
+
+describe('a lock whose asker has given up before it was granted', () => {
+  it('is let go, in this process and between processes, and the asker is told why', async () => {
+    const store = openShared(createTestClock());
+    const gated = withGate(store);
+    const [late, elsewhere] = [processOn(gated.store), processOn(store)];
+    const asker = new AbortController();
+    const taking = state(late.tryTake([ONE, TWO], EPOCH, { ...LONG, signal: asker.signal }));
+    await settled();
+    const follower = state(late.wait({ others: [ONE], epoch: EPOCH }, never()));
+    asker.abort(new Error('time is up'));
+    await settled();
+    expect([taking.is, follower.is]).toEqual(['waiting', 'waiting']);
+    gated.open();
+    await settled();
+    expect([taking.is, follower.is]).toEqual(['failed: time is up', 'got null']);
+    expect((await elsewhere.tryTake([ONE, TWO], EPOCH, LONG)).mine).toEqual([ONE, TWO]);
+  });
+});
+
+describe('a lock that nobody ends', () => {
+  const SHORT = { signal: never(), leftMs: () => 2000 };
+
+  async function passing(clock: TestClock, ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 500) {
+      clock.advanceMonotonic(500);
+      await vi.advanceTimersByTimeAsync(500);
+    }
+  }
+
+  function pair(clock: TestClock) {
+    const store = openShared(clock);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    return [processOn(store), processOn(store)] as const;
+  }
+
+  it('ends by itself five seconds after the time of its call', async () => {
+    const clock = createTestClock();
+    const [here, there] = pair(clock);
+    const lost = await here.tryTake([ONE], EPOCH, SHORT);
+    await passing(clock, 6500);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    expect(here.areUnderWay([ONE], EPOCH)).toBe(true);
+    await passing(clock, 500);
+    expect(here.areUnderWay([ONE], EPOCH)).toBe(false);
+    const next = await there.tryTake([ONE], EPOCH, LONG);
+    expect(next.mine).toEqual([ONE]);
+    // What comes of the lost one after all is nothing to whoever holds the key now.
+    await next.drop([ONE]);
+    const again = await here.tryTake([ONE], EPOCH, LONG);
+    await lost.succeed('too late');
+    expect([again.mine, here.areUnderWay([ONE], EPOCH)]).toEqual([[ONE], true]);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    await again.drop([ONE]);
+  });
+
+  it('lives on for as long as the next call under it may take', async () => {
+    const clock = createTestClock();
+    const [here, there] = pair(clock);
+    const holder = await here.tryTake([ONE], EPOCH, SHORT);
+    await passing(clock, 6500);
+    holder.prolong(2000);
+    await passing(clock, 6500);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    await passing(clock, 500);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Handler, sends, startHeldPlatform, startRawPlatform } from '../../support/raw-platform.js';
-import { openEmbedded } from '../../support/shared-registry.js';
+import { openInMemory } from '../../support/shared-registry.js';
 import { type GatewayOptions, gatewayAt, outcomeOf, type TestGateway } from '../../support/start-gateway.js';
 import { createTestClock, HOUR } from '../../support/test-clock.js';
 import { ALWAYS, byDay, periodOf, rowsPerDay } from './by-day.js';
@@ -42,7 +42,7 @@ describe('nobody holds a slot or a lock while he waits', () => {
   it('for a lock of another process: its slot serves another report meanwhile', async () => {
     const platform = await startHeldPlatform(ROWS);
     const [clock, locks] = [createTestClock(), watchLocks()];
-    const shared = { clock, sharedStore: await openEmbedded(clock) };
+    const shared = { clock, sharedStore: await openInMemory(clock) };
     const holder = await gatewayAt(platform, shared);
     const one = { platform: { maxConcurrent: 1 } };
     const waiter = await gatewayAt(platform, { ...shared, config: one, wrapStore: locks.wrapStore });

@@ -17,7 +17,6 @@ async function redisStore() {
 it.each([
   ['embedded', 'empty'],
   ['embedded', 400],
-  ['redis', 'empty'],
   ['redis', 422],
 ] as const)('are given from history: %s, a platform that answers with %s', async (kind, beyondRetention) => {
   const store = kind === 'redis' ? await redisStore() : null;

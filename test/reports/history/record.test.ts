@@ -1,11 +1,27 @@
-/** Days that fetches bring, written down and read back: on a real store, by several writers, and with the store away. */
+/** History on a real store: what is written down, read back, erased and swept, and pins. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { GatewayError } from '../../../src/errors.js';
+import { encodeEntry } from '../../../src/reports/cache/entry.js';
+import { createPurges } from '../../../src/reports/cache/purges.js';
+import {
+  daysOfMonth,
+  eraseHistory,
+  type SweepOptions,
+  sweepHistory,
+} from '../../../src/reports/history/erase.js';
+import { createErasures } from '../../../src/reports/history/erasures.js';
+import { createPins, encodePins, PIN_LIMITS, type Pin } from '../../../src/reports/history/pins.js';
 import { readDays } from '../../../src/reports/history/read.js';
 import { headsIn } from '../../../src/reports/history/revision.js';
+import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
 import type { HistoryStore } from '../../../src/store/history-port.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { openReplica } from '../../support/shared-registry.js';
 import { DAY, HOUR, NOON } from '../../support/test-clock.js';
+import { rowsEntry } from '../rows/entries.js';
 import { dayOf, openHistory, recorderOn } from './on-disk.js';
 
 const SERIES = 's';
@@ -186,4 +202,267 @@ it('a report is written down however large it is, a few days at once', async () 
   expect(known[0]?.entry.body.equals(days[0]?.body ?? Buffer.of())).toBe(true);
   await recorder.record(fetchOf(2, NOON + 1_000));
   expect(writes).toEqual([1, 1, 2]);
+});
+
+describe('schema drift', () => {
+  const DATES = ['2026-11-01', '2026-11-02', '2026-11-03'];
+
+  function fetchOf(atMs: number, row: object, dates = DATES) {
+    const days = dates.map((date): Entry<RowsHeader> => {
+      const like = dayOf(date, 0, atMs).header;
+      const entry = rowsEntry([{ date, ...row }]);
+      const { columns, types = [], hash } = entry.header;
+      const splitFrom = { from: date, to: date, sortedHash: hash, generation: 'g' };
+      return { body: entry.body, header: { ...like, columns, types, hash, splitFrom } };
+    });
+    return { series: 's', days };
+  }
+
+  it('a new column is told once, as news; one that is gone, or holds texts, as a warning', async () => {
+    const { history } = await openHistory();
+    const { record, schema, log } = recorderOn(history);
+    const told = () => log.lines.filter(({ msg }) => String(msg).includes('columns'));
+    await record(fetchOf(NOON, { spent: 1, clicks: 1 }));
+    await record(fetchOf(NOON + HOUR, { spent: 2, clicks: 1 }));
+    expect([schema, told()]).toEqual([{}, []]);
+
+    await record(fetchOf(NOON + 2 * HOUR, { spent: 3, clicks: 1, views: 4 }, DATES.slice(0, 2)));
+    await record(fetchOf(NOON + 3 * HOUR, { spent: 4, clicks: 1, views: 5 }));
+    expect(schema).toEqual({ added: 1 });
+    expect(told().map(({ level, added }) => [level, added])).toEqual([['info', ['views']]]);
+
+    await record(fetchOf(NOON + 4 * HOUR, { spent: 'n/a', views: 5 }));
+    expect(schema).toEqual({ added: 1, removed: 1, retyped: 1 });
+    expect(told().at(-1)).toMatchObject({ level: 'warn', removed: ['clicks'], retyped: ['spent'] });
+    expect(told()).toHaveLength(2);
+  });
+
+  it('what cannot be read any more is no fault', async () => {
+    const { history } = await openHistory();
+    const contents = async () => {
+      throw new Error('away');
+    };
+    const { record, events, schema } = recorderOn({ ...history, contents });
+    await record(fetchOf(NOON, { spent: 1 }));
+    await record(fetchOf(NOON + HOUR, { spent: 1, views: 1 }));
+    expect([events, schema]).toEqual([{ appended: 6 }, {}]);
+  });
+});
+
+const DATE = '2026-11-01';
+
+async function scene() {
+  const store = await openHistory();
+  const { registry } = await openReplica(store);
+  const purges = createPurges(registry);
+  const erasures = createErasures(registry, purges);
+  const { record, events } = recorderOn(store.history, erasures.isErased);
+  return {
+    ...{ history: store.history, registry, purges, erasures, events },
+    /** A report that names `asked`, whose rows name `held`, fetched now as far as purges are concerned. */
+    record: (series: string, asked: readonly string[], held: readonly string[], atMs = NOON) =>
+      record({ series, asked, days: [dayHolding(held, purges.seq, atMs)] }),
+    erase: (advertiserId: string) => erasures.append(advertiserId, NOON, 'audit'),
+    remove: () => eraseHistory({ store: store.history, isErased: erasures.isErased }, () => false),
+    left: () => seriesLeft(store.history),
+  };
+}
+
+function dayHolding(held: readonly string[], seq: number, atMs: number) {
+  const { header, body } = dayOf(DATE, atMs, atMs);
+  return { header: { ...header, accounts: held, seq }, body };
+}
+
+/** Revisions of each series, with what is kept of their rows. */
+async function seriesLeft(history: HistoryStore): Promise<Record<string, number>> {
+  const left: Record<string, number> = {};
+  for (const { series, month } of await history.months(null, 100)) {
+    const heads = await history.heads(series, daysOfMonth(month));
+    const revisions = heads.flatMap((one) => headsIn(one).revisions);
+    const wanted = revisions.map(({ id }) => ({ day: DATE, name: id }));
+    const contents = await history.contents(series, wanted);
+    expect(contents.every((one) => one !== null)).toBe(true);
+    left[series] = revisions.length;
+  }
+  return left;
+}
+
+it('of reports that name it, and of those whose rows do, or may: no others', async () => {
+  const { record, erase, remove, left } = await scene();
+  await record('asked', ['1'], []);
+  await record('among others', ['2', '1'], []);
+  await record('held', [], ['1', '2']);
+  await record('held by a report of another', ['2'], ['1']);
+  await record('of nobody', [], []);
+  await record('another', ['2'], ['2']);
+  await record('of all but this', [], ['2', '3']);
+  await erase('1');
+  expect(await remove()).toBe(5);
+  expect(await left()).toEqual({ another: 1, 'of all but this': 1 });
+  expect(await remove()).toBe(0);
+});
+
+it('an append under way cannot bring it back, and one of a later fetch is kept', async () => {
+  const { record, erase, remove, left, purges, events, history, erasures } = await scene();
+  const before = purges.seq;
+  await record('s', ['1'], ['1']);
+  await erase('1');
+  await remove();
+  // Asked before the erasure, written after it.
+  const late = recorderOn(history, erasures.isErased);
+  await late.record({ series: 's', asked: ['1'], days: [dayHolding(['1'], before, NOON + HOUR)] });
+  expect(late.events).toEqual({ erased: 1 });
+  expect(await left()).toEqual({});
+  // A replica that had not heard of it wrote all the same: nobody is shown it, and the next pass removes it alone.
+  const deaf = recorderOn(history, () => false);
+  await deaf.record({ series: 's', asked: ['1'], days: [dayHolding(['1'], before, NOON + HOUR)] });
+  await record('s', ['1'], ['1'], NOON + 2 * HOUR);
+  expect(await left()).toEqual({ s: 2 });
+  const readable = { store: history, isErased: erasures.isErased, enabled: true };
+  const at = (atMs: number) =>
+    readDays(readable, { series: 's', dates: [DATE], generation: 'g', moment: { at: atMs } });
+  await expect(at(NOON + HOUR)).rejects.toMatchObject({ code: 'not_known_then' });
+  expect((await at(NOON + 2 * HOUR))[0]?.entry.header.rowCount).toBe(1);
+  expect(await remove()).toBe(1);
+  expect(await left()).toEqual({ s: 1 });
+  expect(events).toEqual({ appended: 2 });
+});
+
+it('is closed by its number, and goes by the time where the registry is another', async () => {
+  const { erase, erasures, purges } = await scene();
+  await erase('1');
+  await erase('2');
+  const open = erasures.open();
+  expect(open.map(({ advertiserId }) => advertiserId)).toEqual(['1', '2']);
+  await erasures.close(open.slice(0, 1));
+  expect(erasures.open()).toEqual(open.slice(1));
+  const kept = { asked: ['1'], held: [], rowCount: 1 };
+  const elsewhere = purges.seq + 2 ** 22;
+  expect(erasures.isErased({ ...kept, seq: purges.seq, fetchedFrom: NOON - 1 })).toBe(false);
+  expect(erasures.isErased({ ...kept, seq: elsewhere, fetchedFrom: NOON })).toBe(true);
+  expect(erasures.isErased({ ...kept, seq: elsewhere, fetchedFrom: NOON + 1 })).toBe(false);
+});
+
+describe('sweep', () => {
+  async function scene(rules: Pick<SweepOptions, 'retentionDays' | 'maxBytes'>) {
+    const { history } = await openHistory();
+    const { record } = recorderOn(history);
+    for (const date of ['2025-08-31', '2025-10-17', '2026-03-01', '2026-11-20'])
+      for (const series of ['a', 'b']) await record({ series, days: [dayOf(date, 1, NOON)] });
+    const log = createRecordedLog();
+    const options = { store: history, now: () => NOON, logger: log.logger, ...rules };
+    const sweep = (isStopped = () => false) => sweepHistory(options, isStopped);
+    const months = async () => (await history.months(null, 100)).map(({ month }) => month);
+    return { sweep, months, log };
+  }
+
+  it('months that ended before the time that is kept are removed', async () => {
+    // The 21st of November 2026, and 400 days before: the 17th of October 2025.
+    const { sweep, months, log } = await scene({ retentionDays: 400, maxBytes: 1e9 });
+    expect(await sweep()).toMatchObject({ months: 6, removed: 2 });
+    expect(await months()).toEqual(['2025-10', '2025-10', '2026-03', '2026-03', '2026-11', '2026-11']);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('where there is too much the oldest months go, with a warning', async () => {
+    const whole = await scene({ retentionDays: 4000, maxBytes: 1e9 });
+    const { bytes } = await whole.sweep();
+    expect(bytes).toBeGreaterThan(8 * 50);
+    const { sweep, months, log } = await scene({ retentionDays: 4000, maxBytes: Math.ceil((bytes * 3) / 8) });
+    expect(await sweep()).toMatchObject({ months: 3, removed: 5 });
+    expect(await months()).toEqual(['2026-03', '2026-11', '2026-11']);
+    expect(log.lines).toHaveLength(5);
+    expect(log.lines[0]).toMatchObject({ level: 'warn', month: '2025-08' });
+  });
+
+  it('a sweep ends when it is told to', async () => {
+    const { sweep, months } = await scene({ retentionDays: 400, maxBytes: 1e9 });
+    expect(await sweep(() => true)).toMatchObject({ removed: 0 });
+    expect(await months()).toHaveLength(8);
+  });
+});
+
+const encode = async (entries: Parameters<typeof encodeEntry>[0][]) => entries.map(encodeEntry);
+const roomOn = (store: HistoryStore) => createPins({ store, encode: encode as never, isErased: () => false });
+const PART = dayOf('2026-11-01', 1, 1_000_000);
+
+const pin = (id: string, more: Partial<Pin> = {}): Omit<Pin, 'bytes' | 'parts'> => ({
+  ...{
+    id,
+    createdAt: 1,
+    note: null,
+    endpoint: 'campaigns/get',
+    query: '',
+    series: 's',
+    from: null,
+    to: null,
+  },
+  ...{ account: null, split: [], revision: null, knownAt: 1, final: false, rowCount: 1, named: [], held: [] },
+  ...{ seq: 0, fetchedFrom: 1 },
+  format: 1,
+  ...more,
+});
+const held = (id: string, bytes: number): Pin => ({ ...pin(id), parts: 0, bytes });
+const fill = (store: HistoryStore, owner: string, pins: readonly Pin[]) =>
+  store.write(owner, [
+    { day: '2000-01-01', stamp: 0, heads: encodePins(pins), added: new Map(), removed: [] },
+  ]);
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'made',
+    (error: GatewayError) => error.code,
+  );
+
+it('takes no more than the limit however many replicas add at once, and says the way out', async () => {
+  const { pins: store } = await openHistory();
+  const [one, other] = [roomOn(store), roomOn(store)];
+  const before = Array.from({ length: PIN_LIMITS.pins - 3 }, (_, at) => held(`pin_${at}`, 1));
+  await fill(store, 't:0', before);
+  const more = await Promise.all(
+    Array.from({ length: 8 }, (_, at) =>
+      codeOf((at % 2 === 0 ? one : other).add('t:0', pin(`pin_x${at}`), [PART])),
+    ),
+  );
+  expect(more.filter((code) => code === 'made')).toHaveLength(3);
+  expect(more.filter((code) => code === 'conflict')).toHaveLength(5);
+  expect(await one.list('t:0')).toHaveLength(PIN_LIMITS.pins);
+  const error = await one.add('t:0', pin('pin_y'), []).catch((thrown: GatewayError) => thrown.options.help);
+  expect(error).toContain('DELETE');
+  expect(await other.remove('t:0', 'pin_1')).toBe(true);
+  expect(await codeOf(one.add('t:0', pin('pin_y'), [PART]))).toBe('made');
+  expect(await codeOf(one.add('u:0', pin('pin_y'), []))).toBe('made');
+});
+
+it('takes no more bytes than the limit', async () => {
+  const { pins: store } = await openHistory();
+  const room = roomOn(store);
+  await fill(store, 't:0', [held('pin_1', PIN_LIMITS.bytes - 1000)]);
+  const note = 'x'.repeat(1000);
+  expect(await codeOf(room.add('t:0', pin('pin_2', { note }), []))).toBe('conflict');
+  expect(await codeOf(room.add('t:0', pin('pin_3'), [PART]))).toBe('made');
+});
+
+it('sweeps the pins of those who are gone, and no others', async () => {
+  const { pins: store } = await openHistory();
+  const room = roomOn(store);
+  for (const owner of ['a:0', 'a:1', 'b:0']) await room.add(owner, pin('pin_1'), [PART]);
+  expect(await room.sweep((owner) => owner === 'a:0')).toBe(1);
+  expect(await room.list('a:0')).toEqual([]);
+  expect((await room.read('a:1', 'pin_1'))?.parts[0]?.body).toEqual(PART.body);
+  expect(await room.list('b:0')).toHaveLength(1);
+});
+
+it('shows no rows that are not those of the pin', async () => {
+  const { pins: store } = await openHistory();
+  const room = roomOn(store);
+  await room.add('a:0', pin('pin_1'), [PART]);
+  const place = '2000-01-01';
+  const [content] = await store.contents('a:0', [{ day: place, name: 'pin_1.0' }]);
+  await room.add('b:0', pin('pin_1'), [PART]);
+  const [heads] = await store.heads('b:0', [place]);
+  const added = new Map([['pin_1.0', content as never]]);
+  await store.write('b:0', [
+    { day: place, stamp: heads?.stamp ?? 0, heads: heads?.heads as Buffer, added, removed: [] },
+  ]);
+  expect(await codeOf(room.read('b:0', 'pin_1'))).toBe('internal_error');
 });

@@ -1,6 +1,16 @@
+/** Days, dates and the words for periods. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayAt, dayNumber, daysBetween, isoDay, startOfDay } from '../../../src/reports/query/days.js';
+import {
+  dayAt,
+  dayNumber,
+  daysBetween,
+  isoDate,
+  isoDay,
+  startOfDay,
+} from '../../../src/reports/query/days.js';
+import { resolvePeriod } from '../../../src/reports/query/period.js';
 
 const ZONES = [
   'UTC',
@@ -13,6 +23,7 @@ const ZONES = [
   'Pacific/Kiritimati',
   'Pacific/Pago_Pago',
   'Africa/Casablanca',
+  'America/Santiago',
 ];
 
 describe('dayNumber and isoDay', () => {
@@ -62,29 +73,6 @@ describe('dayNumber and isoDay', () => {
 });
 
 describe('dayAt', () => {
-  it.each([
-    ['UTC', '2026-11-21T23:59:59.999Z', '2026-11-21'],
-    ['UTC', '2026-11-22T00:00:00.000Z', '2026-11-22'],
-    ['Pacific/Kiritimati', '2026-11-21T09:59:59.999Z', '2026-11-21'],
-    ['Pacific/Kiritimati', '2026-11-21T10:00:00.000Z', '2026-11-22'],
-    ['Pacific/Pago_Pago', '2026-11-21T10:59:59.999Z', '2026-11-20'],
-    ['Pacific/Pago_Pago', '2026-11-21T11:00:00.000Z', '2026-11-21'],
-    // Clocks go back on 25 October 2026 in Berlin: the day has 25 hours.
-    ['Europe/Berlin', '2026-10-24T21:59:59.999Z', '2026-10-24'],
-    ['Europe/Berlin', '2026-10-24T22:00:00.000Z', '2026-10-25'],
-    ['Europe/Berlin', '2026-10-25T22:59:59.999Z', '2026-10-25'],
-    ['Europe/Berlin', '2026-10-25T23:00:00.000Z', '2026-10-26'],
-    // Clocks go forward on 8 March 2026 in New York: the day has 23 hours.
-    ['America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07'],
-    ['America/New_York', '2026-03-08T05:00:00.000Z', '2026-03-08'],
-    ['America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
-    ['America/New_York', '2026-03-09T04:00:00.000Z', '2026-03-09'],
-    ['Asia/Kathmandu', '2025-12-31T18:14:59.999Z', '2025-12-31'],
-    ['Asia/Kathmandu', '2025-12-31T18:15:00.000Z', '2026-01-01'],
-  ])('in %s it is at %s the %s', (zone, now, day) => {
-    expect(isoDay(dayAt(Date.parse(now), zone))).toBe(day);
-  });
-
   it('agrees with the local date in every zone at any time', () => {
     const now = fc.integer({ min: Date.parse('2000-01-01'), max: Date.parse('2040-01-01') });
     fc.assert(
@@ -97,17 +85,6 @@ describe('dayAt', () => {
 });
 
 describe('startOfDay', () => {
-  it.each([
-    ['UTC', '2026-11-22', '2026-11-22T00:00:00.000Z'],
-    ['Europe/Berlin', '2026-10-25', '2026-10-24T22:00:00.000Z'],
-    ['Europe/Berlin', '2026-10-26', '2026-10-25T23:00:00.000Z'],
-    // Clocks go forward at midnight: the day begins at one o'clock.
-    ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
-    ['Asia/Kathmandu', '2026-01-01', '2025-12-31T18:15:00.000Z'],
-  ])('in %s %s begins at %s', (zone, day, at) => {
-    expect(new Date(startOfDay(dayNumber(day) as number, zone)).toISOString()).toBe(at);
-  });
-
   it('is the first moment of the day in every zone', () => {
     const day = fc.integer({
       min: dayNumber('2020-01-01') as number,
@@ -134,5 +111,145 @@ describe('daysBetween', () => {
     expect(daysBetween('2025-12-31', '2026-01-01')).toEqual(['2025-12-31', '2026-01-01']);
     expect(daysBetween('2026-11-21', '2026-11-21')).toEqual(['2026-11-21']);
     expect(daysBetween('2026-11-21', '2026-11-20')).toEqual([]);
+  });
+});
+
+const TIMES = [
+  '',
+  ' 00:00:00',
+  ' 00:00:00.0',
+  ' 00:00:00.000000',
+  'T00:00:00',
+  'T00:00:00Z',
+  'T00:00:00.000Z',
+  'T00:00:00+00:00',
+  'T00:00:00.0000+00:00',
+];
+
+const day = fc
+  .date({ min: new Date('2000-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
+  .map((date) => date.toISOString().slice(0, 10));
+
+describe('isoDate', () => {
+  it('drops a time that is exactly 00:00:00', () => {
+    fc.assert(
+      fc.property(day, fc.constantFrom(...TIMES), (date, time) => {
+        expect(isoDate(date + time)).toBe(date);
+      }),
+    );
+  });
+
+  it.each([
+    '2026-11-01 00:00:01',
+    '2026-11-01 00:00:00.001',
+    '2026-11-01T01:00:00Z',
+    '2026-11-01T00:00:00+01:00',
+    '2026-11-01T00:00:00-00:00',
+    '2026-11-01 00:00',
+    '2026-11-01T',
+    '2026-11-01 ',
+    ' 2026-11-01',
+    '2026-11-01\n',
+    '20261101',
+    '01.11.2026',
+    'Total',
+    '',
+  ])('refuses %j', (text) => {
+    expect(isoDate(text)).toBeNull();
+  });
+
+  it('refuses what was damaged in one place, unless only the zeros of the fraction changed', () => {
+    const damage = fc.constantFrom('', '1', '0', 'x', 'Z', ' ', ':', '-', '+', '.');
+    fc.assert(
+      fc.property(
+        day,
+        fc.constantFrom(...TIMES),
+        fc.nat(),
+        fc.nat(1),
+        damage,
+        (date, time, at, cut, char) => {
+          const whole = date + time;
+          const place = at % (whole.length + 1);
+          const text = whole.slice(0, place) + char + whole.slice(place + cut);
+          const read = isoDate(text);
+          if (read !== null) {
+            expect(text.slice(0, 10)).toBe(read);
+            expect(TIMES).toContain(text.slice(10).replace(/\.0+/, ''));
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+const on = (today: string, word: string) => {
+  const period = resolvePeriod(word, dayNumber(today) as number);
+  return period === null ? null : `${period.from} ${period.to}`;
+};
+
+describe('resolvePeriod', () => {
+  it.each([
+    ['2026-11-21', 'today', '2026-11-21 2026-11-21'],
+    ['2026-11-21', 'yesterday', '2026-11-20 2026-11-20'],
+    ['2026-01-01', 'yesterday', '2025-12-31 2025-12-31'],
+    ['2026-11-21', 'last_7_days', '2026-11-14 2026-11-20'],
+    ['2026-11-21', 'month_to_date', '2026-11-01 2026-11-21'],
+    ['2026-11-01', 'month_to_date', '2026-11-01 2026-11-01'],
+    ['2026-11-21', 'last_month', '2026-10-01 2026-10-31'],
+    ['2026-01-15', 'last_month', '2025-12-01 2025-12-31'],
+  ])('on %s, %s is %s', (today, word, expected) => {
+    expect(on(today, word)).toBe(expected);
+  });
+
+  it.each([
+    '',
+    'Today',
+    'last_days',
+    'last_0_days',
+    'last_07_days',
+    'last_401_days',
+    'last_1000_days',
+    'last_-1_days',
+    'last_1.5_days',
+    'last_7_days ',
+    'next_month',
+    'constructor',
+  ])('does not know %j', (word) => {
+    expect(on('2026-11-21', word)).toBeNull();
+  });
+
+  it('ends last_N_days yesterday, N days long, on any day', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 11_000, max: 25_000 }),
+        fc.integer({ min: 1, max: 400 }),
+        (today, count) => {
+          const period = resolvePeriod(`last_${count}_days`, today);
+          expect(period?.to).toBe(isoDay(today - 1));
+          expect(dayNumber(period?.from as string)).toBe(today - count);
+        },
+      ),
+    );
+  });
+
+  it('takes the whole of the month before, on any day', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 11_000, max: 25_000 }), (today) => {
+        const { from, to } = resolvePeriod('last_month', today) as { from: string; to: string };
+        const date = new Date(`${isoDay(today)}T00:00:00Z`);
+        const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+        expect(from).toBe(new Date(Date.UTC(year, month - 1, 1)).toISOString().slice(0, 10));
+        expect(to).toBe(new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10));
+      }),
+    );
+  });
+
+  it('follows the platform’s midnight, not UTC’s', () => {
+    const newYearUtc = Date.parse('2026-01-01T00:30:00Z');
+    const word = (zone: string) => resolvePeriod('today', dayAt(newYearUtc, zone))?.from;
+    expect(word('UTC')).toBe('2026-01-01');
+    expect(word('America/New_York')).toBe('2025-12-31');
+    expect(resolvePeriod('last_month', dayAt(newYearUtc, 'America/New_York'))?.to).toBe('2025-11-30');
   });
 });

@@ -1,6 +1,21 @@
+/** The form of an answer: as it is asked for, and as it is negotiated. */
+
+import * as zlib from 'node:zlib';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FieldFault } from '../../../src/errors.js';
-import { readOutputOptions } from '../../../src/reports/query/output-options.js';
+import { type Finished, isServable } from '../../../src/reports/cache/finished.js';
+import type { Purges } from '../../../src/reports/cache/purges.js';
+import { shapeKey, shapeOf } from '../../../src/reports/options.js';
+import {
+  type Format,
+  negotiateCoding,
+  negotiateFormat,
+  type OutputOptions,
+  readOutputOptions,
+} from '../../../src/reports/query/output-options.js';
+import { codeOf, thrownBy } from '../../support/problems.js';
+import { get } from './canonical-request.js';
 
 function read(given: Readonly<Record<string, string>>) {
   const faults: FieldFault[] = [];
@@ -68,5 +83,199 @@ describe('readOutputOptions', () => {
     expect(
       read({ _format: 'csv', _page: '1', _Format: 'csv', '_format[]': 'csv', _: '1', ___proto__: '' }).faults,
     ).toEqual(['_page', '_Format', '_format[]', '_', '___proto__']);
+  });
+});
+
+const HAS_ZSTD = 'zstdCompress' in zlib;
+
+describe('negotiateFormat', () => {
+  it.each<[string | undefined, Format]>([
+    [undefined, 'json'],
+    ['', 'json'],
+    ['*/*', 'json'],
+    ['application/json', 'json'],
+    ['application/*', 'json'],
+    ['text/csv', 'csv'],
+    ['TEXT/CSV', 'csv'],
+    ['text/*', 'csv'],
+    ['text/csv; charset=utf-8', 'csv'],
+    ['application/json;charset=UTF-8', 'json'],
+    ['application/vnd.dsp.raw; charset=utf-8', 'raw'],
+    ['application/x-ndjson', 'ndjson'],
+    ['application/vnd.dsp.raw', 'raw'],
+    ['text/csv;q=0.5, application/json;q=0.4', 'csv'],
+    ['text/csv;q=0.4, application/json;q=0.5', 'json'],
+    ['text/html, text/csv;q=0.1', 'csv'],
+    ['text/csv;q=0, */*', 'json'],
+    ['application/json;q=0, */*', 'csv'],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'json'],
+  ])('gives for accept %j the format %s', (accept, expected) => {
+    expect(negotiateFormat(null, accept, 'json')).toBe(expected);
+  });
+
+  it.each([
+    'text/html',
+    'image/png, text/html;q=0.9',
+    'application/json;q=0',
+    '*/*;q=0',
+    'garbage',
+    ';;;',
+    'json',
+  ])('cannot give %j', (accept) => {
+    expect(codeOf(() => negotiateFormat(null, accept, 'json'))).toBe('not_acceptable');
+  });
+
+  it('lets the query win over whatever is accepted', () => {
+    expect(negotiateFormat('csv', 'application/json', 'ndjson')).toBe('csv');
+    expect(negotiateFormat('csv', 'text/html', 'ndjson')).toBe('csv');
+  });
+
+  it('gives the team’s own format where accept leaves it open, and what is asked for where not', () => {
+    const formats = ['json', 'csv', 'ndjson', 'raw'] as const;
+    for (const fallback of formats) {
+      for (const open of [undefined, '', '*/*', '*/*;q=0.5', 'text/html, */*;q=0.1'])
+        expect(negotiateFormat(null, open, fallback)).toBe(fallback);
+      expect(negotiateFormat(null, 'text/csv', fallback)).toBe('csv');
+      expect(negotiateFormat(null, 'application/json', fallback)).toBe('json');
+    }
+  });
+});
+
+describe('negotiateCoding', () => {
+  it.each([
+    [undefined, 'identity'],
+    ['', 'identity'],
+    ['identity', 'identity'],
+    ['gzip', 'gzip'],
+    ['br', 'br'],
+    ['GZIP', 'gzip'],
+    ['gzip, br', 'gzip'],
+    ['br, gzip', 'br'],
+    ['gzip;q=0.5, br;q=0.8', 'br'],
+    ['gzip;q=0, br', 'br'],
+    ['gzip;q=0', 'identity'],
+    ['deflate', 'identity'],
+    ['compress, x-gzip', 'identity'],
+    ['identity;q=0, gzip', 'gzip'],
+    // Nothing fits: a body in plain form is better than none.
+    ['identity;q=0', 'identity'],
+    ['identity;q=0, deflate', 'identity'],
+    ['*;q=0', 'identity'],
+    ['garbage', 'identity'],
+    [',;=,', 'identity'],
+    ['gzip;q=x', 'identity'],
+    ['zstd', HAS_ZSTD ? 'zstd' : 'identity'],
+    ['*', HAS_ZSTD ? 'zstd' : 'br'],
+  ])('gives for accept-encoding %j the coding %s', (header, expected) => {
+    expect(negotiateCoding(header)).toBe(expected);
+  });
+
+  it('never throws, and gives only what the header names', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'gzipbr,;=q0.1*identity '.split('')) }), (header) => {
+        const coding = negotiateCoding(header);
+        const named = header.includes(coding) || header.includes('*');
+        expect(coding === 'identity' || named).toBe(true);
+      }),
+    );
+  });
+});
+
+const OPTIONS: OutputOptions = {
+  format: null,
+  totals: false,
+  days: false,
+  period: null,
+  asOf: null,
+  vintage: null,
+  final: null,
+  fields: null,
+  bom: false,
+};
+const FORMATS: readonly Format[] = ['json', 'csv', 'ndjson', 'raw'];
+
+describe('shapeOf', () => {
+  it.each<[keyof OutputOptions, Format]>([
+    ['totals', 'json'],
+    ['days', 'json'],
+    ['bom', 'csv'],
+  ])('takes _%s with one format, and refuses it where it would do nothing', (option, format) => {
+    for (const other of FORMATS) {
+      const shape = () => shapeOf(other, { ...OPTIONS, [option]: true });
+      expect(codeOf(shape)).toBe(other === format ? null : 'invalid_query');
+      if (other !== format)
+        expect(thrownBy(shape).options.errors?.map(({ param }) => param)).toEqual([`_${option}`]);
+    }
+  });
+
+  it('keeps nothing that does not shape the answer', () => {
+    expect(shapeOf('json', { ...OPTIONS, period: 'today', totals: true })).toEqual({
+      format: 'json',
+      totals: true,
+      days: false,
+      bom: false,
+      fields: null,
+    });
+  });
+});
+
+describe('shapeKey', () => {
+  it('differs for whatever makes another body', () => {
+    const place = fc.tuple(
+      fc.constantFrom('s1', 's2'),
+      fc.constantFrom(
+        'dateFrom=2026-11-01',
+        'dateTo=2026-11-01',
+        'dateFrom=2026-11-01&dateTo=2026-11-02',
+        '',
+      ),
+      fc.record({
+        format: fc.constantFrom(...FORMATS),
+        totals: fc.boolean(),
+        days: fc.boolean(),
+        bom: fc.boolean(),
+        fields: fc.constantFrom(
+          null,
+          ['date'],
+          ['spent'],
+          ['date', 'spent'],
+          ['spent', 'date'],
+          ['date|gzip'],
+        ),
+      }),
+      fc.constantFrom('identity' as const, 'gzip' as const, 'br' as const),
+    );
+    const key = ([series, query, shape, coding]: [
+      string,
+      string,
+      Parameters<typeof shapeKey>[2],
+      'identity' | 'gzip' | 'br',
+    ]) => shapeKey(series, get(query).report, shape, coding);
+    fc.assert(
+      fc.property(place, place, (one, other) => {
+        expect(key(one) === key(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('isServable', () => {
+  const NOW = 1_000_000;
+  const FINISHED = {
+    ...{ asOfMs: NOW - 60_000, freshUntilMs: NOW + 1, stale: false, seq: 3, madeOf: [] },
+  } as unknown as Finished;
+  const purgedBelow = (seq: number) => ({ isPurged: (subject) => subject.seq < seq }) as Purges;
+  const servable = (changes: Partial<Finished> = {}, maxAgeMs: number | null = null, seq = 3) =>
+    isServable({ ...FINISHED, ...changes }, get('advertiserId=1').report, purgedBelow(seq), maxAgeMs, NOW);
+
+  it('is so while it is fresh, young enough and not purged', () => {
+    expect(servable()).toBe(true);
+    expect(servable({ freshUntilMs: NOW })).toBe(false);
+    expect(servable({ stale: true })).toBe(false);
+    expect(servable({}, 60_000)).toBe(true);
+    expect(servable({}, 59_999)).toBe(false);
+    expect(servable({ asOfMs: NOW }, 0)).toBe(false);
+    expect(servable({}, null, 4)).toBe(false);
   });
 });

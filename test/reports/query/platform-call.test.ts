@@ -1,6 +1,22 @@
+/** Query texts, the call that is sent to the platform, and the names under which its answer is kept. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildPlatformCall, digest, seriesId, unsplit } from '../../../src/reports/query/platform-call.js';
+import { GatewayError } from '../../../src/errors.js';
+import {
+  parseQueryText,
+  type QueryPair,
+  writeQueryText,
+} from '../../../src/reports/query/given-parameters.js';
+import { bytesKey, dayKey, type EntryKey, rowsKey } from '../../../src/reports/query/keys.js';
+import {
+  buildPlatformCall,
+  digest,
+  readReportAddress,
+  seriesId,
+  unsplit,
+} from '../../../src/reports/query/platform-call.js';
+import { fileNameOf } from '../../../src/reports/query.js';
 import { readInput } from '../../../src/simulator/php-input.js';
 import { type Question, question, spellings } from '../rows/question-model.js';
 import { get, post, target } from './canonical-request.js';
@@ -110,5 +126,211 @@ describe('digest', () => {
 
   it('is a SHA-256 in base64url', () => {
     expect(digest([])).toBe('47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU');
+  });
+});
+
+const faults = (text: string) => {
+  try {
+    parseQueryText(text);
+    return null;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return error.options.errors?.map(({ param }) => param);
+  }
+};
+
+/** Whole characters, none of them a control character. */
+const text = fc
+  .string({ unit: 'binary' })
+  .filter((some) => [...some].every((character) => character >= ' ' && character !== '\u007f'));
+const pairs = fc.array(fc.record({ name: text, value: text }), { maxLength: 20 });
+
+describe('writeQueryText and parseQueryText', () => {
+  it('are each other’s inverse', () => {
+    fc.assert(
+      fc.property(pairs, (given) => {
+        const read = parseQueryText(writeQueryText(given));
+        expect(read).toEqual(given);
+      }),
+    );
+  });
+
+  it('writes what every other reader of forms reads back', () => {
+    fc.assert(
+      fc.property(pairs, (given) => {
+        const read = [...new URLSearchParams(writeQueryText(given))].map(
+          ([name, value]): QueryPair => ({ name, value }),
+        );
+        expect(read).toEqual(given);
+      }),
+    );
+  });
+
+  it('writes only characters that need no encoding anywhere', () => {
+    fc.assert(
+      fc.property(pairs, (given) => {
+        expect(writeQueryText(given)).toMatch(/^[A-Za-z0-9._~%=&-]*$/);
+      }),
+    );
+  });
+
+  it('reads whatever it accepts as URLSearchParams does', () => {
+    const query = fc.string({ unit: fc.constantFrom(...'ab&&==+%%2061fFüé;[]#?/'.split('')), maxLength: 12 });
+    fc.assert(
+      fc.property(query, (given) => {
+        if (faults(given) !== null) return;
+        // A first question mark would be taken for the target's.
+        const read = [...new URLSearchParams(`?${given}`)].map(([name, value]) => ({ name, value }));
+        expect(parseQueryText(given)).toEqual(read);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('parseQueryText', () => {
+  it.each<[string, QueryPair[]]>([
+    ['', []],
+    ['&', []],
+    ['a', [{ name: 'a', value: '' }]],
+    ['a=', [{ name: 'a', value: '' }]],
+    ['a=b=c', [{ name: 'a', value: 'b=c' }]],
+    ['a=1;b=2', [{ name: 'a', value: '1;b=2' }]],
+    ['a=1%26b%3D2', [{ name: 'a', value: '1&b=2' }]],
+    ['%61=%2b+%2B', [{ name: 'a', value: '+ +' }]],
+    ['a=%F0%9F%98%80', [{ name: 'a', value: '😀' }]],
+    [
+      'b=1&a=2&b=3',
+      [
+        { name: 'b', value: '1' },
+        { name: 'a', value: '2' },
+        { name: 'b', value: '3' },
+      ],
+    ],
+  ])('reads %j', (query, expected) => {
+    expect(parseQueryText(query)).toEqual(expected);
+  });
+
+  it.each([
+    ['a=%', 'a'],
+    ['a=%6', 'a'],
+    ['a=%zz', 'a'],
+    ['a=%c0%80', 'a'],
+    ['a=%ed%a0%80', 'a'],
+    ['a=%ff', 'a'],
+    ['a=%00', 'a'],
+    ['a=%0d%0a', 'a'],
+    ['a=%7f', 'a'],
+    ['a=ü', 'a'],
+    ['a= ', 'a'],
+    ['%ff=1', ''],
+  ])('refuses %j', (query, param) => {
+    expect(faults(query)).toEqual([param]);
+  });
+
+  it('takes 256 parameters and no more', () => {
+    const query = (count: number) => Array.from({ length: count }, () => 'a=1').join('&');
+    expect(parseQueryText(query(256))).toHaveLength(256);
+    expect(faults(query(257))).toEqual(['']);
+  });
+});
+
+const NAMED = { endpoint: 'campaigns/get', query: 'advertiserId=1&byDate=1' };
+
+it.each([
+  'https://gateway.example/api/v1/report/campaigns/get?advertiserId=1&byDate=1',
+  'HTTP://127.0.0.1:8080/api/v1/report/campaigns/get?advertiserId=1&byDate=1#chart',
+  'https://platform.example/base/api/v1/report/campaigns/get?advertiserId=1&byDate=1',
+  '/api/v1/report/campaigns/get?advertiserId=1&byDate=1',
+  'http://x/gateway/v1/explain?endpoint=campaigns%2Fget&query=advertiserId%3D1%26byDate%3D1',
+  '/admin/v1/cache/explain?query=advertiserId%3D1%26byDate%3D1&endpoint=campaigns/get',
+])('%s names its report', (address) => {
+  expect(readReportAddress(address)).toEqual(NAMED);
+});
+
+it('a query alone says no endpoint, and neither does an address of the gateway with a query', () => {
+  for (const text of [
+    'advertiserId=1&byDate=1',
+    '?advertiserId=1&byDate=1',
+    'http://x?advertiserId=1&byDate=1',
+  ])
+    expect(readReportAddress(text)).toEqual({ ...NAMED, endpoint: null });
+  expect(readReportAddress('/api/v1/report/campaigns/get')).toEqual({ endpoint: 'campaigns/get', query: '' });
+});
+
+it.each([
+  'https://gateway.example/api/v1/campaign/get?id=1',
+  '/gateway/v1/me?x=1',
+  '/gateway/v1/explain?query=advertiserId%3D1',
+  'https://example.com/report/campaigns/get?advertiserId=1',
+])('%s is the address of something else', (address) => {
+  expect(readReportAddress(address)).toBeNull();
+});
+
+const series = fc.base64String().map((text) => text.replaceAll('=', ''));
+const day = fc.option(fc.constantFrom('2026-11-01', '2026-11-02', '2026-11-03'), { nil: null });
+const place = fc.tuple(fc.constantFrom(rowsKey, bytesKey), series, day, day);
+
+const placeOf = ({ series, group, field }: EntryKey) => JSON.stringify([series, group, field]);
+
+describe('keys', () => {
+  it('differ for different entries', () => {
+    fc.assert(
+      fc.property(place, place, ([make, ...one], [makeOther, ...other]) => {
+        const same = make === makeOther && JSON.stringify(one) === JSON.stringify(other);
+        const [ref, otherRef] = [make(...one), makeOther(...other)];
+        expect(ref.id === otherRef.id).toBe(same);
+        expect(placeOf(ref) === placeOf(otherRef)).toBe(same);
+      }),
+    );
+  });
+
+  it('of one series share a hash tag, so that a cluster keeps them in one slot', () => {
+    fc.assert(
+      fc.property(place, ([make, id, from, to]) => {
+        const ref = make(id, from, to);
+        expect(/\{(.*?)\}/.exec(ref.id)?.[1]).toBe(id);
+        expect(ref.series).toBe(dayKey(id, '2026-11-01').series);
+      }),
+    );
+  });
+
+  it('of days lie together by month, in the order of the days', () => {
+    expect(dayKey('abc', '2026-03-05')).toEqual({
+      id: 'c5:{abc}:d:2026-03-05',
+      series: 'c5:abc',
+      group: '2026-03',
+      field: '05',
+    });
+    expect(rowsKey('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'rows' });
+  });
+});
+
+const named = (query: string, endpoint = 'campaigns/get') =>
+  fileNameOf({ ...get(query).report, endpoint }, 'csv');
+
+describe('fileNameOf', () => {
+  it.each([
+    ['advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-07', 'campaigns_1_2026-11-01_2026-11-07.csv'],
+    ['dateFrom=2026-11-01&dateTo=2026-11-07', 'campaigns_2026-11-01_2026-11-07.csv'],
+    ['advertiserId=1', 'campaigns_1.csv'],
+    ['', 'campaigns.csv'],
+  ])('of %s is %s', (query, name) => {
+    expect(named(query)).toBe(name);
+  });
+
+  it('says the whole path of a report that is no `get`', () => {
+    expect(named('advertiserId=1', 'sites/by-hour/list')).toBe('sites-by-hour-list_1.csv');
+  });
+
+  it('is one word of plain characters, whatever the account and the endpoint are', () => {
+    const { report } = get('advertiserId=1');
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), fc.string(), (account, endpoint) => {
+        expect(fileNameOf({ ...report, account, endpoint }, 'csv')).toMatch(
+          /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,149}\.csv$/,
+        );
+      }),
+    );
   });
 });

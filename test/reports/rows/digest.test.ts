@@ -1,3 +1,5 @@
+/** Answers cut into days, days joined again, rows selected of them; and what an entry must have. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { daysBetween } from '../../../src/reports/query/days.js';
@@ -8,9 +10,21 @@ import {
   digestAnswer,
   digestBytes,
 } from '../../../src/reports/rows/digest.js';
-import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../../../src/reports/rows/entry.js';
+import {
+  bodyHash,
+  type Entry,
+  type EntryHeader,
+  isEntryHeader,
+  joinRows,
+  ROW_SEPARATOR,
+  type RowsHeader,
+  rewriteBody,
+} from '../../../src/reports/rows/entry.js';
 import { joinEntries } from '../../../src/reports/rows/join-entries.js';
-import { factsOf } from './entries.js';
+import { provesCap } from '../../../src/reports/rows/proves-cap.js';
+import { selectionOf, selectRows } from '../../../src/reports/rows/select-rows.js';
+import { get } from '../query/canonical-request.js';
+import { bytesEntry, factsOf, RULES, refusalEntry, rowsEntry } from './entries.js';
 
 const PERIOD = { from: '2026-11-01', to: '2026-11-10' };
 const DATES = daysBetween(PERIOD.from, PERIOD.to);
@@ -139,14 +153,9 @@ describe('an answer that may not be split', () => {
   const ROW = { date: '2026-11-02', clicks: 1 };
   it.each<[string, object, Partial<DigestInput>]>([
     ['has totals beside its rows', { data: [ROW], totals: { clicks: 1 } }, {}],
-    ['has a count beside its rows', { data: [ROW], count: 1 }, {}],
-    ['has a list beside its rows', { data: [ROW], warnings_of: ['x'] }, {}],
     ['is one page of several', { data: [ROW], meta: { current_page: 1, last_page: 2 } }, {}],
-    ['has a link to a next page', { data: [ROW], links: { next: 'https://platform/next' } }, {}],
     ['has a row without a date', [ROW, { clicks: 2 }], {}],
-    ['has a row whose date is null', [ROW, { date: null, clicks: 2 }], {}],
     ['has a row of an hour', [ROW, { date: '2026-11-02 13:00:00', clicks: 2 }], {}],
-    ['has a row of the day before the period', [ROW, { date: '2026-10-31', clicks: 2 }], {}],
     ['has a row of the day after the period', [ROW, { date: '2026-11-11', clicks: 2 }], {}],
     ['is not split by date', [ROW], { byDate: false }],
     ['answers no period', [ROW], { period: { from: null, to: null } }],
@@ -243,5 +252,247 @@ describe('digestBytes', () => {
     const window = memory.subarray(50, 50 + Buffer.byteLength(text));
     const outcome = digestBytes(window, ASK);
     expect(outcome.kind === 'digest' && outcome.digest.whole?.body.toString()).toBe(text.slice(1, -1));
+  });
+});
+
+const HEADERS: readonly EntryHeader[] = [
+  rowsEntry([{ advertiser_id: 1 }]).header,
+  bytesEntry('{}').header,
+  refusalEntry('{}').header,
+];
+
+describe('isEntryHeader', () => {
+  it.each(HEADERS)('knows a header of form $form, also after it went through JSON', (header) => {
+    expect(isEntryHeader(header)).toBe(true);
+    expect(isEntryHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
+  });
+
+  // What an answer is made from: anything else in its place would be a fault in the middle of an answer.
+  const needed: Readonly<Record<EntryHeader['form'], readonly string[]>> = {
+    rows: ['columns', 'rowCount', 'paging'],
+    bytes: ['status', 'contentType'],
+    refusal: ['status', 'contentType'],
+  };
+  const common = [
+    'fetchedAt',
+    'fetchStartedAt',
+    'fetchedOn',
+    'lastDay',
+    'kind',
+    'emptyTail',
+    'originMs',
+    'seq',
+    'accounts',
+    'hash',
+    'form',
+  ];
+
+  it.each(HEADERS)(
+    'takes a header of form $form for absent when a member is missing or of another type',
+    (header) => {
+      for (const name of [...common, ...needed[header.form]]) {
+        const { [name as keyof typeof header]: _, ...rest } = header;
+        expect(isEntryHeader(rest), `without ${name}`).toBe(false);
+        expect(isEntryHeader({ ...header, [name]: true }), `${name} true`).toBe(false);
+      }
+      expect(isEntryHeader({ ...header, accounts: [1] })).toBe(false);
+    },
+  );
+
+  it('takes a day for absent when what it was split from is missing or of another type', () => {
+    const cut = { from: '2026-11-01', to: '2026-11-07', sortedHash: 'h', generation: 'first' };
+    const { header } = rowsEntry([{ date: '2026-11-01' }], { splitFrom: cut });
+    expect(isEntryHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
+    for (const name of Object.keys(cut)) {
+      const { [name as keyof typeof cut]: _, ...rest } = cut;
+      expect(isEntryHeader({ ...header, splitFrom: rest }), `without ${name}`).toBe(false);
+      expect(isEntryHeader({ ...header, splitFrom: { ...cut, [name]: 1 } }), `${name} 1`).toBe(false);
+    }
+    const { splitFrom: _, ...unsplit } = header;
+    expect(isEntryHeader(unsplit)).toBe(false);
+    expect(isEntryHeader({ ...header, splitFrom: 'first' })).toBe(false);
+  });
+
+  it.each([null, 1, 'rows', [], {}, { form: 'rows' }, { ...HEADERS[0], form: 'segment' }])(
+    'does not know %j',
+    (value) => {
+      expect(isEntryHeader(value)).toBe(false);
+    },
+  );
+});
+
+describe('joinRows and bodyHash', () => {
+  it('joins rows so that every line is one row', () => {
+    const rows = [1, 2, 3].map((id) => ({ json: `{"id":${id}}`, date: null, columns: ['id'] }));
+    expect(joinRows(rows).toString().split(ROW_SEPARATOR)).toEqual(['{"id":1}', '{"id":2}', '{"id":3}']);
+    expect(joinRows([]).length).toBe(0);
+  });
+
+  it('tells bodies apart', () => {
+    expect(bodyHash(Buffer.from('a'))).toBe(bodyHash(Buffer.from('a')));
+    expect(bodyHash(Buffer.from('a'))).not.toBe(bodyHash(Buffer.from('b')));
+    expect(bodyHash(Buffer.from('a'))).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  });
+});
+
+describe('proves cap', () => {
+  const DATES = ['2026-11-01', '2026-11-02', '2026-11-03'];
+
+  /** Days that hold these rows; those of one day may come in any order. */
+  function daysWith(rows: readonly (readonly number[])[], fetchedOn?: number): Entry<RowsHeader>[] {
+    return DATES.map((date, index) => {
+      const clicks = rows[index] ?? [];
+      const part = rowsEntry(clicks.map((value) => ({ date, clicks: value })));
+      const sortedHash = JSON.stringify(clicks.toSorted((a, b) => a - b));
+      const facts = factsOf({ lastDay: date, ...(fetchedOn === undefined ? {} : { fetchedOn }) });
+      const cut = { from: '2026-11-01', to: '2026-11-03', sortedHash, generation: 'first' };
+      return { ...part, header: { ...part.header, ...facts, splitFrom: cut } };
+    });
+  }
+
+  const rows = fc.array(fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 6 }), {
+    minLength: 3,
+    maxLength: 3,
+  });
+
+  describe('halves', () => {
+    it('prove a cap when the answer is what is left of them after a number of rows, in whatever order', () => {
+      fc.assert(
+        fc.property(rows, fc.nat(12), fc.boolean(), (full, cap, newestFirst) => {
+          let left = cap;
+          const ordered = newestFirst ? full.toReversed() : full;
+          const cutOff = ordered.map((day) => {
+            const kept = day.slice(0, left);
+            left -= kept.length;
+            return kept;
+          });
+          const total = full.flat().length;
+          const whole = newestFirst ? cutOff.toReversed() : cutOff;
+          expect(provesCap(daysWith(whole), daysWith(full), RULES)).toBe(cap < total);
+        }),
+      );
+    });
+
+    it('do not prove one when they hold less, the same, or lack a row of the answer', () => {
+      fc.assert(
+        fc.property(rows, fc.nat(2), (full, at) => {
+          expect(provesCap(daysWith(full), daysWith(full), RULES)).toBe(false);
+          expect(provesCap(daysWith(full), daysWith([[], [], []]), RULES)).toBe(false);
+          // A number that no row of the halves has.
+          const other = full.map((day, index) => (index === at ? [9, ...day.slice(0, -1)] : day));
+          const more = full.map((day, index) => (index === at ? day : [...day, 1]));
+          expect(provesCap(daysWith(other), daysWith(more), RULES)).toBe(false);
+        }),
+      );
+    });
+
+    it('may have another type in a column whose texts the cap has left out', () => {
+      const of = (clicks: readonly unknown[]) => {
+        const [day] = daysWith([[]]);
+        const part = rowsEntry(clicks.map((value) => ({ date: '2026-11-01', clicks: value })));
+        const sortedHash = JSON.stringify(clicks);
+        const cut = { from: '2026-11-01', to: '2026-11-01', sortedHash, generation: 'first' };
+        return [
+          { ...part, header: { ...part.header, ...day?.header, rowCount: clicks.length, splitFrom: cut } },
+        ];
+      };
+      expect(provesCap(of(['7', '8']), of(['7', '8', 'none']), RULES)).toBe(true);
+      expect(provesCap(of(['7', '9']), of(['7', '8', 'none']), RULES)).toBe(false);
+    });
+
+    it('may differ on a day that may still change, as long as they do not hold less of it', () => {
+      const today = Math.floor(Date.parse('2026-11-03') / 86_400_000);
+      const halves = [[1], [1], [2, 3]];
+      expect(provesCap(daysWith([[1], [1], [9]], today), daysWith(halves, today), RULES)).toBe(true);
+      expect(provesCap(daysWith([[1], [1, 1, 1], []], today), daysWith(halves, today), RULES)).toBe(false);
+    });
+  });
+});
+
+const DATE = '2026-11-01';
+
+/** A day as it is kept of an answer with these rows. */
+function keptDay(rows: readonly object[]): Entry<RowsHeader> {
+  const { days } = digestAnswer(JSON.stringify(rows.map((row) => ({ date: DATE, ...row }))), {
+    ...{ rule: {}, period: { from: DATE, to: DATE }, byDate: true, splits: true, whole: false },
+    accountPattern: /^advertiserids?$/,
+  });
+  const { body, sortedHash, date, ...block } = (days as readonly [DayBlock])[0];
+  const { header } = rowsEntry([], { lastDay: date });
+  return {
+    body,
+    header: { ...header, ...block, splitFrom: { from: date, to: date, sortedHash, generation: 'g' } },
+  };
+}
+
+const cell = fc.oneof(
+  fc.constantFrom('12.3400', '10.1', '10.10', '7', '', 'n/a', 'Brand', '007', '9007199254740993'),
+  fc.integer({ min: 0, max: 99 }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constant(null),
+  fc.boolean(),
+);
+const cells = fc.record(
+  {
+    campaign_name: fc.constantFrom('5', '007', 'Brand', '10.10', '1e5'),
+    spent: cell,
+    version: cell,
+    other: cell,
+  },
+  { requiredKeys: [] },
+);
+
+/** Ids of one type: of a platform that mixes them in a column it is not told which were numbers. */
+const day = fc
+  .tuple(fc.boolean(), fc.array(fc.tuple(fc.constantFrom(1, 2, 3), cells), { maxLength: 8 }))
+  .map(([isText, rows]) => rows.map(([id, rest]) => ({ campaign_id: isText ? String(id) : id, ...rest })));
+
+it('they have the same rows and columns, and the same name, as an answer for these campaigns alone', () => {
+  let told = 0;
+  fc.assert(
+    fc.property(day, fc.subarray(['1', '2', '3']), (rows, ids) => {
+      const selected = selectRows(keptDay(rows), new Set(ids));
+      if (selected === null) return;
+      told += 1;
+      const alone = keptDay(rows.filter(({ campaign_id }) => ids.includes(String(campaign_id))));
+      expect(selected.day.body.toString()).toBe(alone.body.toString());
+      const { columns, rowCount, hash, splitFrom } = selected.day.header;
+      expect({ columns: [...columns].sort(), rowCount, hash, splitFrom }).toEqual({
+        columns: [...alone.header.columns].sort(),
+        ...{ rowCount: alone.header.rowCount, hash: alone.header.hash, splitFrom: alone.header.splitFrom },
+      });
+    }),
+    { numRuns: 500 },
+  );
+  expect(told).toBeGreaterThan(50);
+});
+
+describe('a selection is told', () => {
+  it.each([
+    ['a column that holds texts for the sake of a row that is left out', [{ x: '5' }, { x: 'n/a' }], false],
+    ['decimals that lose zeros in a column that is no measure', [{ x: '5.10' }, { x: '5.1' }], false],
+    ['decimals of a measure', [{ spent: '5.10' }, { spent: '5.1' }], true],
+    ['names that look like numbers', [{ campaign_name: '5' }, { campaign_name: 'Brand' }], true],
+    ['a row without a campaign', [{ x: 5 }, { campaign_id: null }], false],
+  ])('of %s: %s', (_what, [one, other], isTold) => {
+    const day = keptDay([
+      { campaign_id: 1, ...one },
+      { campaign_id: 2, ...other },
+    ]);
+    expect(selectRows(day, new Set(['1'])) !== null).toBe(isTold);
+  });
+
+  it('for a period, by date and campaign, of campaigns that are named, and for nothing else', () => {
+    const query = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-02';
+    const selection = selectionOf(get(`${query}&campaignIds[]=7&campaignIds[]=5`).report);
+    expect([...(selection?.ids ?? [])].sort()).toEqual(['5', '7']);
+    expect(selection?.of.members).toEqual(get(query).report.members);
+    for (const other of [
+      query,
+      `${query.replace('&byCampaign=1', '')}&campaignIds[]=7`,
+      `${query.replace('&byDate=1', '')}&campaignIds[]=7`,
+      'advertiserId=1&byDate=1&byCampaign=1&campaignIds[]=7',
+    ])
+      expect(selectionOf(get(other).report)).toBeNull();
   });
 });

@@ -1,6 +1,9 @@
+/** An answer of the platform, from its bytes to rows in one form. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonError } from '../../../src/reports/rows/json.js';
+import { CharsetError, charsetOf, decodeText } from '../../../src/reports/rows/decode-text.js';
+import { JsonError, parseJson } from '../../../src/reports/rows/json.js';
 import {
   type Normalized,
   type NormalizedRow,
@@ -8,7 +11,9 @@ import {
   normalizeAnswer,
   orderByDate,
 } from '../../../src/reports/rows/normalize.js';
+import { filterFlaws, rowFilters } from '../../../src/reports/rows/row-filters.js';
 import { RowsError } from '../../../src/reports/rows/rows.js';
+import { get } from '../query/canonical-request.js';
 
 const BY_DATE: NormalizeInput = {
   rule: {},
@@ -163,20 +168,6 @@ describe('an answer', () => {
     expect(order(BY_CAMPAIGN)).toEqual([1, 2, 3, 4]);
   });
 
-  it('is splittable when every row is dated inside the period and nothing beside them varies', () => {
-    const splittable = (text: string): unknown => normalizeAnswer(text, BY_DATE).splittable;
-    expect(
-      splittable('{"status":"ok","data":[{"date":"2026-11-01"},{"date":"2026-11-30T00:00:00Z"}]}'),
-    ).toEqual({ ok: true });
-    expect(splittable('[{"date":"2026-11-01"},{"spent":1}]')).toEqual({
-      ok: false,
-      reason: 'row 1 has no date that is a whole day',
-    });
-    expect(splittable('[{"date":"2026-12-01"}]')).toMatchObject({ ok: false });
-    expect(splittable('[{"date":"2026-11-01 05:00:00"}]')).toMatchObject({ ok: false });
-    expect(splittable('{"data":[{"date":"2026-11-01"}],"total":1}')).toMatchObject({ ok: false });
-  });
-
   it('names the accounts of the whole document, each once, sorted', () => {
     const text = '{"query":{"advertiser_id":9},"data":[{"user_id":2},{"user_id":10},{"user_id":"2"}]}';
     expect(normalizeAnswer(text, BY_CAMPAIGN).accounts).toEqual(['10', '2', '9']);
@@ -221,4 +212,92 @@ describe('orderByDate', () => {
       }),
     );
   });
+});
+
+const bytes = (...values: number[]) => Buffer.from(values);
+const TEXT = '[{"name":"Zürich €5"}]';
+
+describe('charsetOf', () => {
+  it.each<[string, string | null]>([
+    ['application/json', null],
+    ['application/json; charset=UTF-8', 'utf-8'],
+    ['application/json;charset="ISO-8859-1"; x=y', 'iso-8859-1'],
+    ['application/json; charset =windows-1252', 'windows-1252'],
+  ])('of %s is %s', (contentType, charset) => {
+    expect(charsetOf(contentType)).toBe(charset);
+  });
+});
+
+describe('decodeText', () => {
+  it.each<[string | null, Buffer]>([
+    [null, Buffer.from(TEXT)],
+    ['utf-8', Buffer.from(TEXT)],
+    ['windows-1252', Buffer.from(TEXT.replace('€', '\x80'), 'latin1')],
+    ['iso-8859-1', Buffer.from(TEXT.replace('€', '\x80'), 'latin1')],
+    ['utf-16le', Buffer.from(TEXT, 'utf16le')],
+    ['utf-16be', Buffer.from(TEXT, 'utf16le').swap16()],
+  ])('reads %s', (charset, body) => {
+    expect(decodeText(body, charset)).toBe(TEXT);
+  });
+
+  it('believes a byte order mark before anything else, and leaves it there', () => {
+    expect(decodeText(Buffer.from(`\ufeff${TEXT}`), 'iso-8859-1')).toBe(`\ufeff${TEXT}`);
+    expect(decodeText(Buffer.from(`\ufeff${TEXT}`, 'utf16le'), null)).toBe(`\ufeff${TEXT}`);
+    expect(decodeText(Buffer.from(`\ufeff${TEXT}`, 'utf16le').swap16(), 'utf-8')).toBe(`\ufeff${TEXT}`);
+  });
+
+  it.each<[string, string | null, Buffer]>([
+    ['a lone byte of Latin 1', null, bytes(0x22, 0xfc, 0x22)],
+    ['a cut character', 'utf-8', bytes(0x22, 0xe2, 0x82, 0x22)],
+    ['a surrogate', 'utf-8', bytes(0xed, 0xa0, 0x80)],
+    ['an overlong slash', 'utf8', bytes(0xc0, 0xaf)],
+    ['a high byte in ASCII', 'us-ascii', bytes(0xfc)],
+    ['half a unit of UTF-16', 'utf-16le', bytes(0x22, 0x00, 0x22)],
+    ['a lone surrogate of UTF-16', 'utf-16le', bytes(0x00, 0xd8, 0x22, 0x00)],
+    ['an unknown charset', 'klingon', bytes(0x22, 0x22)],
+  ])('refuses %s', (_what, charset, body) => {
+    expect(() => decodeText(body, charset)).toThrow(CharsetError);
+  });
+
+  it('gives back any text in each charset that can hold it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        expect(decodeText(Buffer.from(text), null)).toBe(text);
+        expect(decodeText(Buffer.from(text, 'utf16le'), 'utf-16le')).toBe(text);
+      }),
+    );
+  });
+});
+
+const FIELDS = ['advertiserId', 'userId'];
+
+function codesFor(query: string, rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+  const read = rows.map((row) => ({
+    values: Object.values(row).map((value) => parseJson(JSON.stringify(value))),
+    plan: { columns: Object.keys(row) },
+  }));
+  return filterFlaws(read, rowFilters(get(query).report, FIELDS)).map(({ code }) => code);
+}
+
+it.each<[string, readonly Readonly<Record<string, unknown>>[], readonly string[]]>([
+  ['campaignIds[]=2&campaignIds[]=3', [{ campaignId: 2 }, { campaignId: '3' }], []],
+  ['campaignIds[]=2', [{ campaignId: 2 }, { campaignId: 3 }], ['rows_of_other_campaigns']],
+  ['campaignIds[]=2', [{ campaignId: null }, { spent: 3 }], []],
+  ['advertiserId=1', [{ advertiserId: 1 }, { advertiserId: 2 }], ['rows_of_other_advertisers']],
+  ['userId=1', [{ userId: 2, advertiserId: 1 }], ['rows_of_other_advertisers']],
+  ['advertiserId=1', [{ userId: 2 }], []],
+  ['creativeIds[]=5', [{ creativeId: 6 }], ['rows_outside_filter']],
+  ['country=DE', [{ country: 'de' }, { country: 'FR' }], ['rows_outside_filter']],
+  ['country=DE', [{ country: 'Germany' }, { country: 'France' }], []],
+  ['advertiserId=1', [{ advertiserId: '0001' }], []],
+  ['campaignIds[]=2', [{ campaignId: '0002' }, { campaignId: '+2' }], []],
+  ['bannerIds[]=0005', [{ bannerId: 5 }], []],
+  ['campaignIds[]=2', [{ campaignId: '0020' }], ['rows_of_other_campaigns']],
+  ['bannerIds[]=5', [{ bannerId: '0005' }], []],
+  ['bannerIds[]=9007199254740993', [{ bannerId: '009007199254740992' }], ['rows_outside_filter']],
+  ['bannerIds=5|6', [{ bannerId: 5 }], []],
+  ['creativeId=!7', [{ creativeId: 8 }], []],
+  ['byCampaign=1&spentBased=usd', [{ campaignId: 3, byCampaign: 2 }], []],
+])('%s of %j: %j', (query, rows, codes) => {
+  expect(codesFor(query, rows)).toEqual(codes);
 });

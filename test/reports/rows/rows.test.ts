@@ -1,6 +1,11 @@
+/** Which answers are taken for reports, in whatever envelope they come, and where their rows are. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Json, parseJson, writeJson } from '../../../src/reports/rows/json.js';
+import { digestAnswer } from '../../../src/reports/rows/digest.js';
+import { findErrorSign } from '../../../src/reports/rows/flaws.js';
+import { type Json, type JsonObject, parseJson, writeJson } from '../../../src/reports/rows/json.js';
+import { readPaging } from '../../../src/reports/rows/paging.js';
 import { findRows, judgeSplittable, RowsError, type RowsInput } from '../../../src/reports/rows/rows.js';
 
 const NOVEMBER = { from: '2026-11-01', to: '2026-11-30' };
@@ -227,10 +232,292 @@ describe('splitting by day', () => {
       reason: 'the report is one object',
     });
   });
+});
 
-  it('reports paging', () => {
-    const found = findRows(parseJson('{"data":[{}],"meta":{"current_page":1,"last_page":2}}'), SPLIT);
-    expect(found.paging).toEqual({ page: 1, pages: 2, perPage: null, total: null });
-    expect(findRows(parseJson('{"data":[{}],"meta":{"total":1}}'), SPLIT).paging).toBeNull();
+const read = (text: string, rowCount = 2) => readPaging([parseJson(text) as JsonObject], rowCount);
+const NOTHING = { page: null, pages: null, perPage: null, total: null };
+
+describe('readPaging', () => {
+  it.each([
+    ['{"links":{"first":"a","next":"https://x/?page=2"}}', NOTHING],
+    ['{"next_page_url":"https://x/?page=2"}', NOTHING],
+    ['{"next":2}', NOTHING],
+    ['{"meta":{"next_cursor":"abc"}}', NOTHING],
+    ['{"pageInfo":{"hasNextPage":true}}', NOTHING],
+    ['{"has_more":true}', NOTHING],
+    ['{"last_page":3}', { ...NOTHING, pages: 3 }],
+    ['{"total":3}', { ...NOTHING, total: 3 }],
+    ['{"meta":{"total":"3"}}', { ...NOTHING, total: 3 }],
+    [
+      '{"meta":{"current_page":1,"last_page":4,"per_page":2,"total":7}}',
+      { page: 1, pages: 4, perPage: 2, total: 7 },
+    ],
+    [
+      '{"meta":{"pagination":{"current_page":4,"total_pages":4,"per_page":2,"total":8}}}',
+      { page: 4, pages: 4, perPage: 2, total: 8 },
+    ],
+    ['{"pagination":{"page":2,"pageSize":2,"totalCount":5}}', { page: 2, pages: null, perPage: 2, total: 5 }],
+  ])('finds that %s is not all', (text, paging) => {
+    expect(read(text)).toEqual(paging);
+  });
+
+  it.each([
+    '{}',
+    '{"links":{"next":null,"prev":"x"}}',
+    '{"links":{"next":""}}',
+    '{"next_page_url":null}',
+    '{"has_more":false}',
+    '{"last_page":1,"current_page":1,"total":2,"per_page":15}',
+    '{"total":2}',
+    '{"total":1.5e9}',
+    '{"total":12.75}',
+    '{"total":{"spent":900}}',
+    '{"totals":{"total":900}}',
+    '{"campaign":{"next":"x"}}',
+  ])('takes %s for whole', (text) => {
+    expect(read(text)).toBeNull();
+  });
+
+  it('looks at every container, the outer ones first', () => {
+    const outer = parseJson('{"total":9}') as JsonObject;
+    const inner = parseJson('{"total":2,"per_page":2}') as JsonObject;
+    expect(readPaging([outer, inner], 2)).toEqual({ ...NOTHING, total: 9, perPage: 2 });
+    expect(readPaging([inner, outer], 2)).toBeNull();
+  });
+});
+
+type Verdict = 'report' | 'doubtful' | 'refused';
+
+function verdictOf(answer: unknown, splits: boolean, columns: readonly string[]): Verdict {
+  try {
+    const { doubt } = digestAnswer(JSON.stringify(answer), {
+      rule: {},
+      period: { from: '2026-11-01', to: '2026-11-10' },
+      byDate: false,
+      splits,
+      accountPattern: /^advertiserid$/,
+      known: { places: [], columns },
+      whole: true,
+    });
+    return doubt === null ? 'report' : 'doubtful';
+  } catch (error) {
+    if (error instanceof RowsError) return 'refused';
+    throw error;
+  }
+}
+
+const COLUMNS = ['spent', 'impressions', 'clicks', 'reach', 'campaignId', 'campaignName', 'spentTotal'];
+const figures = fc
+  .record(
+    {
+      spent: fc.constantFrom<unknown>('1.50', 0, null, 12),
+      impressions: fc.nat(),
+      clicks: fc.nat().map(String),
+      spent_total: fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }),
+      campaign_name: fc.constantFrom('limit', 'Error 7', 'a'),
+      reach: fc.nat(),
+    },
+    { requiredKeys: ['reach'] },
+  )
+  .filter((row) => Object.values(row).some((value) => value !== null));
+const rows = fc.array(
+  figures.chain((row) => fc.nat().map((id) => ({ campaign_id: id, ...row }))),
+  { minLength: 1, maxLength: 5 },
+);
+
+/** What goes around a report that went well. */
+const envelope = fc.constantFrom<(payload: unknown) => unknown>(
+  (data) => data,
+  (data) => ({ data }),
+  (data) => ({ code: 0, message: 'OK', data }),
+  (data) => ({ success: true, error: null, errors: [], data }),
+  (data) => ({ status: 'ok', result: data }),
+  (data) => ({ meta: { status: 200, took: 3 }, data }),
+  (data) => ({ code: 20000, msg: 'success', data }),
+  (report) => ({ request_id: 'abc', report }),
+);
+/** What goes around a refusal with status 200. */
+const cover = fc.constantFrom<(payload: unknown) => unknown>(
+  (data) => data,
+  (data) => ({ data }),
+  (data) => ({ code: 7, data }),
+  (data) => ({ retcode: 1, message: 'limit', data }),
+  (data) => ({ meta: { took: 3 }, data }),
+  (report) => ({ report }),
+  (result) => ({ result, took: 3 }),
+);
+const odd = fc.constantFrom('retry', 'remaining', 'quota', 'limit', 'total', 'took', 'wait_seconds', 'hint');
+const tells = fc.constantFrom('reason', 'msg', 'message', 'error', 'code');
+const refusal = fc.oneof(
+  fc.dictionary(odd, fc.nat(), { minKeys: 1, maxKeys: 3 }),
+  fc
+    .tuple(tells, fc.constantFrom('quota', 'limit reached', 'E_FAIL: error'), fc.dictionary(odd, fc.nat()))
+    .map(([name, text, rest]) => ({ [name]: text, ...rest })),
+  fc.constantFrom<unknown>('oops', 7, true, null),
+);
+
+describe('an answer that is not split by date', () => {
+  it('is a report, whether the endpoint is known or not', () => {
+    fc.assert(
+      fc.property(envelope, figures, rows, fc.boolean(), (around, single, list, isKnown) => {
+        const known = isKnown ? COLUMNS : [];
+        expect(verdictOf(around(single), false, known)).toBe('report');
+        expect(verdictOf(around(list), false, known)).toBe('report');
+        expect(verdictOf(around(list), true, known)).toBe('report');
+      }),
+    );
+  });
+
+  it('is never a report when it is a refusal', () => {
+    fc.assert(
+      fc.property(cover, refusal, fc.boolean(), fc.boolean(), (around, payload, splits, isKnown) => {
+        const verdict = verdictOf(around(payload), splits, isKnown ? COLUMNS : []);
+        expect(verdict).not.toBe('report');
+        if (isKnown) expect(verdict).toBe('refused');
+      }),
+    );
+  });
+
+  it.each<[Verdict, unknown, readonly string[]]>([
+    ['refused', { code: 50001, msg: 'limit', total: 0 }, []],
+    ['doubtful', { code: 50001, msg: 'limit', total: 0 }, ['spent', 'total']],
+    ['refused', { data: 'oops' }, []],
+    ['refused', { code: 7, data: { reason: 'quota', retry: 3 } }, []],
+    ['doubtful', { code: 7, data: { spent: 3 } }, []],
+    ['report', { code: 7, data: { spent: 3 } }, ['spent']],
+    ['doubtful', { total: 0 }, []],
+    ['doubtful', { campaignId: 7, retry: 3 }, ['campaignId', 'spent']],
+    ['report', { code: 0, msg: 'ok', spent: 3 }, []],
+    ['report', { code: 'A7', spent: 3 }, ['code', 'spent']],
+    ['refused', [{ notice: 'closed', retry: 3 }], ['spent']],
+    ['report', { data: { spent_total: 3 } }, ['spentTotal']],
+    ['doubtful', [{ code: 1, msg: 'limit' }], []],
+    ['doubtful', [{ code: 1, msg: 'limit' }], ['code', 'spent']],
+    ['report', [{ code: 1, msg: 'limit' }], ['code', 'msg']],
+    ['doubtful', { data: [{}] }, []],
+    ['doubtful', [{ reason: 'quota', retry: 3 }], []],
+    ['doubtful', { data: [{ reason: 'quota', retry_after: 3 }] }, []],
+    ['refused', { rows: [{ code: 4, msg: 'limit' }] }, []],
+    ['report', { data: [{ reason: 'viewable', impressions: 5 }] }, []],
+    ['report', { data: [{ code: 'SUMMER', orders: 4 }] }, []],
+  ])('%s: %j, known for %j', (verdict, answer, columns) => {
+    expect(verdictOf(answer, false, columns)).toBe(verdict);
+  });
+});
+
+describe('an answer without rows', () => {
+  it.each<[Verdict, object]>([
+    ['refused', { code: 'E_LIMIT' }],
+    ['refused', { code: 'RATE_LIMITED' }],
+    ['refused', { code: 50001 }],
+    ['doubtful', { reason: 'quota exceeded' }],
+    ['doubtful', { info: 'limit exceeded' }],
+    ['doubtful', { message: 'Your plan has ended' }],
+    ['doubtful', { messages: ['Your plan has ended'] }],
+    ['doubtful', { message: 'not ok' }],
+    ['doubtful', { message: 'partially completed' }],
+    ['doubtful', { meta: { reason: 'quota exceeded' } }],
+    ['doubtful', { status: 'throttled' }],
+    ['doubtful', { partial: true }],
+    ['doubtful', { isTruncated: true }],
+    ['doubtful', { meta: { incomplete: true } }],
+    ['doubtful', { code: 1 }],
+    ['doubtful', { header: { status: 1 } }],
+    ['report', {}],
+    ['report', { code: 0, message: 'OK' }],
+    ['report', { code: 'SUCCESS' }],
+    ['report', { code: 'A00000' }],
+    ['report', { code: 'NO_DATA' }],
+    ['report', { code: 'OK', message: 'no data' }],
+    ['report', { message: 'No data found for the given period' }],
+    ['report', { message: 'Request successful.' }],
+    ['report', { code: 1, msg: 'success' }],
+    ['report', { code: 20000 }],
+    ['report', { code: 200000 }],
+    ['report', { success: true, code: 1 }],
+    ['report', { status: 1 }],
+    ['report', { success: true, partial: false }],
+    ['report', { status: 'success' }],
+    ['report', { total: 0, meta: { current_page: 1, last_page: 1, total: 0 } }],
+    ['report', { currency: 'EUR', timezone: 'UTC', advertiser_id: 1 }],
+  ])('is %s beside %j', (verdict, beside) => {
+    for (const columns of [[], COLUMNS])
+      for (const splits of [false, true])
+        expect(verdictOf({ ...beside, data: [] }, splits, columns)).toBe(verdict);
+  });
+});
+
+const signIn = (text: string, hasRows = false) => findErrorSign(parseJson(text), null, hasRows);
+
+describe('an answer says that it is an error', () => {
+  it.each([
+    ['{"success":false}', 'success'],
+    ['{"ok":0}', 'ok'],
+    ['{"success":"false","data":[]}', 'success'],
+    ['{"status":"error"}', 'status'],
+    ['{"status":"INTERNAL_ERROR"}', 'status'],
+    ['{"status":500}', 'status'],
+    ['{"status_code":"404"}', 'status_code'],
+    ['{"status":false}', 'status'],
+    ['{"result":"failed"}', 'result'],
+    ['{"error":"x"}', 'error'],
+    ['{"error":true}', 'error'],
+    ['{"error":{"code":4,"message":"x"}}', 'error'],
+    ['{"errors":[{"message":"x"}]}', 'errors'],
+    ['{"errors":{"dateFrom":["is wrong"]}}', 'errors'],
+    ['{"error_message":"x"}', 'error_message'],
+    ['{"exception":"RuntimeException"}', 'exception'],
+    ['{"is_error":true,"data":[]}', 'is_error'],
+    ['{"hasErrors":"true","data":[]}', 'hasErrors'],
+    ['{"failed":1}', 'failed'],
+    ['{"message":"Server Error","trace":[{"file":"a"}]}', 'trace'],
+    ['{"code":50001,"message":"x"}', 'code'],
+    ['{"code":"E_FAIL: error"}', 'code'],
+    ['{"code":-1}', 'code'],
+    ['{"data":{"success":false}}', 'success'],
+    ['{"meta":{"status":{"code":500}}}', 'code'],
+    ['{"response":{"result":{"error":"x"}}}', 'error'],
+  ])('%s by %s', (text, sign) => {
+    expect(signIn(text)).toBe(sign);
+  });
+
+  it.each([
+    '{"success":true,"ok":1,"status":"ok","code":0,"error":null,"errors":[],"message":""}',
+    '{"status":200,"code":200,"message":"OK"}',
+    '{"status":"success","code":"SUCCESS"}',
+    '{"code":10000,"message":"Success"}',
+    '{"code":1}',
+    '{"error":{"code":0,"message":""}}',
+    '{"error":"","errors":{},"exception":null}',
+    '{"error":"none","error_message":"No error."}',
+    '{"status":"paused"}',
+    '{"is_error":false,"hasErrors":0,"failed":null}',
+    '{"trace":"4bf92f3577b34da6"}',
+    '{"data":[{"status":"error","error":"x"}]}',
+    '[]',
+    '"error"',
+  ])('%s does not', (text) => {
+    expect(signIn(text)).toBeNull();
+  });
+
+  it('says so beside rows too, but for codes and counts', () => {
+    expect(signIn('{"success":false}', true)).toBe('success');
+    expect(signIn('{"errors":["shard 3"]}', true)).toBe('errors');
+    expect(signIn('{"code":7,"errors":3}', true)).toBeNull();
+  });
+
+  it('is told of any JSON without a fault', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        let json: ReturnType<typeof parseJson>;
+        try {
+          json = parseJson(text);
+        } catch {
+          return;
+        }
+        const sign = findErrorSign(json, null, false);
+        expect(sign === null || text.includes(JSON.stringify(sign))).toBe(true);
+      }),
+    );
   });
 });

@@ -1,6 +1,12 @@
+/** Tables of answers, and their pages. */
+
+import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors.js';
 import { answerTable } from '../../../src/reports/tables/answer-table.js';
+import { packTable, WALK_LIMITS } from '../../../src/reports/tables/pack.js';
+import { CURSOR_CHARS, pagesOf, writePage } from '../../../src/reports/tables/pages.js';
 import { type Row, sortRows } from '../../../src/reports/tables/table.js';
 
 const sorted = (values: readonly unknown[], order: 'asc' | 'desc') =>
@@ -108,4 +114,128 @@ describe('a table that is sorted by a column of numbers and texts', () => {
     ])
       expect(warningsOf(alike)).toBeUndefined();
   });
+});
+
+const CURSOR = 'c'.repeat(CURSOR_CHARS);
+const CAPS = { maxRows: 7, maxBytes: 900 };
+
+const cell = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: 'grapheme', maxLength: 400 }),
+  fc.constantFrom('"\\"\n\u2028', '\ud800', '\u{1f600}'.repeat(300), 'x'.repeat(3000)),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constant(null),
+  fc.boolean(),
+  fc.array(fc.string({ maxLength: 20 }), { maxLength: 100 }),
+);
+const table = fc.integer({ min: 1, max: 6 }).chain((width) =>
+  fc.record({
+    about: fc.dictionary(fc.string({ maxLength: 8 }), fc.string({ maxLength: 20 }), { maxKeys: 3 }),
+    columns: fc.array(fc.string({ maxLength: 12 }), { minLength: width, maxLength: width }),
+    rows: fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 40 }),
+  }),
+);
+
+interface Read {
+  readonly rows: readonly (readonly unknown[])[];
+  readonly totalRows: number;
+  readonly shortenedCells?: number;
+}
+
+describe('pages of a table', () => {
+  it('keep to both caps, and hold each row once, in its order', () => {
+    fc.assert(
+      fc.property(table, (given) => {
+        const pages = [...pagesOf({ ...given, rowCount: given.rows.length }, CAPS)];
+        const texts = pages.map((page) => writePage(page, given.rows.length, CURSOR, false));
+        for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(CAPS.maxBytes);
+        const read = texts.map((text) => JSON.parse(text) as Read);
+        for (const { rows } of read) expect(rows.length).toBeLessThanOrEqual(CAPS.maxRows);
+        const rows = read.flatMap((page) => page.rows);
+        expect(rows.length).toBe(given.rows.length);
+        const plain = JSON.parse(JSON.stringify(given.rows)) as unknown[][];
+        const changed = rows.flatMap((row, at) =>
+          row.filter((value, column) => JSON.stringify(value) !== JSON.stringify(plain[at]?.[column])),
+        );
+        // What was shortened says so, and is counted.
+        expect(changed.length).toBe(read.reduce((sum, { shortenedCells = 0 }) => sum + shortenedCells, 0));
+        for (const value of changed) expect(value).toMatch(/… \(\d+ characters\)$/);
+      }),
+    );
+  });
+
+  it('are refused where not even one row fits, and say what to name', () => {
+    const columns = Array.from({ length: 400 }, (_, at) => `c${at}`);
+    const wide = { about: {}, columns, rowCount: 1, rows: [columns] };
+    expect(() => [...pagesOf(wide, CAPS)]).toThrow(GatewayError);
+    const tall = { about: {}, columns: ['a'], rowCount: 1, rows: [Array.from({ length: 400 }, () => 12345)] };
+    expect(() => [...pagesOf(tall, CAPS)]).toThrow(GatewayError);
+  });
+
+  it('are refused where what stands beside the rows leaves no room, and say so', () => {
+    const table = { about: { totals: 'x'.repeat(900) }, columns: ['a'], rowCount: 1, rows: [[1]] };
+    const thrown = (() => {
+      try {
+        return [...pagesOf(table, CAPS)];
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect((thrown as GatewayError).options.errors?.[0]?.message).toMatch(
+      /^what stands beside the rows takes 9\d\d of the 900 bytes/,
+    );
+  });
+
+  it('are one where there are no rows', () => {
+    const [page, ...more] = pagesOf({ about: { a: 1 }, columns: [], rowCount: 0, rows: [] }, CAPS);
+    expect(more).toEqual([]);
+    const text = writePage(page as NonNullable<typeof page>, 0, null, false);
+    expect(text).toBe('{"truncated":false,"totalRows":0,"next":null,"a":1,"columns":[],"rows":[]}');
+  });
+});
+
+const WALK = 'w'.repeat(22);
+const tableOf = (rowCount: number) => ({
+  ...{ about: { of: 'tests' }, columns: ['at'], rowCount },
+  rows: Array.from({ length: rowCount }, (_, at) => [at]),
+});
+
+it('is each page behind the first, with the cursor of the next', () => {
+  const { first, further } = packTable(tableOf(5), { caps: { maxRows: 2, maxBytes: 8192 }, walk: WALK });
+  expect(first.rest).toBe('"of":"tests","columns":["at"],"rows":[[0],[1]]}');
+  expect((further ?? []).map((page) => JSON.parse(gunzipSync(page).toString()) as object)).toEqual([
+    { truncated: true, totalRows: 5, next: `${WALK}.2`, of: 'tests', columns: ['at'], rows: [[2], [3]] },
+    { truncated: false, totalRows: 5, next: null, of: 'tests', columns: ['at'], rows: [[4]] },
+  ]);
+});
+
+it('is nothing where the steps are so small that there are too many, and no row is read for it', () => {
+  let read = 0;
+  const rows = {
+    *[Symbol.iterator]() {
+      for (; ; read += 1) yield [read];
+    },
+  };
+  const rowCount = WALK_LIMITS.pages + 1;
+  const endless = { about: {}, columns: ['at'], rowCount, rows };
+  const packed = packTable(endless, { caps: { maxRows: 1, maxBytes: 8192 }, walk: WALK });
+  expect(packed.further).toBeNull();
+  expect(read).toBe(1);
+});
+
+it('is nothing where the pages have too many bytes', () => {
+  // Texts that do not shrink: two of them are further apart than a deflater looks back.
+  let seed = 7;
+  const noise = Array.from({ length: 76_000 }, () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return String.fromCharCode(48 + (Math.floor(seed / 1024) % 64)).replace('\\', '/');
+  }).join('');
+  const rows = Array.from({ length: 650 }, (_, at) => [
+    noise.slice((at % 2) * 38_000, (at % 2) * 38_000 + 38_000),
+  ]);
+  const table = { about: {}, columns: ['text'], rowCount: rows.length, rows };
+  const caps = { maxRows: 10, maxBytes: 40_000 };
+  expect(packTable(table, { caps, walk: WALK }).further).toBeNull();
+  const fewer = { ...table, rowCount: 20, rows: rows.slice(0, 20) };
+  expect(packTable(fewer, { caps, walk: WALK }).further).toHaveLength(19);
 });

@@ -4,7 +4,7 @@ import type { Registry } from '../../../src/store/registry/replica.js';
 import { createDirectory, type Directory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
 import { completeTeam, type NewTeam } from '../../../src/teams/auth/team.js';
-import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 export const PEPPER = randomBytes(32);
 
@@ -21,7 +21,7 @@ export interface Keys {
 
 /** A registry with one team, `growth`, and the directory over it. */
 export async function openKeys(): Promise<Keys> {
-  const store = withoutBus(await openEmbedded());
+  const store = withoutBus(await openInMemory());
   const { registry } = await openReplica(store);
   const directory = createDirectory(registry, () => PEPPER);
   const write = (id: string, value: object) =>

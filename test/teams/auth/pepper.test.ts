@@ -11,7 +11,7 @@ import { openPepper } from '../../../src/teams/auth/pepper.js';
 import { openOnRedis } from '../../support/on-redis.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
-import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 const sealerOf = (...keys: Buffer[]) =>
   createSealer(fixedSecret('GATEWAY_MASTER_KEY', keys.map((key) => key.toString('base64')).join(',')));
@@ -19,7 +19,7 @@ const KEY = randomBytes(32);
 
 describe('the pepper', () => {
   it('is made once, random, and sealed where it is kept', async () => {
-    const { registry } = await openReplica(withoutBus(await openEmbedded()));
+    const { registry } = await openReplica(withoutBus(await openInMemory()));
     const pepper = await openPepper(registry, sealerOf(KEY));
     expect(pepper()).toHaveLength(32);
     expect(pepper()).toBe(pepper());
@@ -28,7 +28,7 @@ describe('the pepper', () => {
     expect([id, others]).toEqual(['meta/pepper', []]);
     for (const encoding of ['base64url', 'base64', 'hex'] as const)
       expect(value).not.toContain(pepper().toString(encoding).replace(/=*$/, ''));
-    const another = await openReplica(withoutBus(await openEmbedded()));
+    const another = await openReplica(withoutBus(await openInMemory()));
     expect((await openPepper(another.registry, sealerOf(KEY)))()).not.toEqual(pepper());
   });
 
@@ -52,14 +52,14 @@ describe('the pepper', () => {
   });
 
   it('opens under a second master key, and not under another', async () => {
-    const { registry } = await openReplica(withoutBus(await openEmbedded()));
+    const { registry } = await openReplica(withoutBus(await openInMemory()));
     const pepper = (await openPepper(registry, sealerOf(KEY)))();
     expect((await openPepper(registry, sealerOf(randomBytes(32), KEY)))()).toEqual(pepper);
     await expect(openPepper(registry, sealerOf(randomBytes(32)))).rejects.toThrow(SealError);
   });
 
   it('lets nobody in when it is deleted under a running gateway, and makes no other', async () => {
-    const { registry } = await openReplica(withoutBus(await openEmbedded()));
+    const { registry } = await openReplica(withoutBus(await openInMemory()));
     const pepper = await openPepper(registry, sealerOf(KEY));
     const [[id, { value }] = ['', { value: '' }]] = registry.list('');
     await registry.commit({ writes: new Map([[id, null]]) });

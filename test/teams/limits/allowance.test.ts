@@ -130,15 +130,6 @@ describe('permits that replicas share', () => {
     expect([await drain(one, low), await drain(other, low)]).toEqual([1, 0]);
   });
 
-  it('that were on their way when the limit was lowered are not used', async () => {
-    const { replicas } = createAllowanceRig(1);
-    const [replica] = replicas as [Allowances];
-    const answers = await Promise.all([replica.take(perMinute(6000)), replica.take(perMinute(2))]);
-    expect(
-      answers.filter((wait) => wait === null).length + (await drain(replica, perMinute(2))),
-    ).toBeLessThanOrEqual(2);
-  });
-
   it('go on being given when the clock is set back', async () => {
     const { clock, replicas } = createAllowanceRig(1);
     const [replica] = replicas as [Allowances];

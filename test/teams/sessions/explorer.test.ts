@@ -1,11 +1,23 @@
-/** The explorer's cookie on the data plane: what it opens, what it does not, and when it ends. */
-import { describe, expect, it } from 'vitest';
+/** The explorer's cookie on the data plane: what it opens, what it does not, when it ends, and what the store holds of it. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Problem } from '../../../src/errors.js';
+import { type Documents, type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { FINAL } from '../../gateway/reports.js';
+import { listenGateway } from '../../support/listen-gateway.js';
 import { sends } from '../../support/raw-platform.js';
+import { exchange, head, readAnswers } from '../../support/raw-socket.js';
 import { openScene } from '../../support/scene.js';
-import { type GatewayOptions, outcomeOf, REPORT, withGateway } from '../../support/start-gateway.js';
-import { HOUR, MINUTE } from '../../support/test-clock.js';
+import {
+  ADMIN_TOKEN,
+  type GatewayOptions,
+  outcomeOf,
+  REPORT,
+  type SimulatedGateway,
+  startGateway,
+  withGateway,
+} from '../../support/start-gateway.js';
+import { createStandingClock, HOUR, MINUTE } from '../../support/test-clock.js';
 import { ask, type Browser, browserOf, HOST, ORIGIN, signIn } from './signed-in.js';
 
 const SESSION = '/gateway/v1/session';
@@ -19,6 +31,15 @@ async function open(options: GatewayOptions = {}, team: Readonly<Record<string, 
   const [keyId = ''] = gateway.services.directory.keysOf('growth').map(({ id }) => id);
   return { gateway, key, keyId, browser, get };
 }
+
+/** For what changes nothing of it. */
+let shared: SimulatedGateway;
+let sharedKey: string;
+beforeAll(async () => {
+  shared = await startGateway();
+  sharedKey = await shared.addTeam();
+});
+afterAll(() => shared.close());
 
 describe('signing in', () => {
   it('tells the team, and gives a cookie that only the browser sees', async () => {
@@ -55,13 +76,8 @@ describe('signing in', () => {
     // Nobody is trusted to say so.
     ['localhost', { 'x-forwarded-proto': 'https' }, false],
   ])('from this machine to %s without TLS %j: Secure %s', async (host, headers, secure) => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
-    const reply = await ask(gateway.data, SESSION, {
-      method: 'POST',
-      json: { key },
-      headers: { host, ...headers },
-    });
+    const options = { method: 'POST', json: { key: sharedKey }, headers: { host, ...headers } } as const;
+    const reply = await ask(shared.data, SESSION, options);
     expect([reply.status, reply.headers['set-cookie']?.endsWith('; Secure')]).toEqual([201, secure]);
   });
 
@@ -231,8 +247,7 @@ describe('a cookie that is none', () => {
     ['unknown', `dgw_explorer=${'x'.repeat(43)}`],
     ['there twice', `dgw_explorer=${'x'.repeat(43)}; dgw_explorer=${'y'.repeat(43)}`],
   ])('%s is 401, and asks who calls', async (_what, cookie) => {
-    const { get } = await open();
-    const reply = await get('/gateway/v1/me', { cookie });
+    const reply = await ask(shared.data, '/gateway/v1/me', { headers: { cookie } });
     expect(outcomeOf(reply)).toBe('401 invalid_session');
     expect(reply.json<Problem>().help).toMatch(/^Sign in/);
     expect(reply.headers['www-authenticate']).toBe('Bearer realm="dsp-gateway"');
@@ -338,5 +353,160 @@ describe('a page of the platform', () => {
       'cache-control': 'private, no-store',
     });
     expect((await preview({ 'x-api-key': key })).headers).not.toHaveProperty('content-security-policy');
+  });
+});
+
+describe('before the router', () => {
+  const QUERY = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
+
+  /** Two teams, of which one may see the report; and the report at hand. */
+  async function open() {
+    const gateway = await withGateway({ logLevel: 'info' });
+    const key = await gateway.addTeam({ id: 'may' });
+    const other = await gateway.addTeam({ id: 'may-not', advertisers: [2] });
+    for (let times = 0; times < 2; times += 1) await gateway.report(key, QUERY);
+    await gateway.services.settled();
+    const [mine, theirs] = [
+      await signIn(gateway.data, SESSION, { key }),
+      await signIn(gateway.data, SESSION, { key: other }),
+    ];
+    const url = await listenGateway(gateway);
+    /** Status, code, team and cache-control of a report asked for over a socket of its own. */
+    const get = async (...headers: string[]) => {
+      const target = `GET ${REPORT}?${QUERY} HTTP/1.1`;
+      const text = await exchange(url, head(target, [`host: ${HOST}`, 'connection: close', ...headers]));
+      const [answer] = readAnswers(text);
+      const line = gateway.log.findLast(({ msg, path }) => msg === 'request' && path === REPORT);
+      return {
+        status: answer?.status,
+        code: /"code":"(\w+)"/.exec(answer?.body ?? '')?.[1] ?? null,
+        team: line?.team,
+        isKept: !/^cache-control: private, no-store\r?$/im.test(answer?.head ?? ''),
+      };
+    };
+    return { gateway, key, other, mine, theirs, get };
+  }
+
+  it('a cookie opens what its team may see, and nothing else', async () => {
+    const { gateway, mine, theirs, get } = await open();
+    const answered = { status: 200, code: null, team: 'may', isKept: false };
+    expect(await get(`cookie: ${mine.cookie}`)).toEqual(answered);
+    expect(await get(`cookie: ${theirs.cookie}`)).toMatchObject({
+      status: 403,
+      code: 'advertiser_forbidden',
+    });
+    expect(await get(`cookie: dgw_explorer=${'x'.repeat(43)}`)).toMatchObject({ code: 'invalid_session' });
+    expect(await get('host: other.test', `cookie: ${mine.cookie}`)).toMatchObject({ status: 400 });
+    const out = await ask(gateway.data, SESSION, { method: 'DELETE', headers: mine.changes });
+    expect(out.status).toBe(204);
+    expect(await get(`cookie: ${mine.cookie}`)).toMatchObject({ status: 401, code: 'invalid_session' });
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('a key beside a cookie is what counts', async () => {
+    const { key, other, mine, theirs, get } = await open();
+    const byKey = { status: 200, code: null, team: 'may', isKept: true };
+    expect(await get(`x-api-key: ${key}`, `cookie: ${theirs.cookie}`)).toEqual(byKey);
+    expect(await get(`authorization: Bearer ${key}`, `cookie: ${mine.cookie}`)).toEqual(byKey);
+    expect(await get(`x-api-key: ${other}`, `cookie: ${mine.cookie}`)).toMatchObject({ status: 403 });
+    expect(await get('x-api-key: nonsense', `cookie: ${mine.cookie}`)).toMatchObject({
+      code: 'invalid_api_key',
+    });
+  });
+});
+
+describe('store', () => {
+  /** Watches the documents of a store, and takes them away. */
+  function watched() {
+    const state = { isAway: false, reads: 0, written: [] as string[] };
+    const wrapStore = (store: Store): Store => {
+      const { documents } = store;
+      const through = <T>(work: () => Promise<T>) =>
+        state.isAway ? Promise.reject(new StoreUnavailable('away')) : work();
+      const own: Documents = {
+        create: (key, text, ttlMs) => {
+          state.written.push(key, text);
+          return through(() => documents.create(key, text, ttlMs));
+        },
+        get: (key) => {
+          state.reads += 1;
+          return through(() => documents.get(key));
+        },
+        replace: (key, before, after, ttlMs) => {
+          state.written.push(key, after ?? '');
+          return through(() => documents.replace(key, before, after, ttlMs));
+        },
+      };
+      return Object.assign(Object.create(store) as Store, { documents: own });
+    };
+    return { state, wrapStore };
+  }
+
+  async function open() {
+    const { state, wrapStore } = watched();
+    const gateway = await withGateway({ wrapStore, clock: createStandingClock() });
+    const key = await gateway.addTeam({ id: 'growth' });
+    const browser = await signIn(gateway.data, SESSION, { key });
+    const get = (url = SESSION) => ask(gateway.data, url, { headers: browser.reads });
+    return { state, gateway, key, browser, get };
+  }
+
+  describe('the store', () => {
+    it('holds neither the session’s id, nor what signed in', async () => {
+      const { state, gateway, key, browser } = await open();
+      const admin = await signIn(gateway.admin, '/admin/v1/session', { token: ADMIN_TOKEN });
+      const text = state.written.join('\n');
+      expect(text).toContain('session:dgw_explorer:');
+      const secret = gateway.services.directory.findKey(key)?.secret.hash;
+      for (const one of [browser, admin]) {
+        expect(text).not.toContain(one.cookie.split('=')[1]);
+        expect(text).not.toContain(one.csrf);
+      }
+      for (const one of [key, secret, ADMIN_TOKEN]) expect(text).not.toContain(one);
+      expect(gateway.logText).not.toContain(browser.cookie.split('=')[1]);
+    });
+
+    it('is asked once for what a page asks at once, and again half a second later', async () => {
+      const { state, gateway, get } = await open();
+      state.reads = 0;
+      await Promise.all(Array.from({ length: 10 }, () => get('/gateway/v1/me')));
+      expect(state.reads).toBe(1);
+      gateway.clock.advanceMonotonic(500);
+      await get();
+      expect(state.reads).toBe(2);
+    });
+
+    it('that is away lets nobody in, says so, and ends no session', async () => {
+      const { state, gateway, key, browser, get } = await open();
+      state.isAway = true;
+      const refused = await get('/gateway/v1/me');
+      expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 not_ready', '5']);
+      expect(refused.json()).toMatchObject({
+        detail: expect.stringContaining('sessions'),
+        help: expect.stringContaining('need no session'),
+      });
+      expect((await gateway.call('/gateway/v1/me', { key })).status).toBe(200);
+      const sign = () => ask(gateway.data, SESSION, { method: 'POST', json: { key } });
+      expect(outcomeOf(await sign())).toBe('503 not_ready');
+      const out = () => ask(gateway.data, SESSION, { method: 'DELETE', headers: browser.changes });
+      expect(outcomeOf(await out())).toBe('503 not_ready');
+      const token = { json: { token: ADMIN_TOKEN } };
+      expect(outcomeOf(await ask(gateway.admin, '/admin/v1/session', { method: 'POST', ...token }))).toBe(
+        '503 not_ready',
+      );
+      state.isAway = false;
+      expect((await get()).status).toBe(200);
+      expect((await out()).status).toBe(204);
+    });
+
+    it('lets nobody in by a record of another form', async () => {
+      const { gateway, browser, get } = await open();
+      const { documents } = gateway.store;
+      const { sessionDocument } = await import('../../../src/teams/sessions/sessions.js');
+      const name = sessionDocument('dgw_explorer', browser.cookie.split('=')[1] ?? '');
+      const text = await documents.get(name);
+      await documents.replace(name, text ?? '', '{"holder":1}', 60_000);
+      expect(outcomeOf(await get())).toBe('401 invalid_session');
+    });
   });
 });

@@ -1,27 +1,205 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** Usage of teams: what a request counts as, and how days of it are kept. */
+
+import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
+import type { Outcome } from '../../../src/outcome.js';
 import { type Counters, StoreUnavailable } from '../../../src/store/port.js';
 import { createUsage, type UsageOptions } from '../../../src/teams/usage/usage.js';
-import type { UsageField } from '../../../src/teams/usage/usage-day.js';
+import {
+  dayGroup,
+  readDay,
+  teamGroup,
+  toBatch,
+  USAGE_FIELDS,
+  type UsageField,
+} from '../../../src/teams/usage/usage-day.js';
+import { type Answered as AnsweredTrace, countRequest } from '../../../src/teams/usage/usage-tally.js';
+import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock, DAY, MINUTE } from '../../support/test-clock.js';
+
+type Answered = AnsweredTrace & { readonly status: number };
+
+const answered = (changes: Partial<Answered>): Answered => ({
+  status: 200,
+  outcome: 'hit',
+  code: null,
+  rows: 0,
+  plainCalls: 1,
+  platformCalls: 0,
+  bytesOut: 0,
+  via: null,
+  ...changes,
+});
+function countOf(one: Answered): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  countRequest(one.status, one, (field, by) => by > 0 && counts.set(field, by));
+  return counts;
+}
+const counted = (changes: Partial<Answered>) => Object.fromEntries(countOf(answered(changes)));
+
+describe('a request counts as', () => {
+  it.each<[Outcome, string | null]>([
+    ['hit', 'hits'],
+    ['stale', 'stale'],
+    ['stale-if-error', 'stale'],
+    ['miss', 'misses'],
+    ['refresh', 'misses'],
+    ['forced', 'misses'],
+    ['collapsed', 'misses'],
+    ['pass', null],
+    ['replay', null],
+    ['error', null],
+  ])('%s: %s', (outcome, field) => {
+    const found = counted({ outcome, platformCalls: 1 });
+    expect(found).toEqual({ requests: 1, ...(field === null ? {} : { [field]: 1 }) });
+  });
+
+  it('one of those by MCP, beside whatever else it is', () => {
+    expect(counted({ outcome: 'hit', via: 'mcp' })).toMatchObject({ requests: 1, viaMcp: 1, hits: 1 });
+    expect(counted({ outcome: 'hit' })).not.toHaveProperty('viaMcp');
+    expect(counted({ outcome: 'error', via: 'mcp' })).toEqual({ requests: 1, viaMcp: 1, errors: 1 });
+  });
+
+  it('the platform calls it saved: what the answer is worth, less what it cost, never less than none', () => {
+    expect(counted({ outcome: 'hit' }).upstreamCallsSaved).toBe(1);
+    expect(counted({ outcome: 'hit', plainCalls: 2 }).upstreamCallsSaved).toBe(2);
+    expect(counted({ outcome: 'miss', plainCalls: 2, platformCalls: 1 }).upstreamCallsSaved).toBe(1);
+    expect(counted({ outcome: 'collapsed' }).upstreamCallsSaved).toBe(1);
+    expect(counted({ outcome: 'miss', platformCalls: 3 }).upstreamCallsSaved).toBeUndefined();
+    expect(counted({ outcome: 'pass', plainCalls: 0 }).upstreamCallsSaved).toBeUndefined();
+  });
+
+  it('an error from 400 on, but as limited when the gateway said so', () => {
+    expect(counted({ status: 399, outcome: 'pass' }).errors).toBeUndefined();
+    expect(counted({ status: 400, outcome: 'error', code: 'invalid_query' })).toEqual({
+      requests: 1,
+      errors: 1,
+    });
+    expect(counted({ status: 404, outcome: 'pass' })).toEqual({ requests: 1, errors: 1 });
+    expect(counted({ status: 503, outcome: 'error', code: 'upstream_rate_limited' }).errors).toBe(1);
+    for (const code of ['rate_limited', 'upstream_budget_exhausted'])
+      expect(counted({ status: 429, outcome: 'error', code })).toEqual({ requests: 1, rateLimited: 1 });
+  });
+
+  it('its bytes whatever it is, its rows when it is a report', () => {
+    expect(counted({ rows: 7, bytesOut: 99 })).toMatchObject({ rows: 7, bytesOut: 99 });
+    expect(counted({ outcome: 'error', status: 500, rows: 7, bytesOut: 99 })).toEqual({
+      requests: 1,
+      errors: 1,
+      bytesOut: 99,
+    });
+  });
+
+  it('one of each kind at most, and nothing is ever taken away', () => {
+    const any = fc.record({
+      status: fc.integer({ min: 200, max: 599 }),
+      outcome: fc.constantFrom<Outcome | null>('hit', 'stale', 'miss', 'collapsed', 'pass', 'error', null),
+      code: fc.constantFrom<string | null>(null, 'rate_limited', 'not_found'),
+      rows: fc.nat(),
+      plainCalls: fc.nat({ max: 2 }),
+      platformCalls: fc.nat({ max: 5 }),
+      bytesOut: fc.nat(),
+      via: fc.constantFrom<'mcp' | null>(null, 'mcp'),
+    });
+    fc.assert(
+      fc.property(any, (one) => {
+        const counts = countOf(one);
+        expect(counts.get('requests')).toBe(1);
+        const kinds = ['hits', 'stale', 'misses'] as const;
+        expect(kinds.reduce((sum, kind) => sum + (counts.get(kind) ?? 0), 0)).toBeLessThanOrEqual(1);
+        for (const by of counts.values()) expect(by).toBeGreaterThan(0);
+      }),
+    );
+  });
+});
+
+const field = fc.constantFrom(...USAGE_FIELDS);
+const pending = fc
+  .uniqueArray(
+    fc.record({
+      day: fc.constantFrom('2026-11-20', '2026-11-21'),
+      team: fc.stringMatching(/^[a-z0-9-]{1,5}$/),
+      counts: fc.uniqueArray(fc.tuple(field, fc.nat()), { selector: ([name]) => name, minLength: 1 }),
+    }),
+    { selector: ({ day, team }) => `${day}/${team}` },
+  )
+  .map((entries) => {
+    const days = new Map<string, Map<string, Map<(typeof USAGE_FIELDS)[number], number>>>();
+    for (const { day, team, counts } of entries) {
+      const teams = days.get(day) ?? new Map();
+      days.set(day, teams.set(team, new Map(counts)));
+    }
+    return { entries, days };
+  });
+
+describe('a batch', () => {
+  it('holds every count once, and names every team in the group of its day', () => {
+    fc.assert(
+      fc.property(pending, ({ entries, days }) => {
+        const { adds, raises } = toBatch(days);
+        const expected = entries.flatMap(({ day, team, counts }) =>
+          counts.map(([name, by]) => ({ group: teamGroup(day, team), field: name, by })),
+        );
+        const sorted = (list: object[]) => list.map((one) => JSON.stringify(one)).sort();
+        expect(sorted(adds)).toEqual(sorted(expected));
+        expect(sorted(raises)).toEqual(
+          sorted(entries.map(({ day, team }) => ({ group: dayGroup(day), field: team, to: 1 }))),
+        );
+      }),
+    );
+  });
+
+  it('uses a group for each day and team, and none that another could be taken for', () => {
+    const groups = [
+      dayGroup('2026-11-21'),
+      teamGroup('2026-11-21', 'a'),
+      teamGroup('2026-11-21', 'b'),
+      teamGroup('2026-11-20', 'a'),
+    ];
+    expect(new Set(groups).size).toBe(groups.length);
+  });
+});
+
+describe('a day', () => {
+  it('shows requests by MCP where there were any', () => {
+    expect(readDay('2026-11-21', 'a', new Map([['viaMcp', 2]]))).toMatchObject({ requests: 0, viaMcp: 2 });
+  });
+
+  it('shows every field, those nobody counted as 0, and no others', () => {
+    const group = new Map([
+      ['requests', 3],
+      ['from-another-release', 9],
+    ]);
+    expect(readDay('2026-11-21', 'a', group)).toEqual({
+      day: '2026-11-21',
+      team: 'a',
+      requests: 3,
+      hits: 0,
+      stale: 0,
+      misses: 0,
+      upstreamCalls: 0,
+      upstreamCallsSaved: 0,
+      rows: 0,
+      bytesOut: 0,
+      errors: 0,
+      rateLimited: 0,
+    });
+  });
+
+  it('of which nothing is known is none', () => {
+    expect(readDay('2026-11-21', 'a', new Map())).toBeNull();
+  });
+});
 
 const logger = pino({ level: 'silent' });
 const counts = (changes: Partial<Record<UsageField, number>>) =>
   new Map(Object.entries(changes) as [UsageField, number][]);
 
-/** Real counters in a folder, which can be made to fail: before the change, or after it was made. */
+/** Counters that can be made to fail: before the change, or after it was made. */
 async function open(options: Partial<UsageOptions> = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'dgw-usage-'));
   const clock = createTestClock();
-  const store = await createEmbeddedStore({ dataDir: folder, cacheMaxBytes: 1_048_576, clock, logger });
-  onTestFinished(async () => {
-    await store.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  const store = await openInMemory(clock);
   const state: { fails: 'no' | 'before' | 'after'; batches: string[] } = { fails: 'no', batches: [] };
   const counters: Counters = {
     async add(id, ...rest) {

@@ -1,8 +1,14 @@
 /** Which writes a rule lets pass, and what it says of those that it does not. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonError, JsonObject, parseJson } from '../../../src/reports/rows/json.js';
-import { type Check, checkWrite, type WriteFacts } from '../../../src/teams/write-guard/check-write.js';
+import {
+  type Check,
+  checksumOf,
+  checkWrite,
+  type WriteFacts,
+} from '../../../src/teams/write-guard/check-write.js';
 import type { GuardRule } from '../../../src/teams/write-guard/rule.js';
 import { amountsInQuery, amountsRead, list, object, raw, type Sent, textOf } from './lenient-platform.js';
 
@@ -289,4 +295,24 @@ describe('whatever is smuggled', () => {
       }),
     );
   });
+});
+
+it('is another one for another team, method, path, query or byte', () => {
+  const of = {
+    team: 'growth',
+    method: 'POST',
+    target: '/api/v1/campaign/create',
+    body: Buffer.from('{"a":1}'),
+  };
+  const all = [
+    of,
+    { ...of, team: 'growth2' },
+    { ...of, method: 'PUT' },
+    { ...of, target: '/api/v1/campaign/create?a=1' },
+    { ...of, body: Buffer.from('{"a": 1}') },
+    { ...of, body: null },
+  ].map(checksumOf);
+  expect(new Set(all).size).toBe(all.length);
+  expect(checksumOf({ ...of })).toBe(all[0]);
+  expect(all[0]).toMatch(/^sha256:[A-Za-z0-9_-]{43}$/);
 });
