@@ -58,22 +58,6 @@ it('names come from answers that were asked for anyway, those seen last first, a
   expect(gateway.simulator.calls.length).toBe(calls);
 });
 
-it('without a name in the rows the id is known alone, and the name as soon as one comes', async () => {
-  const { gateway, ask } = await scene();
-  gateway.simulator.set({ accountNames: 'none' });
-  await ask(1);
-  gateway.simulator.set({ rowsAccount: false });
-  await ask(2);
-  expect((await all(gateway)).map(({ id, name }) => [id, name])).toEqual([
-    [1, null],
-    [2, null],
-  ]);
-  gateway.simulator.set({ accountNames: 'plain', rowsAccount: true });
-  await gateway.report(await gateway.addTeam({ id: 'other' }), queryOf(1).replace('-09', '-10'));
-  await gateway.services.settled();
-  expect((await all(gateway)).find(({ id }) => id === 1)?.name).toBe(plain(1));
-});
-
 it('are sought by the beginning of the id, or a part of the name, as many as wanted', async () => {
   const { gateway, ask } = await scene();
   for (const advertiser of [1, 2, 12]) await ask(advertiser);

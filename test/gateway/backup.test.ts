@@ -144,19 +144,6 @@ describe('a backup that is older than what it is put over', () => {
     expect((await gateway.call(ME, { key: String(issued.key) })).status).toBe(200);
   });
 
-  it('takes back no purge, and no number of one is given twice', async () => {
-    const { gateway } = await openFilled();
-    const backup = await exported(gateway);
-    for (const _ of [1, 2, 3]) await gateway.manage('POST', '/cache/purge', { all: true });
-    const { seq } = gateway.services.purges;
-    await restore(gateway, { ...backup, replace: true });
-    expect(gateway.services.purges.seq).toBe(seq);
-    const other = await withGateway();
-    const first = other.services.purges.seq;
-    await restore(other, await exported(gateway));
-    expect(other.services.purges.seq - first).toBe(3);
-  });
-
   it('and holds no tokens lets no later start undo a rotation', async () => {
     const { gateway } = await openFilled();
     const backup = await exported(gateway);

@@ -144,20 +144,6 @@ describe('an answer from the store is the router’s, byte for byte', () => {
     expect(fast).toContain('detail=store');
     expect(shared.atOnce()).toBe(1);
   });
-
-  it('one after the other, of requests that were sent ahead', async () => {
-    const at = await storeScene(await withGateway({ logLevel: 'info' }));
-    const other = `${QUERY}&_format=ndjson`;
-    await warm(at, {});
-    await warm(at, { query: other });
-    const ask = (query: string) =>
-      head(`GET ${REPORT}?${query} HTTP/1.1`, ['host: gateway.test', `x-api-key: ${at.key}`]);
-    const all = await at.fast(ask(QUERY) + ask('advertiserId=x') + ask(other) + requestOf(at.key, {}));
-    const answers = all.split(/(?=HTTP\/1\.1 \d{3} )/);
-    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['200', '400', '200', '200']);
-    expect(answers[2]).toContain('application/x-ndjson');
-    expect(at.atOnce()).toBe(4);
-  });
 });
 
 describe('a plain request that is no hit', () => {
@@ -263,16 +249,6 @@ describe('before the router', () => {
       expect(masked(fast)).toBe(masked(await shared.routed(request)));
       expect(fast).toMatch(/^HTTP\/1\.1 304 /);
       expect(shared.atOnce()).toBe(1);
-    });
-
-    it.each([['https://app.test'], ['*']])('where pages of %s may ask', async (allowed) => {
-      const other = await scene({ config: { server: { corsOrigins: [allowed] } } });
-      for (const headers of [[], ['origin: https://app.test']]) {
-        await warm(other, { headers });
-        const request = requestOf(other.key, { headers });
-        expect(masked(await other.fast(request))).toBe(masked(await other.routed(request)));
-      }
-      expect(other.atOnce()).toBe(1);
     });
 
     it('one after the other, of requests that were sent ahead', async () => {

@@ -61,11 +61,7 @@ describe('a second call', () => {
 describe('what is another question', () => {
   it.each([
     'advertiserId=2&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-15',
-    'advertiserId=1&byCampaign=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-15',
     'advertiserId=1&byCampaign=1&dateFrom=2026-11-02&dateTo=2026-11-15',
-    'advertiserId=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-14',
-    `${FINAL}&spentBased=local`,
-    `${FINAL}&campaignIds=101`,
     `${FINAL}&utm_source=x`,
   ])('%s', async (query) => {
     const { gateway, key } = await withTeam();

@@ -187,42 +187,6 @@ it('counts reports by either way, what is refused, and no probe', async () => {
   );
 });
 
-it('counts hits that are answered before the router, by their tier', async () => {
-  const quick = { logLevel: 'info' };
-  const one = await withGateway(quick);
-  const other = await gatewayAt(one.simulator, { ...quick, sharedStore: one.store, clock: one.clock });
-  const key = await one.addTeam();
-  await one.report(key, BY_DATE);
-  await one.services.settled();
-  const ask = async (url: string) => {
-    const answer = await fetch(`${url}${REPORT}?${BY_DATE}`, { headers: { 'x-api-key': key } });
-    await answer.arrayBuffer();
-    return answer.headers.get('cache-status');
-  };
-  const url = await listenGateway(other);
-  expect(await ask(url)).toContain('detail=store');
-  for (let times = 0; times < 2; times += 1) expect(await ask(url)).toContain('detail=l1');
-  const counted = async () => {
-    const { series } = (await other.manage('GET', '/series?range=1h')) as unknown as Shown;
-    return [series.outcomes.hit, series.hitTiers.store, series.hitTiers.memory].map((all) => sum(all));
-  };
-  await expect.poll(counted).toEqual([3, 1, 2]);
-});
-
-it('of what its process and others counted is told by each of them', async () => {
-  const one = await withGateway();
-  const other = await gatewayAt(one.simulator, { sharedStore: one.store, clock: one.clock });
-  const key = await one.addTeam({ id: 'growth' });
-  await one.report(key, BY_DATE);
-  await one.services.settled();
-  await expect.poll(async () => outcomeOf(await other.report(key, BY_DATE))).toBe('200');
-  await Promise.all([one.services.series.flush(), other.services.series.flush()]);
-  for (const gateway of [one, other]) {
-    const { series } = (await gateway.manage('GET', '/series?range=1h')) as unknown as Shown;
-    expect([sum(series.outcomes.miss), sum(series.outcomes.hit)]).toEqual([1, 1]);
-  }
-});
-
 it('is refused without a range, without a key, and while the store is away', async () => {
   let isAway = false;
   const gateway = await withGateway({
@@ -407,11 +371,8 @@ describe('GET /admin/v1/usage', () => {
 
   it.each([
     ['?from=2026-02-30', 'from'],
-    ['?to=yesterday', 'to'],
     ['?from=2026-11-02&to=2026-11-01', 'to'],
     ['?from=2025-01-01&to=2026-11-01', 'to'],
-    ['?team=a&team=b', 'team'],
-    ['?from=2026-11-01&from=2026-11-02', 'from'],
   ])('%s is 400 and names %s', async (query, param) => {
     const gateway = await withGateway();
     await expect(gateway.manage('GET', `/usage${query}`)).rejects.toThrow(

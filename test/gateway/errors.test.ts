@@ -152,16 +152,11 @@ describe('what the platform does', () => {
 
   it.each<[string, Fault, string]>([
     ['500', { kind: 'status', status: 500 }, '502 upstream_error'],
-    ['503', { kind: 'status', status: 503, times: 3 }, '502 upstream_error'],
     ['a reset', { kind: 'reset', times: 3 }, '502 upstream_error'],
-    ['408', { kind: 'status', status: 408 }, '504 upstream_timeout'],
     ['silence', { kind: 'hang' }, '504 upstream_timeout'],
-    ['a redirect elsewhere', { kind: 'redirect' }, '502 upstream_invalid_response'],
     ['HTML', { kind: 'html' }, '502 upstream_invalid_response'],
-    ['garbage', { kind: 'garbage' }, '502 upstream_invalid_response'],
     ['half an answer', { kind: 'truncate', times: 3 }, '502 upstream_error'],
     ['too much', { kind: 'oversize', bytes: 3_000_000 }, '502 upstream_too_large'],
-    ['201', { kind: 'status', status: 201 }, '502 upstream_invalid_response'],
     ['206', { kind: 'status', status: 206 }, '502 upstream_invalid_response'],
   ])('%s', async (_what, fault, expected) => {
     // Short where it has to pass, and long where it must not.

@@ -14,7 +14,7 @@ import {
   withGateway,
   withTeam,
 } from '../support/start-gateway.js';
-import { DAY, HOUR, MINUTE } from '../support/test-clock.js';
+import { DAY, HOUR } from '../support/test-clock.js';
 
 const SERIES = 'advertiserId=1&byDate=1';
 const FOUR_DAYS = `${SERIES}&dateFrom=2026-11-10&dateTo=2026-11-13&_days=1`;
@@ -265,23 +265,6 @@ describe('a report that is in use', () => {
     expect(explored(gateway)).toHaveLength(1);
   });
 
-  it('waits while the platform has asked for a pause', async () => {
-    const { gateway, key } = await explorable();
-    gateway.clock.advance(29 * DAY);
-    await gateway.report(key, QUERY, { headers: { 'cache-control': 'no-cache' } });
-    await gateway.services.settled();
-    gateway.clock.advance(2 * DAY);
-    await callOthers(gateway, key, 2);
-    gateway.services.pause.hear('600000');
-    // From memory: to be asked for so costs it nothing.
-    expect((await ask(gateway, key)).headers['cache-status']).toContain('detail=l1');
-    expect(explored(gateway)).toEqual([]);
-    gateway.clock.advance(2 * HOUR);
-    gateway.clock.advanceMonotonic(11 * MINUTE);
-    await ask(gateway, key);
-    expect(explored(gateway)).toHaveLength(1);
-  });
-
   it.each([
     ['finality is not gone by', { mode: 'observe', exploreShare: 1 }],
     ['the share is 0', { mode: 'learned', exploreShare: 0 }],
@@ -379,15 +362,6 @@ describe('a day that was asked for again', () => {
     expect(await metricOf(gateway, 'wrong')).toBeGreaterThan(0);
     const lines = gateway.log.filter(({ msg }) => msg.includes('days were served wrong'));
     expect(lines).toMatchObject([{ level: 'error', endpoint: 'campaigns/get', advertiserId: '1' }]);
-  });
-
-  it('is shown by every replica, and after a restart', async () => {
-    const { gateway, ask } = await proven();
-    await ask();
-    const other = await withGateway({ sharedStore: gateway.store, clock: gateway.clock });
-    const key = await other.addTeam({ id: 'of-another' });
-    const { data } = await truthOf(other, key, 'advertiserId=1');
-    expect(data[0]?.ages.find(({ ageDays }) => ageDays === 47)).toMatchObject({ n: 1, same: 1 });
   });
 });
 

@@ -305,11 +305,7 @@ describe('a purge', () => {
   it.each<[string, object, boolean, boolean, boolean]>([
     ['all', { all: true }, true, true, true],
     ['advertiser 1', { advertiserId: 1 }, true, false, true],
-    ['advertiser 2', { advertiserId: 2 }, false, true, true],
-    ['its endpoint', { endpoint: 'campaigns/get' }, true, true, true],
-    ['another endpoint', { endpoint: 'creatives/get' }, false, false, false],
     ['days inside', { from: '2026-11-15', to: '2026-11-15' }, true, true, true],
-    ['days after', { from: '2026-11-16' }, false, false, false],
     ['days before', { to: '2026-10-31' }, false, false, false],
     [
       'advertiser 1 on its days',
@@ -351,9 +347,6 @@ describe('a purge', () => {
 
   it.each([
     ['names it in its second account field', 'advertiserId=1&userId=2', []],
-    ['names it in a list', 'advertiserId=1&accountIds[]=3&accountIds[]=2', []],
-    ['names it in a list of one text', 'advertiserId=1&accountIds=3,2', []],
-    ['holds it in a row', 'advertiserId=1', [{ campaignId: 5, advertiserId: 2, cost: 1 }]],
     ['holds it inside of a row', 'advertiserId=1', [{ campaignId: 5, owner: { userId: 2 }, cost: 1 }]],
   ])('of an advertiser reaches a report of another that %s', async (_what, query, rows) => {
     const platform = await startRawPlatform(sends(JSON.stringify(rows)));

@@ -238,23 +238,6 @@ describe('what comes back', () => {
     expect(text).toMatch(/^\{"debug":"Bearer \*+/);
   });
 
-  it('never holds the token, though the platform writes it in escapes', async () => {
-    const escaped = (token: string, digits: (code: string) => string) =>
-      [...token].map((char) => digits(char.charCodeAt(0).toString(16))).join('');
-    const { platform, key, url } = await open((_request, response) => {
-      const spellings = [
-        escaped(platform.token, (code) => `\\u00${code}`),
-        escaped(platform.token, (code) => `%${code}`),
-        `\\u00${platform.token.charCodeAt(0).toString(16)}${JSON.stringify(platform.token.slice(1)).slice(1, -1)}`,
-      ];
-      response.setHeader('content-type', 'application/json');
-      response.end(`{"debug":"${spellings.join('","')}"}`);
-    });
-    const text = await (await request(`${url}/api/v1/thing`, { headers: { 'x-api-key': key } })).body.text();
-    expect(text).toMatch(/^\{"debug":"\*+","\*+","\*+"\}$/);
-    expect(text).not.toContain(platform.token);
-  });
-
   it('has none of the headers that the platform says are for the gateway alone', async () => {
     const { key, url } = await open((_request, response) => {
       response.writeHead(200, {
@@ -504,7 +487,6 @@ describe('a body that is checked', () => {
 
   it.each<[string, string, Record<string, string>, string]>([
     ['ambiguous', '{"userId":1,"userId":2}', { 'content-type': 'application/json' }, '400 invalid_body'],
-    ['no JSON', '{"userId":1', { 'content-type': 'application/json' }, '400 invalid_body'],
     [
       'another method',
       '{"userId":1,"_method":"DELETE"}',
@@ -529,7 +511,6 @@ describe('a body that is checked', () => {
       { 'content-type': 'application/json' },
       '413 body_too_large',
     ],
-    ['empty', '', { 'content-type': 'application/json' }, '403 advertiser_required'],
   ])('is refused when it is %s', async (_what, body, headers, outcome) => {
     const { gateway, key } = await withTeam(
       { config: { server: { maxBodyBytes: 1024 } } },

@@ -61,25 +61,6 @@ describe('a report of some campaigns', () => {
     expect(asked.headers['report-revision']).toBe(selected.headers['report-revision']);
     expect((await other.ask(`${ALL}${idsIn(some)}&_format=csv`)).text).toBe(csv.text);
   });
-
-  it('with a campaign that was never seen is asked for', async () => {
-    const { gateway, ask, ids, learn } = await simulated();
-    await learn();
-    const before = gateway.simulator.callCount;
-    await ask(`${ALL}${idsIn([ids.at(-1) as number, 999_999])}`);
-    expect(gateway.simulator.callCount).toBe(before + 1);
-  });
-
-  it('is checked once a day', async () => {
-    const { gateway, ask, ids, learn } = await simulated();
-    await learn();
-    gateway.clock.advance(DAY);
-    const before = gateway.simulator.callCount;
-    await ask(`${ALL}${idsIn(ids.slice(-2))}`);
-    expect(gateway.simulator.callCount).toBe(before + 1);
-    await ask(`${ALL}${idsIn(ids.slice(0, 2))}`);
-    expect(gateway.simulator.callCount).toBe(before + 1);
-  });
 });
 
 /** Six campaigns, of which it says something else where they are asked for by name and `isLying` says so. */

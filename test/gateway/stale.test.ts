@@ -30,20 +30,13 @@ const ENDLESS: readonly Fault['kind'][] = ['hang', 'hang-headers', 'slow'];
 describe('stale-if-error', () => {
   it.each<[string, Fault]>([
     ['500', { kind: 'status', status: 500 }],
-    ['502', { kind: 'status', status: 502, times: 3 }],
-    ['503', { kind: 'status', status: 503, times: 3 }],
-    ['504', { kind: 'status', status: 504, times: 3 }],
-    ['408', { kind: 'status', status: 408 }],
     ['429', { kind: 'status', status: 429, retryAfterS: 60 }],
     ['a reset', { kind: 'reset', times: 3 }],
     ['silence', { kind: 'hang' }],
-    ['headers without end', { kind: 'hang-headers', latencyMs: 20 }],
-    ['a body without end', { kind: 'slow', latencyMs: 20 }],
     ['HTML', { kind: 'html' }],
     ['garbage', { kind: 'garbage' }],
     ['half an answer', { kind: 'truncate', times: 3 }],
     ['too much', { kind: 'oversize', bytes: 3_000_000 }],
-    ['a redirect elsewhere', { kind: 'redirect' }],
     ['a redirect to the login', { kind: 'redirect', location: '/login' }],
     ['401', { kind: 'status', status: 401 }],
   ])('answers with what it has on %s, and says so', async (_what, fault) => {
@@ -332,8 +325,6 @@ describe('the platform’s own caching headers', () => {
 describe('freshness: origin', () => {
   it.each<[string, string, number]>([
     ['max-age=60', '', 60],
-    ['max-age=60, s-maxage=90', '', 90],
-    ['public, max-age=60', 'accept', 60],
     ['must-revalidate, max-age=60', '', 60],
   ])('keeps an answer for as long as RFC 9111 lets it: %j', async (cacheControl, vary, seconds) => {
     const { gateway, key } = await withTeam({ config: ORIGIN, switches: { cacheControl, vary } });
@@ -356,9 +347,7 @@ describe('freshness: origin', () => {
     ['no-store', ''],
     ['private, max-age=60', ''],
     ['max-age=60', '*'],
-    ['max-age=60', 'accept, *'],
     ['no-cache, max-age=60', ''],
-    ['max-age=0', ''],
     ['', ''],
   ])('answers nobody twice with cache-control %j, vary %j', async (cacheControl, vary) => {
     const { gateway, key } = await withTeam({ config: ORIGIN, switches: { cacheControl, vary } });
@@ -370,14 +359,9 @@ describe('freshness: origin', () => {
 describe('how long an answer is fresh', () => {
   it.each<[string, string, number, boolean]>([
     ['a final period', FINAL, 30 * 86_400, true],
-    ['a day that may be restated', 'advertiserId=1&dateFrom=2026-11-16&dateTo=2026-11-16', 3600, false],
     ['yesterday', RESTATING, 3600, false],
     ['today', CURRENT, 300, false],
-    ['days to come', 'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-12-24', 300, false],
     ['no advertiser', 'dateFrom=2026-11-01&dateTo=2026-11-02', 300, true],
-    ['no period', 'advertiserId=1', 300, false],
-    ['no end', 'advertiserId=1&dateFrom=2026-11-01', 300, false],
-    ['no beginning', 'advertiserId=1&dateTo=2026-11-02', 300, true],
   ])('%s', async (_what, query, seconds, final) => {
     const gateway = await withGateway();
     const reply = await gateway.report(await gateway.addTeam({ limits: { maxRangeDays: 10_000 } }), query);

@@ -274,14 +274,11 @@ describe('a dry run', () => {
     expect(sent()).toEqual([]);
   });
 
-  it.each(['_dryRun=0', '_dryRun=true', '_dryRun=', '_dryRun=1&_dryRun=1', '_dryrun=1', '_dryRun[]=1'])(
-    'is not what ?%s says: 400',
-    async (query) => {
-      const key = await gateway.addTeam();
-      expect(outcomeOf(await create(key, CAMPAIGN, { query: `?${query}` }))).toBe('400 invalid_query');
-      expect(sent()).toEqual([]);
-    },
-  );
+  it.each(['_dryRun=0', '_dryRun=1&_dryRun=1', '_dryrun=1'])('is not what ?%s says: 400', async (query) => {
+    const key = await gateway.addTeam();
+    expect(outcomeOf(await create(key, CAMPAIGN, { query: `?${query}` }))).toBe('400 invalid_query');
+    expect(sent()).toEqual([]);
+  });
 
   it('is of no use for a read: 400', async () => {
     const key = await gateway.addTeam();
