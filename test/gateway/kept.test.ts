@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createMemoryLeases } from '../../src/store/embedded/embedded-store.js';
 import { type CacheStore, type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
 import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf, reportIn, withGateway, withTeam } from '../support/start-gateway.js';
-import { createTestClock } from '../support/test-clock.js';
 import { cacheOf, FINAL, RESTATING } from './reports.js';
 
 const BY_DAY = byDay('2026-11-01', '2026-11-03');
@@ -56,25 +54,6 @@ describe('of an answer', () => {
   });
 });
 
-describe('a day that was damaged in the store', () => {
-  it('is fetched again, counted, and never given; those beside it are used', async () => {
-    const { gateway, platform, writes, key } = await open(ALWAYS);
-    const first = await gateway.report(key, BY_DAY);
-    await expect.poll(() => writes.length).toBe(3);
-    const damaged = writes[1] as CacheWrite;
-    const body = Buffer.from(damaged.body);
-    body[30] = (body[30] as number) ^ 1;
-    await gateway.store.cache.remove([damaged]);
-    await gateway.store.cache.write([{ ...damaged, body }]);
-    const second = await gateway.report(key, `${BY_DAY}&_format=ndjson`);
-    expect(cacheOf(second)).toBe('fwd=miss; stored; detail="days=1/3"');
-    const rows = second.text.trim().split('\n');
-    expect(rows.map((row) => JSON.parse(row) as unknown)).toEqual(reportIn(first).data);
-    expect(platform.requests).toHaveLength(2);
-    expect(gateway.log.filter(({ msg }) => msg === 'a damaged cache entry was ignored')).not.toEqual([]);
-  });
-});
-
 /** A gateway whose cache writes are held until they are let go of, one way or the other. */
 async function withHeldWrites() {
   const held: { take: () => void; refuse: () => void }[] = [];
@@ -95,21 +74,6 @@ async function withHeldWrites() {
 }
 
 describe('a write to the store', () => {
-  it('is not waited for, and what is under way is found all the same', async () => {
-    const { gateway, key, held } = await withHeldWrites();
-    const first = await gateway.report(key, FINAL);
-    expect(cacheOf(first)).toBe('fwd=miss; stored');
-    await expect.poll(() => held.length).toBe(1);
-    // Another form, so that it is not the finished body that is found.
-    const csv = await gateway.report(key, `${FINAL}&_format=csv`);
-    expect(cacheOf(csv)).toMatch(/^hit; .*detail=store$/);
-    expect(gateway.simulator.calls).toHaveLength(1);
-    for (const { take } of held) take();
-    await gateway.services.settled();
-    const ndjson = await gateway.report(key, `${FINAL}&_format=ndjson`);
-    expect(cacheOf(ndjson)).toMatch(/^hit; .*detail=store$/);
-  });
-
   it('is waited for after one that failed, until one succeeds', async () => {
     const { gateway, key, held } = await withHeldWrites();
     await gateway.report(key, FINAL);
@@ -226,8 +190,6 @@ function flip(value: Buffer): Buffer {
   return damaged;
 }
 
-describe('a store that loses everything', () => {});
-
 describe('a store that has no memory left', () => {
   it('is told as what it is, while answers go on', async () => {
     const memory = { usedBytes: 8, maxBytes: 8, cacheMaxBytes: 4, full: false };
@@ -251,50 +213,6 @@ describe('a store that has no memory left', () => {
     const metrics = await gateway.services.metrics.registry.metrics();
     expect(metrics).toContain('dsp_gateway_store_out_of_memory 1');
     expect(metrics).toContain('dsp_gateway_store_faults_total{kind="full"} 2');
-  });
-});
-
-const ROWS = '{"data":[{"campaign_id":7,"advertiser_id":1,"spent":"1.50"}]}';
-
-async function held(handler = sends(ROWS)) {
-  const platform = await startHeldPlatform(handler);
-  const gateway = await gatewayAt(platform, {
-    config: { platform: { retry: { attempts: 0 } } },
-    // Granted at once: hundreds of calls keep a slow machine for longer than a disk's grant is waited for.
-    wrapStore: (store) => ({ ...store, leases: createMemoryLeases(createTestClock()) }),
-  });
-  return { platform, gateway };
-}
-
-describe('many calls at once', () => {
-  it('ask the platform once', async () => {
-    const { platform, gateway } = await held();
-    const keys = [
-      await gateway.addTeam(),
-      await gateway.addTeam(),
-      await gateway.addTeam({ advertisers: [1] }),
-    ];
-    const calls = Array.from({ length: 300 }, (_, at) => gateway.report(keys[at % 3] as string, FINAL));
-    await platform.arrived(1);
-    platform.release();
-    const replies = await Promise.all(calls);
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-    expect(cacheOf(replies[0] as (typeof replies)[0])).toBe('fwd=miss; stored');
-    expect(new Set(replies.slice(1).map(cacheOf))).toEqual(new Set(['fwd=miss; collapsed; stored']));
-    expect(platform.requests).toHaveLength(1);
-  });
-
-  it('fail together when the one call fails, and nothing of it lasts', async () => {
-    const { platform, gateway } = await held(sends('{}', {}, 500));
-    const key = await gateway.addTeam();
-    const calls = Array.from({ length: 20 }, () => gateway.report(key, FINAL));
-    await platform.arrived(1);
-    platform.release();
-    expect(new Set((await Promise.all(calls)).map(outcomeOf))).toEqual(new Set(['502 upstream_error']));
-    expect(platform.requests).toHaveLength(1);
-    platform.answer(sends(ROWS));
-    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
   });
 });
 
