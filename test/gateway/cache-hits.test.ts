@@ -110,8 +110,6 @@ describe('what is another question', () => {
   });
 });
 
-describe('HEAD', () => {});
-
 describe('a conditional call', () => {
   it('is told that nothing changed, without a body, from memory, store and platform alike', async () => {
     const { gateway, key } = await withTeam();

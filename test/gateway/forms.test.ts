@@ -148,11 +148,6 @@ describe('raw', () => {
   it.each([
     ['as it is', (token: string) => JSON.stringify({ data: [{ debug: `x${token}x` }] })],
     ['in the name of a member', (token: string) => JSON.stringify({ data: [{ [token]: 1 }] })],
-    [
-      'beside the rows',
-      (token: string) => JSON.stringify({ data: [], debug: { auth: [`Bearer ${token}`] } }),
-    ],
-    ['in escapes', (token: string) => `{"data":[{"debug":"${escaped(token)}"}]}`],
     ['in escapes beside the rows', (token: string) => `{"data":[],"debug":"${escaped(token)}"}`],
     [
       'with escaped slashes, as PHP writes them',

@@ -190,8 +190,6 @@ describe('a share that ends in the middle of a call', () => {
   });
 });
 
-describe('GET /gateway/v1/me', () => {});
-
 describe('a platform that keeps failing', () => {
   it('is left alone: old answers go on, the rest is refused at once, and one call finds that it is back', async () => {
     const { gateway, key } = await withTeam({

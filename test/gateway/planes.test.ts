@@ -273,5 +273,3 @@ describe('endpoints named like what every object has', () => {
         expect((await gateway.call(`/api/v1/${path}`, { key })).status, path).toBeLessThan(500);
   });
 });
-
-describe('the two planes', () => {});
