@@ -14,7 +14,7 @@ import {
   withGateway,
   withTeam,
 } from '../support/start-gateway.js';
-import { DAY, HOUR } from '../support/test-clock.js';
+import { DAY, HOUR, MINUTE } from '../support/test-clock.js';
 
 const SERIES = 'advertiserId=1&byDate=1';
 const FOUR_DAYS = `${SERIES}&dateFrom=2026-11-10&dateTo=2026-11-13&_days=1`;
@@ -275,6 +275,39 @@ describe('a report that is in use', () => {
     await ask(gateway, key);
     expect(explored(gateway)).toEqual([]);
   });
+
+  it('waits while the platform has asked for a pause', async () => {
+    const { gateway, key } = await explorable();
+    gateway.clock.advance(29 * DAY);
+    await gateway.report(key, QUERY, { headers: { 'cache-control': 'no-cache' } });
+    await gateway.services.settled();
+    gateway.clock.advance(2 * DAY);
+    await callOthers(gateway, key, 2);
+    gateway.services.pause.hear('600000');
+    // From memory: to be asked for so costs it nothing.
+    expect((await ask(gateway, key)).headers['cache-status']).toContain('detail=l1');
+    expect(explored(gateway)).toEqual([]);
+    gateway.clock.advance(2 * HOUR);
+    gateway.clock.advanceMonotonic(11 * MINUTE);
+    await ask(gateway, key);
+    expect(explored(gateway)).toHaveLength(1);
+  });
+
+  it('that could not be asked for is tried again on the next day', async () => {
+    const { gateway, key } = await explorable();
+    gateway.clock.advance(31 * DAY);
+    await callOthers(gateway, key, 2);
+    gateway.simulator.fault({ kind: 'status', status: 403, times: 2, path: '/report/' });
+    await ask(gateway, key);
+    gateway.simulator.clearCalls();
+    gateway.clock.advance(2 * HOUR);
+    await ask(gateway, key);
+    expect(explored(gateway)).toEqual([]);
+    gateway.clock.advance(DAY);
+    await callOthers(gateway, key, 2);
+    await ask(gateway, key);
+    expect(explored(gateway)).toHaveLength(1);
+  });
 });
 
 const ABOUT = `endpoint=campaigns/get&query=${encodeURIComponent(QUERY)}`;
@@ -362,6 +395,13 @@ describe('a day that was asked for again', () => {
     expect(await metricOf(gateway, 'wrong')).toBeGreaterThan(0);
     const lines = gateway.log.filter(({ msg }) => msg.includes('days were served wrong'));
     expect(lines).toMatchObject([{ level: 'error', endpoint: 'campaigns/get', advertiserId: '1' }]);
+  });
+
+  it('and could not be asked for is shown as failed, not as looked at', async () => {
+    const { gateway, ask, ages } = await proven();
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0, path: '/report/' });
+    await ask();
+    expect((await ages())['47']).toMatchObject({ n: 0, failed: 1 });
   });
 });
 
