@@ -98,14 +98,16 @@ describe('the contract', () => {
     const described = async (plane: typeof gateway.data) => {
       const { paths } = (await plane.inject('/openapi.json')).json<{ paths: Record<string, object> }>();
       return Object.entries(paths).flatMap(([path, methods]) =>
-        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+        Object.keys(methods)
+          .filter((method) => method !== 'head')
+          .map((method) => `${method.toUpperCase()} ${path}`),
       );
     };
     const ofAdmin = (call: string) => call.includes('/admin/v1');
     expect(told('## Admin plane', 0).filter(ofAdmin)).toEqual(
       (await described(gateway.admin)).filter(ofAdmin).toSorted(),
     );
-    const own = (await described(gateway.data)).filter((call) => !/\/api\/v1\/|^HEAD/.test(call));
+    const own = (await described(gateway.data)).filter((call) => !call.includes('/api/v1/'));
     expect(own.length).toBeGreaterThan(2);
     expect(told('## Data plane', 0)).toEqual(expect.arrayContaining(own));
   });
