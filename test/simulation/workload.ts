@@ -1,6 +1,6 @@
 /** What operators and the platform do meanwhile, by the seed. */
-import { createTeamKeys } from '../../src/api/admin/keys.js';
-import { createTeamRecords } from '../../src/api/admin/team-records.js';
+import { issue, revoke } from '../../src/api/admin/keys.js';
+import { addTeam, editTeam } from '../../src/api/admin/teams.js';
 import { GatewayError } from '../../src/errors.js';
 import type { NewTeam } from '../../src/teams/auth/team.js';
 import { auditLine } from '../../src/telemetry/audit.js';
@@ -46,7 +46,7 @@ export async function newTeam(
     ...(id === 'spends' ? { writeGuard: GUARD } : {}),
   };
   // Where the team is there already, because a change of unknown outcome was made, it lacks a key alone.
-  await change(world, replica, made, () => createTeamRecords(services).create(team, OPERATOR));
+  await change(world, replica, made, () => addTeam(team, OPERATOR, services));
   await newKey(world, id, replica);
 }
 
@@ -54,10 +54,7 @@ async function newKey(world: WorldOfSeed, teamId: string, replica: Replica): Pro
   const { scheduler, keys } = world;
   const made: Change = { byReplica: replica.name, askedMs: scheduler.nowMs, doneMs: null };
   await change(world, replica, made, async () => {
-    const { key, text } = await createTeamKeys(replica.services).issue(
-      { teamId, label: 'more', expiresAt: null },
-      OPERATOR,
-    );
+    const { key, text } = await issue({ teamId, label: 'more', expiresAt: null }, OPERATOR, replica.services);
     keys.push({ id: key.id, text, team: teamId });
   });
 }
@@ -91,7 +88,7 @@ async function narrow(world: WorldOfSeed, replica: Replica): Promise<void> {
   const made = { byReplica: replica.name, askedMs: scheduler.nowMs, doneMs: null, advertisers };
   oracle.policies.get(id)?.push(made);
   await change(world, replica, made, () =>
-    createTeamRecords(replica.services).change(id, { advertisers: [...advertisers] }, OPERATOR),
+    editTeam(id, { advertisers: [...advertisers] }, OPERATOR, replica.services),
   );
 }
 
@@ -103,7 +100,7 @@ async function revokeKey(world: WorldOfSeed, replica: Replica): Promise<void> {
   const { id, text } = chance.pick(spare);
   const made: Change = { byReplica: replica.name, askedMs: scheduler.nowMs, doneMs: null };
   oracle.revoked.set(text, made);
-  await change(world, replica, made, () => createTeamKeys(replica.services).revoke(id, OPERATOR));
+  await change(world, replica, made, () => revoke(id, OPERATOR, replica.services));
 }
 
 async function rotate(world: WorldOfSeed, replica: Replica): Promise<void> {

@@ -12,86 +12,69 @@ import { type Actor, auditLine } from '../../telemetry/audit.js';
 import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../operations/keys.js';
 import { readFutureDate } from './future-date.js';
 import { serve } from './serve.js';
-import { noTeam } from './team-records.js';
+import { noTeam } from './teams.js';
 
-// What an operator may do with a team's keys: each change is one commit, audited.
-
-interface TeamKeysOptions {
+interface RecordsOptions {
   readonly registry: Registry;
   readonly directory: Directory;
   readonly clock: Clock;
 }
 
-/** A key, and its text, which is not to be had again. */
-interface IssuedKey {
-  readonly key: KeyRecord;
-  readonly text: string;
-}
-
-interface NewTeamKey {
-  readonly teamId: string;
-  /** For people. */
-  readonly label: string;
-  /** ISO time; null: never. */
-  readonly expiresAt: string | null;
-}
-
-interface TeamKeys {
-  /** @throws GatewayError `not_found`, here and below for a team or key that does not exist */
-  of(teamId: string): readonly KeyRecord[];
-  /** Of all teams. */
-  all(): readonly KeyRecord[];
-  /** @throws GatewayError `conflict`, here and below when others keep changing the key or its team */
-  issue(draft: NewTeamKey, actor: Actor): Promise<IssuedKey>;
-  /** One that is revoked stays so, and nothing is written. */
-  revoke(id: string, actor: Actor): Promise<void>;
-  /**
-   * Gives the key another secret; the old one stays valid for a while.
-   * @throws GatewayError `conflict` for a key that is revoked, or has expired
-   */
-  roll(id: string, overlapSeconds: number, actor: Actor): Promise<IssuedKey>;
+interface KeysOptions extends RecordsOptions {
+  readonly lastUse: Pick<LastUse, 'read'>;
 }
 
 /** A team that is edited meanwhile is no reason to refuse its key. */
 const MAX_TRIES = 5;
 
-export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
-  const { registry, directory, clock } = options;
-  return {
-    of: (teamId) => directory.keysOf(existingTeam(teamId, directory)),
-    all: () => directory.keys(),
-    async issue({ teamId, label, expiresAt }, actor) {
-      const { text, secret } = directory.createSecret();
-      const draft = {
-        id: newKeyId(),
-        teamId,
-        label,
-        createdAt: new Date(clock.now()).toISOString(),
-        expiresAt,
-        revokedAt: null,
-        secrets: [secret],
-      };
-      return { key: await issueForTeam(draft, actor, options), text };
-    },
-    async revoke(id, actor) {
-      const key = existingKey(id, directory);
-      if (key.revokedAt !== null) return;
-      const revoked = { ...key, revokedAt: new Date(clock.now()).toISOString() };
-      await commitChange(registry, CHANGED, () => changeOf('key.revoke', revoked, actor, options));
-    },
-    async roll(id, overlapSeconds, actor) {
-      const key = existingKey(id, directory);
-      refuseToRoll(key, directory, clock.now());
-      const { text, secret } = directory.createSecret();
-      const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
-      const [current] = key.secrets;
-      // Only the secret that was current overlaps: one rolled away before keeps no second life.
-      const old = current === undefined ? [] : [{ ...current, validUntil }];
-      const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
-      await commitChange(registry, CHANGED, () => changeOf('key.roll', rolled, actor, options));
-      return { key: rolled, text };
-    },
+/** Each change is one commit, audited. */
+export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
+  const { registry, directory, lastUse, clock } = options;
+  const listed = async (found: readonly KeyRecord[]) => {
+    const used = await lastUse.read();
+    return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
   };
+  serve(app, issueKey, async ({ params, body, actor }) => {
+    const { label = '', expiresAt: given = null } = body;
+    const expiresAt = readFutureDate('expiresAt', given, clock.now());
+    const { key, text } = await issue({ teamId: params.id, label, expiresAt }, actor, options);
+    return showIssued(key, text);
+  });
+  serve(app, listKeys, async ({ params }) => listed(directory.keysOf(existingTeam(params.id, directory))));
+  serve(app, listAllKeys, async () => listed(directory.keys()));
+  serve(app, revokeKey, ({ params, actor }) => revoke(params.id, actor, options));
+  serve(app, rollKey, async ({ params, body: { overlapSeconds = 0 }, actor }) => {
+    const key = existingKey(params.id, directory);
+    refuseToRoll(key, directory, clock.now());
+    const { text, secret } = directory.createSecret();
+    const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
+    const [current] = key.secrets;
+    // Only the secret that was current overlaps: one rolled away before keeps no second life.
+    const old = current === undefined ? [] : [{ ...current, validUntil }];
+    const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
+    await commitChange(registry, CHANGED, () => changeOf('key.roll', rolled, actor, options));
+    return showIssued(rolled, text);
+  });
+}
+
+/** @returns the text, too, which is not to be had again. @throws GatewayError `not_found`, `conflict` */
+export async function issue(
+  { teamId, label, expiresAt }: Pick<KeyRecord, 'teamId' | 'label' | 'expiresAt'>,
+  actor: Actor,
+  options: RecordsOptions,
+): Promise<{ readonly key: KeyRecord; readonly text: string }> {
+  const { text, secret } = options.directory.createSecret();
+  const createdAt = new Date(options.clock.now()).toISOString();
+  const draft = { id: newKeyId(), teamId, label, createdAt, expiresAt, revokedAt: null, secrets: [secret] };
+  return { key: await issueForTeam(draft, actor, options), text };
+}
+
+/** One that is revoked stays so, and nothing is written. */
+export async function revoke(id: string, actor: Actor, options: RecordsOptions): Promise<void> {
+  const key = existingKey(id, options.directory);
+  if (key.revokedAt !== null) return;
+  const revoked = { ...key, revokedAt: new Date(options.clock.now()).toISOString() };
+  await commitChange(options.registry, CHANGED, () => changeOf('key.revoke', revoked, actor, options));
 }
 
 function existingTeam(id: string, directory: Directory): string {
@@ -120,7 +103,7 @@ function refuseToRoll(key: KeyRecord, directory: Directory, nowMs: number): void
 }
 
 /** For the team as it is: one that is being deleted gets no key that would outlive it. */
-async function issueForTeam(draft: KeyRecord, actor: Actor, options: TeamKeysOptions): Promise<KeyRecord> {
+async function issueForTeam(draft: KeyRecord, actor: Actor, options: RecordsOptions): Promise<KeyRecord> {
   const { registry, directory } = options;
   let key = draft;
   await commitChange(registry, { ...CHANGED, tries: MAX_TRIES }, () => {
@@ -140,7 +123,7 @@ function changeOf(
   action: string,
   key: KeyRecord,
   actor: Actor,
-  { registry, directory, clock }: TeamKeysOptions,
+  { registry, directory, clock }: RecordsOptions,
   expect: ReadonlyMap<string, number> = new Map(),
 ): RegistryCommit {
   const id = KEY_PREFIX + key.id;
@@ -169,36 +152,12 @@ function showKey({ id, teamId, label, createdAt, expiresAt, revokedAt, secrets }
   };
 }
 
-interface KeysOptions extends TeamKeysOptions {
-  readonly lastUse: Pick<LastUse, 'read'>;
-}
-
-export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
-  const { lastUse, clock } = options;
-  const keys = createTeamKeys(options);
-  const listed = async (found: readonly KeyRecord[]) => {
-    const used = await lastUse.read();
-    return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
-  };
-
-  serve(app, issueKey, async ({ params, body, actor }) => {
-    const { label = '', expiresAt: given = null } = body;
-    const expiresAt = readFutureDate('expiresAt', given, clock.now());
-    return showIssued(await keys.issue({ teamId: params.id, label, expiresAt }, actor));
-  });
-  serve(app, listKeys, async ({ params }) => listed(keys.of(params.id)));
-  serve(app, listAllKeys, async () => listed(keys.all()));
-  serve(app, revokeKey, async ({ params, actor }) => keys.revoke(params.id, actor));
-  serve(app, rollKey, async ({ params, body, actor }) =>
-    showIssued(await keys.roll(params.id, body.overlapSeconds ?? 0, actor)),
-  );
-}
-
 function isoOf(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
-function showIssued({ key, text }: IssuedKey): object {
+/** @param text of the key, which is not to be had again */
+function showIssued(key: KeyRecord, text: string): object {
   const { id, teamId, createdAt, expiresAt } = key;
   return { id, key: text, prefix: key.secrets[0]?.prefix, teamId, createdAt, expiresAt };
 }

@@ -1,9 +1,11 @@
-/** Usage: what each team asked for, day by day. */
+/** What each team asked for, day by day; and what the gateway counts of itself over time, for charts and the ledger of teams. */
 import type { FastifyInstance } from 'fastify';
 import { invalidQuery } from '../../errors.js';
 import { dayNumber } from '../../reports/query/days.js';
+import type { Directory } from '../../teams/auth/directory.js';
+import type { Series } from '../../teams/series/create-series.js';
 import type { Usage } from '../../teams/usage/usage.js';
-import { getUsage } from '../operations/overview.js';
+import { getSeries, getSeriesOfTeams, getUsage } from '../operations/overview.js';
 import { serve } from './serve.js';
 
 /** Days shown when nothing is asked for: the last 30. */
@@ -20,4 +22,21 @@ export function registerUsage(app: FastifyInstance, usage: Usage): void {
       throw invalidQuery({ param: 'to', message: `must be at most ${MAX_DAYS} days from from` });
     return { from, to, usage: await usage.read(from, to, team) };
   });
+}
+
+interface SeriesOptions {
+  readonly series: Pick<Series, 'read' | 'ledger'>;
+  readonly directory: Pick<Directory, 'team'>;
+}
+
+export function registerSeries(app: FastifyInstance, { series, directory }: SeriesOptions): void {
+  serve(app, getSeries, async ({ query: { range, team } }) => {
+    if (team === undefined) return await series.read(range, null);
+    const callsPerDay = directory.team(team)?.limits.upstreamCallsPerDay ?? null;
+    return await series.read(range, { id: team, callsPerDay, lives: 'all' });
+  });
+  serve(app, getSeriesOfTeams, async ({ query: { range } }) => ({
+    range,
+    teams: await series.ledger(range, (id) => directory.team(id)?.name),
+  }));
 }

@@ -21,7 +21,7 @@ import {
   type UnknownWrite,
 } from '../operations/writes.js';
 import { serve } from './serve.js';
-import { noTeam } from './team-records.js';
+import { noTeam } from './teams.js';
 
 export interface WritesOptions {
   readonly brake: BrakeLever;

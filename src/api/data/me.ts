@@ -1,9 +1,12 @@
-/** What a team may know of itself: `GET /gateway/v1/me`. */
+/** What a team may know of itself, and what was counted of it over time. */
 import type { FastifyInstance } from 'fastify';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
 import type { Limits } from '../../teams/limits/limits.js';
+import type { Series } from '../../teams/series/create-series.js';
+import { readQuery } from '../http/read-query.js';
 import type { AnswerOf } from '../operations/operation.js';
-import { getMe } from '../operations/own.js';
+import { getMe, getOwnSeries } from '../operations/own.js';
+import { readParameters, unlessAway } from './ask.js';
 import { enter, serveTeam } from './serve.js';
 
 export interface MeOptions {
@@ -59,3 +62,18 @@ function describe({ team, key }: Caller, left: Me['left'], credential: Me['crede
 }
 
 export type Me = AnswerOf<typeof getMe>;
+
+interface OwnSeriesOptions {
+  readonly identify: Identify;
+  readonly series: Pick<Series, 'read'>;
+}
+
+export function registerOwnSeries(app: FastifyInstance, { identify, series }: OwnSeriesOptions): void {
+  serveTeam(app, getOwnSeries, async (call, request) => {
+    const { id, limits } = enter(identify, request).team;
+    const given = Object.fromEntries(readParameters(call.query, ['range']));
+    const { range } = readQuery(getOwnSeries.query, given);
+    const team = { id, callsPerDay: limits.upstreamCallsPerDay, lives: 'present' } as const;
+    return await unlessAway(series.read(range, team));
+  });
+}
