@@ -1,12 +1,14 @@
 /** First a verdict with what to do, then what happened, then who asked. */
-import { Choice, Wait } from '../ui/parts.js';
+
+import type { AnswerTo } from '../../api/operations/table.js';
+import { span } from '../ui/format.js';
+import { Card, Choice, Tag, type Tone, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { Ledger, type LedgerAnswer } from './ledger.js';
 import { OverviewCharts, OverviewFigures } from './overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer } from './series.js';
-import { type Status, VerdictCard } from './verdict.js';
 
 const LIVE_MS = 10_000;
 
@@ -34,5 +36,38 @@ export function Overview() {
       </Wait>
       <Wait of={ledger}>{(value) => <Ledger answer={value} />}</Wait>
     </View>
+  );
+}
+
+// Whether all is well, and what to do where it is not: as `dsp-gateway status` says it.
+
+type Status = AnswerTo<'GET /admin/v1/status'>;
+
+const TONES: Readonly<Record<string, Tone>> = { well: 'good', warning: 'warn' };
+const WORDS: Readonly<Record<string, string>> = { well: 'All is well', warning: 'Works, but look at this' };
+
+function VerdictCard({ status }: { readonly status: Status }) {
+  const { ready, version, uptimeSeconds, verdict, processes } = status;
+  const tone = TONES[verdict.level] ?? 'bad';
+  return (
+    <Card class={`verdict ${tone}`}>
+      <div class="card-head">
+        <h2>{WORDS[verdict.level] ?? 'Something is wrong'}</h2>
+        <p class="small quiet">
+          {ready ? '' : <Tag tone="bad">not ready</Tag>} version {version}, up for {span(uptimeSeconds)},{' '}
+          {processes.length === 1 ? 'one process' : `${processes.length} processes`}
+        </p>
+      </div>
+      {verdict.findings.length === 0 ? null : (
+        <ul class="findings">
+          {verdict.findings.map(({ level, says, do: what }) => (
+            <li key={says}>
+              <Tag tone={TONES[level] ?? 'bad'}>{level}</Tag> {says}
+              <p class="quiet">To do: {what}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
   );
 }

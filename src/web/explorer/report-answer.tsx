@@ -2,15 +2,16 @@
 
 import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
+import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Card, Empty, Wait } from '../ui/parts.js';
+import { useGet } from '../ui/session.js';
 import { columnsOf } from './columns.js';
 import { CompareReport, CompareWith } from './compare-report.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
-import { ExplainPanel } from './panel-explain.js';
 import type { Meta } from './parse.js';
 import { PinButton } from './pin-button.js';
-import { pathOf, type Question, type SetView, type ViewState } from './question.js';
+import { aboutPath, pathOf, type Question, type SetView, type ViewState } from './question.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
 import { type Shown, useReport } from './use-report.js';
@@ -137,5 +138,29 @@ function Known({ meta }: { readonly meta: Meta }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+// How the report on screen is kept, and what asking for it again would cost; the platform is not asked.
+
+function ExplainPanel({ question }: { readonly question: Question }) {
+  const loaded = useGet<Explained>(aboutPath('explain', question));
+  const again = (
+    <button type="button" class="plain" onClick={loaded.reload}>
+      Look again
+    </button>
+  );
+  return (
+    <Card title="Where it comes from" tools={again}>
+      <Wait of={loaded}>
+        {(explained) => (
+          <>
+            <KeptWords explained={explained} />
+            <KeptFigures explained={explained} />
+            <KeptDays explained={explained} />
+          </>
+        )}
+      </Wait>
+    </Card>
   );
 }
