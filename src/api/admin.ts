@@ -13,7 +13,6 @@ import { registerKeys } from './admin/keys.js';
 import { registerLearned } from './admin/learned.js';
 import { registerAdminPlane } from './admin/plane.js';
 import { registerRegistry } from './admin/registry.js';
-import { createReseal } from './admin/reseal.js';
 import { registerSession } from './admin/session.js';
 import { registerStatus } from './admin/status.js';
 import { registerStore } from './admin/store.js';
@@ -58,10 +57,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerDoctor(scope, services, () => readiness(options));
     registerTeams(scope, services);
     registerKeys(scope, services);
-    registerToken(scope, {
-      ...services,
-      reseal: createReseal(services.registry, services.sealer, services.clock),
-    });
+    registerToken(scope, services);
     registerRegistry(scope, services);
     registerStore(scope, services);
     registerCache(scope, services);

@@ -2,9 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import type { VaultKeeper } from '../../platform/credential/keeper.js';
+import { readVault, VAULT_RECORD, type VaultKeeper, writeVault } from '../../platform/credential/keeper.js';
 import type { Rotation } from '../../platform/credential/rotation.js';
+import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { type NewToken, showToken, type Vault } from '../../platform/credential/vault.js';
+import { updateRecord } from '../../store/registry/record-book.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import {
   activateToken,
@@ -18,17 +23,21 @@ import {
   verifyToken,
 } from '../operations/token.js';
 import { readFutureDate } from './future-date.js';
-import type { Reseal } from './reseal.js';
 import { serve } from './serve.js';
 
-export interface TokenOptions {
-  readonly keeper: VaultKeeper;
-  readonly rotation: Rotation;
-  readonly reseal: Reseal;
+interface Sealed {
+  readonly registry: Registry;
+  readonly sealer: Sealer;
   readonly clock: Clock;
 }
 
-export function registerToken(app: FastifyInstance, { keeper, rotation, reseal, clock }: TokenOptions): void {
+interface TokenOptions extends Sealed {
+  readonly keeper: VaultKeeper;
+  readonly rotation: Rotation;
+}
+
+export function registerToken(app: FastifyInstance, options: TokenOptions): void {
+  const { keeper, rotation, clock } = options;
   const staged = (token: string, expires: string | undefined): NewToken => ({
     secret: token,
     source: 'staged',
@@ -45,7 +54,7 @@ export function registerToken(app: FastifyInstance, { keeper, rotation, reseal, 
   );
   serve(app, rollbackToken, async ({ actor }) => show(await rotation.rollback(actor)));
   serve(app, discardToken, async ({ actor }) => show(await rotation.discard(actor)));
-  serve(app, resealToken, async ({ actor }) => reseal(actor));
+  serve(app, resealToken, ({ actor }) => reseal(actor, options));
   serve(app, rotateToken, async ({ body, actor }) => {
     if (body.token === undefined && body.expiresAt !== undefined) {
       throw new GatewayError('invalid_body', {
@@ -64,4 +73,50 @@ function show(vault: Vault): AnswerOf<typeof getTokens> {
     pending: showToken(vault.pending),
     previous: showToken(vault.previous),
   };
+}
+
+/**
+ * The vault and the pepper in one commit, so that no moment has one of them under a key that is about to go. What is
+ * sealed stays what it was: no hash of a key changes.
+ * @throws GatewayError `conflict` when something does not open, and then nothing is changed; StoreUnavailable
+ */
+export async function reseal(
+  actor: Actor,
+  { registry, sealer, clock }: Sealed,
+): Promise<AnswerOf<typeof resealToken>> {
+  const masterKey = sealer.keyId();
+  let records: string[] = [];
+  const step = (pepper: string | null) => {
+    if (pepper === null) return null;
+    const others = othersResealed(registry, sealer);
+    records = [PEPPER_RECORD, ...others.map(([id]) => id)];
+    const event = { action: 'token.reseal', subject: 'registry', after: { masterKey, records } };
+    return {
+      text: resealPepper(pepper, sealer),
+      also: others,
+      audit: [auditLine(event, actor, clock.now())],
+    };
+  };
+  try {
+    await updateRecord(registry, PEPPER_RECORD, step, 'The tokens were');
+  } catch (error) {
+    if (error instanceof SealError)
+      throw new GatewayError('conflict', { detail: `${error.message}.`, cause: error });
+    throw error;
+  }
+  return { masterKey, records };
+}
+
+/** What is sealed beside the pepper of key hashes, sealed anew, with the revision it was read at. */
+function othersResealed(registry: Registry, sealer: Sealer): [id: string, text: string, revision: number][] {
+  const vault = registry.get(VAULT_RECORD);
+  const pepper = registry.get(TOKEN_PEPPER_RECORD);
+  return [
+    ...(vault === undefined
+      ? []
+      : [[VAULT_RECORD, writeVault(readVault(vault.value, sealer), sealer), vault.revision] as const]),
+    ...(pepper === undefined
+      ? []
+      : [[TOKEN_PEPPER_RECORD, resealPepper(pepper.value, sealer), pepper.revision] as const]),
+  ].map(([id, text, revision]) => [id, text, revision]);
 }

@@ -1,7 +1,7 @@
 /** A new master key: what is sealed is sealed anew, and the old one may go. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createReseal } from '../../../src/api/admin/reseal.js';
+import { reseal as resealAll } from '../../../src/api/admin/token.js';
 import { fixedSecret } from '../../../src/config/secret.js';
 import { createVaultKeeper, VAULT_RECORD } from '../../../src/platform/credential/keeper.js';
 import { createSealer, SealError } from '../../../src/platform/credential/seal.js';
@@ -30,7 +30,7 @@ async function openSealed(before: string, after = key()) {
     });
   await add('active', true);
   await add('pending', false);
-  const reseal = (...keys: string[]) => createReseal(registry, sealerOf(...keys), clock)(ALICE);
+  const reseal = (...keys: string[]) => resealAll(ALICE, { registry, sealer: sealerOf(...keys), clock });
   const audit = async () =>
     (await store.registry.readAudit(10)).map(({ text }) => JSON.parse(text) as AuditRecord);
   return { ...replica, open, pepper, add, reseal, audit };
