@@ -122,8 +122,10 @@ const STORE: readonly Condition[] = [
     level: 'not well',
     read: ({ store }) => store.memory?.().full === true,
     advice: (gateway) => ({
-      says: `${storeName(gateway)} is full: changes are refused and new answers are not kept`,
-      do: "raise Redis's maxmemory, or dsp-gateway cache purge --all",
+      says: `${storeName(gateway)} is full: changes, purges too, are refused and new answers are not kept`,
+      do: isRedis(gateway)
+        ? "raise Redis's maxmemory, or remove what else fills it"
+        : 'free the disk of GATEWAY_DATA_DIR',
     }),
     gauge: {
       name: 'dsp_gateway_store_out_of_memory',
@@ -155,9 +157,9 @@ const STORE: readonly Condition[] = [
     }),
     gauge: {
       name: 'dsp_gateway_store_up',
-      help: 'Whether the store answers.',
+      help: 'Whether the store answers, be it late.',
       of: 'min',
-      read: ({ store }) => Number(store.health().ok),
+      read: ({ store }) => Number(store.health().ok || store.health().slow === true),
     },
     alert: 'DspGatewayStoreDown',
   },

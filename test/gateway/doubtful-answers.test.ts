@@ -314,7 +314,9 @@ describe('an answer that is visibly not what was asked for', () => {
     for (const query of [BY_DATE, BY_DATE, BY_CAMPAIGN, BY_CAMPAIGN]) {
       const { reply, calls } = await count(query);
       expect([codesIn(reply), calls]).toEqual([['pages_left'], 1]);
-      expect(reportIn(reply).meta).toMatchObject({ complete: false, final: false });
+      const { meta } = reportIn(reply);
+      expect(meta).toMatchObject({ complete: false, final: false });
+      expect(meta.warnings?.[0]?.message).toMatch(/not in the history, and is not kept\.$/);
       expect(reply.headers['cache-control']).toBe('private, no-store');
     }
     const status = await gateway.manage('GET', '/status');

@@ -43,6 +43,25 @@ describe('a body', () => {
     await settled(gateway);
   });
 
+  it.each(['text/plain', 'text/plain;', 'text/plain; charset=utf/8', 'text/plain; charset=iso-8859-1'])(
+    'of type %s arrives as its bytes, and is no failure of the platform',
+    async (type) => {
+      const received: Buffer[] = [];
+      const types: unknown[] = [];
+      const { gateway, key, url } = await open((incoming, response) => {
+        types.push(incoming.headers['content-type']);
+        incoming.on('data', (piece: Buffer) => void received.push(piece));
+        incoming.on('end', () => response.end('done'));
+      });
+      const body = Buffer.from([0xff, 0xfe, 0x80, 0x00, 0xe9]);
+      const headers = { 'x-api-key': key, 'content-type': type };
+      const reply = await request(`${url}/api/v1/upload`, { method: 'POST', headers, body });
+      expect([reply.statusCode, await reply.body.text()]).toEqual([200, 'done']);
+      expect([Buffer.concat(received), types]).toEqual([body, [type]]);
+      await settled(gateway);
+    },
+  );
+
   it('to the platform arrives in pieces, while the rest is not sent yet', async () => {
     const received: Buffer[] = [];
     const { gateway, key, url } = await open((incoming, response) => {

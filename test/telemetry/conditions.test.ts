@@ -41,6 +41,11 @@ const { groups } = parse(await readFile(join(ROOT, 'helm', 'files', 'rules.yaml'
 };
 const rules = groups.flatMap((group) => group.rules);
 
+it('a store that is late is up: it is a warning to all readers, and wakes nobody', async () => {
+  const { registry } = createMetrics(measured(HAVING['store: slow']));
+  expect(await registry.getSingleMetricAsString('dsp_gateway_store_up')).toMatch(/^dsp_gateway_store_up 1$/m);
+});
+
 describe('every condition', () => {
   it('is looked at below', () => {
     expect(Object.keys(HAVING)).toEqual(CONDITIONS.map(({ part, text }) => `${part}: ${text}`));

@@ -1,5 +1,6 @@
 /** Routes of the admin plane, made from their operations. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import { readQuery } from '../http/read-query.js';
 import { shownAs } from '../openapi/operation.js';
 import { type AdminOperation, describeOperation, type RequestTypes } from '../operations/operation.js';
@@ -15,6 +16,8 @@ type Handler<O extends AdminOperation> = (
   request: FastifyRequest<RequestTypes<O>>,
   reply: FastifyReply,
 ) => Promise<unknown>;
+
+const NO_QUERY = Type.Object({});
 
 /**
  * Registers the route of an operation.
@@ -35,7 +38,7 @@ export function serve<O extends AdminOperation>(
     config: { ...config, ...(isOpen && { isOpen }) },
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     async handler(request, reply) {
-      if (query !== undefined) request.query = readQuery(query, request.query as object) as never;
+      request.query = readQuery(query ?? NO_QUERY, request.query as object) as never;
       reply.code(status);
       return await handle(request as FastifyRequest<RequestTypes<O>>, reply);
     },

@@ -121,6 +121,8 @@ const PROBLEMS: readonly ProblemCode[] = [
   'advertiser_forbidden',
   'advertiser_required',
   'not_acceptable',
+  'not_known_then',
+  'not_final',
   'rate_limited',
   'upstream_budget_exhausted',
   'upstream_rejected',

@@ -6,13 +6,17 @@ import { dayNumber } from '../../reports/query/days.js';
 
 /**
  * @param given query parameters as Fastify parsed them: a text, or a list for a parameter that was repeated
- * @returns their values; parameters that the schema does not name are left out
+ * @returns their values
  * @throws GatewayError `invalid_query` with each fault
  */
 export function readQuery<Q extends TObject>({ properties, required }: Q, given: object): Static<Q> {
   const needed = new Set<string>(required);
-  const errors: FieldFault[] = [];
   const texts = new Map<string, unknown>(Object.entries(given));
+  const known = Object.keys(properties);
+  const allowed = known.length === 0 ? 'this call takes no parameters' : `allowed are ${known.join(', ')}`;
+  const errors: FieldFault[] = [...texts.keys()]
+    .filter((name) => !known.includes(name))
+    .map((param) => ({ param, message: `is not known here; ${allowed}` }));
   const read = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] => {
     const text = texts.get(name);
     if (text === undefined && !needed.has(name)) return [];

@@ -105,7 +105,11 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
       retryDelay: () => null,
     },
   };
-  void app.register(httpProxy, proxy);
+  void app.register(async (scope) => {
+    // Fastify reads text/plain by itself: what is passed through are the bytes as they came.
+    scope.removeAllContentTypeParsers();
+    await scope.register(httpProxy, proxy);
+  });
 }
 
 /** What was known of a write on its arrival. */

@@ -27,18 +27,25 @@ export type SeedOutcome = 'active' | 'refused' | 'unproven' | 'left';
 
 /**
  * Stages, verifies and activates a token that was never in the vault. An empty vault takes it even when nothing can
- * prove it, for there is nothing to lose; a token that the platform refuses stays pending.
+ * prove it, for there is nothing to lose; a token that the platform refuses stays pending. A start makes no calls that
+ * nobody asked for: there the first report proves the token as well.
+ *
+ * @param mayGuess whether calls may be made that nobody has made yet
  *
  * Several processes may do this at once, and one may have been killed half-way: whoever finds the seed still pending
  * continues.
  */
-export async function bootstrapToken(seed: NewToken, options: SeedOptions): Promise<SeedOutcome> {
+export async function bootstrapToken(
+  seed: NewToken,
+  options: SeedOptions,
+  mayGuess = false,
+): Promise<SeedOutcome> {
   const { rotation, logger } = options;
   const { pending } = await rotation.plant(seed, GATEWAY_ACTOR);
   const fingerprint = fingerprintOf(seed.secret, options.pepper());
   if (pending?.fingerprint !== fingerprint || pending.source !== seed.source) return 'left';
   try {
-    const doubt = await prove(pending.id, options);
+    const doubt = await prove(pending.id, options, mayGuess);
     if (doubt !== null) return doubt;
     await rotation.activate(true, GATEWAY_ACTOR, pending.id);
     return 'active';
@@ -53,10 +60,10 @@ export async function bootstrapToken(seed: NewToken, options: SeedOptions): Prom
 async function prove(
   id: string,
   { keeper, rotation, logger }: SeedOptions,
+  mayGuess: boolean,
 ): Promise<'refused' | 'unproven' | null> {
   try {
-    // A start makes no calls that nobody asked for: the first report proves the token as well.
-    await rotation.verify(GATEWAY_ACTOR, id, false);
+    await rotation.verify(GATEWAY_ACTOR, id, mayGuess);
     return null;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
@@ -96,7 +103,7 @@ export function createTokenFile(
     const secret = file.read();
     if (secret === settled || clock.monotonicMs() < retryAtMs) return;
     await keeper.refresh();
-    const outcome = await bootstrapToken({ secret, source: 'file', expiresAt: null }, options);
+    const outcome = await bootstrapToken({ secret, source: 'file', expiresAt: null }, options, true);
     const { active } = keeper.vault();
     if (outcome === 'active')
       logger.info({ tokenId: active?.id }, 'the platform token was rotated: its file changed');

@@ -159,7 +159,8 @@ function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
       header.form === 'rows' && header.splitFrom !== null ? [header.lastDay as string] : [],
     );
     const quoted = code === 'platform_warning' && text !== undefined ? `: ${text}` : '';
-    const message = `${FLAW_WORDS[code]}${quoted}. The rows are passed on as given. The answer is not final and not in the history, and is kept for five minutes at most.`;
+    const kept = code === 'pages_left' ? 'is not kept' : 'is kept for five minutes at most';
+    const message = `${FLAW_WORDS[code]}${quoted}. The rows are passed on as given. The answer is not final and not in the history, and ${kept}.`;
     return { code, message, ...(days.length === 0 ? {} : { days }) };
   });
 }
