@@ -142,22 +142,6 @@ describe('an address', () => {
     expect(problem(await gateway.call('/docs', { method: 'POST' })).code).toBe('method_not_allowed');
   });
 
-  it.each(['DELETE', 'PUT', 'PATCH'] as const)(
-    'of a report takes no %s, and says what it takes',
-    async (method) => {
-      const gateway = await withGateway();
-      const key = await gateway.addTeam();
-      for (const path of [REPORT, '/api/v1/report/creatives/get']) {
-        const reply = await gateway.call(path, { method, key });
-        expect([reply.status, reply.headers.allow, problem(reply).code]).toEqual([
-          405,
-          'GET, HEAD, POST',
-          'method_not_allowed',
-        ]);
-      }
-    },
-  );
-
   it('of a report that an operator declared for a method is passed through', async () => {
     const route = { method: 'DELETE', path: '/api/v1/report/saved', account: [] };
     const gateway = await withGateway({ config: { routes: [route] } });

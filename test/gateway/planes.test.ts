@@ -113,15 +113,6 @@ describe('an answer', () => {
     expect((await get({ 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it('is whole where a range or a date is asked for, and offers none', async () => {
-    const whole = await get({ range: 'bytes=0-1', 'if-modified-since': new Date().toUTCString() });
-    expect([whole.status, whole.headers['last-modified'], whole.headers['content-range']]).toEqual([
-      200,
-      undefined,
-      undefined,
-    ]);
-  });
-
   it('to HEAD has the headers of GET and no body', async () => {
     const [full, head] = [await get(), await gateway.report(key, FINAL, { method: 'HEAD' })];
     expect(head.body).toHaveLength(0);
@@ -240,23 +231,6 @@ describe('the pages about errors', () => {
 });
 
 describe('endpoints named like what every object has', () => {
-  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty/get'])(
-    '%s is an undeclared report like any other',
-    async (name) => {
-      const gateway = await withGateway();
-      const key = await gateway.addTeam();
-      expect(outcomeOf(await gateway.call(`/api/v1/report/${name}?advertiserId=1`, { key }))).toBe(
-        '404 upstream_rejected',
-      );
-      gateway.simulator.fault({ kind: 'status', status: 200, message: 'x' });
-      const reply = await gateway.call(
-        `/api/v1/report/${name}?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-02&x=1`,
-        { key },
-      );
-      expect([reply.status, reply.headers['cache-control']]).toEqual([502, 'no-store']);
-    },
-  );
-
   it('is an endpoint, a parameter, a value and an account like any other word', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
