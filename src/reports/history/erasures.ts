@@ -42,17 +42,9 @@ export interface KeptAccounts {
   readonly rowCount: number;
 }
 
-export interface Erasures {
-  isErased(kept: KeptAccounts): boolean;
-  /** Those whose rows may still lie somewhere. */
-  open(): readonly Erasure[];
-  /** @param audit a line stored with it. @throws StoreUnavailable */
-  append(advertiserId: string, nowMs: number, audit: string): Promise<void>;
-  /** Notes that nothing is left of these. @throws StoreUnavailable */
-  close(done: readonly Erasure[]): Promise<void>;
-}
+export type Erasures = ReturnType<typeof createErasures>;
 
-export function createErasures(registry: Registry, purges: Pick<Purges, 'append'>): Erasures {
+export function createErasures(registry: Registry, purges: Pick<Purges, 'append'>) {
   let known = read();
   registry.onChange(ERASURES_RECORD, () => {
     known = read();
@@ -64,15 +56,19 @@ export function createErasures(registry: Registry, purges: Pick<Purges, 'append'
   }
 
   return {
-    isErased: (kept) => known.some((one) => isBefore(kept, one) && concerns(one.advertiserId, kept)),
-    open: () => known.filter(({ done }) => done !== true),
-    append: (advertiserId, at, audit) =>
+    isErased: (kept: KeptAccounts): boolean =>
+      known.some((one) => isBefore(kept, one) && concerns(one.advertiserId, kept)),
+    /** Those whose rows may still lie somewhere. */
+    open: (): readonly Erasure[] => known.filter(({ done }) => done !== true),
+    /** @param audit a line stored with it. @throws StoreUnavailable */
+    append: (advertiserId: string, at: number, audit: string): Promise<void> =>
       purges.append({ advertiserId }, audit, (seq) => {
         const all = [...read(), { seq, advertiserId, at }].slice(-MAX_RECORDS);
         const { revision = 0 } = registry.get(ERASURES_RECORD) ?? {};
         return [[ERASURES_RECORD, JSON.stringify(all), revision]];
       }),
-    close: (done) =>
+    /** Notes that nothing is left of these. @throws StoreUnavailable */
+    close: (done: readonly Erasure[]): Promise<void> =>
       updateRecord(registry, ERASURES_RECORD, (text) => {
         if (text === null) return null;
         const seqs = new Set(done.map(({ seq }) => seq));

@@ -148,14 +148,9 @@ const Accepted = recordForm(
 /** What is accepted: days of the reports that name an advertiser, before a day. */
 type AcceptedScope = Pick<RecordOf<typeof Accepted>[number], 'advertiserId' | 'endpoint' | 'before'>;
 
-export interface AcceptedEmpty {
-  /** @param asked accounts that the report names: each has to be accepted. @param seenMs when its rows were last seen */
-  isAccepted(asked: readonly string[], endpoint: string, date: string, seenMs: number): boolean;
-  /** Cached days of that scope are asked for again. @param audit a line stored with it. @throws StoreUnavailable */
-  append(scope: AcceptedScope, nowMs: number, audit: string): Promise<void>;
-}
+export type AcceptedEmpty = ReturnType<typeof createAcceptedEmpty>;
 
-export function createAcceptedEmpty(registry: Registry, purges: Pick<Purges, 'append'>): AcceptedEmpty {
+export function createAcceptedEmpty(registry: Registry, purges: Pick<Purges, 'append'>) {
   const read = () => {
     const text = registry.get(RECORD)?.value;
     return text === undefined ? [] : Accepted.read(text, RECORD);
@@ -165,14 +160,16 @@ export function createAcceptedEmpty(registry: Registry, purges: Pick<Purges, 'ap
     known = read();
   });
   return {
-    isAccepted: (asked, endpoint, date, seenMs) =>
+    /** @param asked accounts that the report names: each has to be accepted. @param seenMs when its rows were last seen */
+    isAccepted: (asked: readonly string[], endpoint: string, date: string, seenMs: number): boolean =>
       asked.length > 0 &&
       asked.every((account) =>
         known.some(
           (one) => one.at >= seenMs && one.advertiserId === account && isWithin(one, endpoint, date),
         ),
       ),
-    append(scope, at, audit) {
+    /** Cached days of that scope are asked for again. @param audit a line stored with it. @throws StoreUnavailable */
+    append(scope: AcceptedScope, at: number, audit: string): Promise<void> {
       const to = isoDay((dayNumber(scope.before) as number) - 1);
       const { before: _, ...purged } = scope;
       return purges.append({ ...purged, to }, audit, () => {

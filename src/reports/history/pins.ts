@@ -93,20 +93,7 @@ export function mayBeSeen({ named, held }: Pin, { team }: Pick<Caller, 'team'>):
   return named.length > 0 && [...named, ...held].every((account) => allowed.has(account));
 }
 
-export interface Pins {
-  /** The oldest first. @throws GatewayError `conflict` where none can be kept; `not_ready` */
-  list(owner: string): Promise<readonly Pin[]>;
-  /** In the order in which they were pinned; null where there is no such pin. @throws GatewayError */
-  read(owner: string, id: string): Promise<PinnedRows | null>;
-  /** @throws GatewayError `conflict` beyond the limits */
-  add(owner: string, pin: Omit<Pin, 'bytes' | 'parts'>, parts: readonly Entry<RowsHeader>[]): Promise<Pin>;
-  /** @returns whether there was one */
-  remove(owner: string, id: string): Promise<boolean>;
-  /** Removes what was erased, which is not shown any more. @returns how many there were. @throws StoreUnavailable */
-  removeErased(): Promise<number>;
-  /** Removes the pins of those who are no more. @returns how many owners there were */
-  sweep(isGone: (owner: string) => boolean): Promise<number>;
-}
+export type Pins = ReturnType<typeof createPins>;
 
 export interface PinnedRows {
   readonly pin: Pin;
@@ -127,7 +114,7 @@ const PLACE = '2000-01-01';
 /** Others write the same index at times; each time one of them gets through. */
 const TRIES = 50;
 
-export function createPins({ store, encode, isErased }: PinsOptions): Pins {
+export function createPins({ store, encode, isErased }: PinsOptions) {
   const turns = createTurns();
   const isOver = (pin: Pin) => isErased({ ...pin, asked: pin.named });
 
@@ -167,13 +154,17 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
   }
 
   return {
-    list: (owner) => kept(async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
-    read: (owner, id) =>
+    /** The oldest first. @throws GatewayError `conflict` where none can be kept; `not_ready` */
+    list: (owner: string): Promise<readonly Pin[]> =>
+      kept(async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
+    /** In the order in which they were pinned; null where there is no such pin. @throws GatewayError */
+    read: (owner: string, id: string): Promise<PinnedRows | null> =>
       kept(async () => {
         const pin = (await readIndex(owner)).pins.find((one) => one.id === id);
         return pin === undefined || isOver(pin) ? null : { pin, parts: await readParts(store, owner, pin) };
       }),
-    add: (owner, pin, parts) =>
+    /** @throws GatewayError `conflict` beyond the limits */
+    add: (owner: string, pin: NewPin['pin'], parts: NewPin['parts']): Promise<Pin> =>
       kept(async () => {
         const { whole, added } = await packPin(encode, owner, { pin, parts });
         await update(owner, (pins) => {
@@ -182,13 +173,17 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
         });
         return whole;
       }),
-    remove: (owner, id) => kept(async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
-    async removeErased() {
+    /** @returns whether there was one */
+    remove: (owner: string, id: string): Promise<boolean> =>
+      kept(async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
+    /** Removes what was erased, which is not shown any more. @returns how many there were. @throws StoreUnavailable */
+    async removeErased(): Promise<number> {
       let count = 0;
       for await (const { series } of monthsOf(store)) count += await removeWhere(series, isOver);
       return count;
     },
-    async sweep(isGone) {
+    /** Removes the pins of those who are no more. @returns how many owners there were */
+    async sweep(isGone: (owner: string) => boolean): Promise<number> {
       let count = 0;
       for await (const all of monthsOf(store)) {
         if (!isGone(all.series)) continue;

@@ -104,15 +104,9 @@ const WindowForm = recordForm(
 /** A scope and its window, since when it is observed. */
 type KnownWindow = RecordOf<typeof WindowForm>;
 
-export interface Windows {
-  get(scope: Scope): KnownWindow | null;
-  list(): readonly KnownWindow[];
-  /** @returns the window before; null where there was none, or there is no room for another */
-  put(scope: Scope, since: number, window: Window): Promise<KnownWindow | null>;
-  onChange(listener: () => void): void;
-}
+export type Windows = ReturnType<typeof createWindows>;
 
-export function createWindows(registry: Registry): Windows {
+export function createWindows(registry: Registry) {
   let known: ReadonlyMap<string, KnownWindow> | null = null;
   registry.onChange(PREFIX, () => {
     known = null;
@@ -127,9 +121,10 @@ export function createWindows(registry: Registry): Windows {
     return known;
   };
   return {
-    get: (scope) => all().get(PREFIX + scopeId(scope)) ?? null,
-    list: () => [...all().values()],
-    async put(scope, since, window) {
+    get: (scope: Scope): KnownWindow | null => all().get(PREFIX + scopeId(scope)) ?? null,
+    list: (): readonly KnownWindow[] => [...all().values()],
+    /** @returns the window before; null where there was none, or there is no room for another */
+    async put(scope: Scope, since: number, window: Window): Promise<KnownWindow | null> {
       const id = PREFIX + scopeId(scope);
       let before: KnownWindow | null = null;
       await updateRecord(registry, id, (text) => {
@@ -143,7 +138,7 @@ export function createWindows(registry: Registry): Windows {
       });
       return before;
     },
-    onChange: (listener) => registry.onChange(PREFIX, listener),
+    onChange: (listener: () => void): void => registry.onChange(PREFIX, listener),
   };
 }
 
