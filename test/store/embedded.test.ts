@@ -1,20 +1,16 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
 import { createStandingClock } from '../support/test-clock.js';
 import { describeStore } from './conformance.js';
+import { QUICK_FOLDER } from './embedded/quick-folder.js';
 import type { HarnessOptions, StoreHarness } from './harness.js';
 import { createTestLog } from './test-log.js';
-
-/** What is promised is held against lmdb without waiting for a disk, which other tests of it do. */
-const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 describeStore('embedded', openEmbedded);
 
 async function openEmbedded(options: HarnessOptions = {}): Promise<StoreHarness> {
-  const dataDir = await mkdtemp(join(FOLDER, 'dgw-embedded-'));
+  const dataDir = await mkdtemp(join(QUICK_FOLDER, 'dgw-embedded-'));
   const clock = createStandingClock();
   const store = await createEmbeddedStore({
     dataDir,

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClock } from '../../../src/lib/clock.js';
 import {
@@ -8,12 +7,13 @@ import {
 } from '../../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../../src/store/port.js';
 import { createTestLog, type TestLog } from '../test-log.js';
+import { QUICK_FOLDER } from './quick-folder.js';
 // Opening a folder again starts a process that looks at it: what uses this is no quick test.
 import './child.js';
 
 /** Gives `use` a new folder, which is removed afterwards. */
 export async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'dgw-embedded-'));
+  const folder = await mkdtemp(join(QUICK_FOLDER, 'dgw-embedded-'));
   try {
     await use(folder);
   } finally {
