@@ -2,24 +2,16 @@
 import { shippedPackages } from './shipped.mjs';
 
 const shipped = shippedPackages();
-const counts = new Map();
-for (const { license } of shipped) counts.set(license, (counts.get(license) ?? 0) + 1);
-const summary = [...counts].sort(([, left], [, right]) => right - left);
+const byLicence = new Map();
+for (const one of shipped) byLicence.set(one.license, [...(byLicence.get(one.license) ?? []), one]);
+const named = ({ name, version, inPages }) => `\`${name}@${version}\`${inPages ? '*' : ''}`;
+const lists = [...byLicence].sort(([, left], [, right]) => right.length - left.length);
 
 process.stdout.write(`# Licences
 
-The gateway is [MIT](../LICENSE). With it come the packages below: those that \`npm ci --omit=dev\` installs, builds for
-other machines included, and those that the pages are built of (*in the pages*). The texts of their licences lie in the
-packages, and for the pages in \`licences.md\` beside them (\`dist/web\`). All of them allow use, change and passing on; none
-asks for the source of what uses it.
+The gateway is [MIT](../LICENSE). It ships with the packages below: what \`npm ci --omit=dev\` installs on any machine, and what the
+pages are built of (marked *). The texts are in the packages, and for the pages in \`dist/web/*/licences.md\`. All of them allow use,
+change and redistribution. Generated from the lock by \`npm run --silent licences > docs/licences.md\`.
 
-| Licence | Packages |
-|---|--:|
-${summary.map(([license, count]) => `| ${license} | ${count} |`).join('\n')}
-
-Made from the lock by \`npm run --silent licences > docs/licences.md\`; a test holds it against the lock.
-
-| Package | Version | Licence | |
-|---|---|---|---|
-${shipped.map(({ name, version, license, inPages }) => `| \`${name}\` | ${version} | ${license} | ${inPages ? 'in the pages' : ''} |`).join('\n')}
+${lists.map(([license, packages]) => `**${license}** (${packages.length}): ${packages.map(named).join(' ')}`).join('\n\n')}
 `);
