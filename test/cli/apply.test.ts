@@ -4,22 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { admin, ask, type IssuedKey, REPORT } from '../support/ask.js';
-import {
-  type Gateway,
-  launchGateway,
-  logLines,
-  type Platform,
-  startGateway,
-  startPlatform,
-} from '../support/processes.js';
+import { type OpenGateway, openGateway } from '../support/open-gateway.js';
+import { launchGateway, logLines, startGateway } from '../support/processes.js';
 import { type Ran, runCli } from './run-cli.js';
 
-let platform: Platform;
-let gateway: Gateway;
+let gateway: OpenGateway['gateway'];
 let folder: string;
 beforeAll(async () => {
-  platform = await startPlatform();
-  gateway = await startGateway(platform.env);
+  ({ gateway } = await openGateway());
   folder = await mkdtemp(join(tmpdir(), 'dgw-apply-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -163,10 +155,12 @@ describe('apply', () => {
 });
 
 describe('GATEWAY_TEAMS_FILE', () => {
+  const BASE = { PLATFORM_BASE_URL: 'http://127.0.0.1:9' };
+
   it('is applied at each start; what left the file is kept, and the log says so', async () => {
     const path = join(folder, 'teams.yaml');
     await writeFile(path, 'teams: [{id: declared, advertisers: [1]}, {id: fading}]');
-    const env = { ...platform.env, GATEWAY_TEAMS_FILE: path };
+    const env = { ...BASE, GATEWAY_TEAMS_FILE: path };
     const first = await startGateway(env);
     expect(await admin(first, 'GET', '/teams/declared')).toMatchObject({
       managedBy: 'file',
@@ -185,7 +179,7 @@ describe('GATEWAY_TEAMS_FILE', () => {
   it('that is wrong stops the start with 78, before anything is touched', async () => {
     const path = join(folder, 'broken.yaml');
     await writeFile(path, 'teams:\n  - id: a\n    scopes: [all]\n');
-    const env = { ...platform.env, GATEWAY_TEAMS_FILE: path };
+    const env = { ...BASE, GATEWAY_TEAMS_FILE: path };
     const started = await launchGateway(env);
     expect(await started.exited).toEqual({ code: 78, signal: null });
     const fault = `${path}:3: teams.0.scopes.0: was "all"; allowed is one of report:read, report:pin, platform:read, platform:write, cache:refresh, mcp\n`;

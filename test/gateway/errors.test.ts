@@ -154,13 +154,15 @@ describe('what the platform does', () => {
     ['500', { kind: 'status', status: 500 }, '502 upstream_error'],
     ['a reset', { kind: 'reset', times: 3 }, '502 upstream_error'],
     ['silence', { kind: 'hang' }, '504 upstream_timeout'],
+    ['headers without end', { kind: 'hang-headers', latencyMs: 20 }, '504 upstream_timeout'],
+    ['a body without end', { kind: 'slow', latencyMs: 20 }, '504 upstream_timeout'],
     ['HTML', { kind: 'html' }, '502 upstream_invalid_response'],
     ['half an answer', { kind: 'truncate', times: 3 }, '502 upstream_error'],
     ['too much', { kind: 'oversize', bytes: 3_000_000 }, '502 upstream_too_large'],
     ['206', { kind: 'status', status: 206 }, '502 upstream_invalid_response'],
   ])('%s', async (_what, fault, expected) => {
     // Short where it has to pass, and long where it must not.
-    const timeoutMs = fault.kind === 'hang' ? 2000 : 30_000;
+    const timeoutMs = ['hang', 'hang-headers', 'slow'].includes(fault.kind) ? 2000 : 30_000;
     const { gateway, key } = await withTeam({
       config: { platform: { timeoutMs, maxAnswerBytes: 1_000_000, retry: { baseMs: 1 } } },
     });

@@ -113,7 +113,7 @@ describe('a log', () => {
     const scene = await serveInto(full);
     await isUp(scene.data);
     // More than waits in memory.
-    await makeLines(scene, 1000, `/${'x'.repeat(7000)}`);
+    await makeLines(scene, 10_000, `/${'x'.repeat(300)}`);
     await waitFor('a dropped line', async () => (await logState(scene)).droppedLines > 0, scene.process);
     expect(await logState(scene)).toMatchObject({ state: 'failing', reason: 'ENOSPC' });
     const text = await metricsOf(scene);

@@ -14,10 +14,15 @@ interface Example {
   readonly shown: string;
 }
 
-const examplesIn = (page: string): Example[] =>
-  [...page.matchAll(/^```(?:sh)?\n(.*?)^```\n(?:\n```\w*\n(.*?)^```\n)?/gms)].map(
-    ([, text = '', shown = '']) => ({ text, shown }),
-  );
+/** @param isExample whether a block is one, by its language and text */
+function examplesIn(page: string, isExample: (language: string, text: string) => boolean): Example[] {
+  const blocks = [...page.matchAll(/^```(\w*)\n(.*?)^```\n(?=(\n```)?)/gms)];
+  return blocks.flatMap(([, language = '', text = '', followed], at) => {
+    if (!isExample(language, text)) return [];
+    const [, nextLanguage = '', next = ''] = blocks[at + 1] ?? [];
+    return [{ text, shown: followed === undefined || isExample(nextLanguage, next) ? '' : next }];
+  });
+}
 const pageOf = (name: string) => readFile(join(ROOT, 'docs', name), 'utf8');
 
 /** Names of members, in their order, with what they hold; of lists the first item. */
@@ -44,7 +49,7 @@ beforeAll(async () => {
 });
 
 it('the first steps: every call works as it is pasted, and answers what is shown below it', async () => {
-  const examples = examplesIn(await pageOf('first-steps.md')).filter(({ text }) => text.startsWith('curl '));
+  const examples = examplesIn(await pageOf('first-steps.md'), (_, text) => text.startsWith('curl '));
   for (const { text, shown } of examples) {
     const { stdout } = await promisify(execFile)('sh', ['-c', text], { env });
     expect(stdout, text).not.toContain('"/docs/errors/');
@@ -93,7 +98,10 @@ const onlyAsks = (lines: string) => lines.split('\n').every((line) => line === '
 
 it('an invoice of October: its pin, what changed since, and what was known on the 3rd', async () => {
   const sections = (await pageOf('history.md')).split(/^## /m);
-  const examples = examplesIn(sections.find((text) => text.startsWith('An invoice, worked')) ?? '');
+  const examples = examplesIn(
+    sections.find((text) => text.startsWith('An invoice, worked')) ?? '',
+    (language) => language === 'sh',
+  );
   const paste = await openTerminal();
   for (const { text, shown } of examples) {
     const first = await paste(text);

@@ -1,9 +1,8 @@
 /** A gateway and its simulated platform in this process, all on sockets: for tests that send bytes, as a caller does. */
 import type { AddressInfo } from 'node:net';
-import type { SimulatorOptions } from '../../src/simulator/simulator-api.js';
 import { afterEachFile } from './after-file.js';
 import { simulatorOf } from './ask.js';
-import { ADMIN_TOKEN, type GatewayOptions, type SimulatedGateway, startGateway } from './start-gateway.js';
+import { ADMIN_TOKEN, type SimulatedGateway, type SimulatedOptions, startGateway } from './start-gateway.js';
 
 export interface OpenGateway {
   /** Where its planes listen. */
@@ -19,9 +18,7 @@ afterEachFile(async () => {
 });
 
 /** Ends with the test file. */
-export async function openGateway(
-  options: GatewayOptions & Pick<SimulatorOptions, 'switches' | 'basePath'> = {},
-): Promise<OpenGateway> {
+export async function openGateway(options: SimulatedOptions = {}): Promise<OpenGateway> {
   // Hits are answered before the router, as a gateway in operation does.
   const inside = await startGateway({ logLevel: 'info', ...options });
   open.add(inside);

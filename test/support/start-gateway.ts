@@ -32,6 +32,8 @@ export interface GatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** The embedded store in a folder of its own, where its files are the subject; otherwise one in memory. */
   readonly onDisk?: boolean;
+  /** Settings of the environment, beside the platform's address and token. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Laid between the gateway and its store, to break it. */
   readonly wrapStore?: (store: Store) => Store;
   /** The store of another gateway, to be its replica. */
@@ -152,7 +154,7 @@ export async function startGatewayAt(
 ): Promise<TestGateway> {
   const clock = options.clock ?? createTestClock(options.now);
   const folder = await mkdtemp(join(tmpdir(), 'dgw-gateway-'));
-  const config = await settings(folder, platform, options.config ?? {});
+  const config = await settings(folder, platform, options.config ?? {}, options.env ?? {});
   const lines: string[] = [];
   const log = createLog({
     level: options.logLevel ?? 'debug',
@@ -231,17 +233,27 @@ export interface SimulatedGateway extends TestGateway {
   readonly simulator: Simulator;
 }
 
+export type SimulatedOptions = GatewayOptions &
+  Pick<SimulatorOptions, 'switches' | 'basePath'> & {
+    /** Whether the gateway has what the token request takes, too. */
+    readonly mints?: boolean;
+  };
+
 /** A gateway in front of a simulated platform that has the same clock and no rate limit. */
-export async function startGateway(
-  options: GatewayOptions & Pick<SimulatorOptions, 'switches' | 'basePath'> = {},
-): Promise<SimulatedGateway> {
+export async function startGateway(options: SimulatedOptions = {}): Promise<SimulatedGateway> {
   const clock = options.clock ?? createTestClock(options.now);
   const simulator = await startSimulator({
     clock,
     switches: { rateLimitPerMinute: 0, ...options.switches },
     ...(options.basePath === undefined ? {} : { basePath: options.basePath }),
   });
-  const gateway = await startGatewayAt(simulator, { ...options, clock });
+  const { username, password, clientId, clientSecret } = simulator.account;
+  const tokenRequest = {
+    ...{ PLATFORM_USERNAME: username, PLATFORM_PASSWORD: password },
+    ...{ PLATFORM_CLIENT_ID: String(clientId), PLATFORM_CLIENT_SECRET: clientSecret },
+  };
+  const env = { ...(options.mints === true ? tokenRequest : {}), ...options.env };
+  const gateway = await startGatewayAt(simulator, { ...options, clock, env });
   // Defined on the same object, so that its getters stay live.
   return Object.assign(gateway, {
     simulator,
@@ -250,9 +262,7 @@ export async function startGateway(
 }
 
 /** Ended with the test. */
-export async function withGateway(
-  options: GatewayOptions & Pick<SimulatorOptions, 'switches' | 'basePath'> = {},
-): Promise<SimulatedGateway> {
+export async function withGateway(options: SimulatedOptions = {}): Promise<SimulatedGateway> {
   const gateway = await startGateway(options);
   onTestFinished(() => gateway.close());
   return gateway;
@@ -285,6 +295,7 @@ async function settings(
   folder: string,
   platform: { readonly url: string; readonly token: string },
   tree: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string>>,
 ): Promise<Config> {
   const path = join(folder, 'config.yaml');
   await writeFile(path, stringify(tree));
@@ -293,6 +304,7 @@ async function settings(
     GATEWAY_DATA_DIR: join(folder, 'data'),
     PLATFORM_BASE_URL: platform.url,
     PLATFORM_TOKEN: platform.token,
+    ...env,
   });
 }
 
