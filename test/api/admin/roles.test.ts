@@ -3,21 +3,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Fastify from 'fastify';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type AdminPlaneOptions, registerAdminPlane } from '../../../src/api/admin/plane.js';
 import { ADMIN_OPERATIONS, callsOf, isAllowed } from '../../../src/api/operations/table.js';
 import type { AdminRole } from '../../../src/config/schema.js';
 import type { GatewayError, Problem } from '../../../src/errors.js';
-import { ADMIN_TOKEN, type GatewayOptions, withGateway } from '../../support/start-gateway.js';
+import { ADMIN_TOKEN, type GatewayOptions, startGateway } from '../../support/start-gateway.js';
 import { adminRoutes } from './admin-calls.js';
 
 const ROLES: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
 const tokenOf = (role: AdminRole) => `named-token-of-the-${role}`;
 
 /** A gateway with a token for each role, and the test clock's route. */
-async function open(config: Readonly<Record<string, unknown>> = {}) {
+async function start(config: Readonly<Record<string, unknown>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'dgw-roles-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const adminTokens = await Promise.all(
     ROLES.map(async (role) => {
       const tokenFile = join(folder, role);
@@ -26,7 +25,7 @@ async function open(config: Readonly<Record<string, unknown>> = {}) {
     }),
   );
   const options: GatewayOptions = { config: { testClock: true, ...config, auth: { adminTokens } } };
-  const gateway = await withGateway(options);
+  const gateway = await startGateway(options);
   const as = async (token: string, route: string, json: unknown = {}) => {
     const [method = '', url = ''] = route.split(' ');
     const bodiless = method === 'GET' || method === 'HEAD';
@@ -41,14 +40,24 @@ async function open(config: Readonly<Record<string, unknown>> = {}) {
       ...(bodiless ? {} : { payload: JSON.stringify(json) }),
     });
   };
-  return { gateway, folder, as };
+  async function close() {
+    await gateway.close();
+    await rm(folder, { recursive: true });
+  }
+  return { gateway, folder, as, close };
 }
+
+let shared: Awaited<ReturnType<typeof start>>;
+beforeAll(async () => {
+  shared = await start();
+});
+afterAll(() => shared.close());
 
 const leastRole = (route: string) => ADMIN_OPERATIONS.find(({ call }) => call === route)?.by ?? 'owner';
 
 describe('the table of roles', () => {
   it('names every route of the admin plane, and no other', async () => {
-    const { gateway } = await open();
+    const { gateway } = shared;
     const routes = (await adminRoutes(gateway.admin)).filter((route) => route.includes('/admin/v1/'));
     expect(routes.length).toBeGreaterThan(20);
     expect(ADMIN_OPERATIONS.map(({ call }) => call).sort()).toEqual(routes.sort());
@@ -119,7 +128,7 @@ describe('the table of roles', () => {
 
 describe.each(ROLES)('a token of the role %s', (role) => {
   it('may make exactly the calls of its role', async () => {
-    const { gateway, as } = await open();
+    const { gateway, as } = shared;
     for (const route of await adminRoutes(gateway.admin)) {
       if (!route.includes('/admin/v1/')) continue;
       const [method = '', url = ''] = route.split(' ');
@@ -148,7 +157,7 @@ describe.each(ROLES)('a token of the role %s', (role) => {
 
 describe('a named token', () => {
   it('stands in the audit by its name', async () => {
-    const { gateway, as } = await open();
+    const { gateway, as } = shared;
     for (const [token, id] of [
       [tokenOf('operator'), 'by-operator'],
       [tokenOf('owner'), 'by-owner'],
@@ -167,15 +176,15 @@ describe('a named token', () => {
   });
 
   it('that is refused changes nothing and is not in the audit', async () => {
-    const { gateway, as } = await open();
-    const before = await gateway.manage('GET', '/audit');
+    const { gateway, as } = shared;
+    const state = async () => [await gateway.manage('GET', '/audit'), await gateway.manage('GET', '/teams')];
+    const before = await state();
     expect((await as(tokenOf('viewer'), 'POST /admin/v1/teams', { id: 'x' })).statusCode).toBe(403);
-    expect(await gateway.manage('GET', '/teams')).toEqual({ teams: [] });
-    expect(await gateway.manage('GET', '/audit')).toEqual(before);
+    expect(await state()).toEqual(before);
   });
 
   it('changes with its file, at once', async () => {
-    const { gateway, folder, as } = await open();
+    const { gateway, folder, as } = shared;
     await writeFile(join(folder, 'viewer'), 'another-token-of-the-viewer');
     for (const secret of gateway.services.config.fileSecrets) secret.refresh();
     const status = async (token: string) => (await as(token, 'GET /admin/v1/status')).statusCode;
@@ -184,7 +193,7 @@ describe('a named token', () => {
   });
 
   it('opens nothing when it is nearly right', async () => {
-    const { as } = await open();
+    const { as } = shared;
     for (const token of [
       `${tokenOf('owner')}x`,
       tokenOf('owner').slice(0, -1),
@@ -194,7 +203,8 @@ describe('a named token', () => {
   });
 
   it('of any role may read the metrics where they ask for a token', async () => {
-    const { as } = await open({ server: { metricsAuth: true } });
+    const { as, close } = await start({ server: { metricsAuth: true } });
+    onTestFinished(close);
     expect((await as(tokenOf('viewer'), 'GET /metrics')).statusCode).toBe(200);
     expect((await as('nobody', 'GET /metrics')).statusCode).toBe(401);
   });

@@ -116,19 +116,25 @@ describe('permits that replicas share', () => {
     expect(await drain(replica, perDay(12))).toBe(0);
   });
 
-  it('drawn under a limit that was lowered since are given up, those at hand and those on their way', async () => {
-    const rig = createAllowanceRig(2);
-    const [one, other] = rig.replicas as [Allowances, Allowances];
-    const [high, low] = [perMinute(20_000), perMinute(1)];
-    for (const replica of [one, other]) expect(await replica.take(high)).toBeNull();
-    const drawn = Promise.all([one.take(high), other.take(high)]);
-    expect([one.takeAtHand(low), other.takeAtHand(low)]).toEqual([false, false]);
-    await drawn;
-    expect([await drain(one, low), await drain(other, low)]).toEqual([0, 0]);
-    expect([one.takeAtHand(low), await one.take(low)]).toEqual([false, MINUTE]);
-    rig.clock.advance(MINUTE);
-    expect([await drain(one, low), await drain(other, low)]).toEqual([1, 0]);
-  });
+  it.each([
+    ['minute', perMinute, MINUTE],
+    ['day', perDay, Number.POSITIVE_INFINITY],
+  ])(
+    'drawn under a limit a %s that was lowered since are given up, those at hand and those on their way',
+    async (_per, of, waitMs) => {
+      const rig = createAllowanceRig(2);
+      const [one, other] = rig.replicas as [Allowances, Allowances];
+      const [high, low] = [of(20_000), of(1)];
+      for (const replica of [one, other]) expect(await replica.take(high)).toBeNull();
+      const drawn = Promise.all([one.take(high), other.take(high)]);
+      expect([one.takeAtHand(low), other.takeAtHand(low)]).toEqual([false, false]);
+      await drawn;
+      expect([await drain(one, low), await drain(other, low)]).toEqual([0, 0]);
+      expect([one.takeAtHand(low), await one.take(low)]).toEqual([false, waitMs]);
+      rig.clock.advance(MINUTE);
+      expect([await drain(one, low), await drain(other, low)]).toEqual([waitMs === MINUTE ? 1 : 0, 0]);
+    },
+  );
 
   it('go on being given when the clock is set back', async () => {
     const { clock, replicas } = createAllowanceRig(1);
