@@ -109,7 +109,7 @@ export function describeCharges(open: OpenHarness): void {
           round += 1;
           await playCharges(stores, `${round} `, steps);
         });
-        await fc.assert(property, { numRuns: 25 });
+        await fc.assert(property, { numRuns: 60 });
       }));
   });
 }
