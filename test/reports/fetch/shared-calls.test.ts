@@ -255,19 +255,6 @@ it('a refusal of the platform is not given again for an hour after the clock was
   expect(await count(QUERY)).toEqual({ reply: refused, calls: 1 });
 });
 
-it.each([
-  ['is a time in milliseconds', () => Date.now() + 30_000],
-  ['is a count of milliseconds', () => 300_000],
-  ['is the end of a day of which some is left', () => 40_000],
-  ['is nothing that could be meant', () => 999_999_999_999_999],
-])('calls go on after an answer whose x-ratelimit-reset %s', async (_, reset) => {
-  const rate = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '20' };
-  const answer = sends('{"data":[{"impressions":7}]}', { ...rate, 'x-ratelimit-reset': `${reset()}` });
-  const { gateway, ask } = await openScene(answer, { config: { platform: { timeoutMs: 3000 } } });
-  for (const advertiser of [1, 2]) expect(outcomeOf(await ask(of(advertiser)))).toBe('200');
-  expect(gateway.services.pace.waitMs()).toBeLessThanOrEqual(1500);
-});
-
 it('takes its turns like any other, and leaves the turns of others as they are', async () => {
   const platform = await startHeldPlatform(ROWS);
   const gateway = await gatewayAt(platform, { config: { platform: { maxConcurrent: 1 } } });
