@@ -21,7 +21,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.conflict, 'the present state does not allow it: a conflict, or a token that could not be verified'],
   [
     EXIT.usage,
-    'the command line is wrong: an unknown command or option, one that is missing, two that exclude each other',
+    'the command line is wrong: an unknown command or option, one that is missing or given twice, two that exclude each other',
   ],
   [EXIT.data, 'a value or a file is wrong; standard error names the place and what is allowed'],
   [EXIT.unavailable, 'the gateway cannot be reached, or cannot do this now'],

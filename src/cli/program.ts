@@ -1,5 +1,5 @@
 /** Every command, in the order in which help and docs show them. */
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { VERSION } from '../lib/package-root.js';
 import { addCacheCommands } from './cache.js';
 import { EXIT_CODES } from './command-error.js';
@@ -14,6 +14,7 @@ import { addRegistryCommands } from './registry.js';
 import { addReportCommands } from './report.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStoreCommands } from './store.js';
+import { StrictCommand } from './strict-command.js';
 import { addTailCommand } from './tail.js';
 import { addApplyCommand, addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
@@ -75,7 +76,7 @@ const COMMANDS: readonly AddCommand[] = [
 ];
 
 export function createProgram(terminal: Terminal): Command {
-  const program = new Command('dsp-gateway')
+  const program = new StrictCommand('dsp-gateway')
     .description('One in-house URL in front of an advertising (DSP) platform.')
     .version(VERSION)
     .showHelpAfterError('(see --help)')
