@@ -241,7 +241,7 @@ describe('when the outcome is not known', () => {
 describe('when the platform certainly did nothing', () => {
   it('because it refused the token or wants to wait, a repeat may ask', async () => {
     for (const handler of [sends('', {}, 401), sends('', { 'retry-after': '2' }, 429)]) {
-      const { platform, gateway, post } = await open(handler);
+      const { platform, gateway, post } = await open(handler, { onDisk: true });
       expect((await post()).status).toBe(503);
       platform.answer(CREATED);
       gateway.clock.advance(60_000);
