@@ -57,7 +57,7 @@ function registerAgents(app: FastifyInstance, services: Services): void {
         maxUriBytes: server.maxUriBytes,
       },
       described: describedReports(config, [...reporting.canonical.table.kinds.keys()]),
-      seenColumns: createSeenColumns({ documents: store.documents, logger: log.logger }),
+      seenColumns: createSeenColumns(store.documents, log.logger),
       snapshots: createSnapshots({ store, clock, purges, isErasedSince: isErasedSince(erasures) }),
       caps: config.mcp,
     },

@@ -28,7 +28,7 @@ interface CountBatchesOptions {
   readonly everyMs: number | null;
 }
 
-/** The store knows a batch for 10 minutes; later a repetition might count twice. */
+/** The store knows a batch for 10 minutes; later a repetition might count twice. What is raised it cannot count twice. */
 const REPEATED_MS = 9 * 60_000;
 /** Of no batch: whether it can be read tells whether the store answers. */
 const PROBE = 'usage';
@@ -43,7 +43,7 @@ export function createCountBatches(options: CountBatchesOptions) {
     for (let batch = waiting[0]; batch !== undefined; batch = waiting[0]) {
       const { id, adds, raises, ttlMs } = batch;
       batch.sinceMs ??= clock.monotonicMs();
-      if (clock.monotonicMs() - batch.sinceMs > REPEATED_MS)
+      if (adds.length > 0 && clock.monotonicMs() - batch.sinceMs > REPEATED_MS)
         logger.error({ counts: adds.length }, `a batch of ${what} is lost: the store was away for too long`);
       else {
         await counters.add(id, adds, raises, ttlMs);

@@ -5,7 +5,7 @@
  */
 import { createLastUsed } from '../lib/last-used.js';
 import { repeat } from '../lib/repeat.js';
-import type { Documents } from './port.js';
+import { type Documents, StoreUnavailable } from './port.js';
 
 // Documents that only grow: what one replica saw is added to what all have seen, by compare-and-set.
 
@@ -105,11 +105,15 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
   async function writeAll(): Promise<void> {
     underWay = waiting;
     waiting = new Map();
+    let failure: unknown = null;
     for (const [id, { key, tally }] of underWay) {
       try {
+        // What does not answer is not asked for each of them.
+        if (failure instanceof StoreUnavailable && failure.why === 'away') throw failure;
         await write(id, key, tally);
         isAway = false;
       } catch (error) {
+        failure = error;
         wait(id, key, tally);
         if (!isAway) options.onAway(error);
         isAway = true;
@@ -123,10 +127,7 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
     [underWay, waiting].reduce((sum, own) => merge(sum, own.get(id)?.tally ?? none), all ?? none);
 
   /** Writes down what was counted so far. Never rejects; what the store does not take is tried again. */
-  function flush(): Promise<void> {
-    flushing = flushing.then(writeAll);
-    return flushing;
-  }
+  const flush = (): Promise<void> => (flushing = flushing.then(writeAll));
 
   const flushes = options.everyMs === null ? null : repeat(options.everyMs, flush);
   return {

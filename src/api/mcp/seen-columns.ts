@@ -4,22 +4,13 @@
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
-import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { digest } from '../../reports/query/platform-call.js';
 import type { Documents } from '../../store/port.js';
-import { mergeDocument } from '../../store/shared-tallies.js';
+import { createSharedTallies } from '../../store/shared-tallies.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { nameInLife } from '../../teams/team-life.js';
 
-export interface SeenColumns {
-  /** Never rejects: what the store does not take is noted with a later answer. */
-  add(caller: Caller, endpoint: string, columns: readonly string[]): Promise<void>;
-  /** In the order in which they were seen. */
-  of(caller: Caller): Promise<ReadonlyMap<string, readonly string[]>>;
-}
-
-const MAX_TEAMS = 1000;
 const MAX_REPORTS = 50;
 /** Rows that each bring names of their own would take room without end. */
 const MAX_COLUMNS = 300;
@@ -39,52 +30,43 @@ function keyOf({ team: { id, advertisers }, key: { life } }: Caller): string {
   return `mcp:columns:${nameInLife(id, life)}:${digest([list]).slice(0, 22)}`;
 }
 
-export interface SeenColumnsOptions {
-  readonly documents: Documents;
-  readonly logger: Logger;
-}
+export type SeenColumns = ReturnType<typeof createSeenColumns>;
 
-export function createSeenColumns({ documents, logger }: SeenColumnsOptions): SeenColumns {
-  const known = createLastUsed<Seen>(MAX_TEAMS);
+export function createSeenColumns(documents: Documents, logger: Logger) {
+  const onAway = (error: unknown) =>
+    logger.debug({ err: error }, 'failed to share the columns that were seen');
+  const tallies = createSharedTallies<Caller, Seen>({
+    ...{ documents, everyMs: null, ttlMs: KEPT_MS, decode: SeenForm.parse, encode: JSON.stringify },
+    ...{ documentOf: keyOf, former, none: [], onAway },
+    merge: (one, other) =>
+      other.reduce((sum, { endpoint, columns }) => withColumns(sum, endpoint, columns), one),
+  });
 
   /** What was seen before lists were told apart goes over to the present list, once; of a later life it is another's. */
-  async function adopt(caller: Caller): Promise<void> {
-    const key = keyOf(caller);
-    if (known.get(key) !== undefined || (caller.key.life ?? 0) > 0) return;
-    const text = await documents.get(formerKeyOf(caller));
-    if (text !== null && (await documents.replace(formerKeyOf(caller), text, null, 0)))
-      await documents.create(key, text, KEPT_MS);
-    known.set(key, []);
+  async function former(caller: Caller): Promise<Seen | undefined> {
+    if ((caller.key.life ?? 0) > 0) return undefined;
+    const key = formerKeyOf(caller);
+    const text = await documents.get(key);
+    const isMine = text !== null && (await documents.replace(key, text, null, 0));
+    return isMine ? (SeenForm.parse(text) ?? undefined) : undefined;
   }
 
   return {
-    async add(caller, endpoint, columns) {
-      const key = keyOf(caller);
-      const before = known.get(key) ?? [];
+    /** Never rejects: what the store does not take is written with a later answer. */
+    async add(caller: Caller, endpoint: string, columns: readonly string[]): Promise<void> {
+      const before = tallies.atHand(caller);
       if (withColumns(before, endpoint, columns) === before) return;
-      try {
-        await adopt(caller);
-        const all = await mergeDocument<Seen>(documents, {
-          ...{ key, ttlMs: KEPT_MS, decode: SeenForm.parse, encode: JSON.stringify },
-          add: (stored) => withColumns(stored ?? [], endpoint, columns),
-        });
-        known.set(key, all ?? withColumns(before, endpoint, columns));
-      } catch (error) {
-        logger.debug({ err: error }, 'columns that were seen are not written down');
-      }
+      tallies.add(caller, [{ endpoint, columns }]);
+      await tallies.flush();
     },
-    async of(caller) {
-      const key = keyOf(caller);
-      const here = known.get(key) ?? [];
-      try {
-        await adopt(caller);
-        const text = await documents.get(key);
-        const all = text === null ? here : (SeenForm.parse(text) ?? here);
-        return new Map(all.map(({ endpoint, columns }) => [endpoint, columns]));
-      } catch (error) {
-        logger.debug({ err: error }, 'columns that were seen cannot be read');
-        return new Map(here.map(({ endpoint, columns }) => [endpoint, columns]));
-      }
+    /** In the order in which they were seen. */
+    async of(caller: Caller): Promise<ReadonlyMap<string, readonly string[]>> {
+      const all = await tallies.read(caller).catch((error: unknown) => {
+        onAway(error);
+        return tallies.atHand(caller);
+      });
+      await tallies.flush();
+      return new Map(all.map(({ endpoint, columns }) => [endpoint, columns]));
     },
   };
 }
