@@ -156,7 +156,7 @@ function sinceOf(text: string, nowMs: number): string {
   if (seconds !== null) return new Date(nowMs - seconds * 1000).toISOString();
   if (/^\d{4}-/.test(text)) return text;
   throw new CommandError(
-    '--since: must be an ISO date or time, e.g. 2026-11-01, or a length such as 24h or 7d',
+    '--since must be an ISO date or time, e.g. 2026-11-01, or a length such as 24h or 7d',
     EXIT.data,
   );
 }

@@ -31,7 +31,7 @@ export interface Calls {
 }
 
 /** The newest calls that are always listed; older ones go, so that a benchmark does not fill the memory. */
-export const LISTED_CALLS = 20_000;
+const LISTED_CALLS = 20_000;
 
 export function createCalls(): Calls {
   const list: (Omit<RecordedCall, 'status'> & { status: number })[] = [];

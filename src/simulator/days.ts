@@ -2,7 +2,7 @@
 
 const DAY_MS = 86_400_000;
 /** Today's numbers move every five minutes. */
-export const STEP_MS = 5 * 60_000;
+const STEP_MS = 5 * 60_000;
 /** Steps of an ordinary day; the 25-hour day of a clock change stays at its last step for an hour. */
 export const STEPS_PER_DAY = DAY_MS / STEP_MS;
 

@@ -3,7 +3,7 @@ import { type PhpInput, readInput } from './php-input.js';
 import type { PlatformCall } from './platform.js';
 
 /** A request body larger than this is refused with 413. */
-export const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const PLAIN_PATH = /^(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$/;

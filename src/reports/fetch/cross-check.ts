@@ -30,7 +30,7 @@ const SERIES = 10_000;
 /** Joins of each series that are checked before it is left to the daily check. */
 const FIRST_JOINS = 2;
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 
 const WEEK_DAYS = 7;
 

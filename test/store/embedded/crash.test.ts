@@ -124,5 +124,3 @@ describe('kill -9 in the middle of work', () => {
     60_000 + ROUNDS * 10_000,
   );
 });
-
-describe('a process that ends without closing the store', () => {});

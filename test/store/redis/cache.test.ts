@@ -218,7 +218,21 @@ describe('what another release keeps in the same hash', () => {
   });
 });
 
-describe('bytes that were changed in Redis', () => {});
+describe('bytes that were changed in Redis', () => {
+  it('are given as they are, facts under a name that is not theirs among them: the reader sees it', async () => {
+    const store = await open();
+    await store.cache.write([writeOf('2026-03-01', { body: Buffer.alloc(MIDDLE, 'x') })]);
+    await looking(async (control) => {
+      const [facts = ''] = (await control.hkeys(HASH)).filter((name) => name.startsWith('f:'));
+      await control.hset(HASH, facts, '{"columns":[0]}', 'd:01', 'changed');
+    });
+    const reader = await open();
+    for (const _ of [1, 2]) {
+      const [found] = await reader.cache.read([FIRST]);
+      expect([found?.facts.toString(), found?.body.toString()]).toEqual(['{"columns":[0]}', 'changed']);
+    }
+  });
+});
 
 async function cutHead(control: Redis): Promise<void> {
   const head = (await control.hgetBuffer(HASH, 'h:01')) as Buffer;
