@@ -52,5 +52,8 @@ function codeOf({ code, exitCode }: CommanderError): number {
 export async function exitOnFault(error: unknown): Promise<never> {
   const { lines, code } = await faultOf(error);
   for (const line of lines) process.stderr.write(`${plainText(line)}\n`);
-  process.exit(code);
+  process.exitCode = code;
+  // That standard output could not be written is told in the next turn, and ends the process with a code of its own.
+  await new Promise(setImmediate);
+  process.exit();
 }

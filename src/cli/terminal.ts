@@ -44,9 +44,9 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Whoever reads may have enough of it, as `head` has: that is no fault. */
+/** Whoever reads may have enough of it, as `head` has: that is no fault, and hides none. */
 function onLoss(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit(0);
+  if (error.code === 'EPIPE') process.exit();
   process.stderr.write(`standard output cannot be written (${error.code ?? error.message})\n`);
   process.exit(EXIT.output);
 }

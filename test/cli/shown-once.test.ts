@@ -62,6 +62,17 @@ it('a list that cannot be written is a line and a code of its own, not a stack t
   expect(await runInto('a closed pipe', ['teams', 'list'])).toEqual({ code: 0, stderr: '' });
 });
 
+it.each(['status', 'doctor'])(
+  '%s with a warning that cannot be written says so, and goes on warning who has read enough',
+  async (name) => {
+    await runCli(['writes', 'stop', '--reason', 'incident'], env());
+    onTestFinished(() => void runCli(['writes', 'resume', '--reason', 'over'], env()));
+    const full = await runInto('a full disk', [name]);
+    expect(full).toEqual({ code: 74, stderr: 'standard output cannot be written (ENOSPC)\n' });
+    expect(await runInto('a closed pipe', [name])).toEqual({ code: 1, stderr: '' });
+  },
+);
+
 describe('a key that was made and could not be shown', () => {
   const failing = { deliver: () => Promise.reject(Object.assign(new Error('gone'), { code: 'EIO' })) };
 
