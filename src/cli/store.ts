@@ -31,7 +31,7 @@ export const addStoreCommands = group(
     plane: ADMIN_PLANE,
     name: 'backup',
     description:
-      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder. A gateway that runs on the folder, or at --url, makes the copy on its machine. The key that seals is not copied.',
+      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder. A gateway that runs on the folder, or at --url or GATEWAY_ADMIN_URL, makes the copy on its machine; --data-dir goes before GATEWAY_ADMIN_URL. The key that seals is not copied.',
     examples: ['store backup /backup/2026-11-21', 'store backup /backup/daily --without-history'],
     own: (added) =>
       added
@@ -92,7 +92,8 @@ async function copyOf(
       body: { folder, history },
       timeoutMs: BACKUP_TIMEOUT_MS,
     });
-  if (options.url !== undefined) return byGateway();
+  if (options.url !== undefined || (env.GATEWAY_ADMIN_URL && options.dataDir === undefined))
+    return byGateway();
   const { backupState } = await import('../store/embedded/backup.js');
   const { FolderInUse } = await import('../store/refused.js');
   try {

@@ -89,3 +89,17 @@ it('refuses a folder that cannot be made, and says what is allowed', async () =>
   expect(((await stat(join(folder, 'alone'))).mode & 0o777).toString(8)).toBe('700');
   expect(await readdir(folder)).toEqual(['alone', 'there']);
 });
+
+it('is of the gateway that GATEWAY_ADMIN_URL names, unless --data-dir names a folder', async () => {
+  const { admin, adminToken } = await startGateway(platform.env);
+  const folder = await tempFolder();
+  const env = { GATEWAY_ADMIN_URL: admin, ADMIN_TOKEN: adminToken };
+  const copy = join(folder, 'copy');
+  expect(await runCli(['store', 'backup', copy], env)).toMatchObject({ code: 0, stderr: '' });
+  expect(await readdir(copy)).toContain('data.mdb');
+  const nowhere = join(folder, 'nowhere');
+  expect(await runCli(['store', 'backup', join(folder, 'other'), '--data-dir', nowhere], env)).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining(nowhere),
+  });
+});
