@@ -28,14 +28,21 @@ export const addDoctorCommand = command<ClientOptions>({
     const checks = [...here, ...asked.checks];
     const level = worstOf(checks.map((check) => check.level));
     show(withColours(terminal), options, { level, checks }, describe);
+    // Of a gateway that did not let itself be asked nothing is known.
+    if (asked.denied && level !== 'not well') throw new CommandError('', EXIT.denied);
     endWith(level);
   },
 });
 
+interface Asked {
+  readonly reached: boolean;
+  /** There is no admin token that may ask. */
+  readonly denied: boolean;
+  readonly checks: readonly Check[];
+}
+
 /** What the gateway says of itself; that it says nothing is a check, too. */
-async function askGateway(
-  open: () => Admin,
-): Promise<{ readonly reached: boolean; readonly checks: readonly Check[] }> {
+async function askGateway(open: () => Admin): Promise<Asked> {
   try {
     const { version, checks } = await open().ask(runDoctor);
     const { VERSION } = await import('../lib/package-root.js');
@@ -46,13 +53,15 @@ async function askGateway(
             `this command is of version ${VERSION}, the gateway of ${version}`,
             'use the command that came with the gateway',
           );
-    return { reached: true, checks: [{ name: 'gateway', ...gateway }, ...checks] };
+    return { reached: true, denied: false, checks: [{ name: 'gateway', ...gateway }, ...checks] };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    const gateway = notWell(error.message.replaceAll('\n', ' '), adviceOn(error));
+    const denied = error.exitCode === EXIT.denied;
+    const gateway = (denied ? warning : notWell)(error.message.replaceAll('\n', ' '), adviceOn(error));
     const rest = skipped('not looked at: only a gateway that runs can tell');
     return {
       reached: !(error instanceof Unreachable),
+      denied,
       checks: [
         { name: 'gateway', ...gateway },
         { name: 'platform, token, teams', ...rest },

@@ -184,13 +184,16 @@ function versions(all: readonly string[]): string | Found {
   };
 }
 
-const PARTS: readonly (readonly [part: Finding['part'], name: string])[] = [
-  ['store', 'store'],
-  ['platform', 'circuit and pause'],
-  ['secrets', 'files of secrets'],
-  ['log', 'log'],
-  ['gateway', 'ready'],
-];
+/** Every part that a verdict may find something of. */
+const PARTS: Readonly<Record<Finding['part'], string>> = {
+  credential: 'the token, in every process',
+  store: 'store',
+  platform: 'circuit and pause',
+  secrets: 'files of secrets',
+  writes: 'writes',
+  log: 'log',
+  gateway: 'ready',
+};
 
 /** What the gateway knows of each part without asking. */
 function partLooks({ measured }: DoctorOptions, readiness: () => Readiness): Readonly<Record<string, Look>> {
@@ -201,7 +204,7 @@ function partLooks({ measured }: DoctorOptions, readiness: () => Readiness): Rea
     return verdictOf(measured, ready, worst).findings;
   };
   return Object.fromEntries(
-    PARTS.map(([part, name]) => [
+    Object.entries(PARTS).map(([part, name]) => [
       name,
       async () => {
         findings ??= judge();

@@ -1,0 +1,65 @@
+/** `dsp-gateway doctor` says no less than `status`, and of a gateway that it may not ask nothing. */
+import { writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { tempFolder } from '../support/processes.js';
+import { ADMIN_TOKEN, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
+import { type Ran, runCli } from './run-cli.js';
+
+const VIEWER = 'named-token-of-the-viewer';
+let tokenFile: string;
+beforeAll(async () => {
+  tokenFile = join(await tempFolder(), 'viewer');
+  await writeFile(tokenFile, VIEWER);
+});
+
+async function open() {
+  const adminTokens = [{ name: 'viewer', role: 'viewer', tokenFile }];
+  const gateway: SimulatedGateway = await withGateway({ config: { auth: { adminTokens } } });
+  await gateway.admin.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => gateway.admin.server.closeAllConnections());
+  const { port } = gateway.admin.server.address() as AddressInfo;
+  const cli = (line: string, token = ADMIN_TOKEN): Promise<Ran> =>
+    runCli(line.split(' '), { GATEWAY_ADMIN_URL: `http://127.0.0.1:${port}`, ADMIN_TOKEN: token });
+  return { gateway, cli };
+}
+
+const checksOf = (ran: Ran) => ran.json<{ checks: { name: string; level: string; says: string }[] }>().checks;
+
+it('warns while writes are stopped, as status does', async () => {
+  const { cli } = await open();
+  await cli('writes stop --reason incident');
+  const doctor = await cli('doctor --json');
+  expect(doctor.code).toBe(1);
+  expect(checksOf(doctor)).toContainEqual(
+    expect.objectContaining({
+      level: 'warning',
+      says: expect.stringContaining('writes of all teams are stopped'),
+    }),
+  );
+});
+
+it('is not well when another process has no token, as status is', async () => {
+  const { gateway, cli } = await open();
+  const { health } = gateway.services;
+  health.hear(() => [{ ...health.own(), id: 'other', credential: 'missing' }]);
+  expect((await cli('status')).code).toBe(2);
+  const doctor = await cli('doctor --json');
+  expect(doctor.code).toBe(2);
+  expect(checksOf(doctor)).toContainEqual(
+    expect.objectContaining({ level: 'not well', says: expect.stringContaining('no platform token') }),
+  );
+});
+
+it.each([
+  ['a wrong token', 'wrong-token-of-nobody', 'does not know this admin token'],
+  ["a viewer's token", VIEWER, 'needs the role operator'],
+])('does not call a gateway unwell that refuses %s: exit code 77', async (_, token, words) => {
+  const { cli } = await open();
+  const doctor = await cli('doctor --json', token);
+  expect([doctor.code, doctor.stderr, doctor.json().level]).toEqual([77, '', 'warning']);
+  expect(checksOf(doctor)).toContainEqual(
+    expect.objectContaining({ name: 'gateway', level: 'warning', says: expect.stringContaining(words) }),
+  );
+});
