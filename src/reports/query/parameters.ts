@@ -266,11 +266,7 @@ export function unknownNameFaults(
   return unknown.flatMap(({ name, meant }): FieldFault[] => {
     const [nearest] = meant;
     if (nearest !== undefined && (!lenient || names.unknownParameters === 'refuse')) {
-      // Another spelling of a known name is refused even where it is listed.
-      const isSpelling = plainName(name) === plainName(nearest);
-      const help = isSpelling
-        ? `Use ${nearest}.`
-        : `Use ${nearest}, or have ${name} allowed under report.knownParameters.`;
+      const help = `Use ${nearest}, or have ${name} allowed under report.knownParameters.`;
       return [{ param: name, message: `is not known here: ${didYouMean(...meant)}`, help }];
     }
     return names.unknownParameters === 'refuse'
