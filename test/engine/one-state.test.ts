@@ -6,6 +6,7 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { turn } from '../../src/lib/time.js';
 import { daysBetween } from '../../src/reports/query/days.js';
 import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { prove } from '../support/prove.js';
@@ -60,6 +61,8 @@ async function scene(config: object) {
   const all = [first, second];
   const settled = async () => {
     for (const { services } of all) await services.settled();
+    // What the store's bus tells comes in the next turn.
+    await turn();
     for (const { services } of all) await services.registry.refresh();
   };
   return { said, clock: first.clock, key, all, settled };

@@ -87,8 +87,9 @@ function brokenRule(target: string, wider: GateRules['wider']): string | null {
   if (!path.startsWith('/')) return 'does not start with /';
   if (target.includes('#')) return 'is followed by a fragment (#), which a client keeps to itself';
   if (!PLAIN.test(path) && !wider.some((wide) => wide.path.test(path))) return characterRule(path);
-  if (path.split('/').some((segment) => segment === '.' || segment === '..'))
-    return 'has a segment . or .., which no segment may be';
+  // `a../` and `/..a` as well: what reads `..` without looking for the whole segment takes them for a way up.
+  if (path.split('/').some((segment) => segment === '.' || /^\.\.|\.\.$/.test(segment)))
+    return 'has a segment ., or one that begins or ends with ..';
   return apiRule(path);
 }
 
