@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type PlayOptions, playSeed } from './play-seed.js';
 import regressionSeeds from './regression-seeds.json' with { type: 'json' };
 
-/** As many as `npm test` has time for; CI plays 200 (`.ci/run`). */
+/** As many as `npm test` has time for; `npm run test:all` plays 200. */
 const SEEDS = Number(process.env.SEEDS ?? 60);
 const { SEED, BY_FASTIFY } = process.env;
 const inTurn = Array.from({ length: SEEDS }, (_, at) => at + 1);
