@@ -143,7 +143,8 @@ describe('what goes to the platform', () => {
           expect(platform.requests).toHaveLength(before);
         }
       }),
-      { numRuns: 150 },
+      // The proxy takes these for ways up: refused by it they would be failures of the platform.
+      { numRuns: 150, examples: [[['/', '..', '..']], [['..', '/', 'a']]] },
     );
     expect(platform.requests.length).toBeGreaterThan(10);
   });
