@@ -58,7 +58,7 @@ describe('a report is refused without a call', () => {
       '_fields',
       'an unknown column',
       `${DAYS}&_fields=date,profit`,
-      /profit is no column .* There are date, /,
+      /profit, which is no column .* There are date, /,
     ],
     ['_fields', 'in other case', `${DAYS}&_fields=Date`, /did you mean `date`\?/],
     ['_fields', 'the platform’s bytes', `${DAYS}&_fields=date&_format=raw`, /_format=raw/],

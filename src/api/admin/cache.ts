@@ -94,7 +94,12 @@ function readScope(body: RequestTypes<typeof purgeCache>['Body']): PurgeScope {
       : []),
     ...(all === true && limited ? [{ param: 'all', message: 'goes alone' }] : []),
     ...(all === undefined && !limited
-      ? [{ param: 'all', message: 'say {"all": true}, or any of advertiserId, endpoint, from, to' }]
+      ? [
+          {
+            param: 'all',
+            message: 'must be given as {"all": true}, or any of advertiserId, endpoint, from, to',
+          },
+        ]
       : []),
   ];
   if (faults.length > 0) throw new GatewayError('invalid_body', { status: 422, errors: faults });

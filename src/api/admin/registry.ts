@@ -238,7 +238,8 @@ function backedUp(registry: Registry) {
 /** Checks every record before any is written: what cannot be read would be found out by callers. */
 function readRecords(backup: Backup, sealer: Sealer): Texts {
   const given = new Map(backup.records.map(({ id, text }) => [id, text]));
-  if (given.size < backup.records.length) throw invalid([{ param: 'records', message: 'name an id twice' }]);
+  if (given.size < backup.records.length)
+    throw invalid([{ param: 'records', message: 'must not name an id twice' }]);
   const records = migrated(given, backup.schema);
   const faults = recordFaults(records, sealer);
   if (faults.length > 0) throw invalid(faults.slice(0, 20));

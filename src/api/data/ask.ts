@@ -182,7 +182,7 @@ export function daysAskedAbout({ question, named }: Pick<AskedCall, 'question' |
 const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 export const MOST_SCOPES = 50;
 export const ABOUT_ONE_FAULT =
-  'give endpoint and query of a report, or advertiserId alone, e.g. advertiserId=1';
+  'goes alone, e.g. advertiserId=1, or in its place endpoint and query of a report';
 
 export function isAccountId(text: unknown): text is string {
   return typeof text === 'string' && ACCOUNT_ID.test(text);

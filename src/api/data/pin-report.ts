@@ -67,7 +67,9 @@ async function pinReport(
   if (strange.length > 0)
     throw invalid(strange.map(({ name }) => ({ param: `query.${name}`, message: NOT_HERE })));
   if (asked.shape.format === 'raw' && /(^|&)_format=/.test(wanted.query))
-    throw invalid([{ param: 'query._format', message: "a pin holds rows, not the platform's own bytes" }]);
+    throw invalid([
+      { param: 'query._format', message: "must not be raw: a pin holds rows, not the platform's own bytes" },
+    ]);
   const answer = await answerTo(g, caller, asked, call).catch((error: unknown) => {
     throw withholdForeignAccounts(caller, error);
   });

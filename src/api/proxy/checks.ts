@@ -63,7 +63,7 @@ export function checkQuery(text: string, takesDryRun = false) {
   const given = parseQueryText(text);
   const own = given.filter(({ name }) => takesDryRun && name === DRY_RUN);
   if (own.length > 1 || own.some(({ value }) => value !== '1'))
-    throw invalidQuery({ param: DRY_RUN, message: 'allowed is 1, once' });
+    throw invalidQuery({ param: DRY_RUN, message: 'must be 1, given once' });
   const pairs = given.filter((pair) => !own.includes(pair));
   const faults = pairs
     .filter(({ name }) => !QUERY_NAME.test(name))

@@ -169,7 +169,7 @@ export function fieldFaults(
     const hint = meant === undefined ? '' : `: ${didYouMean(meant)}`;
     return {
       param: '_fields',
-      message: `${field} is no column of this report${hint}${hint === '' ? '.' : ''} There are ${known}`,
+      message: `names ${field}, which is no column of this report${hint}${hint === '' ? '.' : ''} There are ${known}`,
     };
   });
 }

@@ -104,7 +104,7 @@ function cut(text: string, most: number): string {
 function tooWide({ length }: readonly string[], maxBytes: number) {
   return invalidQuery({
     param: 'columns',
-    message: `one row of all ${length} columns does not fit into the ${maxBytes} bytes of a result: name the columns you need`,
+    message: `must be named: one row of all ${length} does not fit into the ${maxBytes} bytes of a result`,
   });
 }
 

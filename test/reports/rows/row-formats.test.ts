@@ -283,7 +283,7 @@ describe('names of columns', () => {
     expect(message('Date')).toMatch(/did you mean `date`\?/);
     expect(message('impresions')).toMatch(/did you mean `impressions`\?/);
     expect(message('profit')).toBe(
-      'profit is no column of this report. There are date, campaignId, impressions',
+      'names profit, which is no column of this report. There are date, campaignId, impressions',
     );
   });
 
