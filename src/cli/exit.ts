@@ -1,5 +1,6 @@
 /** Faults of a command as lines for standard error and an exit code. */
 import { CommanderError } from 'commander';
+import { turn } from '../lib/time.js';
 import { CommandError, EXIT } from './command-error.js';
 import { plainText } from './plain-text.js';
 
@@ -54,6 +55,6 @@ export async function exitOnFault(error: unknown): Promise<never> {
   for (const line of lines) process.stderr.write(`${plainText(line)}\n`);
   process.exitCode = code;
   // That standard output could not be written is told in the next turn, and ends the process with a code of its own.
-  await new Promise(setImmediate);
+  await turn();
   process.exit();
 }

@@ -27,7 +27,7 @@ describe('gateFault', () => {
     '/api/v1/report/campaigns/get?a=%2e%2e&b=//&c=..%2f;x',
     '/api/v1/campaign/7',
     '/api/v1/a.b_c~d-e/x.css',
-    '/api/v1/.hidden/...',
+    '/api/v1/.hidden/a..b',
     '/api/v1/-',
     '/healthz',
     '/docs/',
@@ -42,6 +42,9 @@ describe('gateFault', () => {
     // P1
     '/api/v1/../v2/x',
     '/api/v1/report/..',
+    // What the proxy takes for a way up.
+    '/api/v1/.hidden/...',
+    '/api/v1/a../b',
     '/api/v1/%2e%2e/x',
     '/api/v1/.%2e/x',
     '/api/v1/..%2fx',
