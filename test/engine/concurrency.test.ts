@@ -38,6 +38,8 @@ async function three(
     clock: createTestClock(),
     redis,
     count: 3,
+    // A busy machine must not have Redis taken for away: then each replica asks for itself.
+    timeoutMs: 20_000,
     config: {
       // Calls end by the test; a slow machine must not end them.
       platform: { retry: { attempts: 0 }, timeoutMs: 110_000, ...settings },

@@ -57,10 +57,13 @@ describe('a log sink', () => {
         },
         { interval: 1, timeout: 20_000 },
       )
-      .toEqual([droppedLines]);
+      .toEqual([expect.any(Number)]);
     await sink.close(10_000);
     text += pipe.read();
-    expect(text.split('\n').length - 1).toBe(MANY - droppedLines);
+    // The last block was handed on after the look, and found no room either, or some.
+    const [told = 0] = recovered;
+    expect(told).toBeGreaterThanOrEqual(droppedLines);
+    expect(text.split('\n').length - 1).toBe(MANY - told);
     // Whole lines, in their order, and none twice.
     const said = text.split(/(?<=\n)/);
     expect(said.every((line) => lines[Number(line.slice(8, 16))] === line)).toBe(true);

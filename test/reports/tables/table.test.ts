@@ -117,7 +117,7 @@ describe('a table that is sorted by a column of numbers and texts', () => {
 });
 
 const CURSOR = 'c'.repeat(CURSOR_CHARS);
-const CAPS = { maxRows: 7, maxBytes: 900 };
+const CAPS = { maxRows: 7, maxBytes: 2400 };
 
 const cell = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -173,7 +173,7 @@ describe('pages of a table', () => {
   });
 
   it('are refused where what stands beside the rows leaves no room, and say so', () => {
-    const table = { about: { totals: 'x'.repeat(900) }, columns: ['a'], rowCount: 1, rows: [[1]] };
+    const table = { about: { totals: 'x'.repeat(2400) }, columns: ['a'], rowCount: 1, rows: [[1]] };
     const thrown = (() => {
       try {
         return [...pagesOf(table, CAPS)];
@@ -182,7 +182,7 @@ describe('pages of a table', () => {
       }
     })();
     expect((thrown as GatewayError).options.errors?.[0]?.message).toMatch(
-      /^what stands beside the rows takes 9\d\d of the 900 bytes/,
+      /^what stands beside the rows takes 24\d\d of the 2400 bytes/,
     );
   });
 
