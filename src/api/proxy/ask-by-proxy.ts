@@ -62,7 +62,7 @@ export function askByProxy(
     const cut = () => raw.readableEnded || reject(new Error('the caller broke off its body'));
     if (body) reply.raw.once('close', cut);
     else if (!isRead) raw.resume();
-    reply.from(destination, {
+    const told = {
       ...options,
       rewriteRequestHeaders: (_request, headers) =>
         ({
@@ -74,7 +74,13 @@ export function askByProxy(
       onResponse: (_request, _reply, response) => resolve(answerOf(response)),
       // A status that Fastify does not know is told as an error first, and as an answer after it: the client judges it.
       onError: (_reply, { error }) => queueMicrotask(() => reject(error.cause ?? error)),
-    });
+    } satisfies FastifyHttpProxyOptions['replyOptions'];
+    try {
+      reply.from(destination, told);
+    } catch (error) {
+      // Thrown before anything was sent: a fault of the gateway's own, for which no circuit opens.
+      reject(new GatewayError('internal_error', { cause: error }));
+    }
   });
 }
 

@@ -30,10 +30,9 @@ export type SeedOutcome = 'active' | 'refused' | 'unproven' | 'left';
  * prove it, for there is nothing to lose; a token that the platform refuses stays pending. A start makes no calls that
  * nobody asked for: there the first report proves the token as well.
  *
+ * Several processes may do this at once, and one may have been killed half-way: the next process that finds the seed
+ * pending continues.
  * @param mayGuess whether calls may be made that nobody has made yet
- *
- * Several processes may do this at once, and one may have been killed half-way: whoever finds the seed still pending
- * continues.
  */
 export async function bootstrapToken(
   seed: NewToken,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough, pipeline, Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createOutlet } from '../../../src/api/proxy/clean-answer.js';
 import { holdsToken } from '../../../src/platform/scrub.js';
@@ -51,6 +51,19 @@ describe('a write that failed', () => {
     const { gateway, key } = await openScene(handler, { config });
     const [said, detail] = await tell(gateway, key);
     expect([said, detail]).toEqual([outcome, expect.not.stringContaining('carried out')]);
+  });
+
+  it('is a fault of the gateway, for which no circuit opens, where the proxy throws before it sends', async () => {
+    const agent = new Agent();
+    agent.request = () => {
+      throw new Error('refused before anything was sent');
+    };
+    const gateway = await gatewayAt(
+      { url: (await deadUrl()).href, token: '42|token-of-this-test' },
+      { agent, config: { platform: { ...config.platform, circuit: { failures: 1 } } } },
+    );
+    const key = await gateway.addTeam();
+    for (let call = 0; call < 3; call++) expect((await tell(gateway, key))[0]).toBe('500 internal_error');
   });
 
   it('was certainly not carried out where nobody listens', async () => {
