@@ -54,7 +54,7 @@ export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: 
 }
 
 export function check(rule: string, passed: boolean, value: string, limit: string): Check {
-  return { rule, passed, value: clip(value), limit };
+  return { rule, passed, value: clip(escaped(value)), limit };
 }
 
 function clip(text: string, most = LONGEST_SHOWN): string {
@@ -66,11 +66,11 @@ function list(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.map(quoted).join(', ');
 }
 
-function quoted(text: string): string {
-  return JSON.stringify(text).replace(
-    /[^\x20-\x7e]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+const quoted = (text: string): string => escaped(JSON.stringify(text));
+
+/** What a request holds is shown in ASCII: no letter passes for another. */
+function escaped(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** All names in the body are read by everybody alike, and none may be taken for one that leads to an amount. */

@@ -282,6 +282,13 @@ describe('whatever is smuggled', () => {
     expect(passed).toBeGreaterThan(30);
   });
 
+  it('a name that is there twice below one in other letters is refused in ASCII', () => {
+    const [one] = refused(judge('{"ｂｕｄｇｅｔ":{"a":1,"a":2}}'));
+    expect(one?.value).toMatch(
+      /^a duplicate member name at position \d+, below \$\["\\uff42[\x20-\x7e]+"\]$/,
+    );
+  });
+
   it('every refusal has a rule, a value and a limit', () => {
     fc.assert(
       fc.property(request, ({ members, query }) => {
