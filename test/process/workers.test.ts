@@ -79,6 +79,10 @@ it('serves from two processes, counts both, replaces the one that dies, and tell
   // The worker that was asked second found the report in the store.
   expect(await simulatorOf(platform.url).calls()).toHaveLength(1);
 
+  // The other processes know it from the store, so the one that asked may die.
+  await waitFor('an accepted token', async () =>
+    (await statusOf(gateway)).processes.every(({ credential }) => credential === 'ok'),
+  );
   const [victim] = dataPids();
   process.kill(victim as number, 'SIGKILL');
   await waitFor('another worker', () => dataPids().length === 3, gateway);

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
+import { oneAtATime } from '../../lib/repeat.js';
 import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import { SealError } from './seal.js';
@@ -26,6 +27,21 @@ export function createEvidence(keeper: VaultKeeper, clock: Clock, logger: Logger
     return active.verifiedAt === null ? 'unproven' : 'accepted';
   }
 
+  const flush = oneAtATime(async (): Promise<void> => {
+    if (news === null) return;
+    const written = news;
+    const { tokenId, said } = written;
+    const mark = said === 'accepted' ? markAccepted : markRefused;
+    let marked = false;
+    await keeper.move(`token.${said}`, GATEWAY_ACTOR, (vault) => {
+      const after = mark(vault, tokenId, clock.now());
+      marked = after !== vault;
+      return after;
+    });
+    if (news === written) news = null;
+    if (marked && said === 'refused') logger.error({ tokenId }, REFUSED);
+  });
+
   return {
     /** Of the active token; `unproven` without one. @throws SealError */
     proof: (): ProofStatus => proofOf(keeper.vault().active),
@@ -33,23 +49,13 @@ export function createEvidence(keeper: VaultKeeper, clock: Clock, logger: Logger
     note(tokenId: string, said: Said): void {
       const active = activeIn(keeper);
       // The platform's word on a token that was replaced meanwhile says nothing about the new one.
-      if (active?.id === tokenId && proofOf(active) !== said) news = { tokenId, said };
+      if (active?.id !== tokenId || proofOf(active) === said) return;
+      news = { tokenId, said };
+      // At once, for this process may be killed. A job flushes again and reports what fails.
+      flush().catch(() => {});
     },
     /** Writes what is new into the vault, for the other processes. @throws StoreUnavailable, SealError */
-    async flush(): Promise<void> {
-      if (news === null) return;
-      const written = news;
-      const { tokenId, said } = written;
-      const mark = said === 'accepted' ? markAccepted : markRefused;
-      let marked = false;
-      await keeper.move(`token.${said}`, GATEWAY_ACTOR, (vault) => {
-        const after = mark(vault, tokenId, clock.now());
-        marked = after !== vault;
-        return after;
-      });
-      if (news === written) news = null;
-      if (marked && said === 'refused') logger.error({ tokenId }, REFUSED);
-    },
+    flush,
   };
 }
 

@@ -38,6 +38,14 @@ describe('what the platform said of the active token', () => {
     expect(scene.evidence.proof()).toBe('accepted');
   });
 
+  it('outlives the process that heard it, which is killed before its next flush', async () => {
+    const scene = await openUnproven();
+    const written = new Promise<void>((resolve) => scene.keeper.onChange(resolve));
+    scene.evidence.note(scene.id, 'accepted');
+    await written;
+    expect((await scene.another()).evidence.proof()).toBe('accepted');
+  });
+
   it('is written once for each change, with a line in the audit and an error in the log for a refusal', async () => {
     const scene = await openUnproven();
     const before = (await scene.actions()).length;
