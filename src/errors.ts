@@ -1,18 +1,18 @@
 /**
- * Every error a caller can be shown: its code, status, title, and what it means.
+ * Every error that a caller may see: code, status, title, meaning, remedy.
  *
- * The shape is problem+json (RFC 9457). What is shown (`detail`) and what is only logged (`internal`, `cause`)
- * are separate members, so that an internal message can never reach a caller by accident.
+ * `detail` is shown, `internal` and `cause` are only logged: separate members, so that an internal message never
+ * reaches a caller by accident.
  */
 
 interface Entry {
   readonly status: number;
-  /** On the admin plane, where it has another one there. */
+  /** On the admin plane, if it differs. */
   readonly adminStatus?: number;
   readonly title: string;
-  /** Shown on the error's page in the docs, and as `detail` when the thrower says nothing better. */
+  /** Shown on the error's page, and as `detail` unless the error has its own. */
   readonly meaning: string;
-  /** What to do next, in one sentence; shown on the error's page, and as `help` where the thrower names nothing more exact. */
+  /** What to do next. Shown on the error's page, and as `help` unless the error has its own. */
   readonly remedy: string;
 }
 
@@ -20,28 +20,28 @@ export const CATALOGUE = {
   invalid_query: {
     status: 400,
     title: 'Invalid query',
-    meaning: 'A query parameter is unknown to the gateway, misspelt, given twice, or out of range.',
-    remedy: 'Read `errors`, which names each parameter and what is allowed, correct those and repeat.',
+    meaning: 'A query parameter is unknown, misspelt, repeated or out of range.',
+    remedy: 'Correct the parameters listed in `errors`, then repeat.',
   },
   invalid_body: {
     status: 400,
     adminStatus: 422,
     title: 'Invalid body',
-    meaning: 'The request body is not the JSON that this call takes.',
-    remedy: 'Send one JSON object without duplicate members; `errors` names each member and what is allowed.',
+    meaning: 'The request body is not the JSON this call expects.',
+    remedy: 'Send one JSON object without duplicate members; `errors` lists each faulty member.',
   },
   invalid_path: {
     status: 400,
     title: 'Invalid path',
-    meaning: 'The path is not in its plain form.',
+    meaning: 'The path is not in canonical form.',
     remedy:
-      'Use segments of A-Z a-z 0-9 . _ ~ - only, none empty, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
+      'Use non-empty segments of A-Z a-z 0-9 . _ ~ - only, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
   },
   invalid_request: {
     status: 400,
     title: 'Invalid request',
-    meaning: 'The request is not one this call can take, for instance a GET with a body.',
-    remedy: 'Repeat without what this call cannot take; `detail` names it.',
+    meaning: 'This call does not accept such a request, for instance a GET with a body.',
+    remedy: 'Remove the part that `detail` names, then repeat.',
   },
   missing_api_key: {
     status: 401,
@@ -52,21 +52,21 @@ export const CATALOGUE = {
   invalid_api_key: {
     status: 401,
     title: 'Invalid API key',
-    meaning: 'The team key is not known, is malformed, or two different keys were sent.',
+    meaning: 'The team key is unknown or malformed, or two different keys were sent.',
     remedy:
-      'Check that the key in `authorization` or `x-api-key` was copied whole (it starts with dgw_), or ask your operator for a new one.',
+      'Check that the key in `authorization` or `x-api-key` is complete (it starts with dgw_), or ask your operator for a new one.',
   },
   expired_api_key: {
     status: 401,
     title: 'Expired API key',
-    meaning: 'The team key was valid once; its time is over.',
-    remedy: 'Ask your operator to roll the key, and send the new one.',
+    meaning: 'The team key has expired.',
+    remedy: 'Ask your operator to roll the key, then send the new one.',
   },
   revoked_api_key: {
     status: 401,
     title: 'Revoked API key',
-    meaning: 'The team key was withdrawn.',
-    remedy: 'Ask your operator for a new key, and send that.',
+    meaning: 'The team key was revoked.',
+    remedy: 'Ask your operator for a new key.',
   },
   missing_admin_token: {
     status: 401,
@@ -77,279 +77,264 @@ export const CATALOGUE = {
   invalid_admin_token: {
     status: 401,
     title: 'Invalid admin token',
-    meaning: 'The admin token is not known. Team keys do not open the admin plane.',
-    remedy:
-      'Use the token in ADMIN_TOKEN, one of `auth.adminTokens`, or the one in the file named in the log at the first start.',
+    meaning: 'The admin token is unknown. Team keys do not open the admin plane.',
+    remedy: 'Use ADMIN_TOKEN, one of `auth.adminTokens`, or the token file that the first start logged.',
   },
   invalid_session: {
     status: 401,
     title: 'Invalid session',
     meaning:
-      'The cookie shows no session that goes on: it was signed out, was idle for an hour, is 12 hours old, or the key or token that signed in is no longer valid.',
+      'The cookie holds no valid session: it was signed out, idle for an hour or 12 hours old, or its key or token is no longer valid.',
     remedy: 'Sign in again, or send a key or token in `authorization`.',
   },
   forbidden: {
     status: 403,
     title: 'Forbidden',
-    meaning: 'The admin token is valid, and its role does not allow this call.',
-    remedy: 'Use a token of the role named in `detail`, or ask somebody who holds one.',
+    meaning: 'The role of this admin token does not allow this call.',
+    remedy: 'Use a token with the role named in `detail`.',
   },
   session_forbidden: {
     status: 403,
     title: 'Not by this session',
-    meaning:
-      'The call cannot be made by cookie, or the request does not show that it comes from the page that signed in.',
+    meaning: 'This call accepts no session cookie, or the request is not from the page that signed in.',
     remedy:
-      'Make the call from the page that signed in, with its origin and `x-csrf-token`, or send a key or token in `authorization`.',
+      'Call from the page that signed in, with its origin and `x-csrf-token`, or send a key or token in `authorization`.',
   },
   scope_missing: {
     status: 403,
     title: 'Scope missing',
-    meaning: 'The team does not hold the scope this call needs.',
+    meaning: 'The team lacks the scope that this call needs.',
     remedy: 'Ask your operator for the scope named in `detail`.',
   },
   route_forbidden: {
     status: 403,
     title: 'Route forbidden',
-    meaning:
-      'The team is limited to certain advertisers, and no rule says where this route names its account.',
-    remedy:
-      'Ask your operator to declare the route (`routes` in the configuration) with the place of its account.',
+    meaning: 'The team is limited to certain advertisers, and this route is not declared.',
+    remedy: 'Ask your operator to declare the route and where it names its account (`routes`).',
   },
   advertiser_forbidden: {
     status: 403,
     title: 'Advertiser forbidden',
-    meaning: 'The request names an advertiser this team may not see.',
-    remedy: 'Use an advertiser of your team (GET /gateway/v1/me lists them).',
+    meaning: 'The team has no access to an advertiser in the request.',
+    remedy: 'Use an advertiser of your team (see GET /gateway/v1/me).',
   },
   origin_forbidden: {
     status: 403,
     title: 'Origin forbidden',
-    meaning: 'The request was made by a page of another origin, and that origin is not allowed here.',
-    remedy:
-      'Connect with a client that is no web page, or ask your operator to list the origin (`server.corsOrigins`).',
+    meaning: 'The request comes from a web page whose origin is not allowed.',
+    remedy: 'Ask your operator to allow the origin (`server.corsOrigins`), or do not call from a web page.',
   },
   advertiser_required: {
     status: 403,
     title: 'Advertiser required',
-    meaning: 'The team is limited to certain advertisers and the request names none.',
-    remedy:
-      'Name an advertiser of your team (GET /gateway/v1/me lists them) in the field that `detail` names.',
+    meaning: 'The team is limited to certain advertisers, and the request names none.',
+    remedy: 'Add an advertiser of your team (see GET /gateway/v1/me) in the field that `detail` names.',
   },
   ip_forbidden: {
     status: 403,
     title: 'Address forbidden',
     meaning: 'The team may not call from this address.',
-    remedy: "Call from an address of the team's list, or ask your operator to extend it (`ipAllow`).",
+    remedy: 'Call from an allowed address, or ask your operator to allow this one (`ipAllow`).',
   },
   team_disabled: {
     status: 403,
     title: 'Team disabled',
-    meaning: 'An operator switched this team off.',
+    meaning: 'The team is disabled.',
     remedy: 'Ask your operator to enable the team.',
   },
   not_found: {
     status: 404,
     title: 'Not found',
     meaning: 'There is nothing at this address.',
-    remedy: 'Read /docs, which lists what there is.',
+    remedy: 'See /docs for all addresses.',
   },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
-    meaning: 'This address does not take this method.',
+    meaning: 'This address does not support this method.',
     remedy: 'Use a method from the `allow` header.',
   },
   not_acceptable: {
     status: 406,
     title: 'Not acceptable',
-    meaning: 'None of the formats in `accept` can be given.',
+    meaning: 'None of the formats in `accept` is available.',
     remedy:
       'Accept application/json, text/csv, application/x-ndjson or application/vnd.dsp.raw, or use `_format`.',
   },
   conflict: {
     status: 409,
     title: 'Conflict',
-    meaning: 'The change does not fit the present state.',
-    remedy: 'Look at the present state, and repeat if the change is still wanted.',
+    meaning: 'The change conflicts with the current state.',
+    remedy: 'Check the current state, and repeat if the change is still wanted.',
   },
   verification_failed: {
     status: 409,
     title: 'Verification failed',
-    meaning: 'The platform did not accept the token, or nothing could prove it; the active token stays.',
-    remedy:
-      'Give another token, or repeat with "force": true to activate this one although nothing proved it.',
+    meaning: 'The platform rejected the token, or it could not be verified. The active token stays in use.',
+    remedy: 'Use another token, or repeat with "force": true to activate this one without verification.',
   },
   idempotency_in_flight: {
     status: 409,
     title: 'Idempotent request in flight',
-    meaning:
-      'The first request with this idempotency key is still under way, or how it ended is not known; it is not sent again.',
-    remedy:
-      'With `retry-after` wait, then repeat; without it look on the platform whether it was done, and if it was not, send it with a new key.',
+    meaning: 'The first request with this key is still running, or its outcome is unknown.',
+    remedy: 'With `retry-after`, wait and repeat; without it, check whether the platform executed it first.',
   },
   not_known_then: {
     status: 404,
     title: 'Not known then',
-    meaning: 'Of some of the days nothing was known at that moment, or history is not kept.',
-    remedy: 'Read `detail`, which names the days, and from when on all of them are known.',
+    meaning: 'There is no recorded data for some of these days at that time, or history is off.',
+    remedy: 'See `detail` for the days, and the earliest time with data for all of them.',
   },
   cursor_expired: {
     status: 410,
     title: 'Cursor expired',
-    meaning:
-      'The cursor names no rows that are still kept: 15 minutes are over, newer results took their room, the access of the team was changed, or the cursor is of another team or tool.',
-    remedy: 'Ask again without a cursor, and go on from the first rows of that result.',
+    meaning: "The cursor has expired or was evicted, is not this team's or tool's, or access changed.",
+    remedy: 'Repeat the query without a cursor, and start from its first page.',
   },
   not_final: {
     status: 409,
     title: 'Not final',
-    meaning: 'Some of the days asked for are not final: the platform may still change their numbers.',
-    remedy:
-      'Read `detail`, which names the days and when each is expected to be final; ask again then, or for a period that ends earlier.',
+    meaning: 'Some of these days are not final: the platform may still change their numbers.',
+    remedy: 'See `detail` for the days and when to expect them; repeat then, or end the period earlier.',
   },
   body_too_large: {
     status: 413,
     title: 'Body too large',
-    meaning: 'The request body is larger than this call takes.',
-    remedy: 'Send less; the limit is in `detail`.',
+    meaning: 'The request body is too large.',
+    remedy: 'Send a smaller body; `detail` names the limit.',
   },
   uri_too_long: {
     status: 414,
     title: 'URI too long',
-    meaning: 'The request target is longer than the gateway reads.',
+    meaning: 'The URL is too long.',
     remedy: 'Send long lists by POST where the endpoint allows it.',
   },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',
-    meaning: 'The body is not of a type this call takes.',
-    remedy: 'Send the body as JSON, not compressed, with `content-type: application/json`.',
+    meaning: 'This call does not accept the media type of the body.',
+    remedy: 'Send uncompressed JSON with `content-type: application/json`.',
   },
   idempotency_mismatch: {
     status: 422,
     title: 'Idempotency mismatch',
-    meaning: 'This idempotency key was used before with another request.',
+    meaning: 'This idempotency key was already used with a different request.',
     remedy: 'Use a new `idempotency-key` for a new request.',
   },
   write_guard_refused: {
     status: 422,
     title: 'Write refused by its guard',
-    meaning: "The team's write guard does not let this request pass; nothing was sent to the platform.",
-    remedy:
-      'Read `errors`, which names each rule with the value and the limit, and change the request, or ask your operator to change the guard.',
+    meaning: "The team's write guard refuses this request. Nothing was sent to the platform.",
+    remedy: 'Change the request by the rules listed in `errors`, or ask your operator to change the guard.',
   },
   rate_limited: {
     status: 429,
     title: 'Rate limited',
-    meaning: "The team's requests per minute, or its concurrent requests, are used up.",
-    remedy: 'Wait for as many seconds as `retry-after` says, then repeat.',
+    meaning: 'The team has used up its requests per minute or its concurrent requests.',
+    remedy: 'Wait for the seconds in `retry-after`, then repeat.',
   },
   upstream_budget_exhausted: {
     status: 429,
     title: 'Daily platform share used up',
-    meaning: "The team's share of platform calls for today is used up; cached reports go on being served.",
-    remedy:
-      'Wait for as many seconds as `retry-after` says, or ask your operator for a larger share (`upstreamCallsPerDay`).',
+    meaning: 'The team has used up its platform calls for today. Cached reports are still served.',
+    remedy: 'Wait for the seconds in `retry-after`, or ask your operator to raise `upstreamCallsPerDay`.',
   },
   headers_too_large: {
     status: 431,
     title: 'Headers too large',
-    meaning: 'The request headers are larger than the gateway reads.',
+    meaning: 'The request headers are too large.',
     remedy: 'Send smaller headers.',
   },
   internal_error: {
     status: 500,
     title: 'Internal error',
-    meaning: 'The gateway failed. It is not your fault.',
-    remedy: 'Tell your operator the `requestId`.',
+    meaning: 'The gateway failed; the request is not at fault.',
+    remedy: 'Report the `requestId` to your operator.',
   },
   upstream_rejected: {
     status: 400,
     title: 'The platform refused the request',
-    meaning:
-      'The platform answered with a 4xx of its own; its status is kept and its message is in `upstream`.',
-    remedy: "Read `upstream`, which holds the platform's own words, and change the request.",
+    meaning: 'The platform refused the request. The status is its own; its message is in `upstream`.',
+    remedy: "Change the request as the platform's message in `upstream` says.",
   },
   upstream_error: {
     status: 502,
     title: 'Platform error',
-    meaning: 'The platform failed or could not be reached, and there is no cached answer to fall back to.',
-    remedy: 'Try again later, and tell your operator the `requestId` if it stays so.',
+    meaning: 'The platform failed or could not be reached, and there is no cached answer to serve instead.',
+    remedy: 'Try again later; if it persists, report the `requestId` to your operator.',
   },
   upstream_invalid_response: {
     status: 502,
     title: 'Invalid platform answer',
-    meaning: 'The platform answered with something that is not a report the gateway can vouch for.',
+    meaning: "The platform's response is not a valid report.",
     remedy:
-      'Tell your operator the `requestId`; the reason is in the log, and where the platform renamed its columns, `report.endpoints.*.knownColumns` takes a new one.',
+      'Report the `requestId` to your operator, who finds the reason in the log; renamed columns go into `report.endpoints.*.knownColumns`.',
   },
   upstream_too_large: {
     status: 502,
     title: 'Platform answer too large',
-    meaning: "The platform's answer is larger than the gateway reads.",
-    remedy: 'Ask for a shorter range, or fewer splits.',
+    meaning: "The platform's response is too large.",
+    remedy: 'Request a shorter period, or fewer splits.',
   },
   credential_unavailable: {
     status: 503,
     title: 'Platform credential unavailable',
-    meaning: 'There is no platform token that works right now.',
-    remedy: 'Try again later, and tell your operator, who finds the reason by `dsp-gateway doctor`.',
+    meaning: 'There is no working platform token.',
+    remedy: 'Try again later, and ask your operator to run `dsp-gateway doctor`.',
   },
   upstream_rate_limited: {
     status: 503,
     title: 'The platform limits the gateway',
-    meaning: 'The platform asked the gateway to wait, and there is no cached answer to fall back to.',
-    remedy: 'Wait for as many seconds as `retry-after` says, then repeat.',
+    meaning: 'The platform rate-limits the gateway, and there is no cached answer to serve instead.',
+    remedy: 'Wait for the seconds in `retry-after`, then repeat.',
   },
   upstream_circuit_open: {
     status: 503,
     title: 'Platform calls suspended',
-    meaning: 'The platform failed repeatedly; the gateway gives it a rest before asking again.',
-    remedy: 'Wait for as many seconds as `retry-after` says, then repeat.',
+    meaning: 'The platform failed repeatedly, and the gateway has suspended its calls for a while.',
+    remedy: 'Wait for the seconds in `retry-after`, then repeat.',
   },
   overloaded: {
     status: 503,
     title: 'Overloaded',
-    meaning: 'Too many requests are waiting already.',
-    remedy: 'Wait for as many seconds as `retry-after` says, and send fewer at once.',
+    meaning: 'Too many requests are already waiting.',
+    remedy: 'Wait for the seconds in `retry-after`, and send fewer requests at once.',
   },
   not_ready: {
     status: 503,
     title: 'Not ready',
-    meaning: 'The gateway is starting or stopping, or its store has been away for too long.',
+    meaning: 'The gateway is starting or stopping, or its store has been unavailable for too long.',
     remedy: 'Try again in a few seconds.',
   },
   writes_stopped: {
     status: 503,
     title: 'Writes are stopped',
-    meaning: 'An operator stopped writes, of this team or of all; nothing was sent to the platform.',
-    remedy: 'Ask your operator why writes are stopped, and repeat when they are resumed.',
+    meaning: 'An operator stopped the writes of this team or of all teams. Nothing was sent to the platform.',
+    remedy: 'Ask your operator for the reason, and repeat once writes are resumed.',
   },
   write_guard_unavailable: {
     status: 503,
     title: 'Write guard unavailable',
-    meaning:
-      'What the write guard has to know cannot be read or written down now; nothing was sent to the platform.',
-    remedy: 'Repeat in a few seconds, and tell your operator if it stays so.',
+    meaning: 'The write guard cannot read or record its state. Nothing was sent to the platform.',
+    remedy: 'Repeat in a few seconds; if it persists, tell your operator.',
   },
   upstream_timeout: {
     status: 504,
     title: 'Platform timeout',
-    meaning: 'The platform did not answer in time, and there is no cached answer to fall back to.',
-    remedy: 'Try again later, or ask for a shorter range.',
+    meaning: 'The platform did not respond in time, and there is no cached answer to serve instead.',
+    remedy: 'Try again later, or request a shorter period.',
   },
   not_cached: {
     status: 504,
     title: 'Not cached',
-    meaning: 'The request said only-if-cached, and the answer is not in the cache.',
+    meaning: 'The request has only-if-cached, and the answer is not cached.',
     remedy: 'Repeat without `only-if-cached`.',
   },
 } as const satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
 
-/** The status of a code on a plane. That of `upstream_rejected` is the platform's own. */
+/** The status of a code on a plane. `upstream_rejected` keeps the platform's status. */
 export function statusOf(code: ErrorCode, admin: boolean): number {
   const { status, adminStatus = status }: Entry = CATALOGUE[code];
   return admin ? adminStatus : status;
@@ -359,9 +344,9 @@ export function statusOf(code: ErrorCode, admin: boolean): number {
 export interface FieldFault {
   /** The parameter's name or JSON path; empty for the whole query or body. */
   readonly param: string;
-  /** What is wrong with it, as the rest of a sentence that begins with `param`. */
+  /** The rest of a sentence that begins with `param`. */
   readonly message: string;
-  /** What to do, in one sentence, where that is more than to correct it. Not sent by itself: the first fault's is the problem's `help`. */
+  /** What to do, in one sentence, if correcting it is not enough. The first fault's becomes the problem's `help`. */
   readonly help?: string;
 }
 
@@ -369,8 +354,8 @@ export interface GatewayErrorOptions {
   /** Shown to the caller instead of the catalogue's meaning. Must hold nothing secret. */
   readonly detail?: string;
   /**
-   * What to do next, instead of the catalogue's remedy. To a caller with a valid key it may give names, of the team's own
-   * alone; to any other nothing but what the request itself says.
+   * Replaces the catalogue's remedy. For a caller with a valid key it may name things of that team only; for any other
+   * caller only what the request itself says.
    */
   readonly help?: string;
   /** For the log only. */
@@ -381,14 +366,14 @@ export interface GatewayErrorOptions {
   readonly errors?: readonly FieldFault[];
   /** Whole seconds, sent as `retry-after`. */
   readonly retryAfterS?: number;
-  /** The platform's own words, already scrubbed. */
+  /** The platform's own message, already scrubbed. */
   readonly upstream?: unknown;
-  /** Account ids in the platform's answer: not every team may be shown its words. Never shown themselves. */
+  /** Account ids in the platform's answer. They decide which teams may see `upstream`; never shown themselves. */
   readonly upstreamAccounts?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The one error that is meant to reach a caller. Anything else thrown becomes `internal_error`. */
+/** The only error that reaches a caller. Anything else thrown becomes `internal_error`. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
@@ -403,113 +388,11 @@ export class GatewayError extends Error {
   }
 }
 
-/** What is wrong with a query, parameter by parameter. */
 export function invalidQuery(...errors: readonly FieldFault[]): GatewayError {
   return new GatewayError('invalid_query', { errors });
 }
 
-/** A problem document (RFC 9457), member for member as the contract has it. */
-export interface Problem {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly detail: string;
-  /** What to do next, in one sentence. */
-  readonly help: string;
-  readonly code: ErrorCode;
-  readonly requestId: string;
-  /** At most 20 of them. */
-  readonly errors?: readonly FieldFault[];
-  /** How many there are, where they are not all listed. */
-  readonly errorCount?: number;
-  readonly upstream?: unknown;
-}
-
-/** Faults that are listed: whoever made more of them reads no further. */
-const MOST_FAULTS = 20;
-/** A name or message may be as long as the body it came in. */
-const LONGEST_TEXT = 300;
-/** A sentence may hold such a name. */
-const LONGEST_SENTENCE = 1500;
-
-function clip(text: string, most = LONGEST_TEXT): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
-}
-
-function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorCount'> {
-  const errors = faults
-    .slice(0, MOST_FAULTS)
-    .map(({ param, message }) => ({ param: clip(param), message: clip(message) }));
-  return faults.length > MOST_FAULTS ? { errors, errorCount: faults.length } : { errors };
-}
-
-export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
-
-/** Names that a sentence may hold before nobody reads it. */
-const MOST_NAMES = 5;
-/** Characters of a sentence that is made of a fault. */
-const FAULT_SENTENCE = 200;
-
-/** A problem's `detail` and `help` where it lists faults: the first of them, and how many more there are. */
-export function wordsOfFaults([first, ...others]: readonly [FieldFault, ...FieldFault[]]): {
-  readonly detail: string;
-  readonly help: string;
-} {
-  const more = others.length === 0 ? '' : ` (1 of ${others.length + 1} faults)`;
-  const subject = first.param === '' ? 'The request' : clip(first.param, 60);
-  const fault = shortened(`${subject} ${withoutMarks(first.message)}`, FAULT_SENTENCE - more.length - 1);
-  const names = [...new Set([first, ...others].map(({ param }) => clip(param, 60)))].filter(Boolean);
-  const named = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ' and others' : '');
-  return {
-    detail: `${fault}${/[.?!…]$/.test(fault) ? '' : '.'}${more}`,
-    help: first.help ?? `Correct ${named === '' ? 'it' : named} and repeat.`,
-  };
-}
-
-/** Cut between words. */
-function shortened(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, text.lastIndexOf(' ', most - 1)).replace(/,$/, '')} …` : text;
-}
-
-function wordsOf({ code, options: { errors = [], ...options } }: GatewayError): {
-  readonly detail: string;
-  readonly help: string;
-} {
-  const [first, ...others] = errors;
-  // Only these two codes name fields to a caller whose key or admin token is valid.
-  const said =
-    first !== undefined && /^invalid_(query|body)$/.test(code) ? wordsOfFaults([first, ...others]) : {};
-  const { meaning, remedy } = CATALOGUE[code];
-  return { detail: withoutMarks(meaning), help: withoutMarks(remedy), ...said, ...defined(options) };
-}
-
-const defined = ({ detail, help }: GatewayErrorOptions) => ({
-  ...(detail === undefined ? {} : { detail }),
-  ...(help === undefined ? {} : { help }),
-});
-
-/** Without the backticks that mark code on the error's page. */
-function withoutMarks(text: string): string {
-  return text.replaceAll('`', '');
-}
-
-/** @returns the problem document for an error, its `type` being a page below `/docs/errors/`. */
-export function toProblem(error: GatewayError, requestId: string): Problem {
-  const { detail, help } = wordsOf(error);
-  return {
-    type: `/docs/errors/${error.code}`,
-    title: CATALOGUE[error.code].title,
-    status: error.status,
-    detail: clip(detail, LONGEST_SENTENCE),
-    help: clip(help, LONGEST_SENTENCE),
-    code: error.code,
-    requestId,
-    ...(error.options.errors ? listed(error.options.errors) : {}),
-    ...(error.options.upstream === undefined ? {} : { upstream: error.options.upstream }),
-  };
-}
-
-/** Turns whatever was thrown into an error that may be shown; the original stays as the cause, for the log. */
+/** Wraps anything else thrown in `internal_error`, with the original as the cause, for the log. */
 export function asGatewayError(thrown: unknown): GatewayError {
   return thrown instanceof GatewayError ? thrown : new GatewayError('internal_error', { cause: thrown });
 }

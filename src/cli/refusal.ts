@@ -1,6 +1,7 @@
 /** A problem document in the words of a command line: its fields as flags, calls of the API as commands. */
 import type { Command } from 'commander';
-import { type FieldFault, wordsOfFaults } from '../errors.js';
+import type { FieldFault } from '../errors.js';
+import { describeFaults } from '../lib/http/problem.js';
 import { CommandError } from './command-error.js';
 
 interface Problem {
@@ -39,7 +40,7 @@ function linesOf({ title, detail, errors = [], help }: Problem): string[] {
 /** Faults of flags alone: which API they come from says nothing to who typed them. */
 function linesOfFlags(faults: readonly [FieldFault, ...FieldFault[]]): string[] {
   const others = faults.slice(1).map(({ param, message }) => `  ${param} ${message}`);
-  return [wordsOfFaults(faults).detail, ...others];
+  return [describeFaults(faults).detail, ...others];
 }
 
 /** What a command stands for. */

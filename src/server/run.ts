@@ -14,9 +14,10 @@ import { type Config, ConfigError, type ProxySettings } from '../config/load.js'
 import { type SecretWatch, watchSecrets } from '../config/secret.js';
 import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
 import { openAdminPlane } from '../config/warnings.js';
-import { GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
+import { GatewayError } from '../errors.js';
 import { randomId } from '../lib/chance.js';
 import { createClock } from '../lib/clock.js';
+import { PROBLEM_TYPE, toProblem } from '../lib/http/problem.js';
 import { sleep } from '../lib/time.js';
 import type { Store } from '../store/port.js';
 import { type ApplyOptions, applyTeams } from '../teams/declared/apply-teams.js';

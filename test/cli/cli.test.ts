@@ -363,7 +363,7 @@ describe('exit codes', () => {
     [
       'writes resume --reason x',
       4,
-      'to resume those of one team, name it.\nLook at the present state, and repeat if the change is still wanted.\n',
+      'to resume those of one team, name it.\nCheck the current state, and repeat if the change is still wanted.\n',
     ],
     ['tail --outcome nonsense', 65, '--outcome must be one of hit, stale, '],
     ['usage --team nobody', 3, 'There is no team of this id.\ndsp-gateway teams list shows'],

@@ -1,6 +1,6 @@
 /** `POST /admin/v1/history/erase`, as an operator and the teams see it. */
 import { expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import type { Store } from '../../src/store/port.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { prove } from '../support/prove.js';

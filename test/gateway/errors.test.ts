@@ -1,6 +1,6 @@
 /** Every problem says what to do next: with names for a team, in one constant text for whoever has no key. */
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import type { Fault } from '../../src/simulator/simulator.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';

@@ -1,6 +1,7 @@
 /** Every problem says what to do next: with names for a team, in one constant text for whoever has no key. */
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE, type ErrorCode, GatewayError, type Problem, toProblem } from '../../src/errors.js';
+import { CATALOGUE, type ErrorCode, GatewayError } from '../../src/errors.js';
+import { type Problem, toProblem } from '../../src/lib/http/problem.js';
 import { REPORT, type Reply, withGateway } from '../support/start-gateway.js';
 
 const problem = (reply: Reply) => reply.json<Problem>();

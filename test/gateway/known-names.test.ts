@@ -1,6 +1,6 @@
 /** Parameters that nobody knows: refused where another was meant, else passed on and told of, unless an operator vouches. */
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { rule } from '../support/scene.js';
 import {
   ADMIN_TOKEN,

@@ -1,6 +1,6 @@
 /** Advertisers of others, named in words, places and rows where nobody would look for them, by a team that is limited to 1. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { type Handler, sends } from '../support/raw-platform.js';
 import { openScene, sharedGateway, sharedScene } from '../support/scene.js';
 import { outcomeOf, REPORT, withGateway } from '../support/start-gateway.js';

@@ -1,6 +1,6 @@
 /** `/gateway/v1/pins`: an answer that stays. */
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { outcomeOf, type Reply, reportIn } from '../support/start-gateway.js';
 import { DAY } from '../support/test-clock.js';
 import { aboutReport, BY_DATE, type HistoryScene, historyScene } from './history-scene.js';

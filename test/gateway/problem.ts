@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { CATALOGUE, type Problem } from '../../src/errors.js';
+import { CATALOGUE } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { outcomeOf, type Reply } from '../support/start-gateway.js';
 
 /** A report that every test may ask for. */

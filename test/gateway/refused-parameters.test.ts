@@ -1,6 +1,6 @@
 /** What a report, or a call about one, is not given for: by the name of the parameter, and with what would do. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { prove } from '../support/prove.js';
 import { outcomeOf, type Reply, type SimulatedGateway, startGateway } from '../support/start-gateway.js';
 import { aboutReport } from './history-scene.js';

@@ -1,6 +1,6 @@
 /** `GET /gateway/v1/revisions`: what is known of each day, and since when. */
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { outcomeOf, type Reply, reportIn } from '../support/start-gateway.js';
 import { BY_DATE, historyScene } from './history-scene.js';
 

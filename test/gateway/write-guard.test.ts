@@ -1,7 +1,7 @@
 /** A team's write guard, from the admin API to the platform: what passes, what is refused, what is only looked at. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { CAMPAIGN } from '../support/campaign.js';
 import {
   type Call,

@@ -1,6 +1,7 @@
 /** Callers: each asks one thing after the other, and the oracle judges what comes of it. */
 import inject from 'light-my-request';
-import { GatewayError, toProblem } from '../../src/errors.js';
+import { GatewayError } from '../../src/errors.js';
+import { toProblem } from '../../src/lib/http/problem.js';
 import { Trace } from '../../src/telemetry/trace.js';
 import { REPORT, type ReportBody } from '../support/start-gateway.js';
 import type { Chance } from './chance-of-seed.js';

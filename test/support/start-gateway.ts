@@ -12,7 +12,7 @@ import { buildAdminPlane } from '../../src/api/admin.js';
 import { buildDataPlane } from '../../src/api/data.js';
 import { type Config, loadConfig } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
-import type { Problem } from '../../src/errors.js';
+import type { Problem } from '../../src/lib/http/problem.js';
 import { createServices, type Services } from '../../src/server/services.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator-api.js';

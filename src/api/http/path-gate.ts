@@ -175,6 +175,6 @@ export function refusePath(
 function gateError(fault: GateFault, target: string, { wider }: GateRules): GatewayError {
   if (fault === 'uri_too_long') return new GatewayError(fault);
   return new GatewayError(fault, {
-    detail: `The path is not in its plain form: it ${brokenRule(target, wider)}.`,
+    detail: `The path is not in canonical form: it ${brokenRule(target, wider)}.`,
   });
 }

@@ -2,15 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import {
-  asGatewayError,
-  type ErrorCode,
-  type FieldFault,
-  GatewayError,
-  PROBLEM_TYPE,
-  toProblem,
-} from '../../errors.js';
+import { asGatewayError, type ErrorCode, type FieldFault, GatewayError } from '../../errors.js';
 import { faultsOf } from '../../lib/faults.js';
+import { PROBLEM_TYPE, toProblem } from '../../lib/http/problem.js';
 import { VARY } from '../../reports/cache/reply.js';
 import type { Trace } from '../../telemetry/trace.js';
 import { createNotFound } from './not-found.js';

@@ -16,8 +16,9 @@ import {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
-import { type ErrorCode, GatewayError, PROBLEM_TYPE, toProblem } from '../../errors.js';
+import { type ErrorCode, GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
+import { PROBLEM_TYPE, toProblem } from '../../lib/http/problem.js';
 import { buildValidator, READING, UNSEEN } from '../../lib/http/validator.js';
 import { uptimeMs, wallMs } from '../../lib/time.js';
 import { Trace } from '../../telemetry/trace.js';

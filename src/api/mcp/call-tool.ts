@@ -1,7 +1,8 @@
 /** One call of a tool: its arguments checked, its table in pages, its error as one that an agent can act on. */
-import { asGatewayError, type FieldFault, GatewayError, invalidQuery, toProblem } from '../../errors.js';
+import { asGatewayError, type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
 import { faultsOf, type SchemaFault } from '../../lib/faults.js';
+import { toProblem } from '../../lib/http/problem.js';
 import { type PackAsk, type Packed, packTable } from '../../reports/tables/pack.js';
 import type { Caps } from '../../reports/tables/pages.js';
 import type { Table } from '../../reports/tables/table.js';

@@ -1,5 +1,6 @@
 /** Calls of the gateway, with the session's cookie; what it refuses becomes an error that can be shown. */
-import type { FieldFault, Problem as Written } from '../../errors.js';
+import type { FieldFault } from '../../errors.js';
+import type { Problem as Written } from '../../lib/http/problem.js';
 import { span } from './format.js';
 
 export type Fault = FieldFault;

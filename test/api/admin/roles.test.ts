@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type AdminPlaneOptions, registerAdminPlane } from '../../../src/api/admin/plane.js';
 import { ADMIN_OPERATIONS, callsOf, isAllowed } from '../../../src/api/operations/table.js';
 import type { AdminRole } from '../../../src/config/schema.js';
-import type { GatewayError, Problem } from '../../../src/errors.js';
+import type { GatewayError } from '../../../src/errors.js';
+import type { Problem } from '../../../src/lib/http/problem.js';
 import { ADMIN_TOKEN, type GatewayOptions, startGateway } from '../../support/start-gateway.js';
 import { adminRoutes } from './admin-calls.js';
 

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { buildMetricsPlane } from '../../../src/api/metrics.js';
 import { fixedSecret } from '../../../src/config/secret.js';
-import { GatewayError, type Problem, toProblem } from '../../../src/errors.js';
+import { GatewayError } from '../../../src/errors.js';
+import { type Problem, toProblem } from '../../../src/lib/http/problem.js';
 import type { Services } from '../../../src/server/services.js';
 import { listenGateway } from '../../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';

@@ -3,7 +3,8 @@
 import { connect } from 'node:net';
 import { request } from 'undici';
 import { describe, expect, it, vi } from 'vitest';
-import { GatewayError, type Problem, toProblem } from '../../../src/errors.js';
+import { GatewayError } from '../../../src/errors.js';
+import { type Problem, toProblem } from '../../../src/lib/http/problem.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';
 import type { LogLine } from '../../support/start-gateway.js';
 import { type Listening, listening } from './listening.js';
@@ -47,7 +48,7 @@ describe('a problem', () => {
       title: 'Overloaded',
       status: 503,
       detail: 'for the caller',
-      help: 'Wait for as many seconds as retry-after says, and send fewer at once.',
+      help: 'Wait for the seconds in retry-after, and send fewer requests at once.',
       code: 'overloaded',
       requestId: headers['x-request-id'],
     });
@@ -61,7 +62,7 @@ describe('a problem', () => {
     expect(broken.status).toBe(500);
     expect(broken.problem()).toMatchObject({
       code: 'internal_error',
-      detail: 'The gateway failed. It is not your fault.',
+      detail: 'The gateway failed; the request is not at fault.',
     });
     expect(refused.text + broken.text).not.toMatch(/for the log|the inside|server\.test/);
     const lines = await requestLines(server, 2);
@@ -309,8 +310,8 @@ describe('a path that the gate refuses', () => {
       type: '/docs/errors/invalid_path',
       title: 'Invalid path',
       status: 400,
-      detail: 'The path is not in its plain form: it is percent-encoded, which no path is here.',
-      help: 'Use segments of A-Z a-z 0-9 . _ ~ - only, none empty, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
+      detail: 'The path is not in canonical form: it is percent-encoded, which no path is here.',
+      help: 'Use non-empty segments of A-Z a-z 0-9 . _ ~ - only, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
       code: 'invalid_path',
       requestId: answer.headerOf('x-request-id'),
     });

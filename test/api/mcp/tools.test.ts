@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { inWordsOfTools } from '../../../src/api/mcp/call-tool.js';
 import { INSTRUCTIONS, TOOLS } from '../../../src/api/mcp/tools.js';
-import { type ErrorCode, GatewayError, toProblem } from '../../../src/errors.js';
+import { type ErrorCode, GatewayError } from '../../../src/errors.js';
+import { toProblem } from '../../../src/lib/http/problem.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { reportIn, type SimulatedGateway, startGateway, withGateway } from '../../support/start-gateway.js';
 import { waitFor } from '../../support/wait-for.js';

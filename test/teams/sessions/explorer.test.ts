@@ -1,7 +1,7 @@
 /** The explorer's cookie on the data plane: what it opens, what it does not, when it ends, and what the store holds of it. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Problem } from '../../../src/errors.js';
+import type { Problem } from '../../../src/lib/http/problem.js';
 import { type Documents, type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { FINAL } from '../../gateway/reports.js';
 import { listenGateway } from '../../support/listen-gateway.js';

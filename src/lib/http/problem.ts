@@ -1,0 +1,107 @@
+import {
+  CATALOGUE,
+  type ErrorCode,
+  type FieldFault,
+  type GatewayError,
+  type GatewayErrorOptions,
+} from '../../errors.js';
+
+/** A problem document (RFC 9457). */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  /** What to do next. */
+  readonly help: string;
+  readonly code: ErrorCode;
+  readonly requestId: string;
+  /** At most 20 of them. */
+  readonly errors?: readonly FieldFault[];
+  /** Number of faults, if `errors` does not list all of them. */
+  readonly errorCount?: number;
+  readonly upstream?: unknown;
+}
+
+/** Faults listed in `errors`. */
+const MAX_FAULTS = 20;
+/** Characters of a name or message, which may be as long as the body. */
+const MAX_TEXT = 300;
+/** Characters of `detail` and `help`. */
+const MAX_SENTENCE = 1500;
+
+function clip(text: string, most = MAX_TEXT): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorCount'> {
+  const errors = faults
+    .slice(0, MAX_FAULTS)
+    .map(({ param, message }) => ({ param: clip(param), message: clip(message) }));
+  return faults.length > MAX_FAULTS ? { errors, errorCount: faults.length } : { errors };
+}
+
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+/** Parameter names listed in `help`. */
+const MAX_NAMES = 5;
+/** Characters of `detail` made from a fault. */
+const MAX_FAULT = 200;
+
+/** `detail` and `help` of a list of faults: the first one, and their number. */
+export function describeFaults([first, ...others]: readonly [FieldFault, ...FieldFault[]]): {
+  readonly detail: string;
+  readonly help: string;
+} {
+  const more = others.length === 0 ? '' : ` (1 of ${others.length + 1} faults)`;
+  const subject = first.param === '' ? 'The request' : clip(first.param, 60);
+  const fault = shorten(`${subject} ${withoutMarks(first.message)}`, MAX_FAULT - more.length - 1);
+  const names = [...new Set([first, ...others].map(({ param }) => clip(param, 60)))].filter(Boolean);
+  const named = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ' and others' : '');
+  return {
+    detail: `${fault}${/[.?!…]$/.test(fault) ? '' : '.'}${more}`,
+    help: first.help ?? `Correct ${named === '' ? 'it' : named} and repeat.`,
+  };
+}
+
+/** Cuts between words. */
+function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, text.lastIndexOf(' ', most - 1)).replace(/,$/, '')} …` : text;
+}
+
+function describeError({ code, options: { errors = [], ...options } }: GatewayError): {
+  readonly detail: string;
+  readonly help: string;
+} {
+  const [first, ...others] = errors;
+  // Only these two codes name fields to a caller whose key or admin token is valid.
+  const ofFaults =
+    first !== undefined && /^invalid_(query|body)$/.test(code) ? describeFaults([first, ...others]) : {};
+  const { meaning, remedy } = CATALOGUE[code];
+  return { detail: withoutMarks(meaning), help: withoutMarks(remedy), ...ofFaults, ...defined(options) };
+}
+
+const defined = ({ detail, help }: GatewayErrorOptions) => ({
+  ...(detail === undefined ? {} : { detail }),
+  ...(help === undefined ? {} : { help }),
+});
+
+/** Without the backticks, which mark code on the error's page. */
+function withoutMarks(text: string): string {
+  return text.replaceAll('`', '');
+}
+
+export function toProblem(error: GatewayError, requestId: string): Problem {
+  const { detail, help } = describeError(error);
+  return {
+    type: `/docs/errors/${error.code}`,
+    title: CATALOGUE[error.code].title,
+    status: error.status,
+    detail: clip(detail, MAX_SENTENCE),
+    help: clip(help, MAX_SENTENCE),
+    code: error.code,
+    requestId,
+    ...(error.options.errors ? listed(error.options.errors) : {}),
+    ...(error.options.upstream === undefined ? {} : { upstream: error.options.upstream }),
+  };
+}
