@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Config, ConfigError, loadConfig } from '../../src/config/load.js';
 import { listSettings, type Setting } from '../../src/config/settings.js';
+import { runs } from '../support/runs.js';
 import { at, BASE, FAULT_LINE } from './settings-in.js';
 
 const TYPED = listSettings().filter(
@@ -70,7 +71,7 @@ describe('any text for a typed setting', () => {
           if (given === '') expect(value).toEqual(setting.schema.default);
           else expect(isRight(setting, value)).toBe(true);
         }),
-        { numRuns: 40 },
+        runs(15, 40),
       );
     },
   );

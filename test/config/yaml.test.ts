@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load.js';
 import { listSettings } from '../../src/config/settings.js';
+import { runs } from '../support/runs.js';
 import { at, BASE, FAULT_LINE, faultsOf, file, folder, load } from './settings-in.js';
 
 describe('settings of the YAML', () => {
@@ -202,7 +203,7 @@ describe('a loaded configuration', () => {
           expect(faults[0]?.startsWith(`${env ?? path}: was `)).toBe(true);
         },
       ),
-      { numRuns: 60 },
+      runs(30, 60),
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createBudget } from '../../src/platform/budget.js';
+import { runs } from '../support/runs.js';
 
 /** Of a caller who does not give up. */
 const patient = () => new AbortController().signal;
@@ -87,7 +88,7 @@ describe('the budget', () => {
         }
         expect([budget.running, budget.queued, count('waiting')]).toEqual([0, 0, 0]);
       }),
-      { numRuns: 300 },
+      runs(100, 300),
     );
   });
 

@@ -1,6 +1,6 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
 import { createClock } from '../../src/lib/clock.js';
 import { createCircuit } from '../../src/platform/circuit.js';
@@ -278,7 +278,7 @@ describe('the deadline', () => {
     const gone = new AbortController();
     const holding = ask({ signal: gone.signal }).catch((error: unknown) => error);
     await waitFor('the first call', () => seen.length > 0);
-    await expect(ask({ timeoutMs: 500 })).rejects.toMatchObject({ code: 'upstream_timeout', status: 504 });
+    await expect(ask({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'upstream_timeout', status: 504 });
     expect(seen).toHaveLength(1);
     expect(budget.queued).toBe(0);
     gone.abort();
@@ -291,7 +291,7 @@ describe('the deadline', () => {
     const forever = () => new Promise<never>(() => {});
     for (const tokens of [{ current: forever }, { refused: forever }]) {
       const { ask, budget } = createHarness(url, { tokens });
-      await expect(ask({ timeoutMs: 1000 })).rejects.toMatchObject({ code: 'upstream_timeout' });
+      await expect(ask({ timeoutMs: 200 })).rejects.toMatchObject({ code: 'upstream_timeout' });
       await settled(budget);
     }
   });
@@ -553,15 +553,26 @@ describe('the circuit around calls', () => {
   });
 
   it('opens on time-outs of the platform, not on those of a wait for a turn', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const { url, seen } = await startHttpPlatform(() => {});
     const circuit = createCircuit({ failures: 1, openMs: 60_000, clock: createClock() });
     const { ask, budget } = createHarness(url, { maxConcurrent: 1, between: { circuit } });
     const release = await budget.acquire('other', new AbortController().signal);
-    const late = ask({ timeoutMs: 2000 });
-    setTimeout(release, 1400);
-    await expect(late).rejects.toMatchObject({ code: 'upstream_timeout' });
-    expect([seen.length, circuit.isOpen]).toEqual([1, false]);
-    await expect(ask({ timeoutMs: 1000 })).rejects.toMatchObject({ code: 'upstream_timeout' });
+    const timesOut = (call: Promise<unknown>) =>
+      expect(call).rejects.toMatchObject({ code: 'upstream_timeout' });
+    const late = timesOut(ask({ timeoutMs: 2000 }));
+    await waitFor('a call in the queue', () => budget.queued === 1);
+    vi.advanceTimersByTime(1400);
+    release();
+    await waitFor('the late call', () => seen.length === 1);
+    vi.advanceTimersByTime(600);
+    await late;
+    expect(circuit.isOpen).toBe(false);
+    const whole = timesOut(ask({ timeoutMs: 1000 }));
+    await waitFor('the other call', () => seen.length === 2);
+    vi.advanceTimersByTime(1000);
+    await whole;
     expect(circuit.isOpen).toBe(true);
   });
 

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { createSharedTallies } from '../../src/store/shared-tallies.js';
-import { openEmbedded } from '../support/shared-registry.js';
+import { openInMemory } from '../support/shared-registry.js';
 
 type Letters = ReadonlySet<string>;
 const encode = (letters: Letters) => [...letters].sort().join('');
@@ -22,7 +22,7 @@ async function rig(documents: Parameters<typeof createSharedTallies>[0]['documen
 }
 
 it('adds what two replicas have counted, each document by itself', async () => {
-  const { documents } = await openEmbedded();
+  const { documents } = await openInMemory();
   const [{ tallies: one }, { tallies: two }] = [await rig(documents), await rig(documents)];
   one.add('k', new Set('a'));
   one.add('k', new Set('b'));
@@ -38,7 +38,7 @@ it('adds what two replicas have counted, each document by itself', async () => {
 });
 
 it('keeps what the store does not take, tells of the first failure alone, and writes it later', async () => {
-  const { documents } = await openEmbedded();
+  const { documents } = await openInMemory();
   let isAway = true;
   const get = async (key: string) => {
     if (isAway) throw new StoreUnavailable('away');
@@ -59,7 +59,7 @@ it('keeps what the store does not take, tells of the first failure alone, and wr
 });
 
 it('leaves a document of a later release as it is', async () => {
-  const { documents } = await openEmbedded();
+  const { documents } = await openInMemory();
   await documents.create('letters:k', '{"form":2}', 60_000);
   const { tallies } = await rig(documents);
   tallies.add('k', new Set('a'));
@@ -69,7 +69,7 @@ it('leaves a document of a later release as it is', async () => {
 });
 
 it('shares again until that was taken, though the document is written', async () => {
-  const { documents } = await openEmbedded();
+  const { documents } = await openInMemory();
   const onWritten = vi.fn().mockRejectedValueOnce(new Error('conflict')).mockResolvedValue(undefined);
   const { tallies } = await rig(documents, { onWritten });
   tallies.add('k', new Set('a'));
@@ -81,7 +81,7 @@ it('shares again until that was taken, though the document is written', async ()
 });
 
 it('knows what it knew, and writes it again, where the store has lost the document', async () => {
-  const [first, second, third] = [await openEmbedded(), await openEmbedded(), await openEmbedded()];
+  const [first, second, third] = [await openInMemory(), await openInMemory(), await openInMemory()];
   let { documents } = first;
   const { tallies } = await rig({
     get: (key) => documents.get(key),
@@ -102,7 +102,7 @@ it('knows what it knew, and writes it again, where the store has lost the docume
 });
 
 it('knows what it has counted where a later release has written the document', async () => {
-  const { documents } = await openEmbedded();
+  const { documents } = await openInMemory();
   const { tallies } = await rig(documents);
   await documents.create('letters:k', '{"form":2}', 60_000);
   tallies.add('k', new Set('a'));
@@ -115,7 +115,7 @@ it('knows what it has counted where a later release has written the document', a
 });
 
 it('takes over what an earlier release has written elsewhere, as long as there is no document', async () => {
-  const { documents } = await openEmbedded();
+  const { documents } = await openInMemory();
   await documents.create('letters:k', 'x', 60_000);
   const former = vi.fn(async () => new Set('ab'));
   const [{ tallies: one }, { tallies: two }] = [

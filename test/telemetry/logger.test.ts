@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../src/teams/auth/directory.js';
 import { auditLine, GATEWAY_ACTOR } from '../../src/telemetry/audit.js';
 import { createLog, prettyLine } from '../../src/telemetry/logger.js';
+import { runs } from '../support/runs.js';
 
 function open(secrets: readonly string[] = [], level = 'debug') {
   const lines: string[] = [];
@@ -72,7 +73,7 @@ describe('createLog', () => {
           expect(text).not.toContain(JSON.stringify(known).slice(1, -1));
         }
       }),
-      { numRuns: 500 },
+      runs(100, 500),
     );
   });
 

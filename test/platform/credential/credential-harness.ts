@@ -19,7 +19,7 @@ import type { Leases, Store } from '../../../src/store/port.js';
 import type { Registry } from '../../../src/store/registry/replica.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
 import type { RecordedLog } from '../../support/recorded-log.js';
-import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 import { createStandingClock, type TestClock } from '../../support/test-clock.js';
 
 export const ALICE = { name: 'alice', address: '10.0.0.1' };
@@ -109,14 +109,14 @@ export interface Scene extends Credential {
   audit(): Promise<AuditRecord[]>;
 }
 
-/** A simulated platform, an embedded store without messages, and one replica. */
+/** A simulated platform, a store in memory without messages, and one replica. */
 export async function openScene(
   options: Partial<Omit<CredentialOptions, 'clock'>> & { readonly switches?: Partial<Switches> } = {},
 ): Promise<Scene> {
   const clock = createStandingClock();
   const simulator = await startSimulator({ clock, switches: { rateLimitPerMinute: 0, ...options.switches } });
   onTestFinished(() => simulator.close());
-  const store = withoutBus(await openEmbedded(clock));
+  const store = withoutBus(await openInMemory(clock));
   const common = { store, clock, baseUrl: new URL(simulator.url), account: simulator.account, ...options };
   const audit = async () =>
     (await store.registry.readAudit(1000)).map(({ text }) => JSON.parse(text) as AuditRecord).toReversed();

@@ -4,7 +4,7 @@ import {
   type StoredReferenceReport,
 } from '../../../src/platform/credential/reference-reports.js';
 import { type Documents, StoreUnavailable } from '../../../src/store/port.js';
-import { openEmbedded } from '../../support/shared-registry.js';
+import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock, DAY } from '../../support/test-clock.js';
 
 function report(account: string, rows: number): Omit<StoredReferenceReport, 'at'> {
@@ -18,7 +18,7 @@ const seen = async ({ list }: ReturnType<typeof createReferenceReports>) =>
 
 describe('the referenceReports', () => {
   it('are listed cheapest first, at most five, and one of each account', async () => {
-    const referenceReports = createReferenceReports((await openEmbedded()).documents, createTestClock());
+    const referenceReports = createReferenceReports((await openInMemory()).documents, createTestClock());
     for (const [index, rows] of [7, 3, 9, 5, 4, 1].entries())
       referenceReports.note(report(String(index), rows));
     referenceReports.note(report('0', 1));
@@ -27,7 +27,7 @@ describe('the referenceReports', () => {
 
   it('are written anew after a day, and forgotten after thirty', async () => {
     const clock = createTestClock();
-    const referenceReports = createReferenceReports((await openEmbedded(clock)).documents, clock);
+    const referenceReports = createReferenceReports((await openInMemory(clock)).documents, clock);
     referenceReports.note(report('1', 3));
     clock.advance(DAY);
     referenceReports.note(report('1', 2));
@@ -38,7 +38,7 @@ describe('the referenceReports', () => {
 
   it('are shared by replicas and outlive them', async () => {
     const clock = createTestClock();
-    const { documents } = await openEmbedded(clock);
+    const { documents } = await openInMemory(clock);
     const [one, two] = [createReferenceReports(documents, clock), createReferenceReports(documents, clock)];
     one.note(report('1', 3));
     two.note(report('2', 4));
@@ -52,7 +52,7 @@ describe('the referenceReports', () => {
 
   it('write over a note that is damaged', async () => {
     const clock = createTestClock();
-    const { documents } = await openEmbedded(clock);
+    const { documents } = await openInMemory(clock);
     await documents.create('credential/referenceReports', '[{', DAY);
     const referenceReports = createReferenceReports(documents, clock);
     expect(await seen(referenceReports)).toEqual([]);

@@ -8,7 +8,7 @@ import { createSealer, SealError } from '../../../src/platform/credential/seal.j
 import { activate, createToken, stage } from '../../../src/platform/credential/vault.js';
 import { openPepper, PEPPER_RECORD } from '../../../src/teams/auth/pepper.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
-import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 const key = () => randomBytes(32).toString('base64');
 const sealerOf = (...keys: string[]) => createSealer(fixedSecret('GATEWAY_MASTER_KEY', keys.join(',')));
@@ -16,7 +16,7 @@ const ALICE = { name: 'alice', address: '10.0.0.1' };
 
 /** A gateway's registry, sealed under `before`, with an active and a pending token. */
 async function openSealed(before: string, after = key()) {
-  const store = withoutBus(await openEmbedded());
+  const store = withoutBus(await openInMemory());
   const replica = await openReplica(store);
   const { registry, clock, log } = replica;
   const open = (...keys: string[]) =>

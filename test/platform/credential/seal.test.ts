@@ -40,13 +40,15 @@ describe('a sealed text', () => {
   });
 
   it('never opens after any one character of it was changed, taken away or added', () => {
-    const characters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ \n'];
+    const all = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ \n'];
+    const some = [...'AQgw9-_.=+/ \n'];
     for (const length of [0, 1, 2, 3, 20]) {
       const text = sealer.seal(randomBytes(length), 'here');
       for (let at = 0; at <= text.length; at++) {
         const [before, after] = [text.slice(0, at), text.slice(at)];
         if (at < text.length) expect(opens(() => sealer.open(before + after.slice(1), 'here'))).toBe(false);
-        for (const other of characters) {
+        // All of them at the end, where a character has bits that no byte holds.
+        for (const other of at >= text.length - 2 ? all : some) {
           if (after[0] !== other && at < text.length)
             expect(
               opens(() => sealer.open(before + other + after.slice(1), 'here')),

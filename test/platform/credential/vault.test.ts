@@ -23,6 +23,7 @@ import {
   type Token,
   type Vault,
 } from '../../../src/platform/credential/vault.js';
+import { runs } from '../../support/runs.js';
 import { DAY } from '../../support/test-clock.js';
 
 const PEPPER = randomBytes(32);
@@ -237,7 +238,7 @@ describe('the vault', () => {
             expect(hasSeen(vault, fingerprintOf(secret, PEPPER))).toBe(model.seen.has(secret));
         }
       }),
-      { numRuns: 1000 },
+      runs(200, 1000),
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RegistryDelta, RegistryRecord, RegistrySnapshot } from '../../../src/store/port.js';
 import { createRegistryCopy } from '../../../src/store/registry/lost.js';
+import { runs } from '../../support/runs.js';
 
 type Writes = ReadonlyMap<string, string | null>;
 
@@ -114,7 +115,7 @@ describe("a replica's copy", () => {
         expect(new Map(copy.records)).toEqual(history.latest().records);
         expect(copy.version).toBe(history.latest().version);
       }),
-      { numRuns: 1000 },
+      runs(300, 1000),
     );
   });
 

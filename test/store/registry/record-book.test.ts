@@ -3,11 +3,11 @@ import Type from 'typebox';
 import { expect, it } from 'vitest';
 import { recordForm } from '../../../src/lib/record.js';
 import { createRecordBook } from '../../../src/store/registry/record-book.js';
-import { openEmbedded, openReplica } from '../../support/shared-registry.js';
+import { openInMemory, openReplica } from '../../support/shared-registry.js';
 
 const Form = recordForm(Type.Object({ count: Type.Number() }));
-const open = async (store?: Awaited<ReturnType<typeof openEmbedded>>) => {
-  const { registry } = await openReplica(store ?? (await openEmbedded()));
+const open = async (store?: Awaited<ReturnType<typeof openInMemory>>) => {
+  const { registry } = await openReplica(store ?? (await openInMemory()));
   return { registry, book: createRecordBook(registry, { prefix: 'book/', max: 3, read: Form.read }) };
 };
 
@@ -24,7 +24,7 @@ it('forgets the oldest beyond the bound, and leaves records of others alone', as
 });
 
 it('adds up what replicas change at once, and writes nothing where nothing changes', async () => {
-  const store = await openEmbedded();
+  const store = await openInMemory();
   const [one, two] = [await open(store), await open(store)];
   const add = ({ book }: typeof one) => book.change('a', (before) => ({ count: (before?.count ?? 0) + 1 }));
   await Promise.all([add(one), add(two), add(one)]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RegistryDelta, type Store, StoreUnavailable } from '../../../src/store/port.js';
-import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 import { createStandingClock } from '../../support/test-clock.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -42,7 +42,7 @@ function holding(store: Store, what: 'changes' | 'load'): { store: Store; next()
 
 describe('two replicas of one store', () => {
   it('see what the other commits, by a message', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const [one, two] = [await openReplica(store), await openReplica(store)];
     await one.registry.commit(set('team/a', 'first'));
     await expect.poll(() => two.registry.get('team/a')?.value).toBe('first');
@@ -51,7 +51,7 @@ describe('two replicas of one store', () => {
   });
 
   it('find it by polling when the message is lost', async () => {
-    const store = withoutBus(await openEmbedded());
+    const store = withoutBus(await openInMemory());
     const one = await openReplica(store);
     const two = await openReplica(store, { pollMs: 20 });
     await one.registry.commit(set('team/a', 'first'));
@@ -59,7 +59,7 @@ describe('two replicas of one store', () => {
   });
 
   it('start with what is there', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const one = await openReplica(store);
     await one.registry.commit({
       writes: new Map([
@@ -80,7 +80,7 @@ describe('two replicas of one store', () => {
 
 describe('an own commit', () => {
   it('is visible when it resolves, without any look or message', async () => {
-    const { registry } = await openReplica(withoutBus(await openEmbedded()));
+    const { registry } = await openReplica(withoutBus(await openInMemory()));
     await registry.commit(set('team/a', 'mine'));
     expect(registry.get('team/a')).toEqual({ value: 'mine', revision: 1 });
     await registry.commit(set('team/a', null));
@@ -88,7 +88,7 @@ describe('an own commit', () => {
   });
 
   it('is made even if it cannot be announced', async () => {
-    const embedded = await openEmbedded();
+    const embedded = await openInMemory();
     const mute: Store = {
       ...embedded,
       bus: { ...embedded.bus, publish: () => Promise.reject(new StoreUnavailable('no bus')) },
@@ -104,7 +104,7 @@ describe('an own commit', () => {
 
 describe('a look', () => {
   it('loads everything when the store cannot tell what changed', async () => {
-    const embedded = withoutBus(await openEmbedded());
+    const embedded = withoutBus(await openInMemory());
     const other = await openReplica(embedded);
     await other.registry.commit({
       writes: new Map([
@@ -145,7 +145,7 @@ describe('a look', () => {
   });
 
   it('that is asked for during another one comes after it, once for all who asked', async () => {
-    const embedded = withoutBus(await openEmbedded());
+    const embedded = withoutBus(await openInMemory());
     const other = await openReplica(embedded);
     const slow = holding(embedded, 'changes');
     const { registry } = await openReplica(slow.store);
@@ -164,7 +164,7 @@ describe('a look', () => {
   });
 
   it('comes no more after the replica was stopped', async () => {
-    const embedded = await openEmbedded();
+    const embedded = await openInMemory();
     let looks = 0;
     const counting: Store = {
       ...embedded,
@@ -209,7 +209,7 @@ describe('a failing store', () => {
   }
 
   it('keeps the copy; it says how old that is, warns once, and says when it is over', async () => {
-    const embedded = withoutBus(await openEmbedded());
+    const embedded = withoutBus(await openInMemory());
     const { state, store } = breakable(embedded);
     const clock = createStandingClock();
     const { registry, log } = await openReplica(store, { clock, pollMs: 5 });
@@ -234,7 +234,7 @@ describe('a failing store', () => {
   });
 
   it('counts the age from when the last good look began, not from when it was answered', async () => {
-    const slow = holding(withoutBus(await openEmbedded()), 'changes');
+    const slow = holding(withoutBus(await openInMemory()), 'changes');
     const clock = createStandingClock();
     const { registry } = await openReplica(slow.store, { clock });
     clock.pass(500);
@@ -250,7 +250,7 @@ describe('a failing store', () => {
 
 describe('listeners', () => {
   it('are called for their prefix, once for a commit, for own and foreign ones', async () => {
-    const store = withoutBus(await openEmbedded());
+    const store = withoutBus(await openInMemory());
     const [one, two] = [await openReplica(store), await openReplica(store)];
     const heard: string[] = [];
     for (const prefix of ['team/', 'key/', 'vault', ''])
@@ -275,7 +275,7 @@ describe('listeners', () => {
   });
 
   it('that throw keep nobody else from hearing it, nor the commit from being made', async () => {
-    const { registry, log } = await openReplica(withoutBus(await openEmbedded()));
+    const { registry, log } = await openReplica(withoutBus(await openInMemory()));
     const heard: string[] = [];
     registry.onChange('team/', () => {
       throw new Error('a damaged record');

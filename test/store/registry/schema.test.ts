@@ -8,7 +8,7 @@ import {
   SCHEMA_RECORD,
 } from '../../../src/store/registry/schema.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
-import { openEmbedded, openReplica, type Replica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, type Replica, withoutBus } from '../../support/shared-registry.js';
 
 /** Form 2 names teams in capitals; form 3 forgets the ones that are called so in vain. */
 const LOUD: readonly Migration[] = [
@@ -25,7 +25,7 @@ const migrate = ({ registry, clock, log }: Replica, migrations?: readonly Migrat
 
 describe('the form of the records', () => {
   it('is written into a new registry, quietly', async () => {
-    const replica = await openReplica(withoutBus(await openEmbedded()));
+    const replica = await openReplica(withoutBus(await openInMemory()));
     await migrate(replica);
     expect(textsOf(replica)).toEqual({ [SCHEMA_RECORD]: String(MIGRATIONS.length) });
     expect(await replica.store.registry.readAudit(10)).toEqual([]);
@@ -35,14 +35,14 @@ describe('the form of the records', () => {
   });
 
   it('is taken to be the first where none is written, and nothing else changes', async () => {
-    const replica = await openReplica(withoutBus(await openEmbedded()));
+    const replica = await openReplica(withoutBus(await openInMemory()));
     await replica.registry.commit(set({ 'team/a': 'quiet' }));
     await migrate(replica);
     expect(textsOf(replica)).toEqual({ 'team/a': 'quiet', [SCHEMA_RECORD]: '1' });
   });
 
   it('is brought up step by step, in one audited commit', async () => {
-    const replica = await openReplica(withoutBus(await openEmbedded()));
+    const replica = await openReplica(withoutBus(await openInMemory()));
     await replica.registry.commit(set({ 'team/a': 'quiet', 'team/b': 'vain', [SCHEMA_RECORD]: '1' }));
     await replica.registry.refresh();
     const { version } = replica.registry;
@@ -60,7 +60,7 @@ describe('the form of the records', () => {
   });
 
   it('is brought up once by replicas that start together', async () => {
-    const store = withoutBus(await openEmbedded());
+    const store = withoutBus(await openInMemory());
     const replicas = await Promise.all([1, 2, 3].map(() => openReplica(store)));
     await replicas[0]?.registry.commit(set({ 'team/a': 'quiet' }));
     for (const { registry } of replicas) await registry.refresh();
@@ -73,7 +73,7 @@ describe('the form of the records', () => {
   });
 
   it('of a newer release stops the start, and nothing is changed', async () => {
-    const replica = await openReplica(withoutBus(await openEmbedded()));
+    const replica = await openReplica(withoutBus(await openInMemory()));
     await replica.registry.commit(set({ 'team/a': 'quiet', [SCHEMA_RECORD]: '4' }));
     await expect(migrate(replica, LOUD)).rejects.toThrow(StoreRefused);
     await expect(migrate(replica, LOUD)).rejects.toThrow('its records have form 4, this release knows 3');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/port.js';
 import { followSharedClock } from '../../../src/store/registry/schema.js';
-import { openEmbedded, openReplica, type ReplicaOptions, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, type ReplicaOptions, withoutBus } from '../../support/shared-registry.js';
 import { createTestClock, DAY } from '../../support/test-clock.js';
 
 const START = createTestClock().now();
@@ -14,11 +14,11 @@ async function follower(store: Store, options: ReplicaOptions = {}) {
 
 describe('the shared clock', () => {
   it('stands where the machine stands until it is moved', async () => {
-    expect((await follower(await openEmbedded())).clock.offsetMs).toBe(0);
+    expect((await follower(await openInMemory())).clock.offsetMs).toBe(0);
   });
 
   it('moves here at once and on other replicas by a message, forward and back', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const [here, there] = [await follower(store), await follower(store)];
     for (const offsetMs of [3 * DAY, -DAY, 0]) {
       await here.shared.moveTo(offsetMs, 'audit');
@@ -28,7 +28,7 @@ describe('the shared clock', () => {
   });
 
   it('keeps what a newer release wrote beside its offset', async () => {
-    const { registry, shared, clock } = await follower(await openEmbedded());
+    const { registry, shared, clock } = await follower(await openInMemory());
     const theirs = { offsetMs: DAY, newer: { of: 'a newer release' } };
     await registry.commit({ writes: new Map([['clock', JSON.stringify(theirs)]]) });
     expect(clock.offsetMs).toBe(DAY);
@@ -37,7 +37,7 @@ describe('the shared clock', () => {
   });
 
   it('takes the last word when two replicas move it, and is audited', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const [here, there] = [await follower(withoutBus(store)), await follower(withoutBus(store))];
     await here.shared.moveTo(1000, 'first');
     await there.shared.moveTo(2000, 'second');
@@ -47,7 +47,7 @@ describe('the shared clock', () => {
   });
 
   it('goes back to the machine when the record is gone', async () => {
-    const { clock, registry, shared } = await follower(await openEmbedded());
+    const { clock, registry, shared } = await follower(await openInMemory());
     await shared.moveTo(DAY, 'audit');
     await registry.commit({ writes: new Map([['clock', null]]) });
     expect(clock.offsetMs).toBe(0);

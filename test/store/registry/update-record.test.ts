@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RegistryConflict } from '../../../src/store/port.js';
 import { updateRecord } from '../../../src/store/registry/record-book.js';
 import type { Registry } from '../../../src/store/registry/replica.js';
-import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 const ID = 'counter';
 const textOf = (registry: Registry, id = ID) => registry.get(id)?.value;
@@ -10,7 +10,7 @@ const add = (registry: Registry) =>
   updateRecord(registry, ID, (text) => ({ text: String(Number(text ?? 0) + 1) }));
 
 async function open() {
-  const store = await openEmbedded();
+  const store = await openInMemory();
   return { store, registry: (await openReplica(withoutBus(store))).registry };
 }
 
@@ -54,7 +54,7 @@ describe('updateRecord', () => {
   });
 
   it('loses no change that replicas make at once', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const replicas = await Promise.all([1, 2, 3].map(() => openReplica(withoutBus(store))));
     for (let round = 0; round < 5; round++) {
       await Promise.all(replicas.map(({ registry }) => add(registry)));
@@ -66,7 +66,7 @@ describe('updateRecord', () => {
   });
 
   it('decides anew by what another replica wrote', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const [one, two] = await Promise.all([openReplica(withoutBus(store)), openReplica(withoutBus(store))]);
     await updateRecord(one.registry, ID, () => ({ text: 'closed' }));
     const seen: (string | null)[] = [];
@@ -80,7 +80,7 @@ describe('updateRecord', () => {
   });
 
   it('gives up after ten tries, and has changed nothing then', async () => {
-    const store = await openEmbedded();
+    const store = await openInMemory();
     const [one, two] = await Promise.all([openReplica(withoutBus(store)), openReplica(withoutBus(store))]);
     let tries = 0;
     const overtaken: Registry = {
