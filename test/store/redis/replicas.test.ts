@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
 import { commandsDuring } from '../../support/redis-monitor.js';
@@ -13,23 +13,40 @@ let replica: RedisServer;
 let store: RedisStore;
 let log: TestLog;
 
-beforeEach(async () => {
+beforeAll(async () => {
   primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
   replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
+  await withControl(primary.url, (control) =>
+    waitFor('the replica', () => shows(control, 'replication', /state=online/)),
+  );
+});
+
+beforeEach(async () => {
   // The first word from a replica that has just synchronised may take a second.
   await withControl(primary.url, async (control) => {
-    await waitFor('the replica', () => shows(control, 'replication', /state=online/));
-    await control.set('first', 'write');
+    await control.flushall();
     expect(await control.wait(1, 20_000)).toBe(1);
   });
   ({ store, log } = await openStore(primary.url, { timeoutMs: 10_000, registryTimeoutMs: 20_000 }));
+  const opened = store;
+  onTestFinished(() => opened.close());
 });
 
-afterEach(async () => {
-  await store.close();
+afterAll(async () => {
   await replica.close();
   await primary.close();
 });
+
+/** A store that waits shortly for a replica, and that replica stopped. */
+async function openWithoutReplica() {
+  const impatient = await openStore(primary.url, { timeoutMs: 100, registryTimeoutMs: 20_000 });
+  replica.pause();
+  onTestFinished(async () => {
+    replica.resume();
+    await impatient.store.close();
+  });
+  return impatient;
+}
 
 const shows = async (control: Redis, section: string, pattern: RegExp) =>
   pattern.test(await control.info(section));
@@ -85,9 +102,8 @@ describe('a registry with a replica', () => {
   });
 
   it('is told of when it does not confirm a document or a batch, which are made all the same', async () => {
-    const impatient = await openStore(primary.url, { timeoutMs: 100, registryTimeoutMs: 20_000 });
+    const impatient = await openWithoutReplica();
     const { documents, counters } = impatient.store;
-    replica.pause();
     expect(await documents.create('n', 'made', 60_000)).toBeNull();
     await counters.add('batch', [{ group: 'a', field: 'calls', by: 1 }], [], 60_000);
     expect(unconfirmed(impatient.log)).toMatchObject([
@@ -95,13 +111,11 @@ describe('a registry with a replica', () => {
       { level: 'warn', fields: { batchId: 'batch', replicas: 1, confirmed: 0 } },
     ]);
     expect(await documents.get('n')).toBe('made');
-    await impatient.store.close();
   });
 
   it('makes commits that a replica does not confirm, says so, and does not wait for it for ever', async () => {
-    const impatient = await openStore(primary.url, { timeoutMs: 100, registryTimeoutMs: 20_000 });
+    const impatient = await openWithoutReplica();
     const { registry } = impatient.store;
-    replica.pause();
     const waits = await watchWaits(async () => {
       expect(await registry.commit(change({ a: '1' }))).toEqual({ version: 1 });
       // After three seconds without a word from it, it is not waited for any more.
@@ -118,7 +132,6 @@ describe('a registry with a replica', () => {
       { level: 'warn', fields: { version: 1, replicas: 1, confirmed: 0 } },
       { level: 'warn', fields: { version: 2, replicas: 1, confirmed: 0 } },
     ]);
-    await impatient.store.close();
   });
 
   it('sends readers to a load after a failover, whatever version the new primary has', async () => {

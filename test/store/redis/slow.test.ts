@@ -9,9 +9,10 @@ import { expectUnavailable, HASTY, openStore, startServer, TIMEOUT_MS, untilItWo
 describe('a Redis that is slow', () => {
   it('is not asked any more when every answer comes too late, says so, and is used again once it is in time', async () => {
     const server = await startServer();
-    const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
+    const slow = await startDelay(server.port);
     const { store: far, log } = await openStore(`redis://127.0.0.1:${slow.port}`, HASTY);
-    for (let at = 0; at < 10; at += 1) await expectUnavailable([bodiesOf(far.cache, ['{k}1'])]);
+    slow.delayMs = 2 * TIMEOUT_MS;
+    while (far.health().ok) await expectUnavailable([bodiesOf(far.cache, ['{k}1'])]);
     expect(far.health()).toMatchObject({ ok: false, slow: true });
     expect(far.health().reason).toContain('Redis answers too late');
     expect(log.lines).toContainEqual(
@@ -27,9 +28,10 @@ describe('a Redis that is slow', () => {
 
   it('grants leases to whoever is about to change the registry, for they may wait as long as its changes do', async () => {
     const server = await startServer();
-    const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
+    const slow = await startDelay(server.port);
     const registryTimeoutMs = 100 * TIMEOUT_MS;
     const { store } = await openStore(`redis://127.0.0.1:${slow.port}`, { ...HASTY, registryTimeoutMs });
+    slow.delayMs = 2 * TIMEOUT_MS;
     await expectUnavailable([store.leases.claim(['a'], 'me', 60_000)]);
     expect(await store.registryLeases.claim(['b'], 'me', 60_000)).toEqual([true]);
     expect(await store.registryLeases.claim(['b'], 'another', 60_000)).toEqual([false]);
@@ -39,9 +41,10 @@ describe('a Redis that is slow', () => {
 
   it('is not blamed for what this process was busy with', async () => {
     const server = await startServer();
-    const slow = await startDelay(server.port, 20);
-    const timeoutMs = 500;
+    const slow = await startDelay(server.port);
+    const timeoutMs = 300;
     const { store } = await openStore(`redis://127.0.0.1:${slow.port}`, { timeoutMs });
+    slow.delayMs = 20;
     const reading = bodiesOf(store.cache, ['{k}1']);
     const busyUntil = performance.now() + 2 * timeoutMs;
     while (performance.now() < busyUntil); // nobody has sent the question yet
@@ -51,9 +54,9 @@ describe('a Redis that is slow', () => {
   });
 });
 
-/** A way to a server on which everything takes its time, there and back together. */
-async function startDelay(to: number, delayMs: number) {
-  const delay = { port: 0, delayMs, close: () => void listener.close() };
+/** A way to a server on which everything takes its time, there and back together: none at first. */
+async function startDelay(to: number) {
+  const delay = { port: 0, delayMs: 0, close: () => void listener.close() };
   const listener = createServer((caller) => {
     const target = connect(to, '127.0.0.1');
     const drop = () => {

@@ -3,21 +3,34 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { faultOf } from '../../../src/cli/exit.js';
 import { DamagedRecord } from '../../../src/lib/record.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
+import { type RedisServer, startRedis } from '../../support/redis.js';
 import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, keep } from '../entries.js';
 import { countConnections, everyCall, openStore, startServer, withControl } from './open-store.js';
 
+/** Emptied before each test. */
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedis();
+});
+beforeEach(() => withControl(server.url, (control) => control.flushall()));
+afterAll(() => server.close());
+
+const setPolicy = (policy: string) =>
+  withControl(server.url, (control) => control.config('SET', 'maxmemory-policy', policy));
+
 describe('the eviction policy at the start', () => {
   it.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])(
     '%s is refused, with what to set instead',
     async (policy) => {
-      const { url } = await startServer('--maxmemory-policy', policy);
+      const { url } = server;
+      await setPolicy(policy);
       const opening = openStore(url);
       await expect(opening).rejects.toThrow(StoreRefused);
       await expect(opening).rejects.toThrow(`maxmemory-policy ${policy}`);
@@ -27,8 +40,8 @@ describe('the eviction policy at the start', () => {
   );
 
   it.each(['noeviction', 'volatile-lru', 'volatile-ttl'])('%s is fine', async (policy) => {
-    const { url } = await startServer('--maxmemory-policy', policy);
-    const { store, log } = await openStore(url);
+    await setPolicy(policy);
+    const { store, log } = await openStore(server.url);
     expect(log.lines).toEqual([]);
     await store.close();
   });
@@ -43,7 +56,7 @@ describe('the eviction policy at the start', () => {
   });
 
   it('is asked for in a warning where INFO is forbidden too; everything else works there', async () => {
-    const { url, port } = await startServer();
+    const { url, port } = server;
     await withControl(url, (control) =>
       control.call('ACL', 'SETUSER', 'app', 'on', '>word', '~*', '&*', '+@all', '-config', '-info'),
     );
@@ -60,7 +73,7 @@ describe('the eviction policy at the start', () => {
 
   it('does not matter for a cache whose registry is elsewhere', async () => {
     const cache = await startServer('--maxmemory-policy', 'allkeys-lru');
-    const registry = await startServer();
+    const registry = server;
     const { store } = await openStore(cache.url, { registryConnection: { url: registry.url } });
     await keep(store.cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]);
     await store.registry.commit(change({ a: '1' }));
@@ -104,29 +117,26 @@ describe('the eviction policy at the start', () => {
 
 describe('a process that uses Redis', () => {
   it('can end when it has closed the store, or could not open it', async () => {
-    const server = await startServer();
     const script = fileURLToPath(new URL('try-to-open.mjs', import.meta.url));
-    const run = promisify(execFile);
-    // Each ends by itself, or the test does not.
-    expect((await run(process.execPath, [script, server.url])).stdout).toBe('closed');
-    await server.kill();
-    expect((await run(process.execPath, [script, server.url])).stdout).toBe('StoreUnavailable');
+    // It ends by itself, or the test does not.
+    const args = [script, server.url, 'redis://127.0.0.1:1'];
+    expect((await promisify(execFile)(process.execPath, args)).stdout).toBe('closed\nStoreUnavailable\n');
   });
 });
 
 describe('subscriptions', () => {
   it('that were refused are tried again', async () => {
-    const { url, port } = await startServer();
+    const { url, port } = server;
     await withControl(url, async (control) => {
-      await control.call('ACL', 'SETUSER', 'app', 'on', '>word', '~*', '+@all');
-      const { store, log } = await openStore(`redis://app:word@127.0.0.1:${port}`);
+      await control.call('ACL', 'SETUSER', 'deaf', 'on', '>word', '~*', '+@all');
+      const { store, log } = await openStore(`redis://deaf:word@127.0.0.1:${port}`);
       const heard: string[] = [];
       store.bus.subscribe('news', (message) => void heard.push(message));
       await waitFor('a line in the log', () => log.lines.length > 0);
       expect(log.lines).toMatchObject([
         { level: 'warn', fields: { fault: expect.stringContaining('NOPERM') } },
       ]);
-      await control.call('ACL', 'SETUSER', 'app', '&*');
+      await control.call('ACL', 'SETUSER', 'deaf', '&*');
       await waitFor('a message', async () => {
         await control.publish('dgw:1:bus:news', 'at last');
         return heard.length > 0;
@@ -189,10 +199,9 @@ describe('rediss://', () => {
 
 describe('a registry that is damaged', () => {
   it('is refused by a word for it', async () => {
-    const { url } = await startServer();
-    const { store } = await openStore(url);
+    const { store } = await openStore(server.url);
     await store.registry.load();
-    await withControl(url, async (control) => {
+    await withControl(server.url, async (control) => {
       const [meta = ''] = await control.keys('*{registry}:meta');
       await control.hset(meta, 'version', 'none');
     });
