@@ -1,9 +1,10 @@
 /** A supervisor that sends to a worker which has just been killed, as Node does with a connection: says what was logged. */
 import cluster from 'node:cluster';
 import { readdirSync, readFileSync } from 'node:fs';
-import { Workers } from '../../dist/modules/server/workers.js';
 
 if (cluster.isPrimary) {
+  // Workers do without: they start sooner.
+  const { Workers } = await import('../../dist/modules/server/workers.js');
   const told = [];
   let started = 0;
   cluster.on('fork', (worker) => {

@@ -1,8 +1,9 @@
 /** A supervisor whose workers end at their start without a word: says how that ends. */
 import cluster from 'node:cluster';
-import { Workers } from '../../dist/modules/server/workers.js';
 
 if (cluster.isPrimary) {
+  // Workers do without: they start sooner.
+  const { Workers } = await import('../../dist/modules/server/workers.js');
   let started = 0;
   cluster.on('fork', () => {
     started += 1;

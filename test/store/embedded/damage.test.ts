@@ -53,24 +53,23 @@ describe('a store whose file is damaged', () => {
     }),
   );
 
-  it('is refused when its first pages are garbled, and when there is no file', () =>
+  it('is refused when its first pages are garbled', () =>
     inFolder(async (folder) => {
       await fill(folder);
       const file = await readFile(dataFile(folder));
       await writeFile(dataFile(folder), Buffer.concat([Buffer.alloc(8192, 0x5a), file.subarray(8192)]));
       await expect(openIn(folder)).rejects.toThrow('page 0 is not what it should be');
-      await writeFile(dataFile(folder), file);
-      expect(await contents(folder)).toHaveLength(4);
     }));
 
-  it('is refused when a record was changed, and let go of for the next who tries', () =>
+  it('is refused when a record was changed, and let go of for whoever has mended it', () =>
     inFolder(async (folder) => {
       await fill(folder);
       const file = await readFile(dataFile(folder));
       const changed = Buffer.from(file.toString('latin1').replaceAll('line 7', 'line 9'), 'latin1');
       await writeFile(dataFile(folder), changed);
-      for (const _time of [1, 2])
-        await expect(openIn(folder)).rejects.toThrow('the checksum of a record is wrong');
+      await expect(openIn(folder)).rejects.toThrow('the checksum of a record is wrong');
+      await writeFile(dataFile(folder), file);
+      expect(await contents(folder)).toHaveLength(4);
     }));
 
   it(

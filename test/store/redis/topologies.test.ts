@@ -15,7 +15,7 @@ describe('Redis by sentinels', () => {
     const { sentinelPort, name, primary, replica, close } = await startSentinels();
     onTestFinished(close);
     const connection = { sentinels: [{ host: '127.0.0.1', port: sentinelPort }], name };
-    const { store, log } = await openStore('', { connection, registryTimeoutMs: 4_000, timeoutMs: 2_000 });
+    const { store, log } = await openStore('', { connection, registryTimeoutMs: 2_000, timeoutMs: 1_000 });
     await keep(store.cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 600_000, version: 1 }]);
     await store.registry.commit(change({ a: '1' }));
     const { epoch, version } = await store.registry.load();
@@ -43,7 +43,7 @@ describe('Redis by sentinels', () => {
 
   it('is reported in time when no sentinel answers', async () => {
     const connection = { sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'main' };
-    const opening = openStore('', { connection, connectTimeoutMs: 500 });
+    const opening = openStore('', { connection, connectTimeoutMs: 100 });
     await expect(opening).rejects.toThrow(StoreUnavailable);
     await expect(opening).rejects.toThrow(/main by sentinels 127.0.0.1:1.*unreachable/);
   });
@@ -58,7 +58,7 @@ describe('a Redis cluster', () => {
     const store = await open(10_000);
     const other = await open(10_000);
 
-    const tags = Array.from({ length: 30 }, (_, at) => `{series ${at}}`);
+    const tags = Array.from({ length: 12 }, (_, at) => `{series ${at}}`);
     const entries = (tag: string) =>
       ['1', '2'].map((day) => ({
         key: tag + day,

@@ -43,7 +43,7 @@ export async function startSentinels(): Promise<Sentinels> {
       'bind 127.0.0.1',
       `dir ${folder}`,
       `sentinel monitor ${name} 127.0.0.1 ${primary.port} 1`,
-      `sentinel down-after-milliseconds ${name} 500`,
+      `sentinel down-after-milliseconds ${name} 300`,
       `sentinel failover-timeout ${name} 2000`,
     ].join('\n'),
   );
