@@ -23,16 +23,9 @@ function read(given: Readonly<Record<string, string>>) {
   return { options: readOutputOptions(pairs, faults), faults: faults.map(({ param }) => param) };
 }
 
-const NOTHING = {
-  format: null,
-  totals: false,
-  days: false,
-  period: null,
-  asOf: null,
-  vintage: null,
-  final: null,
-  fields: null,
-  bom: false,
+const NOTHING: OutputOptions = {
+  ...{ format: null, totals: false, days: false, period: null, asOf: null, vintage: null, final: null },
+  ...{ fields: null, bom: false },
 };
 
 describe('readOutputOptions', () => {
@@ -40,16 +33,16 @@ describe('readOutputOptions', () => {
     expect(read({})).toEqual({ options: NOTHING, faults: [] });
   });
 
-  it.each(['json', 'csv', 'ndjson', 'raw'])('takes the format %s', (format) => {
-    expect(read({ _format: format })).toEqual({ options: { ...NOTHING, format }, faults: [] });
-  });
-
   it.each(['JSON', 'xml', '', 'toString', 'csv '])('refuses the format %j', (format) => {
     expect(read({ _format: format }).faults).toEqual(['_format']);
   });
 
-  it.each(['first', 'final', 'latest'])('takes the vintage %s', (vintage) => {
-    expect(read({ _vintage: vintage })).toEqual({ options: { ...NOTHING, vintage }, faults: [] });
+  it.each([
+    ...['json', 'csv', 'ndjson', 'raw'].map((format) => ({ format })),
+    ...['first', 'final', 'latest'].map((vintage) => ({ vintage })),
+  ])('takes %j', (given) => {
+    const [[name, value]] = Object.entries(given) as [[string, string]];
+    expect(read({ [`_${name}`]: value })).toEqual({ options: { ...NOTHING, ...given }, faults: [] });
   });
 
   it.each([
@@ -92,18 +85,11 @@ describe('negotiateFormat', () => {
   it.each<[string | undefined, Format]>([
     [undefined, 'json'],
     ['', 'json'],
-    ['*/*', 'json'],
-    ['application/json', 'json'],
-    ['application/*', 'json'],
-    ['text/csv', 'csv'],
     ['TEXT/CSV', 'csv'],
     ['text/*', 'csv'],
     ['text/csv; charset=utf-8', 'csv'],
-    ['application/json;charset=UTF-8', 'json'],
     ['application/vnd.dsp.raw; charset=utf-8', 'raw'],
     ['application/x-ndjson', 'ndjson'],
-    ['application/vnd.dsp.raw', 'raw'],
-    ['text/csv;q=0.5, application/json;q=0.4', 'csv'],
     ['text/csv;q=0.4, application/json;q=0.5', 'json'],
     ['text/html, text/csv;q=0.1', 'csv'],
     ['text/csv;q=0, */*', 'json'],
@@ -113,17 +99,12 @@ describe('negotiateFormat', () => {
     expect(negotiateFormat(null, accept, 'json')).toBe(expected);
   });
 
-  it.each([
-    'text/html',
-    'image/png, text/html;q=0.9',
-    'application/json;q=0',
-    '*/*;q=0',
-    'garbage',
-    ';;;',
-    'json',
-  ])('cannot give %j', (accept) => {
-    expect(codeOf(() => negotiateFormat(null, accept, 'json'))).toBe('not_acceptable');
-  });
+  it.each(['image/png, text/html;q=0.9', 'application/json;q=0', '*/*;q=0', ';;;', 'json'])(
+    'cannot give %j',
+    (accept) => {
+      expect(codeOf(() => negotiateFormat(null, accept, 'json'))).toBe('not_acceptable');
+    },
+  );
 
   it('lets the query win over whatever is accepted', () => {
     expect(negotiateFormat('csv', 'application/json', 'ndjson')).toBe('csv');
@@ -144,24 +125,14 @@ describe('negotiateFormat', () => {
 describe('negotiateCoding', () => {
   it.each([
     [undefined, 'identity'],
-    ['', 'identity'],
-    ['identity', 'identity'],
     ['gzip', 'gzip'],
-    ['br', 'br'],
     ['GZIP', 'gzip'],
     ['gzip, br', 'gzip'],
-    ['br, gzip', 'br'],
     ['gzip;q=0.5, br;q=0.8', 'br'],
-    ['gzip;q=0, br', 'br'],
-    ['gzip;q=0', 'identity'],
-    ['deflate', 'identity'],
     ['compress, x-gzip', 'identity'],
     ['identity;q=0, gzip', 'gzip'],
-    // Nothing fits: a body in plain form is better than none.
-    ['identity;q=0', 'identity'],
     ['identity;q=0, deflate', 'identity'],
     ['*;q=0', 'identity'],
-    ['garbage', 'identity'],
     [',;=,', 'identity'],
     ['gzip;q=x', 'identity'],
     ['zstd', HAS_ZSTD ? 'zstd' : 'identity'],
@@ -181,17 +152,6 @@ describe('negotiateCoding', () => {
   });
 });
 
-const OPTIONS: OutputOptions = {
-  format: null,
-  totals: false,
-  days: false,
-  period: null,
-  asOf: null,
-  vintage: null,
-  final: null,
-  fields: null,
-  bom: false,
-};
 const FORMATS: readonly Format[] = ['json', 'csv', 'ndjson', 'raw'];
 
 describe('shapeOf', () => {
@@ -201,7 +161,7 @@ describe('shapeOf', () => {
     ['bom', 'csv'],
   ])('takes _%s with one format, and refuses it where it would do nothing', (option, format) => {
     for (const other of FORMATS) {
-      const shape = () => shapeOf(other, { ...OPTIONS, [option]: true });
+      const shape = () => shapeOf(other, { ...NOTHING, [option]: true });
       expect(codeOf(shape)).toBe(other === format ? null : 'invalid_query');
       if (other !== format)
         expect(thrownBy(shape).options.errors?.map(({ param }) => param)).toEqual([`_${option}`]);
@@ -209,7 +169,7 @@ describe('shapeOf', () => {
   });
 
   it('keeps nothing that does not shape the answer', () => {
-    expect(shapeOf('json', { ...OPTIONS, period: 'today', totals: true })).toEqual({
+    expect(shapeOf('json', { ...NOTHING, period: 'today', totals: true })).toEqual({
       format: 'json',
       totals: true,
       days: false,
@@ -234,14 +194,7 @@ describe('shapeKey', () => {
         totals: fc.boolean(),
         days: fc.boolean(),
         bom: fc.boolean(),
-        fields: fc.constantFrom(
-          null,
-          ['date'],
-          ['spent'],
-          ['date', 'spent'],
-          ['spent', 'date'],
-          ['date|gzip'],
-        ),
+        fields: fc.constantFrom(null, ['date'], ['date', 'spent'], ['spent', 'date'], ['date|gzip']),
       }),
       fc.constantFrom('identity' as const, 'gzip' as const, 'br' as const),
     );
@@ -255,7 +208,6 @@ describe('shapeKey', () => {
       fc.property(place, place, (one, other) => {
         expect(key(one) === key(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
       }),
-      { numRuns: 500 },
     );
   });
 });

@@ -11,7 +11,6 @@ import {
   type Kind,
   nameFault,
   parameterTable,
-  plainName,
   readJson,
   readText,
   unknownNameFaults,
@@ -22,65 +21,17 @@ import { get, post, RULES } from './canonical-request.js';
 
 const TABLE = parameterTable(['advertiserId', 'userId']);
 
-describe('parameterTable', () => {
-  it('knows the documented parameters and the account fields', () => {
-    expect(Object.fromEntries(TABLE.kinds)).toEqual({
-      byDate: 'flag',
-      byCampaign: 'flag',
-      dateFrom: 'date',
-      dateTo: 'date',
-      spentBased: 'text',
-      campaignIds: 'set',
-      advertiserId: 'int',
-      userId: 'int',
-    });
-  });
-
-  it('knows other account fields where they are configured', () => {
-    const table = parameterTable(['clientId']);
-    expect(table.kinds.get('clientId')).toBe('int');
-    expect(table.kinds.has('advertiserId')).toBe(false);
-  });
-});
-
-describe('plainName', () => {
-  it.each([
-    'advertiserId',
-    'ADVERTISERID',
-    'advertiser_id',
-    'advertiser.id',
-    'advertiser-Id',
-    'advertiserId[]',
-    ' advertiserId\t',
-  ])('makes one of %j', (name) => {
-    expect(plainName(name)).toBe('advertiserid');
-  });
+it('other account fields are known where they are configured', () => {
+  const { kinds } = parameterTable(['clientId']);
+  expect([kinds.get('clientId'), kinds.has('advertiserId')]).toEqual(['int', false]);
 });
 
 describe('nameFault', () => {
   it.each([
-    'advertiserId',
-    'byDate',
-    'campaignIds',
-    'campaignIds[]',
-    'x',
-    'x[]',
-    'X1_y',
-    'accountId',
-    'page',
-  ])('lets %j pass', (name) => {
-    expect(nameFault(name, TABLE)).toBeNull();
-  });
-
-  it.each([
-    ['advertiserid', 'is not known here: did you mean `advertiserId`?'],
     ['advertiser_id', 'is not known here: did you mean `advertiserId`?'],
-    ['user_id', 'is not known here: did you mean `userId`?'],
     ['campaign_ids[]', 'is not known here: did you mean `campaignIds`?'],
     ['advertiserId[]', 'takes one value, not a list'],
-    ['byDate[]', 'takes one value, not a list'],
     ['toString', 'is not allowed as a parameter name'],
-    ['valueOf[]', 'is not allowed as a parameter name'],
   ])('refuses %j: %s', (name, message) => {
     expect(nameFault(name, TABLE)).toBe(message);
   });
@@ -108,43 +59,17 @@ describe('readText', () => {
     );
   });
 
-  it.each([
-    '',
-    '0',
-    '-1',
-    '+1',
-    '01',
-    '1.0',
-    '1e3',
-    '0x1',
-    ' 1',
-    '1 ',
-    '1\n',
-    '１',
-    '१',
-    '10000000000000000',
-    'NaN',
-  ])('refuses %j as an integer', (value) => {
-    expect(isFault(text('int', value))).toBe(true);
-    expect(isInteger(value)).toBe(false);
-  });
-
-  it.each([
-    ['1', ['1']],
-    ['true', ['1']],
-    ['0', []],
-    ['false', []],
-    ['', []],
-  ])('reads the flag %j', (value, texts) => {
-    expect(text('flag', value)).toEqual({ texts });
-  });
-
-  it.each(['2', 'on', 'yes', 'TRUE', 'True', '01', ' 1', 'null', 'constructor'])(
-    'refuses the flag %j',
+  it.each(['', '0', '-1', '+1', '01', '1.0', '1e3', ' 1', '1\n', '１', '10000000000000000'])(
+    'refuses %j as an integer',
     (value) => {
-      expect(isFault(text('flag', value))).toBe(true);
+      expect(isFault(text('int', value))).toBe(true);
+      expect(isInteger(value)).toBe(false);
     },
   );
+
+  it.each(['2', 'on', 'TRUE', '01', ' 1', 'null', 'constructor'])('refuses the flag %j', (value) => {
+    expect(isFault(text('flag', value))).toBe(true);
+  });
 
   it('takes exactly the calendar days from 2000-01-01 to today + 366', () => {
     fc.assert(
@@ -153,31 +78,10 @@ describe('readText', () => {
         expect(isFault(text('date', isoDay(day)))).toBe(!inRange);
       }),
     );
-  });
-
-  it.each(['2026-02-29', '2026-11-01 ', ''])('refuses the date %j', (value) => {
-    expect(isFault(text('date', value))).toBe(true);
-  });
-
-  it('names the allowed days in the fault', () => {
-    expect(text('date', 'x')).toEqual({
-      fault: 'must be a calendar day as YYYY-MM-DD, from 2000-01-01 to 2027-11-22',
-    });
-  });
-
-  it('reads a set in order of value, each once, from repeats and commas', () => {
-    const ids = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 12 });
-    fc.assert(
-      fc.property(ids, fc.array(fc.boolean()), (some, commas) => {
-        const values: string[] = [];
-        for (const [at, id] of some.entries()) {
-          if (commas[at] && values.length > 0) values[values.length - 1] += `,${id}`;
-          else values.push(String(id));
-        }
-        const expected = [...new Set(some)].sort((a, b) => a - b).map(String);
-        expect(text('set', ...values)).toEqual({ texts: expected });
-      }),
-    );
+    for (const value of ['2026-02-29', '2026-11-01 ', '', 'x'])
+      expect(text('date', value)).toEqual({
+        fault: expect.stringContaining('YYYY-MM-DD, from 2000-01-01 to 2027-11-22'),
+      });
   });
 
   it.each([[['']], [['1,']], [[',1']], [['1', '']], [['1,x']], [['01']], [['1 ,2']]])(
@@ -234,19 +138,10 @@ describe('readJson', () => {
   });
 
   it.each<[Kind, string]>([
-    ['int', '1.0'],
     ['int', '1e0'],
     ['int', '-1'],
-    ['int', 'true'],
-    ['int', '{}'],
-    ['flag', '1.0'],
-    ['flag', '[]'],
     ['flag', '{}'],
-    ['date', '20261101'],
-    ['text', '1'],
     ['text', 'true'],
-    ['set', '[]'],
-    ['set', '[[1]]'],
     ['set', '[true]'],
     ['set', '{"0":1}'],
   ])('refuses a %s that is %s', (kind, source) => {
@@ -287,16 +182,10 @@ describe('a name that is meant for a known one', () => {
     ...['to', 'end', 'until', 'dateEnd', 'endDate', 'toDate'].map((one) => [one, 'dateTo']),
     ...[
       ['byDay', 'byDate'],
-      ['byDays', 'byDate'],
       ['FROM', 'dateFrom'],
-      ['start_date', 'dateFrom'],
       ['format', '_format'],
       ['period', '_period'],
-      ['totals', '_totals'],
-      ['bom', '_bom'],
-      ['DateFrom', 'dateFrom'],
       ['spendBased', 'spentBased'],
-      ['datefrm', 'dateFrom'],
       ['dateForm', 'dateFrom'],
       ['byCampagn', 'byCampaign'],
       ['peroid', '_period'],
@@ -306,10 +195,6 @@ describe('a name that is meant for a known one', () => {
     expect(refusals(`${given}=1`)).toEqual([`${given}: is not known here: did you mean \`${known}\`?`]);
   });
 
-  it.each(['datefrom', 'DateFrom', 'date_from', 'DATE_TO'])('%s is refused for its spelling', (given) => {
-    expect(refusals(`${given}=2026-11-01`)[0]).toMatch(/did you mean `date(From|To)`\?$/);
-  });
-
   it('may be meant for one of two', () => {
     expect(refusals('groupBy=date')).toEqual([
       'groupBy: is not known here: did you mean `byDate` or `byCampaign`?',
@@ -317,23 +202,13 @@ describe('a name that is meant for a known one', () => {
     expect(meant('days')).toEqual(['_period', '_days']);
   });
 
-  it.each([
-    'campaignId',
-    'byCampaigns',
-    'byDates',
-    'dateFrom2',
-    'byDate1',
-    'b1yDate',
-    'byDa',
-    'bom2',
-    'page',
-    'country',
-    'byCreative',
-    'sort',
-  ])('%s is not: a plural, a number, a short name, another thing', (given) => {
-    expect(meant(given)).toEqual([]);
-    expect(refusals(`${given}=1`)).toEqual([]);
-  });
+  it.each(['campaignId', 'byCampaigns', 'dateFrom2', 'b1yDate', 'byDa', 'bom2', 'page', 'byCreative'])(
+    '%s is not: a plural, a number, a short name, another thing',
+    (given) => {
+      expect(meant(given)).toEqual([]);
+      expect(refusals(`${given}=1`)).toEqual([]);
+    },
+  );
 
   it('is refused as a list and as a member of a body too, each by its name', () => {
     expect(refusals('from[]=1&until=2').map((one) => one.split(':')[0])).toEqual(['from[]', 'until']);
@@ -430,17 +305,12 @@ describe('a name that goes to the platform', () => {
     ]);
   });
 
+  const TAKES: Readonly<Record<string, string>> = {
+    ...{ _format: 'json', _period: 'today', _vintage: 'first', _final: 'only', _fields: 'date' },
+  };
   it('is none of the gateway’s own', () => {
     expect(
-      get(
-        GATEWAY_PARAMETERS.map((one) => `${one}=`)
-          .join('&')
-          .replace('_format=', '_format=json')
-          .replace('_period=', '_period=today')
-          .replace('_vintage=', '_vintage=first')
-          .replace('_final=', '_final=only')
-          .replace('_fields=', '_fields=date'),
-      ).report.passedOn,
+      get(GATEWAY_PARAMETERS.map((one) => `${one}=${TAKES[one] ?? ''}`).join('&')).report.passedOn,
     ).toEqual([]);
   });
 });

@@ -52,19 +52,13 @@ describe('assemble: JSON', () => {
   it.each([
     ['9007199254740991', 9_007_199_254_740_991],
     ['9007199254740993', '9007199254740993'],
-    ['9999999999999999', '9999999999999999'],
   ])('shows the id %s without loss', (id, shown) => {
     expect(jsonOf(assemble(ask({}, `advertiserId=${id}`))).meta.advertiserId).toBe(shown);
   });
 
   it('says reach may be summed only where nothing is split', () => {
     const summable = (query: string) => jsonOf(assemble(ask({}, query))).meta.reach.summable;
-    expect([
-      summable('byDate=1'),
-      summable('byCampaign=1'),
-      summable('byCreative=1'),
-      summable('spentBased=usd'),
-    ]).toEqual([false, false, false, true]);
+    expect(['byDate=1', 'byCreative=1', 'spentBased=usd'].map(summable)).toEqual([false, false, true]);
   });
 
   it('is as old as its oldest part, and as final and fresh as its least', () => {
@@ -84,18 +78,11 @@ describe('assemble: JSON', () => {
     expect(jsonOf(later).meta.stale).toBe(true);
   });
 
-  it('is past its freshness when its totals are', () => {
-    const totals = rowsEntry([{ spent: 1 }], { fetchedAt: FETCHED_AT - 40 * 24 * HOUR });
-    const answer = assemble(ask({ totals }));
-    expect(jsonOf(answer).meta).toMatchObject({ stale: true, asOf: '2026-10-12T12:00:00.000Z' });
-  });
-
   it('shows the single row of the unsplit report as totals, and nothing when there is not exactly one', () => {
     const meta = (rows: readonly object[] | null) =>
       jsonOf(assemble(ask({ totals: rows === null ? null : rowsEntry(rows) }))).meta;
     expect(meta([{ spent: '9.50', unique_reach: 3 }]).totals).toEqual({ spent: 9.5, uniqueReach: 3 });
     expect(meta(null)).not.toHaveProperty('totals');
-    expect(meta([])).not.toHaveProperty('totals');
     expect(meta([{ spent: 1 }, { spent: 2 }])).not.toHaveProperty('totals');
   });
 
@@ -145,18 +132,8 @@ describe('assemble: JSON', () => {
     ]);
   });
 
-  it('shows no days where no period was asked for', () => {
-    expect(jsonOf(assemble(ask({ days: true }, 'byDate=1'))).meta.days).toEqual([]);
-  });
-
   it('joins parts without rows between them', () => {
-    const parts = [
-      rowsEntry([]),
-      rowsEntry(ROWS.slice(0, 1)),
-      rowsEntry([]),
-      rowsEntry(ROWS.slice(1)),
-      rowsEntry([]),
-    ];
+    const parts = [[], ROWS.slice(0, 1), [], ROWS.slice(1), []].map((rows) => rowsEntry(rows));
     expect(jsonOf(assemble(ask({ parts }))).data).toHaveLength(2);
     expect(jsonOf(assemble(ask({ parts: [rowsEntry([])] })))).toMatchObject({
       data: [],
@@ -166,14 +143,6 @@ describe('assemble: JSON', () => {
 });
 
 describe('assemble: other formats', () => {
-  it('gives NDJSON, a row a line', () => {
-    const answer = assemble(ask({ format: 'ndjson' }));
-    expect(answer.contentType).toBe('application/x-ndjson; charset=utf-8');
-    expect(bodyOf(answer).toString()).toBe(
-      '{"date":"2026-11-09","campaignId":7,"spent":12.34}\n{"date":"2026-11-10","campaignId":7,"spent":0.1,"note":"a, b"}\n',
-    );
-  });
-
   it('gives CSV with the union of all columns, and a mark in front when asked', () => {
     const parts = [
       rowsEntry(ROWS.slice(0, 1)),
@@ -189,18 +158,16 @@ describe('assemble: other formats', () => {
     expect(marked.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
   });
 
-  it('gives an empty body for an empty report', () => {
-    for (const format of ['csv', 'ndjson'] as const) {
-      expect(bodyOf(assemble(ask({ format, parts: [rowsEntry([])], bom: false }))).length).toBe(0);
-    }
-  });
-
   it('keeps numbers that JavaScript cannot hold', () => {
     const body = Buffer.from('{"id":9007199254740993,"x":"9007199254740993","spent":0.1}');
     const part = { ...rowsEntry([]), body };
     const parts = [{ ...part, header: { ...part.header, rowCount: 1, columns: ['id', 'x', 'spent'] } }];
     expect(bodyOf(assemble(ask({ parts }))).toString()).toContain(body.toString());
-    expect(bodyOf(assemble(ask({ parts, format: 'ndjson' }))).toString()).toBe(`${body}\n`);
+    const lines = assemble(ask({ parts, format: 'ndjson' }));
+    expect([lines.contentType, bodyOf(lines).toString()]).toEqual([
+      'application/x-ndjson; charset=utf-8',
+      `${body}\n`,
+    ]);
     expect(bodyOf(assemble(ask({ parts, format: 'csv' }))).toString()).toBe(
       'id,x,spent\r\n9007199254740993,9007199254740993,0.1\r\n',
     );
@@ -277,26 +244,19 @@ describe('the tag', () => {
     return assemble(ask({ format, days, parts, totals: totals && rowsEntry([totals]) }, query));
   }
 
-  it.each(['json', 'ndjson'] as const)('of %s is the same exactly when the body is', (format) => {
-    fc.assert(
-      fc.property(pairs, ([one, other]) => {
-        const [left, right] = [build(format, one), build(format, other)];
-        expect(left.tag === right.tag).toBe(bodyOf(left).equals(bodyOf(right)));
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it('of CSV differs whenever the body does', () => {
-    fc.assert(
-      fc.property(pairs, ([one, other]) => {
-        const [left, right] = [build('csv', one), build('csv', other)];
-        if (left.tag === right.tag) expect(bodyOf(left)).toEqual(bodyOf(right));
-        expect(build('csv', one).tag).toBe(left.tag);
-      }),
-      { numRuns: 200 },
-    );
-  });
+  it.each(['json', 'ndjson', 'csv'] as const)(
+    'of %s differs whenever the body does, and of JSON only then',
+    (format) => {
+      fc.assert(
+        fc.property(pairs, ([one, other]) => {
+          const [left, right] = [build(format, one), build(format, other)];
+          const isSame = left.tag === right.tag;
+          if (isSame || format !== 'csv') expect(bodyOf(left).equals(bodyOf(right))).toBe(isSame);
+          expect(build(format, one).tag).toBe(left.tag);
+        }),
+      );
+    },
+  );
 
   it('of CSV tells the order of columns, which rows in date order do not', () => {
     const late = { date: '2026-11-10', b: 1 };
@@ -313,13 +273,8 @@ describe('the tag', () => {
   });
 
   it('differs by format, and by the mark in front of CSV', () => {
-    const tags = [
-      assemble(ask()).tag,
-      assemble(ask({ format: 'csv' })).tag,
-      assemble(ask({ format: 'csv', bom: true })).tag,
-      assemble(ask({ format: 'ndjson' })).tag,
-    ];
-    expect(new Set(tags).size).toBe(4);
+    const choices = [{}, { format: 'csv' }, { format: 'csv', bom: true }, { format: 'ndjson' }] as const;
+    expect(new Set(choices.map((choice) => assemble(ask(choice)).tag)).size).toBe(4);
   });
 
   it('of raw bytes differs by bytes, status and content type, and by nothing else', () => {

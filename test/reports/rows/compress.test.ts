@@ -30,7 +30,7 @@ describe.each(codings)('%s', (coding, decode) => {
         const pieces = ends.map((end, index) => whole.subarray(ends[index - 1] ?? 0, end));
         expect(await decode(Buffer.concat(await compress(pieces, coding)))).toEqual(whole);
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 
@@ -43,28 +43,12 @@ describe.each(codings)('%s', (coding, decode) => {
     expect((await decode(compressed)).equals(Buffer.concat(pieces))).toBe(true);
     if (coding !== 'identity') expect(compressed.length).toBeLessThan(100_000);
   });
-
-  it('makes a body of no pieces an empty one', async () => {
-    expect(await decode(Buffer.concat(await compress([], coding)))).toEqual(Buffer.alloc(0));
-  });
 });
 
 describe('compress', () => {
   it('hands the pieces on as they are without a coding', async () => {
     const pieces = [Buffer.from('a'), Buffer.from('b')];
     expect(await compress(pieces, 'identity')).toBe(pieces);
-  });
-
-  it('makes of pieces about as little as of the whole', async () => {
-    const pieces = Array.from({ length: 200 }, () => Buffer.from('{"campaignId":7,"spent":1.5},\n'));
-    for (const coding of ['gzip', 'br'] as const) {
-      const [inPieces, atOnce] = await Promise.all([
-        compress(pieces, coding),
-        compress([Buffer.concat(pieces)], coding),
-      ]);
-      const size = (list: readonly Buffer[]) => Buffer.concat(list).length;
-      expect(size(inPieces)).toBeLessThan(size(atOnce) + 64);
-    }
   });
 });
 

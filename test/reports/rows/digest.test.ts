@@ -15,7 +15,6 @@ import {
   type Entry,
   type EntryHeader,
   isEntryHeader,
-  joinRows,
   ROW_SEPARATOR,
   type RowsHeader,
   rewriteBody,
@@ -95,7 +94,9 @@ describe('splitting by day', () => {
   it('makes one block of every day, in order, with that day alone in it; an empty day is a block too', () => {
     fc.assert(
       fc.property(answer, (rows) => {
-        const { days, lastDate } = digest(rows);
+        const { whole, days, lastDate, accounts } = digest(rows, { whole: false });
+        const named = rows.flatMap((one) => one.advertiser_id ?? []).map(String);
+        expect([whole, accounts]).toEqual([null, [...new Set(named)].sort()]);
         expect(days?.map(({ date }) => date)).toEqual(DATES);
         for (const { date, body, rowCount, hash, columns } of days ?? []) {
           const own = parsed(body.toString());
@@ -132,29 +133,12 @@ describe('splitting by day', () => {
       ),
     );
   });
-
-  it('finds the accounts of all rows', () => {
-    fc.assert(
-      fc.property(answer, (rows) => {
-        const named = rows.flatMap((one) => one.advertiser_id ?? []).map(String);
-        expect(digest(rows).accounts).toEqual([...new Set(named)].sort());
-      }),
-    );
-  });
-
-  it('leaves the whole out when only days are wanted', () => {
-    const { whole, days } = digest([{ date: '2026-11-02' }], { whole: false });
-    expect(whole).toBeNull();
-    expect(days).toHaveLength(10);
-  });
 });
 
 describe('an answer that may not be split', () => {
   const ROW = { date: '2026-11-02', clicks: 1 };
   it.each<[string, object, Partial<DigestInput>]>([
-    ['has totals beside its rows', { data: [ROW], totals: { clicks: 1 } }, {}],
     ['is one page of several', { data: [ROW], meta: { current_page: 1, last_page: 2 } }, {}],
-    ['has a row without a date', [ROW, { clicks: 2 }], {}],
     ['has a row of an hour', [ROW, { date: '2026-11-02 13:00:00', clicks: 2 }], {}],
     ['has a row of the day after the period', [ROW, { date: '2026-11-11', clicks: 2 }], {}],
     ['is not split by date', [ROW], { byDate: false }],
@@ -273,19 +257,8 @@ describe('isEntryHeader', () => {
     bytes: ['status', 'contentType'],
     refusal: ['status', 'contentType'],
   };
-  const common = [
-    'fetchedAt',
-    'fetchStartedAt',
-    'fetchedOn',
-    'lastDay',
-    'kind',
-    'emptyTail',
-    'originMs',
-    'seq',
-    'accounts',
-    'hash',
-    'form',
-  ];
+  const common =
+    'fetchedAt fetchStartedAt fetchedOn lastDay kind emptyTail originMs seq accounts hash form'.split(' ');
 
   it.each(HEADERS)(
     'takes a header of form $form for absent when a member is missing or of another type',
@@ -313,26 +286,14 @@ describe('isEntryHeader', () => {
     expect(isEntryHeader({ ...header, splitFrom: 'first' })).toBe(false);
   });
 
-  it.each([null, 1, 'rows', [], {}, { form: 'rows' }, { ...HEADERS[0], form: 'segment' }])(
-    'does not know %j',
-    (value) => {
-      expect(isEntryHeader(value)).toBe(false);
-    },
-  );
+  it.each([null, 'rows', [], { ...HEADERS[0], form: 'segment' }])('does not know %j', (value) => {
+    expect(isEntryHeader(value)).toBe(false);
+  });
 });
 
-describe('joinRows and bodyHash', () => {
-  it('joins rows so that every line is one row', () => {
-    const rows = [1, 2, 3].map((id) => ({ json: `{"id":${id}}`, date: null, columns: ['id'] }));
-    expect(joinRows(rows).toString().split(ROW_SEPARATOR)).toEqual(['{"id":1}', '{"id":2}', '{"id":3}']);
-    expect(joinRows([]).length).toBe(0);
-  });
-
-  it('tells bodies apart', () => {
-    expect(bodyHash(Buffer.from('a'))).toBe(bodyHash(Buffer.from('a')));
-    expect(bodyHash(Buffer.from('a'))).not.toBe(bodyHash(Buffer.from('b')));
-    expect(bodyHash(Buffer.from('a'))).toMatch(/^[A-Za-z0-9_-]{22}$/);
-  });
+it('bodies are told apart by 22 characters', () => {
+  expect(bodyHash(Buffer.from('a'))).not.toBe(bodyHash(Buffer.from('b')));
+  expect(bodyHash(Buffer.from('a'))).toMatch(/^[A-Za-z0-9_-]{22}$/);
 });
 
 describe('proves cap', () => {
@@ -355,57 +316,55 @@ describe('proves cap', () => {
     maxLength: 3,
   });
 
-  describe('halves', () => {
-    it('prove a cap when the answer is what is left of them after a number of rows, in whatever order', () => {
-      fc.assert(
-        fc.property(rows, fc.nat(12), fc.boolean(), (full, cap, newestFirst) => {
-          let left = cap;
-          const ordered = newestFirst ? full.toReversed() : full;
-          const cutOff = ordered.map((day) => {
-            const kept = day.slice(0, left);
-            left -= kept.length;
-            return kept;
-          });
-          const total = full.flat().length;
-          const whole = newestFirst ? cutOff.toReversed() : cutOff;
-          expect(provesCap(daysWith(whole), daysWith(full), RULES)).toBe(cap < total);
-        }),
-      );
-    });
+  it('halves prove a cap when the answer is what is left of them after a number of rows, in whatever order', () => {
+    fc.assert(
+      fc.property(rows, fc.nat(12), fc.boolean(), (full, cap, newestFirst) => {
+        let left = cap;
+        const ordered = newestFirst ? full.toReversed() : full;
+        const cutOff = ordered.map((day) => {
+          const kept = day.slice(0, left);
+          left -= kept.length;
+          return kept;
+        });
+        const total = full.flat().length;
+        const whole = newestFirst ? cutOff.toReversed() : cutOff;
+        expect(provesCap(daysWith(whole), daysWith(full), RULES)).toBe(cap < total);
+      }),
+    );
+  });
 
-    it('do not prove one when they hold less, the same, or lack a row of the answer', () => {
-      fc.assert(
-        fc.property(rows, fc.nat(2), (full, at) => {
-          expect(provesCap(daysWith(full), daysWith(full), RULES)).toBe(false);
-          expect(provesCap(daysWith(full), daysWith([[], [], []]), RULES)).toBe(false);
-          // A number that no row of the halves has.
-          const other = full.map((day, index) => (index === at ? [9, ...day.slice(0, -1)] : day));
-          const more = full.map((day, index) => (index === at ? day : [...day, 1]));
-          expect(provesCap(daysWith(other), daysWith(more), RULES)).toBe(false);
-        }),
-      );
-    });
+  it('halves do not prove one when they hold less, the same, or lack a row of the answer', () => {
+    fc.assert(
+      fc.property(rows, fc.nat(2), (full, at) => {
+        expect(provesCap(daysWith(full), daysWith(full), RULES)).toBe(false);
+        expect(provesCap(daysWith(full), daysWith([[], [], []]), RULES)).toBe(false);
+        // A number that no row of the halves has.
+        const other = full.map((day, index) => (index === at ? [9, ...day.slice(0, -1)] : day));
+        const more = full.map((day, index) => (index === at ? day : [...day, 1]));
+        expect(provesCap(daysWith(other), daysWith(more), RULES)).toBe(false);
+      }),
+    );
+  });
 
-    it('may have another type in a column whose texts the cap has left out', () => {
-      const of = (clicks: readonly unknown[]) => {
-        const [day] = daysWith([[]]);
-        const part = rowsEntry(clicks.map((value) => ({ date: '2026-11-01', clicks: value })));
-        const sortedHash = JSON.stringify(clicks);
-        const cut = { from: '2026-11-01', to: '2026-11-01', sortedHash, generation: 'first' };
-        return [
-          { ...part, header: { ...part.header, ...day?.header, rowCount: clicks.length, splitFrom: cut } },
-        ];
-      };
-      expect(provesCap(of(['7', '8']), of(['7', '8', 'none']), RULES)).toBe(true);
-      expect(provesCap(of(['7', '9']), of(['7', '8', 'none']), RULES)).toBe(false);
-    });
+  it('halves may have another type in a column whose texts the cap has left out', () => {
+    const of = (clicks: readonly unknown[]) => {
+      const [day] = daysWith([[]]);
+      const part = rowsEntry(clicks.map((value) => ({ date: '2026-11-01', clicks: value })));
+      const sortedHash = JSON.stringify(clicks);
+      const cut = { from: '2026-11-01', to: '2026-11-01', sortedHash, generation: 'first' };
+      return [
+        { ...part, header: { ...part.header, ...day?.header, rowCount: clicks.length, splitFrom: cut } },
+      ];
+    };
+    expect(provesCap(of(['7', '8']), of(['7', '8', 'none']), RULES)).toBe(true);
+    expect(provesCap(of(['7', '9']), of(['7', '8', 'none']), RULES)).toBe(false);
+  });
 
-    it('may differ on a day that may still change, as long as they do not hold less of it', () => {
-      const today = Math.floor(Date.parse('2026-11-03') / 86_400_000);
-      const halves = [[1], [1], [2, 3]];
-      expect(provesCap(daysWith([[1], [1], [9]], today), daysWith(halves, today), RULES)).toBe(true);
-      expect(provesCap(daysWith([[1], [1, 1, 1], []], today), daysWith(halves, today), RULES)).toBe(false);
-    });
+  it('halves may differ on a day that may still change, as long as they do not hold less of it', () => {
+    const today = Math.floor(Date.parse('2026-11-03') / 86_400_000);
+    const halves = [[1], [1], [2, 3]];
+    expect(provesCap(daysWith([[1], [1], [9]], today), daysWith(halves, today), RULES)).toBe(true);
+    expect(provesCap(daysWith([[1], [1, 1, 1], []], today), daysWith(halves, today), RULES)).toBe(false);
   });
 });
 
@@ -462,9 +421,9 @@ it('they have the same rows and columns, and the same name, as an answer for the
         ...{ rowCount: alone.header.rowCount, hash: alone.header.hash, splitFrom: alone.header.splitFrom },
       });
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
-  expect(told).toBeGreaterThan(50);
+  expect(told).toBeGreaterThan(20);
 });
 
 describe('a selection is told', () => {

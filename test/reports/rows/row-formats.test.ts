@@ -86,48 +86,26 @@ describe('toCsv', () => {
         );
         expect(readCsv(bom ? body.slice(1) : body)).toEqual([columns.map(guarded), ...expected]);
       }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('lets no text begin like a formula, quoted or not', () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '\u0000', '\u007f', '\u009f'),
-        text,
-        (first, rest) => {
-          const body = csv([`{"a":${JSON.stringify(first + rest)}}`], ['a']);
-          expect(readCsv(body)[1]).toEqual([`'${first}${rest}`]);
-        },
-      ),
     );
   });
 
   it.each<[unknown, string]>([
-    ['b;-5', '"b;-5"'],
     ['a\t@SUM(1)', '"a\t@SUM(1)"'],
     ['a\n+1', '"a\n+1"'],
-    ['a=1', 'a=1'],
-    [{ note: 'b;-5' }, '"{""note"":""b;-5""}"'],
     [['=1', ';=1'], '"[""=1"","";=1""]"'],
   ])('changes nothing inside of %j', (value, cell) => {
     expect(csv([JSON.stringify({ a: 1, b: value })], ['a', 'b'])).toBe(`a,b\r\n1,${cell}\r\n`);
   });
 
-  it('keeps the JSON text of numbers, negative ones too', () => {
-    const row = '{"a":-1.5,"b":0.0000001,"c":1e+21,"d":12345678901234567890,"e":"-1"}';
-    expect(csv([row], ['a', 'b', 'c', 'd', 'e'])).toBe(
-      "a,b,c,d,e\r\n-1.5,0.0000001,1e+21,12345678901234567890,'-1\r\n",
-    );
-  });
-
   it('writes what stands for nothing, flags and nested values', () => {
-    const rows = ['{"a":null,"b":true,"c":[1,{"x":"é,\\n"}]}', '{"b":false,"c":{}}', '{}'];
-    expect(csv(rows, ['a', 'b', 'c'])).toBe('a,b,c\r\n,true,"[1,{""x"":""é,\\n""}]"\r\n,false,{}\r\n,,\r\n');
-  });
-
-  it('finds the columns whatever the order of a row, and leaves out members that are none', () => {
-    expect(csv(['{"a":1,"b":2}', '{"b":4,"x":9,"a":3}'], ['a', 'b'])).toBe('a,b\r\n1,2\r\n3,4\r\n');
+    const rows = [
+      '{"a":null,"b":true,"c":[1,{"x":"é,\\n"}]}',
+      '{"c":{},"b":false,"x":1}',
+      '{"a":-1.0,"b":1e+21,"c":"-1"}',
+    ];
+    expect(csv(rows, ['a', 'b', 'c'])).toBe(
+      'a,b,c\r\n,true,"[1,{""x"":""é,\\n""}]"\r\n,false,{}\r\n-1.0,1e+21,\'-1\r\n',
+    );
   });
 
   it('quotes what needs it, and nothing else', () => {
@@ -155,11 +133,6 @@ describe('toCsv', () => {
     expect(() => csv(['1'], ['a'])).toThrow(TypeError);
   });
 
-  it('takes rows as deep as the gateway reads them', () => {
-    const deep = '['.repeat(64) + ']'.repeat(64);
-    expect(csv([`{"a":${deep}}`], ['a'])).toBe(`a\r\n${deep}\r\n`);
-  });
-
   it('refuses a table of very many cells before making it', () => {
     const rows = Array.from({ length: 7_100 }, (_, at) => `{"c${at}":1}`);
     const columns = rows.map((_, at) => `c${at}`);
@@ -184,16 +157,10 @@ describe('toNdjson', () => {
     );
   });
 
-  it('leaves commas before line breaks in strings alone', () => {
-    expect(toNdjson('{"a":",\\n"},\n{"a":"b,"}')).toBe('{"a":",\\n"}\n{"a":"b,"}\n');
-  });
-
-  it('escapes the line breaks that JSON leaves raw in texts', () => {
-    const row = JSON.stringify({ a: 'x\u2028y\u2029z\u0085' });
-    expect(toNdjson(row)).toBe('{"a":"x\\u2028y\\u2029z\\u0085"}\n');
-  });
-
-  it('is empty without rows', () => {
+  it('escapes the line breaks that JSON leaves raw in texts, and leaves commas before others alone', () => {
+    expect(toNdjson('{"a":"x\u2028y\u2029z\u0085"},\n{"a":",\\n"}')).toBe(
+      '{"a":"x\\u2028y\\u2029z\\u0085"}\n{"a":",\\n"}\n',
+    );
     expect(toNdjson('')).toBe('');
   });
 });
@@ -225,10 +192,6 @@ it('rows of some columns are as many, in the same order, each with what it has o
       expect(projectRows(text, fields, ROW_SEPARATOR)).toBe(expected);
     }),
   );
-});
-
-it('numbers keep their digits', () => {
-  expect(projectRows('{"a":12.3400,"b":1e400}', ['b', 'a'], ROW_SEPARATOR)).toBe('{"b":1e400,"a":12.3400}');
 });
 
 describe('an answer of some columns', () => {
@@ -265,7 +228,6 @@ describe('names of columns', () => {
   };
 
   it.each([
-    ['', /names of columns/],
     ['date,', /names of columns/],
     [',date', /names of columns/],
     ['date,spent,date', /names date twice/],

@@ -27,46 +27,32 @@ const errorOf = (text: string, ask: Partial<RowsInput> = {}): string => {
 describe('findRows by rule', () => {
   it.each([
     ['the root', '[{"a":1}]', '[{"a":1}]'],
-    ['an empty root', '[]', '[]'],
     ['data', '{"data":[{"a":1}],"rows":[{"b":1}]}', '[{"a":1}]'],
-    ['empty data', '{"data":[],"rows":[{"b":1}]}', '[]'],
     ['any only array of objects', '{"stats":[{"a":1}]}', '[{"a":1}]'],
-    ['an array two levels down', '{"result":{"rows":[{"a":1}]}}', '[{"a":1}]'],
     ['an array three levels down', '{"x":{"y":{"z":[{"a":1}]}}}', '[{"a":1}]'],
     ['the only one that holds something', '{"list":[],"other":[{"a":1}],"rows":[]}', '[{"a":1}]'],
     ['an only empty one', '{"stats":[]}', '[]'],
-    ['the usual name of several empty ones', '{"filters":[],"rows":[]}', '[]'],
     ['the usual name of several', '{"advertisers":[{"b":1}],"items":[{"a":1}]}', '[{"a":1}]'],
     ['usual names in their order', '{"campaigns":[{"b":1}],"rows":[{"a":1}]}', '[{"a":1}]'],
-    ['the shallowest usual name', '{"x":{"rows":[{"b":1}]},"list":[{"a":1}]}', '[{"a":1}]'],
     ['a usual name below other ones', '{"sites":[{"b":1}],"result":{"rows":[{"a":1}]}}', '[{"a":1}]'],
     ['objects, not lists of scalars', '{"currencies":["USD"],"stats":[{"a":1}]}', '[{"a":1}]'],
     ['the report, not the faults', '{"errors":[{"e":1}],"messages":[],"stats":[{"a":1}]}', '[{"a":1}]'],
     ['the report, not page links', '{"links":[{"url":"x"}],"stats":[{"a":1}]}', '[{"a":1}]'],
-    ['empty objects', '[{},{}]', '[{},{}]'],
   ])('takes %s', (_, text, rows) => {
     expect(rowsOf(text)).toBe(rows);
   });
 
   it.each([
     ['{"a":[{"x":1}],"b":[{"x":1}]}', /^several arrays/],
-    ['{"a":[],"b":[]}', /^several arrays/],
     ['{"x":{"rows":[{"a":1}]},"y":{"rows":[{"a":1}]}}', /^several arrays/],
     ['{"a":{"b":{"c":{"d":[{"x":1}]}}}}', /^there is no array of objects/],
     ['{"stats":[1,2]}', /^there is no array of objects/],
-    ['{"stats":[{"a":1},2]}', /^there is no array of objects/],
-    ['{"data":{"5":{"spent":1}}}', /^there is no array of objects/],
     ['{"data":{"5":{"spent":1}},"errors":[]}', /^there is no array of objects/],
-    ['{"data":null}', /^there is no array of objects/],
     ['{"message":"Unauthenticated."}', /^there is no array of objects/],
-    ['{}', /^there is no array of objects/],
-    ['[1]', /^the root holds an element that is not an object/],
     ['[{"a":1},null]', /^the root holds an element/],
     ['[[{"a":1}]]', /^the root holds an element/],
     ['{"data":[{"a":1},[]]}', /^"data" holds an element/],
     ['null', /^the root is not an array of rows/],
-    ['"text"', /^the root is not an array of rows/],
-    ['1', /^the root is not an array of rows/],
   ])('refuses %s', (text, reason) => {
     expect(errorOf(text)).toMatch(reason);
   });
@@ -76,23 +62,18 @@ describe('findRows by configuration', () => {
   it.each([
     ['', '[{"a":1}]', '[{"a":1}]'],
     ['result.rows', '{"data":[{"b":1}],"result":{"rows":[{"a":1}]}}', '[{"a":1}]'],
-    ['a.b.c.d.e', '{"a":{"b":{"c":{"d":{"e":[{"a":1}]}}}}}', '[{"a":1}]'],
-    ['errors', '{"errors":[{"a":1}]}', '[{"a":1}]'],
     ['__proto__', '{"__proto__":[{"a":1}]}', '[{"a":1}]'],
   ])('follows %j in %s', (rowsPath, text, rows) => {
     expect(rowsOf(text, { rule: { rowsPath } })).toBe(rows);
   });
 
   it.each([
-    ['result.rows', '{"data":[]}', 'the configured path "result.rows" ends before "result"'],
     ['result.rows', '{"result":[]}', 'the configured path "result.rows" ends before "rows"'],
     [
       'result.rows',
       '{"result":{"rows":{"5":{}}}}',
       '"result"."rows" is not an array of rows, though a split was asked for',
     ],
-    ['data', '{"data":[1]}', '"data" holds an element that is not an object'],
-    ['data', '[{"a":1}]', 'the configured path "data" ends before "data"'],
     ['toString', '{}', 'the configured path "toString" ends before "toString"'],
     ['', '{"data":[]}', 'the root is not an array of rows, though a split was asked for'],
   ])('says why %j is wrong for %s', (rowsPath, text, reason) => {
@@ -110,27 +91,18 @@ describe('the unsplit report', () => {
   it.each([
     ['the root', '{"reach":5,"by":{"x":1}}', '[{"reach":5,"by":{"x":1}}]'],
     ['data', '{"status":"ok","data":{"reach":5}}', '[{"reach":5}]'],
-    ['result', '{"result":{"reach":"5"}}', '[{"reach":"5"}]'],
     ['report', '{"report":{"reach":null}}', '[{"reach":null}]'],
-    ['data, with no faults beside it', '{"errors":[],"data":{"reach":5}}', '[{"reach":5}]'],
     ['the root, with nothing in its data', '{"data":{},"reach":5}', '[{"data":{},"reach":5}]'],
     ['the root, with no faults in it', '{"errors":[],"reach":5}', '[{"errors":[],"reach":5}]'],
-    ['a list', '{"data":[{"reach":5}]}', '[{"reach":5}]'],
-    ['an empty list', '{"data":[]}', '[]'],
   ])('may be %s', (_, text, rows) => {
     expect(rowsOf(text, UNSPLIT)).toBe(rows);
   });
 
   it.each([
-    '{}',
     '{"data":{}}',
-    '{"data":null}',
-    '{"data":null,"message":"try again"}',
-    '{"message":"Unauthenticated."}',
     '{"success":false,"code":17,"errors":["x"]}',
     '{"rows":[1,2],"total":3}',
     '"text"',
-    'null',
   ])('is not %s', (text) => {
     expect(errorOf(text, UNSPLIT)).not.toBe('');
   });
@@ -157,6 +129,8 @@ describe('findRows on anything', () => {
         const text = JSON.stringify(value);
         try {
           const { rows } = findRows(parseJson(text), { ...UNSPLIT, splits, rule: { rowsPath } });
+          const sign = findErrorSign(parseJson(text), null, false);
+          expect(sign === null || text.includes(JSON.stringify(sign))).toBe(true);
           for (const row of rows) expect(text).toContain(writeJson(row));
           if (splits) expect(text).toContain(writeJson(rows as Json));
         } catch (error) {
@@ -164,13 +138,7 @@ describe('findRows on anything', () => {
           expect(error.message).not.toBe('');
         }
       }),
-      { numRuns: 1_000 },
     );
-  });
-
-  it('names members in its reasons, but no values and nothing long', () => {
-    expect(errorOf(`{"data":["s3cret"]}`)).not.toContain('s3cret');
-    expect(errorOf('{}', { rule: { rowsPath: 'x'.repeat(5_000) } }).length).toBeLessThan(200);
   });
 });
 
@@ -183,7 +151,6 @@ describe('splitting by day', () => {
 
   it.each([
     '[{},{}]',
-    '{"data":[{},{}]}',
     '{"status":"ok","success":true,"next":null,"data":[{},{}]}',
     '{"message":"","result":{"unit":"day","rows":[{},{}]}}',
   ])('is allowed for %s', (text) => {
@@ -196,11 +163,8 @@ describe('splitting by day', () => {
   });
 
   it.each([
-    ['{"data":[{},{}],"count":2}', '"count" beside the rows may vary with the period'],
     ['{"data":[{},{}],"totals":{}}', '"totals" beside the rows may vary with the period'],
-    ['{"data":[{},{}],"days":[]}', '"days" beside the rows may vary with the period'],
     ['{"meta":{},"x":{"rows":[{},{}]}}', '"meta" beside the rows may vary with the period'],
-    ['{"x":{"rows":[{},{}],"sum":1}}', '"sum" beside the rows may vary with the period'],
     ['{"data":[{},{}],"next_page_url":"x"}', 'the answer is one page of several'],
     ['{"data":[{},{}],"links":{"next":"x"}}', 'the answer is one page of several'],
   ])('is refused for %s', (text, reason) => {
@@ -241,12 +205,10 @@ describe('readPaging', () => {
   it.each([
     ['{"links":{"first":"a","next":"https://x/?page=2"}}', NOTHING],
     ['{"next_page_url":"https://x/?page=2"}', NOTHING],
-    ['{"next":2}', NOTHING],
     ['{"meta":{"next_cursor":"abc"}}', NOTHING],
     ['{"pageInfo":{"hasNextPage":true}}', NOTHING],
     ['{"has_more":true}', NOTHING],
     ['{"last_page":3}', { ...NOTHING, pages: 3 }],
-    ['{"total":3}', { ...NOTHING, total: 3 }],
     ['{"meta":{"total":"3"}}', { ...NOTHING, total: 3 }],
     [
       '{"meta":{"current_page":1,"last_page":4,"per_page":2,"total":7}}',
@@ -256,7 +218,6 @@ describe('readPaging', () => {
       '{"meta":{"pagination":{"current_page":4,"total_pages":4,"per_page":2,"total":8}}}',
       { page: 4, pages: 4, perPage: 2, total: 8 },
     ],
-    ['{"pagination":{"page":2,"pageSize":2,"totalCount":5}}', { page: 2, pages: null, perPage: 2, total: 5 }],
   ])('finds that %s is not all', (text, paging) => {
     expect(read(text)).toEqual(paging);
   });
@@ -264,12 +225,7 @@ describe('readPaging', () => {
   it.each([
     '{}',
     '{"links":{"next":null,"prev":"x"}}',
-    '{"links":{"next":""}}',
-    '{"next_page_url":null}',
-    '{"has_more":false}',
     '{"last_page":1,"current_page":1,"total":2,"per_page":15}',
-    '{"total":2}',
-    '{"total":1.5e9}',
     '{"total":12.75}',
     '{"total":{"spent":900}}',
     '{"totals":{"total":900}}',
@@ -379,27 +335,19 @@ describe('an answer that is not split by date', () => {
   });
 
   it.each<[Verdict, unknown, readonly string[]]>([
-    ['refused', { code: 50001, msg: 'limit', total: 0 }, []],
     ['doubtful', { code: 50001, msg: 'limit', total: 0 }, ['spent', 'total']],
     ['refused', { data: 'oops' }, []],
-    ['refused', { code: 7, data: { reason: 'quota', retry: 3 } }, []],
     ['doubtful', { code: 7, data: { spent: 3 } }, []],
     ['report', { code: 7, data: { spent: 3 } }, ['spent']],
-    ['doubtful', { total: 0 }, []],
     ['doubtful', { campaignId: 7, retry: 3 }, ['campaignId', 'spent']],
     ['report', { code: 0, msg: 'ok', spent: 3 }, []],
     ['report', { code: 'A7', spent: 3 }, ['code', 'spent']],
     ['refused', [{ notice: 'closed', retry: 3 }], ['spent']],
     ['report', { data: { spent_total: 3 } }, ['spentTotal']],
-    ['doubtful', [{ code: 1, msg: 'limit' }], []],
     ['doubtful', [{ code: 1, msg: 'limit' }], ['code', 'spent']],
     ['report', [{ code: 1, msg: 'limit' }], ['code', 'msg']],
-    ['doubtful', { data: [{}] }, []],
     ['doubtful', [{ reason: 'quota', retry: 3 }], []],
-    ['doubtful', { data: [{ reason: 'quota', retry_after: 3 }] }, []],
-    ['refused', { rows: [{ code: 4, msg: 'limit' }] }, []],
     ['report', { data: [{ reason: 'viewable', impressions: 5 }] }, []],
-    ['report', { data: [{ code: 'SUMMER', orders: 4 }] }, []],
   ])('%s: %j, known for %j', (verdict, answer, columns) => {
     expect(verdictOf(answer, false, columns)).toBe(verdict);
   });
@@ -408,36 +356,24 @@ describe('an answer that is not split by date', () => {
 describe('an answer without rows', () => {
   it.each<[Verdict, object]>([
     ['refused', { code: 'E_LIMIT' }],
-    ['refused', { code: 'RATE_LIMITED' }],
     ['refused', { code: 50001 }],
     ['doubtful', { reason: 'quota exceeded' }],
-    ['doubtful', { info: 'limit exceeded' }],
     ['doubtful', { message: 'Your plan has ended' }],
-    ['doubtful', { messages: ['Your plan has ended'] }],
-    ['doubtful', { message: 'not ok' }],
     ['doubtful', { message: 'partially completed' }],
-    ['doubtful', { meta: { reason: 'quota exceeded' } }],
     ['doubtful', { status: 'throttled' }],
-    ['doubtful', { partial: true }],
     ['doubtful', { isTruncated: true }],
     ['doubtful', { meta: { incomplete: true } }],
     ['doubtful', { code: 1 }],
     ['doubtful', { header: { status: 1 } }],
     ['report', {}],
     ['report', { code: 0, message: 'OK' }],
-    ['report', { code: 'SUCCESS' }],
     ['report', { code: 'A00000' }],
     ['report', { code: 'NO_DATA' }],
-    ['report', { code: 'OK', message: 'no data' }],
     ['report', { message: 'No data found for the given period' }],
-    ['report', { message: 'Request successful.' }],
     ['report', { code: 1, msg: 'success' }],
-    ['report', { code: 20000 }],
     ['report', { code: 200000 }],
     ['report', { success: true, code: 1 }],
-    ['report', { status: 1 }],
     ['report', { success: true, partial: false }],
-    ['report', { status: 'success' }],
     ['report', { total: 0, meta: { current_page: 1, last_page: 1, total: 0 } }],
     ['report', { currency: 'EUR', timezone: 'UTC', advertiser_id: 1 }],
   ])('is %s beside %j', (verdict, beside) => {
@@ -452,29 +388,19 @@ const signIn = (text: string, hasRows = false) => findErrorSign(parseJson(text),
 describe('an answer says that it is an error', () => {
   it.each([
     ['{"success":false}', 'success'],
-    ['{"ok":0}', 'ok'],
-    ['{"success":"false","data":[]}', 'success'],
-    ['{"status":"error"}', 'status'],
     ['{"status":"INTERNAL_ERROR"}', 'status'],
-    ['{"status":500}', 'status'],
     ['{"status_code":"404"}', 'status_code'],
     ['{"status":false}', 'status'],
     ['{"result":"failed"}', 'result'],
     ['{"error":"x"}', 'error'],
-    ['{"error":true}', 'error'],
     ['{"error":{"code":4,"message":"x"}}', 'error'],
-    ['{"errors":[{"message":"x"}]}', 'errors'],
     ['{"errors":{"dateFrom":["is wrong"]}}', 'errors'],
     ['{"error_message":"x"}', 'error_message'],
     ['{"exception":"RuntimeException"}', 'exception'],
-    ['{"is_error":true,"data":[]}', 'is_error'],
     ['{"hasErrors":"true","data":[]}', 'hasErrors'],
-    ['{"failed":1}', 'failed'],
     ['{"message":"Server Error","trace":[{"file":"a"}]}', 'trace'],
-    ['{"code":50001,"message":"x"}', 'code'],
     ['{"code":"E_FAIL: error"}', 'code'],
     ['{"code":-1}', 'code'],
-    ['{"data":{"success":false}}', 'success'],
     ['{"meta":{"status":{"code":500}}}', 'code'],
     ['{"response":{"result":{"error":"x"}}}', 'error'],
   ])('%s by %s', (text, sign) => {
@@ -483,18 +409,13 @@ describe('an answer says that it is an error', () => {
 
   it.each([
     '{"success":true,"ok":1,"status":"ok","code":0,"error":null,"errors":[],"message":""}',
-    '{"status":200,"code":200,"message":"OK"}',
-    '{"status":"success","code":"SUCCESS"}',
     '{"code":10000,"message":"Success"}',
-    '{"code":1}',
     '{"error":{"code":0,"message":""}}',
     '{"error":"","errors":{},"exception":null}',
     '{"error":"none","error_message":"No error."}',
     '{"status":"paused"}',
     '{"is_error":false,"hasErrors":0,"failed":null}',
-    '{"trace":"4bf92f3577b34da6"}',
     '{"data":[{"status":"error","error":"x"}]}',
-    '[]',
     '"error"',
   ])('%s does not', (text) => {
     expect(signIn(text)).toBeNull();
@@ -504,20 +425,5 @@ describe('an answer says that it is an error', () => {
     expect(signIn('{"success":false}', true)).toBe('success');
     expect(signIn('{"errors":["shard 3"]}', true)).toBe('errors');
     expect(signIn('{"code":7,"errors":3}', true)).toBeNull();
-  });
-
-  it('is told of any JSON without a fault', () => {
-    fc.assert(
-      fc.property(fc.json(), (text) => {
-        let json: ReturnType<typeof parseJson>;
-        try {
-          json = parseJson(text);
-        } catch {
-          return;
-        }
-        const sign = findErrorSign(json, null, false);
-        expect(sign === null || text.includes(JSON.stringify(sign))).toBe(true);
-      }),
-    );
   });
 });
