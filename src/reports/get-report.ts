@@ -24,7 +24,7 @@ import type { FetchLock } from './fetch/fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch/fetched.js';
 import { selectFromAll } from './fetch/select.js';
 import type { Gateway } from './gateway.js';
-import { ownContext, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
+import { ownContext, type Patience, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import { answerWith, answerWithoutCall, daysOf, outcomeOf, type ReportAnswer } from './report-answer.js';
 import type { Entry } from './rows/entry.js';
 
@@ -220,8 +220,7 @@ async function fetchLocked(
     const looking = lookBehind(g, run, plan, taking);
     lock = await taking;
     trace.mark('lock');
-    // A request that was kept waiting for the lock does not wait for this as well.
-    const found = lock.mine.length === 0 || patience.isSpent ? NOTHING : await looking;
+    const found = lock.mine.length === 0 ? NOTHING : await looking(patience);
     const range = lock.mine.length === 0 ? null : leftOf(g, decision.mode, plan, lock, found);
     if (range === null)
       return found.size > 0 || lock.others.length === 0 ? { ...LOOK_AGAIN, entries: found } : lock;
@@ -258,22 +257,30 @@ function unlessShareIsSpent(error: unknown): GatewayError {
   throw error;
 }
 
-/** The usable entries of all that is to be locked. Never rejects. */
-async function lookBehind(
+/**
+ * Looks for all that is to be locked, in the store and among what this process is writing.
+ * @returns the usable entries; a request that was kept waiting for the lock does not wait for the store as well, and
+ *   gets what this process was writing when the lock was requested. Never rejects
+ */
+function lookBehind(
   g: Gateway,
   run: Run,
   { refs, lockAs }: PlannedFetch,
   taking: Promise<unknown>,
-): Promise<ReadonlyMap<string, Entry>> {
+): (patience: Patience) => Promise<ReadonlyMap<string, Entry>> {
   const { question, context } = run;
   const looked = lockAs === null ? refs : [...refs, wholeRef(question)];
-  const { found } = await g.lookUp.read(question.report, looked, context.patience, { after: taking });
-  return new Map(
-    looked.flatMap((ref): [string, Entry][] => {
-      const entry = found.get(ref.id);
-      return entry !== undefined && isFresh(g, run, entry, ref) ? [[ref.id, entry]] : [];
-    }),
-  );
+  const beingWritten = g.lookUp.beingWritten(question.report, looked);
+  const looking = g.lookUp.read(question.report, looked, context.patience, { after: taking });
+  return async ({ isSpent }) => {
+    const found = isSpent ? beingWritten : (await looking).found;
+    return new Map(
+      looked.flatMap((ref): [string, Entry][] => {
+        const entry = found.get(ref.id);
+        return entry !== undefined && isFresh(g, run, entry, ref) ? [[ref.id, entry]] : [];
+      }),
+    );
+  };
 }
 
 /** Between the first look and the lock others may have fetched some of it. @returns null where nothing is left */

@@ -8,6 +8,7 @@ import fc, { type AsyncCommand } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
+import { runs } from '../support/runs.js';
 import { createTestClock, DAY, HOUR, MINUTE, SECOND } from '../support/test-clock.js';
 import { startReplicas } from './replicas.js';
 import { ask, dayOf, type Purge, type Question, shiftDay, type World } from './world.js';
@@ -282,7 +283,7 @@ async function play(
     ...plan
   }: { timezone: string; divisible: string; mergeGapDays: number; maxDaysPerCall: number },
   plays: Iterable<Command>,
-  redis: RedisServer | undefined,
+  on: { readonly redis?: RedisServer; readonly count: number },
 ): Promise<void> {
   // The clocks of New York change in this night.
   const clock = createTestClock('2026-11-01T02:00:00.500Z');
@@ -295,7 +296,7 @@ async function play(
       platform: { timezone, retry: { attempts: 0 }, circuit: { failures: 1_000 } },
       report: { ...plan, crossCheckEvery: 3, endpoints: { 'campaigns/get': { divisible } } },
     },
-    ...(redis === undefined ? {} : { redis, count: 3 }),
+    ...on,
   });
   try {
     await fc.asyncModelRun(() => {
@@ -318,15 +319,23 @@ describe('whatever happens, answers are true', { timeout: 3_600_000 }, () => {
   });
   afterAll(() => redis.close());
 
-  async function check(numRuns: number, shared: () => RedisServer | undefined): Promise<void> {
-    const property = fc.asyncProperty(settings, commands, (how, plays) => play(how, plays, shared()));
+  async function check(
+    usual: { readonly numRuns: number },
+    on: (() => RedisServer) | null,
+    count = 3,
+  ): Promise<void> {
+    const property = fc.asyncProperty(settings, commands, (how, plays) =>
+      play(how, plays, { ...(on === null ? {} : { redis: on() }), count }),
+    );
     await fc.assert(property, {
-      numRuns: RUNS || numRuns,
+      ...(RUNS > 0 ? { numRuns: RUNS } : usual),
       ...(RUNS > 0 ? {} : { interruptAfterTimeLimit: LIMIT_MS, markInterruptAsFailure: true }),
     });
   }
 
-  it('of one gateway', () => check(8, () => undefined));
+  it('of one gateway', () => check(runs(3, 8), null, 1));
 
-  it('of three replicas on one Redis', () => check(5, () => redis));
+  it('of three replicas', () => check(runs(3, 8), null));
+
+  it('of three replicas on one Redis', () => check(runs(1, 5), () => redis));
 });

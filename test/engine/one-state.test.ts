@@ -10,12 +10,13 @@ import { turn } from '../../src/lib/time.js';
 import { daysBetween } from '../../src/reports/query/days.js';
 import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { prove } from '../support/prove.js';
+import { runs } from '../support/runs.js';
 import { spentIn, startSpending } from '../support/spending.js';
 import { reportIn, startGatewayAt, type TestGateway } from '../support/start-gateway.js';
 import { HOUR, MINUTE, SECOND } from '../support/test-clock.js';
 import { shiftDay } from './world.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 0) || 12;
+const RUNS = Number(process.env.MODEL_RUNS ?? 0) || runs(4, 12).numRuns;
 const FIRST = '2026-11-06';
 const DAYS = 12;
 

@@ -1,8 +1,9 @@
-/** Gateways in this process that share a platform, a clock and, when there are several, one real Redis. */
+/** Gateways in this process that share a platform, a clock and, when there are several, one store. */
 import { onTestFinished } from 'vitest';
 import { type CachePlace, type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { createLog } from '../../src/telemetry/logger.js';
+import { createMemoryServer } from '../support/memory/memory-store.js';
 import type { RedisServer } from '../support/redis.js';
 import { startGatewayAt, type TestGateway } from '../support/start-gateway.js';
 import { createTestClock, type TestClock } from '../support/test-clock.js';
@@ -45,20 +46,24 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
+const { logger } = createLog({ level: 'silent', stream: { write: () => {} }, secrets: () => [] });
 let prefixes = 0;
 
-/** One gateway on its embedded store, or several on one Redis. */
+/** One gateway on its embedded store, or several on one Redis; on a server in memory where none is given. */
 export async function startReplicas(options: ReplicasOptions): Promise<Replicas> {
   const { platform, clock = createTestClock(), count = 1, redis, config = {} } = options;
   const outage: Outage = { away: false, deaf: false };
   const written = new Map<string, CachePlace>();
   const stores: Store[] = [];
+  const server = redis === undefined && count > 1 ? createMemoryServer({ clock, logger }) : null;
   const prefix = options.prefix ?? `t${process.pid}-${++prefixes}`;
   const all: TestGateway[] = [];
   const outages = Array.from({ length: count }, (): Outage => ({ away: false, deaf: false }));
   for (let index = 0; index < count; index++) {
     const shared =
-      redis === undefined ? undefined : await openRedis(redis, prefix, options.timeoutMs ?? 2_000, clock);
+      redis === undefined
+        ? server?.handle()
+        : await openRedis(redis, prefix, options.timeoutMs ?? 2_000, clock);
     if (shared !== undefined) stores.push(shared);
     all.push(
       await startGatewayAt(platform, {
@@ -106,7 +111,6 @@ async function openRedis(
   timeoutMs: number,
   clock: TestClock,
 ): Promise<Store> {
-  const { logger } = createLog({ level: 'silent', stream: { write: () => {} }, secrets: () => [] });
   return createRedisStore({ connection: { url: redis.url }, prefix, timeoutMs, clock, logger });
 }
 

@@ -14,6 +14,7 @@ import {
   stateAt,
 } from '../rows/freshness.js';
 import type { HeldEntry } from './entries.js';
+import type { RawEntry } from './entry.js';
 import type { Purges } from './purges.js';
 import type { CacheTier, ReadWhen } from './tier.js';
 
@@ -98,7 +99,23 @@ export type LookUp = ReturnType<typeof createLookUp>;
 const KEYS_PER_READ = 400;
 
 export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) {
+  function usable(
+    report: Report,
+    refs: readonly EntryRef[],
+    entries: readonly (RawEntry | null)[],
+  ): [string, Entry][] {
+    return refs.flatMap((ref, index): [string, Entry][] => {
+      const entry = entries[index] ?? null;
+      if (entry === null || !isEntryHeader(entry.header)) return [];
+      const part = entry as Entry;
+      return isPurged(part, ref, { report, purges }) ? [] : [[ref.id, part]];
+    });
+  }
+
   return {
+    /** What this process is writing just now, without asking the store; purged entries are absent. */
+    beingWritten: (report: Report, refs: readonly EntryRef[]): Map<string, Entry> =>
+      new Map(usable(report, refs, tier.beingWritten(refs))),
     /**
      * Those that were purged, or are of another form, are absent.
      * @param patience where it is spent, nothing is read
@@ -117,12 +134,7 @@ export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) 
         const read = await tier.read(chunk, when);
         degraded ||= read.degraded;
         patience.isSpent ||= read.degraded;
-        for (const [index, ref] of chunk.entries()) {
-          const entry = read.entries[index];
-          if (entry === null || entry === undefined || !isEntryHeader(entry.header)) continue;
-          const part = entry as Entry;
-          if (!isPurged(part, ref, { report, purges })) found.set(ref.id, part);
-        }
+        for (const [id, entry] of usable(report, chunk, read.entries)) found.set(id, entry);
       }
       return { found, degraded };
     },

@@ -115,10 +115,14 @@ export function createCacheTier({
     }
   }
 
+  const beingWritten = (keys: readonly EntryKey[]) => keys.map(({ id }) => underWay.get(id) ?? null);
+
   return {
+    /** What this process is writing just now: the store is not asked. */
+    beingWritten,
     /** @param keys of one series */
     async read(keys: readonly EntryKey[], when: ReadWhen = {}): Promise<TierRead> {
-      const written = keys.map(({ id }) => underWay.get(id) ?? null);
+      const written = beingWritten(keys);
       const { entries, degraded } = await readStore(keys, when);
       return { entries: entries.map((entry, at) => newerOf(written[at] ?? null, entry)), degraded };
     },

@@ -8,6 +8,7 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type RedisServer, startRedis } from '../../support/redis.js';
+import { runs } from '../../support/runs.js';
 import { createTestClock } from '../../support/test-clock.js';
 import { historyCommands } from './commands.js';
 import { startGateways } from './gateways.js';
@@ -78,14 +79,17 @@ describe('whatever happens, history is true', { timeout: 3_600_000 }, () => {
   });
   afterAll(() => redis.close());
 
-  async function check(numRuns: number, shared: () => RedisServer | undefined): Promise<void> {
+  async function check(
+    usual: { readonly numRuns: number },
+    shared: () => RedisServer | undefined,
+  ): Promise<void> {
     const property = fc.asyncProperty(settings, historyCommands(MAX_COMMANDS), (how, plays) =>
       play(how, plays, shared()),
     );
-    await fc.assert(property, RUNS > 0 ? { numRuns: RUNS } : { numRuns, seed: SEED });
+    await fc.assert(property, RUNS > 0 ? { numRuns: RUNS } : { ...usual, seed: SEED });
   }
 
-  it('of one gateway', () => check(7, () => undefined));
+  it('of one gateway', () => check(runs(3, 7), () => undefined));
 
-  it('of three replicas on one Redis', () => check(4, () => redis));
+  it('of three replicas on one Redis', () => check(runs(2, 4), () => redis));
 });
