@@ -4,6 +4,7 @@ import type { Config } from '../../src/config/load.js';
 import type { FinalityMode } from '../../src/reports/learn/windows.js';
 import { isoDay } from '../../src/reports/query/days.js';
 import { prove } from '../support/prove.js';
+import { sharedGateway } from '../support/scene.js';
 import {
   ADMIN_TOKEN,
   gatewayAt,
@@ -56,11 +57,16 @@ async function restateLate(
 const ALL = ['2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13'];
 
 describe('a day that changed nine days after it was over', () => {
-  it('makes days of up to ten days provisional again, at once, where finality is learned', async () => {
+  it('makes days of up to ten days provisional again, at once and on other replicas, where finality is learned', async () => {
     const { gateway, ask, finals } = await gatewayWith('learned');
     expect(await finals()).toEqual(ALL);
     await restateLate(gateway, ask);
     expect(await finals()).toEqual(['2026-11-10', '2026-11-11']);
+    const other = await withGateway({
+      ...{ sharedStore: gateway.store, clock: gateway.clock, config: { finality: { mode: 'learned' } } },
+    });
+    const key = await other.addTeam({ id: 'of-another' });
+    expect(await asking(other, key).finals()).toEqual(['2026-11-10', '2026-11-11']);
     // Fresh for an hour, as days that may change.
     gateway.clock.advance(2 * HOUR);
     const calls = gateway.simulator.callCount;
@@ -68,21 +74,11 @@ describe('a day that changed nine days after it was over', () => {
     expect(gateway.simulator.callCount).toBe(calls + 1);
   });
 
-  it('says so to other replicas, and after a restart', async () => {
-    const { gateway, ask } = await gatewayWith('learned');
-    await restateLate(gateway, ask);
-    const other = await withGateway({
-      ...{ sharedStore: gateway.store, clock: gateway.clock, config: { finality: { mode: 'learned' } } },
-    });
-    const key = await other.addTeam({ id: 'of-another' });
-    expect(await asking(other, key).finals()).toEqual(['2026-11-10', '2026-11-11']);
-  });
-
-  it.each(['fixed', 'observe'] as const)('changes nothing where finality.mode is %s', async (mode) => {
-    const { gateway, ask, finals } = await gatewayWith(mode);
+  it('changes nothing where finality.mode is fixed', async () => {
+    const { gateway, ask, finals } = await gatewayWith('fixed');
     await restateLate(gateway, ask);
     expect(await finals()).toEqual(ALL);
-    expect(gateway.services.registry.list('finality/')).toHaveLength(mode === 'observe' ? 1 : 0);
+    expect(gateway.services.registry.list('finality/')).toEqual([]);
   });
 });
 
@@ -106,43 +102,30 @@ it('days of an age at which none was seen to change are fresh for six hours', as
   expect(gateway.simulator.callCount).toBe(calls + 1);
 });
 
-describe('GET /gateway/v1/finality', () => {
-  const about = `endpoint=campaigns/get&query=${encodeURIComponent(FOUR_DAYS)}`;
-
-  it('tells the window in use, the one that was learned, and what was seen at each age', async () => {
-    const { gateway, ask } = await gatewayWith('observe');
-    const key = await gateway.addTeam({ advertisers: [1], scopes: ['report:read'] });
-    await restateLate(gateway, ask);
-    for (const named of [about, 'advertiserId=1']) {
-      const reply = await gateway.call(`/gateway/v1/finality?${named}`, { key });
-      expect(reply.status).toBe(200);
-      const { data, meta } = reply.json<{ data: { ages: { ageDays: number }[] }[]; meta: object }>();
-      expect(meta).toMatchObject({ mode: 'observe', restatementDays: 5, maxDays: 45 });
-      expect(data).toMatchObject([
-        { endpoint: 'campaigns/get', advertiserId: 1, split: ['date'], windowDays: 5, learnedDays: 10 },
-      ]);
-      const ages = data[0]?.ages ?? [];
-      // Of one look it is not said that it happens never.
-      expect(ages.find(({ ageDays }) => ageDays === 8)).toEqual({
-        ...{ ageDays: 8, n: 1, changed: 0, changedPercentAtMost: 95 },
-      });
-      expect(ages.find(({ ageDays }) => ageDays === 9)).toMatchObject({
-        changed: 1,
-        changedPercentAtMost: 100,
-      });
-    }
-  });
-
-  it('tells a limited team of its own advertisers alone, and what is amiss with a call', async () => {
-    const { gateway, key } = await withTeam({}, { advertisers: [2], scopes: ['report:read'] });
-    const outcome = async (query: string) =>
-      outcomeOf(await gateway.call(`/gateway/v1/finality?${query}`, { key }));
-    expect(await outcome(about)).toBe('403 advertiser_forbidden');
-    expect(await outcome('advertiserId=1')).toBe('403 advertiser_forbidden');
-    expect(await outcome('advertiserId=2')).toBe('200');
-    for (const wrong of ['', 'endpoint=campaigns/get', `${about}&advertiserId=2`, 'advertiserId=%20', 'x=1'])
-      expect(await outcome(wrong)).toBe('400 invalid_query');
-  });
+it('GET /gateway/v1/finality tells the window in use, the one that was learned, and what was seen at each age', async () => {
+  const { gateway, ask, finals } = await gatewayWith('observe');
+  const key = await gateway.addTeam({ advertisers: [1], scopes: ['report:read'] });
+  await restateLate(gateway, ask);
+  expect(await finals()).toEqual(ALL);
+  expect(gateway.services.registry.list('finality/')).toHaveLength(1);
+  for (const named of [`endpoint=campaigns/get&query=${encodeURIComponent(FOUR_DAYS)}`, 'advertiserId=1']) {
+    const reply = await gateway.call(`/gateway/v1/finality?${named}`, { key });
+    expect(reply.status).toBe(200);
+    const { data, meta } = reply.json<{ data: { ages: { ageDays: number }[] }[]; meta: object }>();
+    expect(meta).toMatchObject({ mode: 'observe', restatementDays: 5, maxDays: 45 });
+    expect(data).toMatchObject([
+      { endpoint: 'campaigns/get', advertiserId: 1, split: ['date'], windowDays: 5, learnedDays: 10 },
+    ]);
+    const ages = data[0]?.ages ?? [];
+    // Of one look it is not said that it happens never.
+    expect(ages.find(({ ageDays }) => ageDays === 8)).toEqual({
+      ...{ ageDays: 8, n: 1, changed: 0, changedPercentAtMost: 95 },
+    });
+    expect(ages.find(({ ageDays }) => ageDays === 9)).toMatchObject({
+      changed: 1,
+      changedPercentAtMost: 100,
+    });
+  }
 });
 
 it('meta.expectedChange says by how much days of the age of the youngest one changed until they were final', async () => {
@@ -364,7 +347,7 @@ async function metricOf({ services }: TestGateway, verdict: string): Promise<num
 }
 
 describe('a day that was asked for again', () => {
-  it('and said the same counts so, and never as 0 % wrong', async () => {
+  it('and said the same counts so, never as 0 % wrong, and as restated when it changed later', async () => {
     const { gateway, ask, ages } = await proven();
     await ask();
     for (const named of [ABOUT, 'advertiserId=1'])
@@ -373,11 +356,7 @@ describe('a day that was asked for again', () => {
         ...{ wrongPercentAtMost: 95, failed: 0 },
       });
     expect(await metricOf(gateway, 'same')).toBeGreaterThan(0);
-  });
-
-  it('and had changed after it was seen twice was restated', async () => {
-    const { gateway, ask, ages } = await proven();
-    await ask();
+    // What changed after it was seen twice was restated.
     gateway.clock.advance(7 * DAY);
     gateway.simulator.restate({ advertiserId: 1, from: '2026-11-04', to: '2026-11-04' });
     await ask();
@@ -405,30 +384,6 @@ describe('a day that was asked for again', () => {
   });
 });
 
-it('tells a limited team of its own advertisers alone, and what is amiss with a call', async () => {
-  const { gateway, key } = await withTeam(
-    { config: { history: { enabled: false } } },
-    { advertisers: [2], scopes: ['report:read'] },
-  );
-  const outcome = async (query: string) =>
-    outcomeOf(await gateway.call(`/gateway/v1/truth?${query}`, { key }));
-  expect(await outcome(ABOUT)).toBe('403 advertiser_forbidden');
-  expect(await outcome('advertiserId=1')).toBe('403 advertiser_forbidden');
-  for (const wrong of ['', 'endpoint=campaigns/get', `${ABOUT}&advertiserId=2`, 'x=1'])
-    expect(await outcome(wrong)).toBe('400 invalid_query');
-  expect(await truthOf(gateway, key, 'advertiserId=2')).toMatchObject({
-    ...{ data: [], meta: { notMeasured: 'history.enabled is false.' } },
-  });
-});
-
-async function seen(options: Parameters<typeof withGateway>[0] = {}) {
-  const { gateway, key } = await withTeam(options);
-  await prove(gateway, key);
-  await gateway.report(key, QUERY);
-  await gateway.services.settled();
-  return { gateway, key };
-}
-
 async function refusal(gateway: TestGateway, path: string) {
   const { payload, statusCode } = await gateway.admin.inject({
     ...{ method: 'GET', url: `/admin/v1/${path}` },
@@ -438,39 +393,65 @@ async function refusal(gateway: TestGateway, path: string) {
   return [statusCode, code, ...errors.map(({ param }) => param)];
 }
 
-describe('divisibility', () => {
-  it('is told by kind, with the endpoint and split it is about, its state in words, and when it was proven', async () => {
-    const { gateway } = await seen();
-    const { kinds, pinned } = await gateway.manage('GET', '/divisibility');
-    expect(kinds).toEqual([
-      {
-        ...{ id: expect.any(String), endpoint: 'campaigns/get', split: ['date'], spentBased: null },
-        ...{ passedOn: [], state: 'proven', inWords: expect.stringMatching(/^Answered by day; /) },
-        ...{ agreedDays: expect.any(Number), neededDays: 3, trials: expect.any(Number) },
-        ...{ provenAt: expect.stringMatching(/^2026-11-/), refutedUntil: null, wholeUntil: null },
-        ...{ restatements: 0, oldestRestatementDays: 0 },
-      },
-    ]);
-    expect(pinned).toEqual([]);
-  });
-
-  it('is none of endpoints whose configuration says it', async () => {
-    const gateway = await withGateway({
-      config: { report: { endpoints: { 'campaigns/get': { divisible: 'never' } } } },
-    });
-    expect(await gateway.manage('GET', '/divisibility')).toMatchObject({
-      kinds: [],
-      pinned: [{ endpoint: 'campaigns/get', divisible: 'never' }],
-    });
-  });
+const shared = sharedGateway({
+  config: {
+    history: { enabled: false },
+    report: { endpoints: { 'creatives/get': { divisible: 'never' } } },
+  },
 });
 
 describe.each(['finality', 'truth'])('%s', (of) => {
-  it('is what a team is told, for whatever advertiser, and charges no team', async () => {
-    const { gateway, key } = await seen();
-    gateway.clock.advance(8 * 86_400_000);
-    await gateway.report(key, QUERY);
-    await gateway.services.settled();
+  it('tells a limited team of its own advertisers alone', async () => {
+    const key = await shared().addTeam({ id: of, advertisers: [2], scopes: ['report:read'] });
+    const call = (query: string) => shared().call(`/gateway/v1/${of}?${query}`, { key });
+    expect(outcomeOf(await call(ABOUT))).toBe('403 advertiser_forbidden');
+    expect(outcomeOf(await call('advertiserId=1'))).toBe('403 advertiser_forbidden');
+    expect(outcomeOf(await call(`${ABOUT}&advertiserId=2`))).toBe('400 invalid_query');
+    const own = (await call('advertiserId=2')).json();
+    expect(own).toMatchObject({ data: [] });
+    if (of === 'truth') expect(own).toMatchObject({ meta: { notMeasured: 'history.enabled is false.' } });
+  });
+
+  it.each([
+    ['', 'endpoint'],
+    ['x=1', 'x'],
+    ['endpoint=campaigns/get', 'query'],
+    [`${ABOUT}&advertiserId=1`, 'advertiserId'],
+    ['advertiserId=x%2Fy', 'advertiserId'],
+    ['advertiserId=%20', 'advertiserId'],
+    ['advertiserId=1&advertiserId=2', 'advertiserId'],
+    ['endpoint=../x&query=advertiserId%3D1', 'endpoint'],
+    ['endpoint=campaigns/get&query=dateFrom%3D2026-02-30', 'dateFrom'],
+  ])('refuses %j by the name of what is wrong', async (asked, param) => {
+    expect(await refusal(shared(), `${of}?${asked}`)).toEqual([400, 'invalid_query', param]);
+  });
+});
+
+it('divisibility is none of endpoints whose configuration says it', async () => {
+  expect(await shared().manage('GET', '/divisibility')).toMatchObject({
+    kinds: [],
+    pinned: [{ endpoint: 'creatives/get', divisible: 'never' }],
+  });
+});
+
+it('divisibility is told by kind, with the endpoint and split it is about, its state in words, and when it was proven; finality and truth are what a team is told, for whatever advertiser', async () => {
+  const { gateway, key } = await withTeam();
+  await prove(gateway, key);
+  const { kinds, pinned } = await gateway.manage('GET', '/divisibility');
+  expect(kinds).toEqual([
+    {
+      ...{ id: expect.any(String), endpoint: 'campaigns/get', split: ['date'], spentBased: null },
+      ...{ passedOn: [], state: 'proven', inWords: expect.stringMatching(/^Answered by day; /) },
+      ...{ agreedDays: expect.any(Number), neededDays: 3, trials: expect.any(Number) },
+      ...{ provenAt: expect.stringMatching(/^2026-11-/), refutedUntil: null, wholeUntil: null },
+      ...{ restatements: 0, oldestRestatementDays: 0 },
+    },
+  ]);
+  expect(pinned).toEqual([]);
+  await ask(gateway, key);
+  gateway.clock.advance(8 * DAY);
+  await ask(gateway, key);
+  for (const of of ['finality', 'truth']) {
     for (const about of [ABOUT, 'advertiserId=1']) {
       const own = (await gateway.call(`/gateway/v1/${of}?${about}`, { key })).json();
       expect(await gateway.manage('GET', `/${of}?${about}`)).toEqual(own);
@@ -479,18 +460,5 @@ describe.each(['finality', 'truth'])('%s', (of) => {
     expect(data).toMatchObject([{ endpoint: 'campaigns/get', advertiserId: 1, split: ['date'] }]);
     // At once, by the advertiser alone too: before it is written down for other replicas.
     expect((await gateway.manage('GET', `/${of}?advertiserId=1`)).data).toEqual(data);
-  });
-
-  it.each([
-    ['', 'endpoint'],
-    ['endpoint=campaigns/get', 'query'],
-    [`${ABOUT}&advertiserId=1`, 'advertiserId'],
-    ['advertiserId=x%2Fy', 'advertiserId'],
-    ['advertiserId=1&advertiserId=2', 'advertiserId'],
-    ['endpoint=../x&query=advertiserId%3D1', 'endpoint'],
-    ['endpoint=campaigns/get&query=dateFrom%3D2026-02-30', 'dateFrom'],
-  ])('refuses %j by the name of what is wrong', async (asked, param) => {
-    const gateway = await withGateway();
-    expect(await refusal(gateway, `${of}?${asked}`)).toEqual([400, 'invalid_query', param]);
-  });
+  }
 });
