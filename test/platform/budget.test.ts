@@ -273,19 +273,4 @@ describe('the budget', () => {
     await settle();
     expect(order).toEqual(['waited', 'came after the release']);
   });
-
-  it('forgets a waiter who gave up, and a turn given back twice counts once', async () => {
-    const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 10 });
-    const release = await budget.acquire('a', patient());
-    const gone = new AbortController();
-    const waiting = budget.acquire('b', gone.signal);
-    gone.abort(new Error('gone'));
-    await expect(waiting).rejects.toThrow('gone');
-    expect(budget).toMatchObject({ running: 1, queued: 0 });
-    release();
-    release();
-    expect(budget.running).toBe(0);
-    await expect(budget.acquire('b', gone.signal)).rejects.toThrow('gone');
-    expect(budget.running).toBe(0);
-  });
 });

@@ -31,10 +31,6 @@ describe('what a status means', () => {
     expect(judge(401, { 'retry-after': '5' })).toEqual({ kind: 'credential-refused' });
   });
 
-  it('403 is none: the credential is good, and may not do this', () => {
-    expect(judge(403).kind).toBe('rejected');
-  });
-
   it('429 limits the gateway', () => {
     expect(judge(429)).toEqual({ kind: 'rate-limited', retryAfterMs: null });
     expect(judge(429, { 'retry-after': '7' })).toEqual({ kind: 'rate-limited', retryAfterMs: 7000 });

@@ -1,14 +1,13 @@
 /** How cache entries lie in Redis, and what is made of it when a part of it is lost, old or somebody else's. */
 import type { Redis } from 'ioredis';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, createClock } from '../../../src/lib/clock.js';
 import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
 import type { CachePlace, CacheWrite } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
-import type { RedisServer } from '../../support/redis.js';
 import { commandsDuring } from '../../support/redis-monitor.js';
 import { MINUTE } from '../../support/test-clock.js';
-import { openStore, startServer, withControl } from './open-store.js';
+import { openStore, serverOfFile, withControl } from './open-store.js';
 
 const LARGE = 256 * 1024 + 1;
 /** Of a body with a field of its own. */
@@ -16,11 +15,7 @@ const MIDDLE = 1025;
 const HASH = 'dgw:4:cache:{s}:2026-03';
 const OWN_KEY = 'dgw:4:cache-body:{s}:7:2026-03:01';
 
-let server: RedisServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
+const server = serverOfFile();
 
 async function open(clock?: Clock): Promise<RedisStore> {
   const { store } = await openStore(server.url, {

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import { createClock } from '../../../src/lib/clock.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import {
@@ -109,6 +109,24 @@ export async function startServer(...args: string[]): Promise<RedisServer> {
   const server = await startRedis({ args });
   onTestFinished(() => server.close());
   return server;
+}
+
+/** One server for all tests of a file, emptied before each. */
+export function serverOfFile(): Pick<RedisServer, 'url' | 'port'> {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  beforeEach(() => withControl(server.url, (control) => control.flushall()));
+  afterAll(() => server?.close());
+  return {
+    get url() {
+      return server.url;
+    },
+    get port() {
+      return server.port;
+    },
+  };
 }
 
 /** How many connections of the gateway a server has. */

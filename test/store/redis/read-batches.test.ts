@@ -3,23 +3,21 @@ import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createReadBatches, type ReadHashes } from '../../../src/store/redis/read-batches.js';
-import type { RedisServer } from '../../support/redis.js';
 import { waitFor } from '../../support/wait-for.js';
-import { startServer, withControl } from './open-store.js';
+import { serverOfFile, withControl } from './open-store.js';
 
-let server: RedisServer;
+const server = serverOfFile();
 let client: Redis;
 let readHashes: ReadHashes;
 
 beforeEach(async () => {
-  server = await startServer();
   client = new Redis(server.url, { enableOfflineQueue: false, retryStrategy: null });
   client.on('error', () => {});
   await new Promise((resolve) => client.once('ready', resolve));
   onTestFinished(() => client.disconnect());
   readHashes = createReadBatches();
   await withControl(server.url, async (control) => {
-    for (let n = 0; n < 200; n++) await control.hset(`hash-${n}`, 'field', `value ${n}`);
+    for (let n = 0; n < 50; n++) await control.hset(`hash-${n}`, 'field', `value ${n}`);
     await control.set('text', 'no hash');
   });
 });
@@ -45,8 +43,8 @@ it('answers each with its own, however many come together, in whatever form', as
     { hash: 'hash-7', fields: null },
     { hash: 'hash-8', fields: ['none', 'field'] },
   ]);
-  const all = await Promise.all(Array.from({ length: 200 }, (_, n) => read(`hash-${n}`)));
-  expect(all.map((one) => String(one?.[1]))).toEqual(Array.from({ length: 200 }, (_, n) => `value ${n}`));
+  const all = await Promise.all(Array.from({ length: 50 }, (_, n) => read(`hash-${n}`)));
+  expect(all.map((one) => String(one?.[1]))).toEqual(Array.from({ length: 50 }, (_, n) => `value ${n}`));
   expect(await several).toEqual([
     [null, { field: Buffer.from('value 7') }],
     [null, [null, Buffer.from('value 8')]],
@@ -70,9 +68,9 @@ it('tells all of a connection that is gone, and goes on when another is there', 
 });
 
 it('tells the first its reply while those behind it are still on their way', async () => {
-  // 16 MiB: far more than is read from a socket in a few turns of the loop.
+  // 8 MiB: far more than is read from a socket in a few turns of the loop.
   const body = Buffer.alloc(16_384, 'x');
-  for (let n = 0; n < 1024; n++) await client.hset('large', `field-${n}`, body);
+  for (let n = 0; n < 512; n++) void client.hset('large', `field-${n}`, body);
   let isLargeThere = false;
   const small = read('hash-1');
   const large = read('large', null).then((reply) => {
@@ -84,5 +82,5 @@ it('tells the first its reply while those behind it are still on their way', asy
   expect(isLargeThere).toBe(false);
   const [error, fields] = (await large) ?? [];
   expect(error).toBeNull();
-  expect(Object.keys(fields as object)).toHaveLength(1024);
+  expect(Object.keys(fields as object)).toHaveLength(512);
 });

@@ -3,24 +3,24 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { faultOf } from '../../../src/cli/exit.js';
 import { DamagedRecord } from '../../../src/lib/record.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
-import { type RedisServer, startRedis } from '../../support/redis.js';
 import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, keep } from '../entries.js';
-import { countConnections, everyCall, openStore, startServer, withControl } from './open-store.js';
+import {
+  countConnections,
+  everyCall,
+  openStore,
+  serverOfFile,
+  startServer,
+  withControl,
+} from './open-store.js';
 
-/** Emptied before each test. */
-let server: RedisServer;
-beforeAll(async () => {
-  server = await startRedis();
-});
-beforeEach(() => withControl(server.url, (control) => control.flushall()));
-afterAll(() => server.close());
+const server = serverOfFile();
 
 const setPolicy = (policy: string) =>
   withControl(server.url, (control) => control.config('SET', 'maxmemory-policy', policy));

@@ -1,43 +1,23 @@
-/** A Redis that has lost acknowledged commits, as after a failover to a replica that lagged behind. */
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+/** A store that has lost acknowledged commits, as after a failover to a replica that lagged behind. */
+import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/port.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
-import { openOnRedis } from '../../support/on-redis.js';
-import { type RedisServer, startRedis } from '../../support/redis.js';
+import { createMemoryServer } from '../../support/memory/memory-store.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
 import { openReplica, withoutBus } from '../../support/shared-registry.js';
-
-let server: RedisServer;
-let prefixes = 0;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.close());
+import { createTestClock } from '../../support/test-clock.js';
 
 const set = (records: Record<string, string | null>) => ({ writes: new Map(Object.entries(records)) });
 
-/** Some connections to one registry, whose data can be set back to what it was. */
+/** Some replicas of one registry, which can be set back to what it was. */
 async function openFleet(count: number) {
-  prefixes += 1;
-  const prefix = `failover-${prefixes}`;
-  const open = async (): Promise<Store> => withoutBus(await openOnRedis(server, prefix));
-  const stores = await Promise.all(Array.from({ length: count }, open));
-  const control = new Redis(server.url);
-  onTestFinished(() => control.disconnect());
-  const keys = () => control.keys(`${prefix}:*registry*`);
+  const server = createMemoryServer({ clock: createTestClock(), logger: createRecordedLog().logger });
+  const stores = Array.from({ length: count }, () => withoutBus(server.handle()));
   return {
     stores,
     replicas: await Promise.all(stores.map((store) => openReplica(store))),
     /** @returns a function that sets the registry back to now, audit included */
-    async remember() {
-      const dumps = await Promise.all(
-        (await keys()).map(async (key) => [key, await control.dumpBuffer(key)] as const),
-      );
-      return async () => {
-        for (const key of await keys()) await control.del(key);
-        for (const [key, dump] of dumps) await control.restore(key, 0, dump as Buffer);
-      };
-    },
+    remember: server.save,
     async audit(): Promise<AuditRecord[]> {
       const lines = await (stores[0] as Store).registry.readAudit(100);
       return lines.map(({ text }) => JSON.parse(text) as AuditRecord);
@@ -57,11 +37,11 @@ describe('a registry whose version went back', () => {
     const { replicas, stores, remember, audit } = await openFleet(2);
     const [one, two] = replicas;
     await one?.registry.commit(set({ 'key/a': 'valid', 'key/b': 'valid', 'team/x': '1' }));
-    const setBack = await remember();
+    const setBack = remember();
     await one?.registry.commit(set({ 'key/a': 'revoked', vault: 'new token' }));
     await one?.registry.commit(set({ 'team/x': null }));
     await one?.registry.refresh();
-    await setBack();
+    setBack();
     expect(await valuesOf(stores[0])).toEqual({ 'key/a': 'valid', 'key/b': 'valid', 'team/x': '1' });
 
     await one?.registry.refresh();
@@ -85,14 +65,14 @@ describe('a registry whose version went back', () => {
   it('is mended once by many, who never see the revocation undone', async () => {
     const { replicas, stores, remember, audit } = await openFleet(5);
     await replicas[0]?.registry.commit(set({ 'key/a': 'valid' }));
-    const setBack = await remember();
+    const setBack = remember();
     await replicas[0]?.registry.commit(set({ 'key/a': 'revoked' }));
     await Promise.all(replicas.map(({ registry }) => registry.refresh()));
     const seen: (string | undefined)[] = [];
     for (const { registry } of replicas) {
       registry.onChange('key/', () => seen.push(registry.get('key/a')?.value));
     }
-    await setBack();
+    setBack();
     await Promise.all(replicas.map(({ registry }) => registry.refresh()));
     expect(new Set(seen)).toEqual(new Set(['revoked']));
     expect(await valuesOf(stores[0])).toEqual({ 'key/a': 'revoked' });
@@ -103,11 +83,11 @@ describe('a registry whose version went back', () => {
     const { replicas, stores, remember } = await openFleet(2);
     const [behind, ahead] = replicas;
     await ahead?.registry.commit(set({ vault: 'first' }));
-    const setBack = await remember();
+    const setBack = remember();
     await ahead?.registry.commit(set({ vault: 'second' }));
     await behind?.registry.refresh();
     await ahead?.registry.commit(set({ vault: 'third' }));
-    await setBack();
+    setBack();
     await behind?.registry.refresh();
     expect(await valuesOf(stores[0])).toEqual({ vault: 'second' });
     await ahead?.registry.refresh();
@@ -120,9 +100,9 @@ describe('a registry whose version went back', () => {
     const { replicas, stores, remember } = await openFleet(1);
     const [one] = replicas;
     await one?.registry.commit(set({ 'key/a': 'valid' }));
-    const setBack = await remember();
+    const setBack = remember();
     await one?.registry.commit(set({ 'key/a': 'revoked' }));
-    await setBack();
+    setBack();
     // A gateway that starts now knows nothing of the revocation, and writes past the version that was lost.
     const fresh = await openReplica(stores[0] as Store);
     await fresh.registry.commit(set({ 'team/y': 'new' }));
