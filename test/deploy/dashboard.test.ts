@@ -62,7 +62,7 @@ describe('what Prometheus says', () => {
   let well: Gateway;
   let key: string;
   beforeAll(async () => {
-    const platform = await startPlatform(['--switch', 'rateLimitPerMinute=6000']);
+    const platform = await startPlatform({ switches: { rateLimitPerMinute: 6000 } });
     const soon = new Date(Date.now() + 2 * 86_400_000).toISOString();
     const ill = await startGateway({ ...platform.env, PLATFORM_TOKEN_EXPIRES_AT: soon });
     well = await startGateway(platform.env);

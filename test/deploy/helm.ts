@@ -16,8 +16,15 @@ export interface Output {
   readonly stderr: string;
 }
 
+let found: Promise<string> | null = null;
+
 /** @throws an error with the command to type when there is none: tests are never skipped */
-export async function findHelm(): Promise<string> {
+export function findHelm(): Promise<string> {
+  found ??= findAnew();
+  return found;
+}
+
+async function findAnew(): Promise<string> {
   const named = process.env.HELM;
   if (named !== undefined && named !== '') {
     if (await works(named)) return named;

@@ -246,7 +246,7 @@ function finds({ canaries, places, processes }: Stage): string[] {
 }
 
 async function setStage(env: Env): Promise<Stage> {
-  const platform = await startPlatform(['--seed', String(1 + (randomBytes(4).readUInt32LE() % 1e8))]);
+  const platform = await startPlatform({ seed: 1 + (randomBytes(4).readUInt32LE() % 1e8) });
   const all = {
     ...platform.env,
     ...platform.mintEnv,

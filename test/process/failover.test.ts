@@ -128,7 +128,7 @@ describe('a Redis that syncs each second and loses power', () => {
 
   it('is given back what it has lost, and says so; what was revoked, stopped or purged stays so', async () => {
     const args = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0'];
-    const { platform, redis, env } = await openRedisScene({}, [], args);
+    const { platform, redis, env } = await openRedisScene({}, {}, args);
     const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
     const { key } = await newTeam(one, { id: 'good' });
     const leaked = await newTeam(one, { id: 'leaked' });

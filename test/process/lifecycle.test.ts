@@ -70,7 +70,7 @@ describe.concurrent('a stop', () => {
   it.for(['SIGTERM', 'SIGINT'] as const)(
     'by %s turns readiness to 503, finishes what is under way, and ends with 0',
     async (signal, { expect }) => {
-      const slow = await startPlatform(['--switch', 'latencyMs=800']);
+      const slow = await startPlatform({ switches: { latencyMs: 800 } });
       const gateway = await startGateway(slow.env);
       const { key } = await newTeam(gateway, { id: 'draining' });
       const sim = simulatorOf(slow.url);
@@ -119,7 +119,7 @@ describe.concurrent('a stop', () => {
   });
 
   it('a Ctrl-C at `npm start` finishes what is under way', async ({ expect }) => {
-    const slow = await startPlatform(['--switch', 'latencyMs=800']);
+    const slow = await startPlatform({ switches: { latencyMs: 800 } });
     const adminToken = 'an-admin-token-for-tests';
     const npm = launch('npm', ['start'], {
       ...slow.env,

@@ -126,7 +126,7 @@ describe.concurrent('two gateways on one Redis', () => {
   });
 
   it('mint one token between them when they start at the same time', async ({ expect }) => {
-    const own = await startPlatform(['--switch', 'latencyMs=200']);
+    const own = await startPlatform({ switches: { latencyMs: 200 } });
     await withRedis(async ({ url }) => {
       const settings = { ...own.mintEnv, ...SECRETS, REDIS_URL: url };
       const [one, two] = await Promise.all([startGateway(settings), startGateway(settings)]);

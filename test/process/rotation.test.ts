@@ -34,7 +34,7 @@ type Vault = Record<'active' | 'pending' | 'previous', Shown | null>;
 async function openFleet(way: 'paste' | 'mint') {
   const redis = await startRedis();
   afterAll(() => redis.close());
-  const platform = await startPlatform(['--switch', 'latencyMs=5']);
+  const platform = await startPlatform({ switches: { latencyMs: 5 } });
   const env: Env = {
     ...(way === 'paste' ? platform.env : platform.mintEnv),
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),

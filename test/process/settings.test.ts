@@ -105,7 +105,7 @@ describe.concurrent('a start that is refused', () => {
 
 describe.concurrent('settings that work', () => {
   it('come from the YAML, and the environment wins', async ({ expect }) => {
-    const platform = await startPlatform(['--base-path', '/dsp/one']);
+    const platform = await startPlatform({ basePath: '/dsp/one' });
     const port = await freePort();
     const yaml = join(await tempFolder(), 'gateway.yaml');
     const settings = [

@@ -2,10 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import { type Answer, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.js';
 import { openRedisScene } from '../support/on-redis.js';
-import { logLines, startGateway, startPlatform, tempFolder } from '../support/processes.js';
+import { type Gateway, logLines, startGateway, startPlatform, tempFolder } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = '?advertiserId=1&byDate=1&dateFrom=2026-10-01&dateTo=2026-10-03';
@@ -14,11 +14,11 @@ const PARENT = '00f067aa0ba902b7';
 const SERVER = 2;
 const CLIENT = 3;
 
-/** The spans of the request with this id, its own first, once they are there. */
-async function spansOf({ spans }: Collector, requestId: string | undefined): Promise<CollectedSpan[]> {
-  expect(requestId).toBeTypeOf('string');
-  const find = () => spans.find(({ attributes }) => attributes['dsp_gateway.request_id'] === requestId);
-  const root = await waitFor(`spans of ${requestId}`, find);
+/** The spans of an answered request, its own first. They are there when the gateway has stopped: it sends what it holds. */
+function spansOf({ spans }: Collector, { headers }: Answer): CollectedSpan[] {
+  const id = headers['x-request-id'] as string;
+  const root = spans.find(({ attributes }) => attributes['dsp_gateway.request_id'] === id);
+  if (root === undefined) throw new Error(`no span of ${id}`);
   return [root, ...spans.filter((span) => span.traceId === root.traceId && span !== root)];
 }
 
@@ -40,7 +40,7 @@ const namesOf = (spans: readonly CollectedSpan[], kind: number) =>
 it('a miss, a hit and a joined request are a tree of spans each: stages, platform calls, calls of Redis', async () => {
   const collector = await startCollector();
   const { platform, env } = await openRedisScene({
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
     OTEL_SERVICE_NAME: 'reports',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
     OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=a%20b',
@@ -56,7 +56,13 @@ it('a miss, a hit and a joined request are a tree of spans each: stages, platfor
     tracestate: 'vendor=value',
   });
   expect(miss.status).toBe(200);
-  const missed = await spansOf(collector, miss.headers['x-request-id']);
+  const repeated = await get(QUERY + secret);
+  await simulatorOf(platform.url).set({ latencyMs: 300 });
+  const other = '?advertiserId=2&byDate=1&dateFrom=2026-10-01&dateTo=2026-10-03';
+  const both = await Promise.all([get(other), get(other)]);
+  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+
+  const missed = spansOf(collector, miss);
   const [root] = missed;
   expect(root).toMatchObject({
     traceId: TRACE,
@@ -102,7 +108,7 @@ it('a miss, a hit and a joined request are a tree of spans each: stages, platfor
   const line = logLines(gateway).find(({ reqId }) => reqId === miss.headers['x-request-id']);
   expect(line).toMatchObject({ msg: 'request', traceId: TRACE });
 
-  const hit = await spansOf(collector, (await get(QUERY + secret)).headers['x-request-id']);
+  const hit = spansOf(collector, repeated);
   expect(hit[0]).toMatchObject({
     parentSpanId: null,
     attributes: { 'dsp_gateway.outcome': 'hit', 'dsp_gateway.platform_calls': 0 },
@@ -110,10 +116,7 @@ it('a miss, a hit and a joined request are a tree of spans each: stages, platfor
   expect(hit[0]?.traceId).not.toBe(TRACE);
   expectTree(hit);
 
-  await simulatorOf(platform.url).set({ latencyMs: 300 });
-  const other = '?advertiserId=2&byDate=1&dateFrom=2026-10-01&dateTo=2026-10-03';
-  const both = await Promise.all([get(other), get(other)]);
-  const trees = await Promise.all(both.map(({ headers }) => spansOf(collector, headers['x-request-id'])));
+  const trees = both.map((answer) => spansOf(collector, answer));
   for (const tree of trees) expectTree(tree);
   expect(trees.map(([first]) => first?.attributes['dsp_gateway.outcome']).sort()).toEqual([
     'collapsed',
@@ -128,13 +131,14 @@ it('a miss, a hit and a joined request are a tree of spans each: stages, platfor
   expect(collector.requests[0]).toMatchObject({ path: '/v1/traces', headers: { 'x-collector-key': 'a b' } });
 });
 
-it('what no caller may say of its trace is ignored, refusals are told, and probes are not traced', async () => {
+it('workers ignore what no caller may say of its trace, tell refusals, and trace no probes', async () => {
   const collector = await startCollector();
-  const platform = await startPlatform();
+  const { env } = await openRedisScene({ WORKERS: '2' });
   const gateway = await startGateway({
-    ...platform.env,
+    ...env,
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path`,
   });
+  const get = (path: string, headers: Record<string, string> = {}) => ask(gateway.data + path, { headers });
   const invalid = [
     `ff-${TRACE}-${PARENT}-01`,
     `00-${'0'.repeat(32)}-${PARENT}-01`,
@@ -144,12 +148,19 @@ it('what no caller may say of its trace is ignored, refusals are told, and probe
     'x'.repeat(3000),
   ];
   const answers = await Promise.all(
-    invalid.map((traceparent) =>
-      ask(gateway.data + REPORT + QUERY, { headers: { traceparent, tracestate: 'a=b' } }),
-    ),
+    invalid.map((traceparent) => get(REPORT + QUERY, { traceparent, tracestate: 'a=b' })),
   );
-  for (const { headers } of answers) {
-    const [root] = await spansOf(collector, headers['x-request-id']);
+  // Of a version to come the first four parts are read; a caller that does not sample is followed.
+  const later = await get(REPORT, { traceparent: `cc-${TRACE}-${PARENT}-01-more` });
+  const unsampled = await get(REPORT, { traceparent: `00-${TRACE}-${PARENT}-00` });
+  await get('/healthz');
+  const gated = await get('/a//b');
+  const admin = await ask(`${gateway.admin}/admin/v1/teams`, { bearer: gateway.adminToken });
+  // What is held back is sent at the stop.
+  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+
+  for (const answer of answers) {
+    const [root] = spansOf(collector, answer);
     expect(root).toMatchObject({
       parentSpanId: null,
       traceState: null,
@@ -157,66 +168,23 @@ it('what no caller may say of its trace is ignored, refusals are told, and probe
     });
     expect(root?.traceId).not.toBe(TRACE);
   }
-  // Of a version to come the first four parts are read; a caller that does not sample is followed.
-  const later = await ask(gateway.data + REPORT, {
-    headers: { traceparent: `cc-${TRACE}-${PARENT}-01-more` },
-  });
-  expect((await spansOf(collector, later.headers['x-request-id']))[0]).toMatchObject({
-    parentSpanId: PARENT,
-  });
-  const unsampled = await ask(gateway.data + REPORT, {
-    headers: { traceparent: `00-${TRACE}-${PARENT}-00` },
-  });
-  await ask(`${gateway.data}/healthz`);
-  const gated = await ask(`${gateway.data}/a//b`);
-  expect((await spansOf(collector, gated.headers['x-request-id']))[0]?.attributes).toMatchObject({
+  expect(spansOf(collector, later)[0]).toMatchObject({ parentSpanId: PARENT });
+  expect(spansOf(collector, gated)[0]?.attributes).toMatchObject({
     'url.path': '/a//b',
     'error.type': 'invalid_path',
   });
-  await gateway.end('SIGTERM');
-  const ids = collector.spans.map(({ attributes }) => attributes['dsp_gateway.request_id']);
-  expect(ids).not.toContain(unsampled.headers['x-request-id']);
+  expect(() => spansOf(collector, unsampled)).toThrow('no span');
   expect(collector.spans.filter(({ attributes }) => attributes['url.path'] === '/healthz')).toEqual([]);
   expect(new Set(collector.requests.map(({ path }) => path))).toEqual(new Set(['/own/path']));
+  const pidOf = (answer: Answer) => spansOf(collector, answer)[0]?.resource['process.pid'];
+  expect(pidOf(admin)).toBe(gateway.pid);
+  expect(pidOf(gated)).not.toBe(gateway.pid);
 });
 
-it('workers send theirs, and what is held back is sent at the stop', async () => {
-  const collector = await startCollector();
-  const { env } = await openRedisScene();
-  const gateway = await startGateway({
-    ...env,
-    WORKERS: '2',
-    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
-  });
-  const answer = await ask(`${gateway.data}/gateway/v1/me`);
-  const admin = await ask(`${gateway.admin}/admin/v1/teams`, { bearer: gateway.adminToken });
-  expect([answer.status, admin.status]).toEqual([401, 200]);
-  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
-  const pidOf = async (id: string | undefined) => (await spansOf(collector, id))[0]?.resource['process.pid'];
-  const pids = [await pidOf(answer.headers['x-request-id']), await pidOf(admin.headers['x-request-id'])];
-  expect(pids[0]).not.toBe(pids[1]);
-  expect(Number(pids[1])).toBe(gateway.pid);
-});
-
-it('a collector that fails, or is not there, fails no request, and is told of once', async () => {
-  const platform = await startPlatform();
-  const gateway = await startGateway({
-    ...platform.env,
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:secret-of-it@127.0.0.1:9',
-  });
-  const { key } = await newTeam(gateway, { id: 'growth' });
-  const told = () => logLines(gateway).filter(({ msg }) => msg?.includes('OpenTelemetry collector'));
-  expect((await ask(gateway.data + REPORT + QUERY, { key })).status).toBe(200);
-  await waitFor('the line about the collector', () => told().length > 0, gateway);
-  for (let at = 0; at < 20; at += 1)
-    expect((await ask(gateway.data + REPORT + QUERY, { key })).status).toBe(200);
-  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
-  expect(told()).toHaveLength(1);
-  expect(gateway.stdout + gateway.stderr).not.toContain('secret-of-it');
-});
-
-it('without a collector none of its packages is loaded', async () => {
-  const folder = await tempFolder();
+it('a collector that fails fails no request, and is told of once; without one none of its packages is loaded', async () => {
+  const [platform, collector, folder] = await Promise.all([startPlatform(), startCollector(), tempFolder()]);
+  // Not to be tried again: what may be is tried for ten seconds before it is told of.
+  collector.answer(400);
   const list = join(folder, 'list.cjs');
   await writeFile(
     list,
@@ -225,16 +193,28 @@ it('without a collector none of its packages is loaded', async () => {
       process.stderr.write('LOADED ' + JSON.stringify([...new Set(of)].filter(Boolean).sort()) + '\\n');
     });`,
   );
-  const platform = await startPlatform();
-  const loaded = async (env: Record<string, string>) => {
-    const gateway = await startGateway({ ...platform.env, NODE_OPTIONS: `--require ${list}`, ...env });
-    await gateway.end('SIGTERM');
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url.replace('//', '//user:secret-of-it@') };
+  const start = (env: Record<string, string>) =>
+    startGateway({ ...platform.env, NODE_OPTIONS: `--require ${list}`, ...env });
+  const [on, off, disabled] = await Promise.all([
+    start(endpoint),
+    start({}),
+    start({ ...endpoint, OTEL_SDK_DISABLED: 'true' }),
+  ]);
+  const loadedBy = async (gateway: Gateway) => {
+    expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
     return JSON.parse(/LOADED (.*)/.exec(gateway.stderr)?.[1] ?? 'null') as string[];
   };
+  const { key } = await newTeam(on, { id: 'growth' });
+  const told = () => logLines(on).filter(({ msg }) => msg?.includes('OpenTelemetry collector'));
+  expect((await ask(on.data + REPORT + QUERY, { key })).status).toBe(200);
+  await waitFor('the line about the collector', () => told().length > 0, on);
+  for (let at = 0; at < 20; at += 1) expect((await ask(on.data + REPORT + QUERY, { key })).status).toBe(200);
+  expect(await loadedBy(on)).toEqual(expect.arrayContaining(['sdk-trace', 'exporter-trace-otlp-http']));
+  expect(told()).toHaveLength(1);
+  expect(on.stdout + on.stderr).not.toContain('secret-of-it');
   // The interface alone, which prom-client has of its own.
-  const off = await loaded({});
-  expect(off.filter((name) => name !== 'api')).toEqual([]);
-  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-  expect(await loaded({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toEqual(off);
-  expect(await loaded(endpoint)).toEqual(expect.arrayContaining(['sdk-trace', 'exporter-trace-otlp-http']));
+  const loaded = await loadedBy(off);
+  expect(loaded.filter((name) => name !== 'api')).toEqual([]);
+  expect(await loadedBy(disabled)).toEqual(loaded);
 });

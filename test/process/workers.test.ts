@@ -149,10 +149,7 @@ it('is refused without Redis, with the setting that helps', async () => {
 });
 
 it('is not ready on any plane while its workers finish what they have', async () => {
-  const { platform, env } = await openRedisScene({ WORKERS: '2', METRICS_PORT: '0' }, [
-    '--switch',
-    'latencyMs=2000',
-  ]);
+  const { platform, env } = await openRedisScene({ WORKERS: '2', METRICS_PORT: '0' }, { latencyMs: 1000 });
   const gateway = await startGateway(env);
   const { key } = await newTeam(gateway, { id: 'draining' });
   const call = () => ask(gateway.data + QUERY, { key });

@@ -197,6 +197,7 @@ it(
     const hanging = Array.from({ length: HANGING }, () => create(killed).catch(() => null));
     const reserved = MAX_A_DAY - HANGING * EACH;
     await waitFor('what hangs', async () => (await leftOn(one())) === reserved, one());
+    await waitFor('what hangs', async () => (await sent()) === HANGING);
     await simulator.set({ latencyMs: 50 });
     let created = 0;
     const calls = Array.from({ length: 200 - HANGING }, async (_, at) => {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { createClock } from '../../src/lib/clock.js';
+import type { SimulatorOptions } from '../../src/simulator/simulator-api.js';
 import type { Store } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { type Env, logLines, type Platform, type Process, startPlatform } from './processes.js';
@@ -40,10 +41,10 @@ export interface RedisScene {
  */
 export async function openRedisScene(
   more: Env = {},
-  simulatorArgs: readonly string[] = [],
+  switches: SimulatorOptions['switches'] = {},
   args: readonly string[] = [],
 ): Promise<RedisScene> {
-  const [platform, redis] = await Promise.all([startPlatform(simulatorArgs), startRedis({ args })]);
+  const [platform, redis] = await Promise.all([startPlatform({ switches }), startRedis({ args })]);
   onTestFinished(() => redis.close());
   const env = {
     ...platform.env,

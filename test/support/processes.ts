@@ -7,6 +7,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startSimulator } from '../../src/simulator/simulator.js';
+import type { SimulatorOptions } from '../../src/simulator/simulator-api.js';
 import { afterEachFile } from './after-file.js';
 import { waitFor } from './wait-for.js';
 
@@ -36,9 +38,11 @@ export interface Process {
 
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
+const platforms = new Set<Platform>();
 
 afterEachFile(async () => {
   for (const child of running) killGroup(child);
+  await Promise.all([...platforms].map((platform) => platform.close()));
   await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
   folders.clear();
 });
@@ -119,12 +123,19 @@ export function launchCli(args: readonly string[], env: Env = {}, stdout: number
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
+/** How much of each output was read, and what was found in it: whoever waits for a line asks over and over. */
+const read = new WeakMap<Process, { length: number; readonly lines: LogLine[] }>();
+
 /** The JSON lines of a log; what is no JSON is left out. */
-export function logLines({ stdout }: Process): LogLine[] {
-  return stdout
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
-    .map((line) => JSON.parse(line) as LogLine);
+export function logLines(started: Process): LogLine[] {
+  const known = read.get(started) ?? { length: 0, lines: [] };
+  const { stdout } = started;
+  const end = stdout.lastIndexOf('\n') + 1;
+  for (const line of stdout.slice(known.length, end).split('\n'))
+    if (line.startsWith('{') && line.endsWith('}')) known.lines.push(JSON.parse(line) as LogLine);
+  known.length = end;
+  read.set(started, known);
+  return [...known.lines];
 }
 
 export interface Gateway extends Process {
@@ -169,7 +180,7 @@ export function planeOf(started: Process, plane: 'data' | 'admin' | 'metrics'): 
     .find((url) => url !== undefined);
 }
 
-export interface Platform extends Process {
+export interface Platform {
   readonly url: string;
   readonly token: string;
   readonly username: string;
@@ -180,33 +191,27 @@ export interface Platform extends Process {
   readonly env: Env;
   /** The same by way 2, the token request. */
   readonly mintEnv: Env;
+  close(): Promise<void>;
 }
 
-/** `dsp-gateway simulate`, without a rate limit unless a switch says otherwise. */
-export async function startPlatform(args: readonly string[] = []): Promise<Platform> {
-  const started = launchCli(['simulate', '--port', '0', '--switch', 'rateLimitPerMinute=0', ...args]);
-  await waitFor('the simulator', () => started.stdout.includes('Ctrl-C stops it.'), started);
-  const read = (name: string): string => {
-    const value = new RegExp(`${name}=(\\S+)`).exec(started.stdout)?.[1];
-    if (value === undefined) throw new Error(`the simulator does not say its ${name}:\n${started.stdout}`);
-    return value;
-  };
-  const url = read('PLATFORM_BASE_URL');
+/** The simulator, in this process, without a rate limit unless a switch says otherwise. Ended with the test file. */
+export async function startPlatform({ switches, ...options }: SimulatorOptions = {}): Promise<Platform> {
+  const simulator = await startSimulator({ switches: { rateLimitPerMinute: 0, ...switches }, ...options });
+  const { url, token } = simulator;
+  const { username, password, clientSecret } = simulator.account;
+  const clientId = String(simulator.account.clientId);
   const secrets = {
-    PLATFORM_USERNAME: read('PLATFORM_USERNAME'),
-    PLATFORM_PASSWORD: read('PLATFORM_PASSWORD'),
-    PLATFORM_CLIENT_ID: read('PLATFORM_CLIENT_ID'),
-    PLATFORM_CLIENT_SECRET: read('PLATFORM_CLIENT_SECRET'),
+    ...{ PLATFORM_USERNAME: username, PLATFORM_PASSWORD: password },
+    ...{ PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret },
   };
-  const token = read('PLATFORM_TOKEN');
-  return Object.assign(started, {
-    url,
-    token,
-    username: secrets.PLATFORM_USERNAME,
-    password: secrets.PLATFORM_PASSWORD,
-    clientId: secrets.PLATFORM_CLIENT_ID,
-    clientSecret: secrets.PLATFORM_CLIENT_SECRET,
+  const platform = {
+    ...{ url, token, username, password, clientId, clientSecret },
     env: { PLATFORM_BASE_URL: url, PLATFORM_TOKEN: token },
     mintEnv: { PLATFORM_BASE_URL: url, ...secrets },
-  });
+    async close() {
+      if (platforms.delete(platform)) await simulator.close();
+    },
+  };
+  platforms.add(platform);
+  return platform;
 }

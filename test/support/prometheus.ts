@@ -16,8 +16,15 @@ export interface PrometheusTools {
   readonly promtool: string;
 }
 
+let found: Promise<PrometheusTools> | null = null;
+
 /** @throws an error with the command to type when there is none: tests are never skipped */
-export async function findPrometheus(): Promise<PrometheusTools> {
+export function findPrometheus(): Promise<PrometheusTools> {
+  found ??= findAnew();
+  return found;
+}
+
+async function findAnew(): Promise<PrometheusTools> {
   const named = process.env.PROMETHEUS;
   if (named !== undefined && named !== '') {
     const tools = toolsIn(dirname(named));

@@ -34,7 +34,7 @@ const setClock = (hours: number) =>
   });
 
 beforeAll(async () => {
-  platform = await startPlatform(['--switch', 'accountNames=hostile']);
+  platform = await startPlatform({ switches: { accountNames: 'hostile' } });
   const folder = await tempFolder();
   const tokenFile = join(folder, 'viewer.token');
   await writeFile(tokenFile, VIEWER);

@@ -22,7 +22,7 @@ let platform: Platform;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  platform = await startPlatform(['--switch', 'accountNames=hostile']);
+  platform = await startPlatform({ switches: { accountNames: 'hostile' } });
   const folder = await tempFolder();
   const tokenFile = join(folder, 'viewer.token');
   await writeFile(tokenFile, VIEWER);

@@ -12,7 +12,7 @@ let key: string;
 let reader: string;
 
 beforeAll(async () => {
-  const platform = await startPlatform(['--switch', 'accountNames=hostile']);
+  const platform = await startPlatform({ switches: { accountNames: 'hostile' } });
   gateway = await startGateway(platform.env);
   const team = { scopes: ['report:read', 'report:pin'], advertisers: [1, 2] };
   ({ key } = await newTeam(gateway, { id: 'growth', name: 'Growth analytics', ...team }));

@@ -179,7 +179,7 @@ describe('against a real gateway', () => {
   ) as Question;
 
   beforeAll(async () => {
-    const platform = await startPlatform(['--switch', 'accountNames=hostile']);
+    const platform = await startPlatform({ switches: { accountNames: 'hostile' } });
     gateway = await startGateway(platform.env);
     ({ key } = await newTeam(gateway, { id: 'growth' }));
     folder = await tempFolder();

@@ -9,7 +9,7 @@ let key: string;
 let reader: string;
 
 beforeAll(async () => {
-  const platform = await startPlatform(['--switch', 'accountNames=hostile']);
+  const platform = await startPlatform({ switches: { accountNames: 'hostile' } });
   gateway = await startGateway(platform.env);
   ({ key } = await newTeam(gateway, { id: 'growth', scopes: ['report:read', 'report:pin'] }));
   ({ key: reader } = await newTeam(gateway, { id: 'reader', scopes: ['report:read'] }));

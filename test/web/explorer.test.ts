@@ -9,7 +9,7 @@ let gateway: Gateway;
 let key: string;
 
 beforeAll(async () => {
-  const platform = await startPlatform(['--switch', 'accountNames=hostile']);
+  const platform = await startPlatform({ switches: { accountNames: 'hostile' } });
   gateway = await startGateway(platform.env);
   const scopes = ['report:read', 'report:pin', 'cache:refresh'];
   ({ key } = await newTeam(gateway, { id: 'growth', name: '<img src=x onerror=alert(1)>', scopes }));

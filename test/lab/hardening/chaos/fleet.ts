@@ -124,7 +124,7 @@ export async function startFleet(
       await platformProxy.set({ kind: 'none' });
       for (const proxy of redisProxies) await proxy.set({ kind: 'none' });
       await Promise.all(gateways.map((gateway) => gateway.end('SIGTERM')));
-      await platform.end('SIGTERM');
+      await platform.close();
       for (const proxy of [platformProxy, ...redisProxies]) await proxy.close();
     },
   };

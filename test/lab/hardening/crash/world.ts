@@ -121,7 +121,7 @@ export async function openWorld({ name, what, count, env, redisArgs, victim }: K
     },
     async end() {
       for (const gateway of gateways) await gateway.end('SIGTERM');
-      await platform.end('SIGTERM');
+      await platform.close();
       await closeRedis(redis);
     },
   };
