@@ -1,11 +1,11 @@
 /** A secret's file that changes is held to the rules of the start: a bad change keeps the last value, and is told. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { keepApart } from '../../src/config/admin-tokens.js';
 import type { Config } from '../../src/config/load.js';
-import { fixedSecret, watchSecrets } from '../../src/config/secret.js';
+import { fixedSecret } from '../../src/config/secret.js';
 import { BASE, faultsOf, folder, load } from './settings-in.js';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
@@ -137,37 +137,6 @@ describe('the files of several admin tokens', () => {
     writeFileSync(look, 'another-token-of-theirs');
     expect(lookAgain(config)).toEqual([]);
     expect(held()[2]).toBe('another-token-of-theirs');
-  });
-});
-
-describe('watching', () => {
-  afterEach(() => void vi.useRealTimers());
-
-  it('tells another fault of the same file, knows which files are faulty, and tells when one is right again', () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const path = join(folder(), 'token');
-    writeFileSync(path, TOKEN);
-    const { fileSecrets } = load({ ...BASE, ADMIN_TOKEN_FILE: path });
-    const told: string[] = [];
-    const watch = watchSecrets(fileSecrets, {
-      onFault: (name, error) => told.push(`${name}: ${error.message}`),
-      onMended: (name) => told.push(`${name} is right again`),
-    });
-    const write = (text: string) => {
-      writeFileSync(path, text);
-      vi.advanceTimersByTime(3000);
-    };
-    write('short');
-    expect(watch.faults()).toEqual([{ name: 'ADMIN_TOKEN', message: expect.stringContaining(path) }]);
-    write('');
-    write(TOKEN);
-    watch.stop();
-    expect(told).toEqual([
-      expect.stringContaining('allowed is a token of 16 printable ASCII characters or more'),
-      expect.stringContaining('is empty'),
-      'ADMIN_TOKEN is right again',
-    ]);
-    expect(watch.faults()).toEqual([]);
   });
 });
 

@@ -183,35 +183,40 @@ describe('a secret in a file', () => {
 describe('watching secret files', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('finds a change within a second, tells a fault once, and stops', () => {
+  it('finds a change within a second, tells each fault once and when it is over, and stops', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const path = join(folder(), 'secret');
-    writeFileSync(path, 'one');
-    const secret = fileSecret('NAME', path);
-    const faults: string[] = [];
-    const { stop } = watchSecrets([secret], {
-      onFault: (name, error) => faults.push(`${name}: ${error.message}`),
-      onMended: () => {},
+    const path = join(folder(), 'token');
+    const write = (text: string) => {
+      writeFileSync(path, text);
+      vi.advanceTimersByTime(3000);
+    };
+    writeFileSync(path, 'sixteen-letters-or-more');
+    const { fileSecrets } = load({ ...BASE, ADMIN_TOKEN_FILE: path });
+    const told: string[] = [];
+    const watch = watchSecrets(fileSecrets, {
+      onFault: (name, error) => told.push(`${name}: ${error.message}`),
+      onMended: (name) => told.push(`${name} is right again`),
     });
-
-    writeFileSync(path, 'two');
+    writeFileSync(path, 'sixteen-other-letters');
     vi.advanceTimersByTime(1000);
-    expect(secret.read()).toBe('two');
+    expect(fileSecrets[0]?.read()).toBe('sixteen-other-letters');
 
-    writeFileSync(path, '');
-    vi.advanceTimersByTime(5000);
-    expect(faults).toEqual([`NAME: the file ${path} is empty; allowed is the secret`]);
-    writeFileSync(path, 'three');
-    vi.advanceTimersByTime(1000);
-    expect(secret.read()).toBe('three');
+    write('short');
+    expect(watch.faults()).toEqual([{ name: 'ADMIN_TOKEN', message: expect.stringContaining(path) }]);
+    write('');
+    write('sixteen-letters-once-more');
+    expect(watch.faults()).toEqual([]);
     // Mended in between, so it is told again.
-    unlinkSync(path);
-    vi.advanceTimersByTime(3000);
-    expect(faults).toHaveLength(2);
+    write('');
+    expect(told).toEqual([
+      expect.stringContaining('allowed is a token of 16 printable ASCII characters or more'),
+      `ADMIN_TOKEN: the file ${path} is empty; allowed is the secret`,
+      'ADMIN_TOKEN is right again',
+      expect.stringContaining('is empty'),
+    ]);
 
-    stop();
-    writeFileSync(path, 'four');
-    vi.advanceTimersByTime(5000);
-    expect(secret.read()).toBe('three');
+    watch.stop();
+    write('sixteen-letters-too-late');
+    expect(fileSecrets[0]?.read()).toBe('sixteen-letters-once-more');
   });
 });
