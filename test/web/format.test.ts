@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { span as spanOfCommands } from '../../src/cli/span.js';
+import { CATALOGUE } from '../../src/errors.js';
 import { Refused, wordsOf } from '../../src/web/ui/api.js';
 import { bytes, counted, duration, fromNow, moment, percent, span } from '../../src/web/ui/format.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
@@ -57,12 +58,19 @@ describe('numbers', () => {
 
 describe('a refusal', () => {
   it('says how long to wait, not which header has it', () => {
-    const problem = {
-      ...{ title: 'Rate limited', status: 429, code: 'rate_limited', detail: 'Too many requests.' },
-      help: 'Wait for as many seconds as retry-after says, then repeat.',
-    };
-    expect(wordsOf(new Refused(problem, 90))).toBe('Too many requests. Wait for 1 min 30 s, then repeat.');
-    expect(wordsOf(new Refused(problem, null))).toBe(`Too many requests. ${problem.help}`);
+    const problemOf = (help: string) => ({
+      ...{ title: 'Rate limited', status: 429, code: 'rate_limited', detail: 'Too many requests.', help },
+    });
+    const help = CATALOGUE.rate_limited.remedy;
+    const rateLimited = problemOf(help);
+    expect(wordsOf(new Refused(rateLimited, 90))).toBe(
+      'Too many requests. Wait for 1 min 30 s, then repeat.',
+    );
+    expect(wordsOf(new Refused(rateLimited, null))).toBe(`Too many requests. ${help}`);
+    const waits = Object.values(CATALOGUE).filter(({ remedy }) => remedy.startsWith('Wait'));
+    expect(waits.length).toBeGreaterThan(3);
+    for (const { remedy } of waits)
+      expect(wordsOf(new Refused(problemOf(remedy), 90))).toContain('Wait for 1 min 30 s');
   });
 });
 

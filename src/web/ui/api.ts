@@ -105,5 +105,5 @@ export function wordsOf(error: unknown): string {
   const words = [detail, ...others, help ?? ''].join(' ').trim();
   // A header, which no person sees: its value is said instead.
   const wait = error.retryAfter;
-  return wait === null ? words : words.replace(/as many seconds as `?retry-after`? says/, span(wait));
+  return wait === null ? words : words.replace(/the seconds in `?retry-after`?/, span(wait));
 }
