@@ -5,9 +5,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe, { type RunOptions } from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { expect, inject } from 'vitest';
-import { afterEachFile } from './after-file.js';
+import { type BrowserContext, type ConsoleMessage, chromium, type Page, type Request } from 'playwright-core';
+import { expect, inject, onTestFinished } from 'vitest';
 import { ROOT } from './processes.js';
 
 /** Pictures are for people, and take time: they are kept where `SCREENSHOTS=1` asks for them, not in the repository. */
@@ -30,7 +29,7 @@ export interface Visit {
   readonly context: BrowserContext;
   /** What should not have happened: console errors, faults of the page, violations of its policy. */
   readonly faults: readonly string[];
-  /** Whatever is thrown away: a lost connection makes errors on the console that are meant to be there. */
+  /** Forgets the faults so far: a refused call makes an error on the console that is meant to be there. */
   forgive(): void;
   /** Keeps a picture of all of the page, where pictures are asked for. */
   shot(name: string): Promise<void>;
@@ -40,37 +39,40 @@ export interface Visit {
   axe(): Promise<string[]>;
 }
 
-/** One for all files of this process: it ends with it. */
-let browser: Promise<Browser> | null = null;
+/** Of this process: it ends with it. */
+let opened: Promise<BrowserContext> | null = null;
+/** The tab that every test uses again: a new one has a new renderer, which takes most of the time of a short test. */
+let tab: Page | null = null;
+let tabIsFree = true;
 
-afterEachFile(visitsEnd);
-
-/** Closes what was visited; the browser stays. Before a gateway in this process ends, for a page asks it as long as it is open. */
-export async function visitsEnd(): Promise<void> {
-  for (const context of (await browser)?.contexts() ?? []) await context.close();
-}
-
-function launched(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: inject('chromium'),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
-  });
-}
-
-export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise<Visit> {
-  browser ??= launched();
-  const context = await (await browser).newContext({
-    colorScheme: look.colorScheme,
-    viewport: look.viewport,
-    reducedMotion: 'reduce',
-    timezoneId: 'UTC',
-  });
-  const page = await context.newPage();
+async function open(): Promise<BrowserContext> {
+  const answer = await fetch(inject('browserAt'));
+  if (!answer.ok) throw new Error(await answer.text());
+  const browser = await chromium.connect(await answer.text());
+  const context = await browser.newContext({ reducedMotion: 'reduce', timezoneId: 'UTC' });
   // Long, because a loaded machine is slow; nothing waits for it to pass.
-  page.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(60_000);
+  return context;
+}
+
+/** The page is left when the test is through, with its cookies. */
+export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise<Visit> {
+  opened ??= open();
+  const context = await opened;
+  const page = tab !== null && tabIsFree ? tab : await context.newPage();
+  if (tabIsFree) tab = page;
+  tabIsFree = false;
   const faults: string[] = [];
-  watch(page, faults);
+  const ignore = watch(page, faults);
+  onTestFinished(async () => {
+    ignore();
+    for (const other of context.pages()) if (other !== tab) await other.close();
+    await tab?.goto('about:blank');
+    await context.clearCookies();
+    await context.clearPermissions();
+    tabIsFree = true;
+  });
+  await appear(page, look);
   await page.goto(url);
   return {
     page,
@@ -80,31 +82,44 @@ export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise
     shot: (name) => shoot(page, `${name}-${look.name}`),
     async shots(name) {
       const wrong: string[] = [];
+      const check = await loadAxe(page);
       for (const other of LOOKS) {
-        await page.emulateMedia({ colorScheme: other.colorScheme });
-        await page.setViewportSize(other.viewport);
+        await appear(page, other);
         await shoot(page, `${name}-${other.name}`);
-        wrong.push(...(await axeOf(page, RULES[other.name])).map((fault) => `${other.name}: ${fault}`));
+        wrong.push(...(await check(RULES[other.name])).map((fault) => `${other.name}: ${fault}`));
       }
-      await page.emulateMedia({ colorScheme: look.colorScheme });
-      await page.setViewportSize(look.viewport);
+      await appear(page, look);
       expect(wrong).toEqual([]);
     },
-    axe: () => axeOf(page, RULES.light),
+    axe: async () => (await loadAxe(page))(RULES.light),
   };
 }
 
-function watch(page: Page, faults: string[]): void {
-  // A session that is not there yet is asked for, and Chromium writes every 401 on the console.
+async function appear(page: Page, { colorScheme, viewport }: Look): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(viewport);
+}
+
+/** @returns ends it */
+function watch(page: Page, faults: string[]): () => void {
+  // The page asks for a session before there is one, and Chromium writes every 401 on the console.
   const expected = /status of 401/;
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type()) && !expected.test(message.text()))
-      faults.push(message.text());
-  });
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('request', (request) => {
-    if (new URL(request.url()).hostname !== '127.0.0.1') faults.push(`asked elsewhere: ${request.url()}`);
-  });
+  const listeners = {
+    console(message: ConsoleMessage) {
+      if (['error', 'warning'].includes(message.type()) && !expected.test(message.text()))
+        faults.push(message.text());
+    },
+    pageerror: (error: Error) => void faults.push(String(error)),
+    request(request: Request) {
+      if (new URL(request.url()).hostname !== '127.0.0.1') faults.push(`asked elsewhere: ${request.url()}`);
+    },
+  };
+  page.on('console', listeners.console).on('pageerror', listeners.pageerror).on('request', listeners.request);
+  return () =>
+    page
+      .off('console', listeners.console)
+      .off('pageerror', listeners.pageerror)
+      .off('request', listeners.request);
 }
 
 async function shoot(page: Page, name: string): Promise<void> {
@@ -130,23 +145,22 @@ const RULES: Readonly<Record<Look['name'], RunOptions>> = {
   phone: { rules: { 'color-contrast': { enabled: false } } },
 };
 
-/** In a world of its own, beside the page's policy. */
-async function axeOf(page: Page, rules: RunOptions): Promise<string[]> {
+/** In a world of its own, beside the page's policy. @returns a check by some rules: what is wrong, a line each */
+async function loadAxe(page: Page): Promise<(rules: RunOptions) => Promise<string[]>> {
   const session = await page.context().newCDPSession(page);
   const { frameTree } = await session.send('Page.getFrameTree');
-  const { executionContextId } = await session.send('Page.createIsolatedWorld', {
+  const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
     frameId: frameTree.frame.id,
   });
-  await session.send('Runtime.evaluate', { expression: axe.source, contextId: executionContextId });
-  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(document, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
-    contextId: executionContextId,
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  await session.detach();
-  if (exceptionDetails !== undefined) throw new Error(`axe did not run: ${exceptionDetails.text}`);
-  return (result.value as AxeResults).violations.map(
-    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
-  );
+  await session.send('Runtime.evaluate', { expression: axe.source, contextId });
+  return async (rules) => {
+    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+      expression: `axe.run(document, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
+      ...{ contextId, awaitPromise: true, returnByValue: true },
+    });
+    if (exceptionDetails !== undefined) throw new Error(`axe did not run: ${exceptionDetails.text}`);
+    return (result.value as AxeResults).violations.map(
+      ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+    );
+  };
 }

@@ -1,15 +1,19 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { access, constants } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { BrowserServer } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Path of a redis-server that runs. */
     redisServer: string;
-    /** Path of a Chromium that runs. */
-    chromium: string;
+    /** Address that answers where the one Chromium of all tests listens. */
+    browserAt: string;
   }
 }
 
@@ -46,9 +50,38 @@ const CHROMIUM: Program = {
  * Finds the real programs that tests start: by their settings, then the PATH, then by installing Debian's.
  * @throws an error with the command to type when there is none: tests are never skipped.
  */
-export default async function setup(project: TestProject): Promise<void> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   project.provide('redisServer', await find(REDIS));
-  project.provide('chromium', await find(CHROMIUM));
+  const browser = await offerBrowser(await find(CHROMIUM));
+  project.provide('browserAt', browser.url);
+  return browser.close;
+}
+
+/** One browser for the tests of all workers, started by the first that asks where it is. */
+async function offerBrowser(executablePath: string) {
+  let started: Promise<BrowserServer> | null = null;
+  const start = async () =>
+    (await import('playwright-core')).chromium.launchServer({
+      executablePath,
+      // Without the GPU's process, which draws by software here.
+      args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+      ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
+    });
+  const door = createServer((_request, response) => {
+    started ??= start();
+    started.then(
+      (browser) => response.end(browser.wsEndpoint()),
+      (error) => response.writeHead(500).end(String(error)),
+    );
+  });
+  await once(door.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`,
+    async close() {
+      door.close();
+      await (await started)?.close();
+    },
+  };
 }
 
 async function find(program: Program): Promise<string> {

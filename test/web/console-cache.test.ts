@@ -1,62 +1,31 @@
 /** The cache at the console: a pasted address explained, its days as a calendar, forgetting, and what was learned. */
-import { writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { admin, ask, daysBefore, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { visitsEnd } from '../support/browser.js';
-import {
-  type Gateway,
-  type Platform,
-  startGateway,
-  startPlatform,
-  tempFolder,
-} from '../support/processes.js';
+import { admin, ask, daysBefore, newTeam, REPORT } from '../support/ask.js';
+import { type OpenGateway, openGateway } from '../support/open-gateway.js';
 import { prove } from '../support/prove.js';
-import { ADMIN_TOKEN, withGateway } from '../support/start-gateway.js';
-import { signedIn as signIn } from './people.js';
+import { HOUR } from '../support/test-clock.js';
+import { openPages, signedIn as signIn, VIEWER } from './people.js';
 
-const VIEWER = 'token-of-a-viewer-who-looks-alone';
-const HOUR_MS = 3_600_000;
-
-let platform: Platform;
-let gateway: Gateway;
-let key: string;
+let gateway: OpenGateway['gateway'];
 let today: string;
 
 const reportOf = (advertiser: number, from: string, to: string) =>
   `${REPORT}?advertiserId=${advertiser}&byDate=1&dateFrom=${from}&dateTo=${to}`;
 
-/** So many hours after the simulator's day began: what is final, and what is stale, does not depend on the time of day. */
-const setClock = (hours: number) =>
-  admin(gateway, 'PUT', '/clock', {
-    offsetMs: Date.parse(`${today}T00:00:00Z`) + hours * HOUR_MS - Date.now(),
-  });
-
 beforeAll(async () => {
-  platform = await startPlatform({ switches: { accountNames: 'hostile' } });
-  const folder = await tempFolder();
-  const tokenFile = join(folder, 'viewer.token');
-  await writeFile(tokenFile, VIEWER);
-  const config = join(folder, 'gateway.yaml');
-  await writeFile(
-    config,
-    JSON.stringify({
-      testClock: true,
-      auth: { adminTokens: [{ name: 'looker', role: 'viewer', tokenFile }] },
-      report: { endpoints: { 'campaigns/get': { divisible: 'always' } } },
-    }),
-  );
-  gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: config });
-  ({ key } = await newTeam(gateway, { id: 'growth', name: 'Growth' }));
-  today = await simulatorOf(platform.url).today();
+  const { inside, sim, ...opened } = await openPages({
+    now: '2026-11-21T12:00:00.000Z',
+    config: { report: { endpoints: { 'campaigns/get': { divisible: 'always' } } } },
+  });
+  gateway = opened.gateway;
+  const { key } = await newTeam(gateway, { id: 'growth', name: 'Growth' });
+  today = await sim.today();
   const read = async (from: string, to: string) =>
     expect((await ask(gateway.data + reportOf(1, from, to), { key })).status).toBe(200);
   // All but some days in the middle; then time passes, and the youngest are asked for again.
-  await setClock(12);
   await read(daysBefore(today, 399), daysBefore(today, 100));
   await read(daysBefore(today, 90), today);
-  await setClock(36);
+  inside.clock.advance(24 * HOUR);
   await read(daysBefore(today, 1), today);
 });
 
@@ -178,7 +147,7 @@ it('shows a viewer what was learned of an advertiser, and nothing to forget', as
 });
 
 it('shows which kinds are proven or still learned, and curves of what was just seen', async () => {
-  const learned = await withGateway();
+  const { inside: learned, gateway: planes } = await openGateway();
   const team = await learned.addTeam();
   await prove(learned, team);
   const asked = 'advertiserId=1&byDate=1&dateFrom=2026-11-14&dateTo=2026-11-20';
@@ -188,13 +157,14 @@ it('shows which kinds are proven or still learned, and curves of what was just s
     await learned.report(team, `advertiserId=1&byDate=1&byCampaign=1&${period}`);
     await learned.services.settled();
   }
-  learned.clock.advance(8 * 24 * HOUR_MS);
+  learned.clock.advance(8 * 24 * HOUR);
   await learned.report(team, asked);
   await learned.services.settled();
-  await learned.admin.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = learned.admin.server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}/#/cache?advertiser=1`;
-  const { page, shots, faults } = await signIn(url, 'Admin token', ADMIN_TOKEN);
+  const { page, shots, faults } = await signIn(
+    `${planes.admin}/#/cache?advertiser=1`,
+    'Admin token',
+    planes.adminToken,
+  );
   const kinds = page.getByRole('region', { name: 'Kinds of reports' });
   for (const state of ['proven', /^(learning|probation)$/])
     await kinds.getByRole('cell', { name: state, exact: true }).waitFor();
@@ -202,6 +172,4 @@ it('shows which kinds are proven or still learned, and curves of what was just s
   await page.getByRole('img', { name: /^Days that were asked for again/ }).waitFor();
   await shots('console-cache-kinds');
   expect(faults).toEqual([]);
-  await visitsEnd();
-  learned.admin.server.closeAllConnections();
 });

@@ -1,39 +1,21 @@
 /** Teams and keys at the console, as operators make, change and end them, and as viewers see them. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
-import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import {
-  type Gateway,
-  type Platform,
-  startGateway,
-  startPlatform,
-  tempFolder,
-} from '../support/processes.js';
-import { signedIn as signIn } from './people.js';
+import { admin, ask, newTeam, REPORT } from '../support/ask.js';
+import type { OpenGateway } from '../support/open-gateway.js';
+import { openPages, signedIn as signIn, VIEWER } from './people.js';
 
-const VIEWER = 'token-of-a-viewer-who-looks-alone';
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const RTL = 'שלום & "co"';
 const LONG = 'Überlang '.repeat(22).trim();
 
-let platform: Platform;
-let gateway: Gateway;
+let gateway: OpenGateway['gateway'];
 
 beforeAll(async () => {
-  platform = await startPlatform({ switches: { accountNames: 'hostile' } });
-  const folder = await tempFolder();
-  const tokenFile = join(folder, 'viewer.token');
-  await writeFile(tokenFile, VIEWER);
-  const configFile = join(folder, 'gateway.json');
-  await writeFile(
-    configFile,
-    JSON.stringify({ auth: { adminTokens: [{ name: 'looker', role: 'viewer', tokenFile }] } }),
-  );
-  gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: configFile });
+  const opened = await openPages();
+  gateway = opened.gateway;
   const { key } = await newTeam(gateway, { id: 'growth', name: 'Growth' });
-  const today = await simulatorOf(platform.url).today();
+  const today = await opened.sim.today();
   for (const advertiser of [1, 2, 3, 4, 5, 6])
     await ask(
       `${gateway.data}${REPORT}?advertiserId=${advertiser}&dateFrom=${today}&dateTo=${today}&split=date`,
@@ -257,12 +239,11 @@ it('shows what a file of teams would change, and applies it only then', async ()
   await look.click();
   await page.getByText(/^teams\.0\.limits\.maxRangeDays must be/).waitFor();
   forgive();
-  const file = join(await tempFolder(), 'teams.yaml');
-  await writeFile(
-    file,
-    'teams:\n  - id: by-hand\n    advertisers: [1, 2]\n  - id: from-file\n    name: From a file\n',
-  );
-  await page.getByLabel(/^File/).setInputFiles(file);
+  const teams =
+    'teams:\n  - id: by-hand\n    advertisers: [1, 2]\n  - id: from-file\n    name: From a file\n';
+  await page
+    .getByLabel(/^File/)
+    .setInputFiles({ name: 'teams.yaml', mimeType: 'application/yaml', buffer: Buffer.from(teams) });
   await expect.poll(() => text.inputValue()).toContain('from-file');
   await look.click();
   await page.getByText(/^1 team created; 1 team changed; 1 team kept, though not in the file\.$/).waitFor();

@@ -1,36 +1,23 @@
 /** The console before a real gateway: the overview, a rotation, the audit, and who may see what. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ask, newTeam, REPORT } from '../support/ask.js';
-import {
-  type Env,
-  type Gateway,
-  type Platform,
-  startGateway,
-  startPlatform,
-  tempFolder,
-} from '../support/processes.js';
-import { signedIn } from './people.js';
+import { LOOKS, visit } from '../support/browser.js';
+import { listenGateway } from '../support/listen-gateway.js';
+import type { OpenGateway } from '../support/open-gateway.js';
+import { gatewayAt } from '../support/start-gateway.js';
+import { openPages, signedIn, VIEWER, viewerAs } from './people.js';
 
-const WATCHER = 'the-token-of-one-who-only-looks';
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eevil =HYPERLINK("x")';
 
-let platform: Platform;
-let gateway: Gateway;
-let env: Env;
+let inside: OpenGateway['inside'];
+let gateway: OpenGateway['gateway'];
 
 beforeAll(async () => {
-  platform = await startPlatform();
-  const watcher = join(await tempFolder(), 'watcher');
-  await writeFile(watcher, WATCHER);
-  const config = join(await tempFolder(), 'gateway.yaml');
-  await writeFile(
-    config,
-    `auth:\n  adminTokens:\n    - { name: watcher, role: viewer, tokenFile: ${JSON.stringify(watcher)} }\n`,
-  );
-  env = { ...platform.mintEnv, GATEWAY_CONFIG: config };
-  gateway = await startGateway(env);
+  ({ inside, gateway } = await openPages({ mints: true }));
   for (const [id, name] of [
     ['growth', 'Growth analytics'],
     ['hostile', HOSTILE.repeat(4).slice(0, 100)],
@@ -72,27 +59,37 @@ describe('the overview', () => {
   });
 });
 
+/** A page calls at once when somebody comes back to its tab. */
+const seenAgain = (page: Page) => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+
+/** Nobody listens there any more. @returns the port */
+async function hangUp(server: Server): Promise<number> {
+  const { port } = server.address() as AddressInfo;
+  const closed = once(server.close(), 'close');
+  server.closeAllConnections();
+  await closed;
+  return port;
+}
+
 const isBelow = (width: number) => (box: { x: number; width: number } | null) =>
   box !== null && box.x >= 0 && box.x + box.width <= width;
 
 describe('a session', () => {
   it('follows a role that changes while the page is open', async () => {
-    const folder = await tempFolder();
-    const config = join(folder, 'gateway.json');
-    const tokenFile = join(folder, 'token');
-    await writeFile(tokenFile, WATCHER);
-    const startAs = async (role: string, more: Env = {}) => {
-      const adminTokens = [{ name: 'watcher', role, tokenFile }];
-      await writeFile(config, JSON.stringify({ auth: { adminTokens } }));
-      return startGateway({ ...platform.env, GATEWAY_CONFIG: config, ...more });
-    };
-    const first = await startAs('viewer');
-    const { page } = await signedIn(`${first.admin}/#/teams`, 'Admin token', WATCHER);
+    const first = await gatewayAt(inside.simulator, { config: { auth: await viewerAs('viewer') } });
+    const next = await gatewayAt(inside.simulator, {
+      config: { auth: await viewerAs('operator') },
+      sharedStore: first.store,
+    });
+    const url = await listenGateway({ data: first.admin });
+    // Before the gateways end, and after the page has left: its idle connections would be waited for.
+    onTestFinished(() => next.admin.server.closeAllConnections());
+    const { page } = await signedIn(`${url}/#/teams`, 'Admin token', VIEWER);
     await page.getByText('viewer', { exact: true }).waitFor();
     const create = page.getByRole('link', { name: 'New team' });
     expect(await create.count()).toBe(0);
-    await first.end('SIGTERM');
-    await startAs('operator', { GATEWAY_DATA_DIR: first.dataDir, ADMIN_PORT: new URL(first.admin).port });
+    await next.admin.listen({ host: '127.0.0.1', port: await hangUp(first.admin.server) });
+    await seenAgain(page);
     await create.waitFor();
     expect(await page.getByText('operator', { exact: true }).count()).toBe(1);
   });
@@ -137,7 +134,7 @@ describe('a session', () => {
   });
 
   it('of somebody who only looks has no buttons that would be refused', async () => {
-    const { page, faults } = await signedIn(`${console()}#/credential`, 'Admin token', WATCHER);
+    const { page, faults } = await signedIn(`${console()}#/credential`, 'Admin token', VIEWER);
     await page.getByText('Rotating the token takes the role owner.').waitFor();
     expect(await page.getByText('viewer', { exact: true }).isVisible()).toBe(true);
     expect(await page.getByRole('button').allInnerTexts()).toEqual(['Skip to content', 'Sign out']);
@@ -218,25 +215,20 @@ describe('a gateway that is gone', () => {
     await rows.waitFor();
     const ledger = page.getByRole('region', { name: 'Teams and what they asked for' });
     await ledger.waitFor();
-    await gateway.end('SIGKILL');
+    const servers = [inside.data.server, inside.admin.server];
+    const ports = await Promise.all(servers.map(hangUp));
     const told = page.getByText('The gateway does not answer. What is shown is the last that came');
-    // It asks at once when somebody comes back to its tab.
-    const seenAgain = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-    await seenAgain();
+    await seenAgain(page);
     await told.waitFor();
     expect(await ledger.isVisible()).toBe(true);
     await explorer.getByLabel('Period').selectOption('yesterday');
     await explorer.getByRole('button', { name: 'Show the report' }).click();
     const alert = explorer.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).first();
     await alert.waitFor();
-    const [PORT, ADMIN_PORT] = [gateway.data, gateway.admin].map((url) => new URL(url).port) as [
-      string,
-      string,
-    ];
-    gateway = await startGateway({ ...env, PORT, ADMIN_PORT, GATEWAY_DATA_DIR: gateway.dataDir });
+    for (const [index, server] of servers.entries()) server.listen(ports[index], '127.0.0.1');
     await expect
       .poll(async () => {
-        await seenAgain();
+        await seenAgain(page);
         return told.isVisible();
       })
       .toBe(false);
@@ -245,4 +237,25 @@ describe('a gateway that is gone', () => {
     await rows.waitFor();
     expect(await alert.count()).toBe(0);
   });
+});
+
+it.each(LOOKS)('either page asks for the secret, and nothing is wrong with the form: $name', async (look) => {
+  const pages = [
+    { url: `${gateway.admin}/`, label: 'Admin token', name: 'console-sign-in' },
+    { url: `${gateway.data}/explorer`, label: 'Team key', name: 'explorer-sign-in' },
+  ];
+  for (const { url, label, name } of pages) {
+    const { page, faults, shot, axe } = await visit(url, look);
+    const field = page.getByLabel(label);
+    await field.waitFor();
+    expect(await page.evaluate('document.activeElement.getAttribute("name")')).toBe('secret');
+    expect(await axe()).toEqual([]);
+    await shot(name);
+    await field.fill('nonsense-nonsense-nonsense');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
+    expect(await field.inputValue()).toBe('');
+    expect(await axe()).toEqual([]);
+    expect(faults.filter((fault) => !/status of 4\d\d/.test(fault))).toEqual([]);
+  }
 });

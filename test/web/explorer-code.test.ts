@@ -8,7 +8,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Snippet, snippetsOf } from '../../src/web/explorer/code.js';
 import { FIRST_QUESTION, pathOf, type Question, readQuestion } from '../../src/web/explorer/question.js';
 import { ask, newTeam } from '../support/ask.js';
-import { type Gateway, startGateway, startPlatform, tempFolder } from '../support/processes.js';
+import { type OpenGateway, openGateway } from '../support/open-gateway.js';
+import { tempFolder } from '../support/processes.js';
 
 const run = promisify(execFile);
 const ORIGIN = 'http://127.0.0.1:8080';
@@ -170,7 +171,7 @@ function sheetServices(asked: string[]): [Record<string, unknown>, unknown[]] {
 }
 
 describe('against a real gateway', () => {
-  let gateway: Gateway;
+  let gateway: OpenGateway['gateway'];
   let key: string;
   let rows: unknown;
   let folder: string;
@@ -179,8 +180,7 @@ describe('against a real gateway', () => {
   ) as Question;
 
   beforeAll(async () => {
-    const platform = await startPlatform({ switches: { accountNames: 'hostile' } });
-    gateway = await startGateway(platform.env);
+    ({ gateway } = await openGateway({ switches: { accountNames: 'hostile' } }));
     ({ key } = await newTeam(gateway, { id: 'growth' }));
     folder = await tempFolder();
     const shown = await ask(gateway.data + pathOf(question, { _format: 'json', _totals: '1' }), { key });

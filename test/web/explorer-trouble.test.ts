@@ -1,7 +1,6 @@
-/** What is not usual, before a gateway in this process: a report that does not come, two currencies, and a history. */
-import { afterEach, describe, expect, it } from 'vitest';
+/** What is not usual: a report that does not come, two currencies, a history, and 100,000 rows. */
+import { describe, expect, it } from 'vitest';
 import { BY_DATE, historyScene, PERIOD } from '../gateway/history-scene.js';
-import { visitsEnd } from '../support/browser.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, type TestGateway, withGateway } from '../support/start-gateway.js';
@@ -9,9 +8,6 @@ import { MINUTE } from '../support/test-clock.js';
 import { signedIn } from './people.js';
 
 const REPORT = `#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&${PERIOD}`;
-
-/** Before the gateway of a test ends, for a page asks it as long as it is open. */
-afterEach(visitsEnd);
 
 async function explorer(gateway: TestGateway, key: string, hash: string) {
   return signedIn(`${await listenGateway(gateway)}/explorer${hash}`, 'Team key', key);
@@ -24,7 +20,7 @@ describe('a report that does not come', () => {
     expect((await gateway.report(key, 'advertiserId=2&byDate=1')).status).toBe(200);
     const { page, shots } = await explorer(gateway, key, REPORT);
     const alert = page.getByRole('alert').filter({ hasText: 'Daily platform share used up' });
-    await alert.getByText(/ask your operator for a larger share/).waitFor();
+    await alert.getByText(/ask your operator to raise/).waitFor();
     expect(await alert.getByRole('button', { name: /^Try again in \d+ h( \d+ min)?$/ }).isDisabled()).toBe(
       true,
     );
@@ -37,7 +33,7 @@ describe('a report that does not come', () => {
     const key = await gateway.addTeam();
     const { page, shots } = await explorer(gateway, key, REPORT);
     const alert = page.getByRole('alert').filter({ hasText: 'Platform timeout' });
-    await alert.getByText(/ask for a shorter range/).waitFor();
+    await alert.getByText(/request a shorter period/).waitFor();
     await shots('explorer-504');
     platform.answer(twoCurrencies);
     // Where it has to wait the button says so; the platform may have been given a rest after so many silences.
@@ -122,4 +118,51 @@ describe('changes', () => {
     await panel.getByText('Nothing differs between these moments.').waitFor();
     expect(faults).toEqual([]);
   });
+});
+
+const DAYS = 100;
+const CAMPAIGNS = 1000;
+const ROWS = DAYS * CAMPAIGNS;
+
+const FIRST = Date.parse('2026-01-01');
+const dayAt = (index: number) => new Date(FIRST + index * 86_400_000).toISOString().slice(0, 10);
+
+function largeReport(): string {
+  const rows = Array.from({ length: ROWS }, (_, index) => ({
+    date: dayAt(Math.floor(index / CAMPAIGNS)),
+    campaign_id: (index % CAMPAIGNS) + 1,
+    campaign_name: `Campaign ${(index % CAMPAIGNS) + 1}`,
+    impressions: index,
+  }));
+  return JSON.stringify({ data: rows });
+}
+
+it('shows the first 5,000 of 100,000 rows and says so, and sorts and filters all', async () => {
+  const body = largeReport();
+  const platform = await startRawPlatform((request, response) => {
+    // The unsplit report beside it has one row.
+    const isSplit = (request.url ?? '').includes('byDate');
+    sends(isSplit ? body : JSON.stringify({ data: [{ impressions: 1 }] }))(request, response);
+  });
+  const gateway = await gatewayAt(platform, { logLevel: 'info' });
+  const key = await gateway.addTeam();
+  const query = `advertiserId=1&byDate=1&byCampaign=1&dateFrom=${dayAt(0)}&dateTo=${dayAt(DAYS - 1)}`;
+  const { page, faults, axe } = await explorer(gateway, key, `#/report?${query}`);
+  const rows = page.getByRole('region', { name: 'Rows of the report' });
+  await rows.waitFor();
+  await page.getByText('100,000 rows; the first 5,000 are shown, CSV has all').waitFor();
+  expect(await page.getByRole('link', { name: 'CSV', exact: true }).count()).toBe(1);
+  expect(await page.locator('tr.line').count()).toBe(5000);
+  // Those that are far away are not laid out, and yet have their place.
+  expect(await page.evaluate("document.querySelector('.grid-frame').scrollHeight")).toBeGreaterThan(
+    5000 * 35,
+  );
+  await page.evaluate("document.querySelector('.grid-frame').scrollTop = 1e9");
+  await page.getByText('4,999', { exact: true }).waitFor();
+  await rows.getByRole('button', { name: 'Impressions' }).click();
+  await page.getByText('99,999', { exact: true }).waitFor();
+  await page.getByLabel('Filter').fill('impressions>99899');
+  await page.getByText('100 of 100,000 rows').waitFor();
+  expect(await axe()).toEqual([]);
+  expect(faults).toEqual([]);
 });

@@ -1,18 +1,26 @@
-/** The explorer before a real gateway: a report as somebody asks for it, and what became of it. */
+/** The explorer before a gateway: a report as somebody asks for it, what opens beside it, pins, and what a team may do. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newTeam } from '../support/ask.js';
-import { type Gateway, startGateway, startPlatform } from '../support/processes.js';
-import { signedIn } from './people.js';
+import { admin, ask, newTeam, REPORT } from '../support/ask.js';
+import type { OpenGateway } from '../support/open-gateway.js';
+import { openPages, signedIn } from './people.js';
 
-let gateway: Gateway;
+const HOSTILE = '"><img src=x onerror=alert(1)> =1+1';
+const QUERY = 'advertiserId=1&byDate=1&_period=last_7_days';
+
+let gateway: OpenGateway['gateway'];
+/** Of a team that may do everything here, of one that sees two advertisers, and of one that only reads. */
 let key: string;
+let limited: string;
+let reader: string;
 
 beforeAll(async () => {
-  const platform = await startPlatform({ switches: { accountNames: 'hostile' } });
-  gateway = await startGateway(platform.env);
+  ({ gateway } = await openPages());
   const scopes = ['report:read', 'report:pin', 'cache:refresh'];
   ({ key } = await newTeam(gateway, { id: 'growth', name: '<img src=x onerror=alert(1)>', scopes }));
+  const team = { scopes: ['report:read', 'report:pin'], advertisers: [1, 2] };
+  ({ key: limited } = await newTeam(gateway, { id: 'limited', ...team }));
+  ({ key: reader } = await newTeam(gateway, { id: 'reader', advertisers: [1], scopes: ['report:read'] }));
 });
 
 const explorer = (hash = '') => `${gateway.data}/explorer${hash}`;
@@ -61,5 +69,223 @@ describe('a report', () => {
       'descending',
     );
     expect(faults).toEqual([]);
+  });
+});
+
+const WEEK = '#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&_period=last_7_days';
+const week = (more = '') => explorer(WEEK + more);
+
+describe('the badge', () => {
+  it('opens what is kept and what an answer costs, and the address says so', async () => {
+    const seen = await signedIn(week(), 'Team key', key);
+    const { page, faults } = seen;
+    const badge = page.locator('.badge');
+    await badge.click();
+    await page.waitForURL(/panel=explain/);
+    const panel = page.getByRole('region', { name: 'Where it comes from' });
+    await panel.getByText(/^Answered (by day|as a whole): /).waitFor();
+    await panel.getByText('Answering it now makes no platform call.').waitFor();
+    await panel.getByText('7 of 7').waitFor();
+    expect(await panel.getByRole('group', { name: /^Days/ }).getByRole('button').count()).toBe(7);
+    expect(await badge.getAttribute('aria-expanded')).toBe('true');
+    await seen.shots('explorer-explain');
+    await badge.click();
+    await panel.waitFor({ state: 'detached' });
+    expect(page.url()).not.toContain('panel=');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('code', () => {
+  it('is shown for each tool without the key, and copied', async () => {
+    const seen = await signedIn(week('&panel=code'), 'Team key', key);
+    const { page, context, faults } = seen;
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const panel = page.getByRole('region', { name: 'As code' });
+    await panel.getByText('curl --silent').waitFor();
+    await seen.shots('explorer-code');
+    for (const tool of ['curl', 'JavaScript', 'Google Sheets', 'Python']) {
+      await panel.getByRole('button', { name: tool, exact: true }).click();
+      const code = (await panel.locator('pre').textContent()) ?? '';
+      expect(code).toContain(`${gateway.data}/api/v1/report/campaigns/get`);
+      expect(code).not.toContain(key);
+      await panel.getByRole('button', { name: 'Copy' }).click();
+      await page.getByText('The code is copied.').waitFor();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code);
+    }
+    // Whoever is sent the address sees the same.
+    expect(page.url()).toContain('panel=code&tool=python');
+    await page.reload();
+    await panel.getByRole('button', { name: 'Python', pressed: true }).waitFor();
+    await panel.getByText('from urllib.request import').waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('changes', () => {
+  it('that are not known are told with what to do', async () => {
+    const seen = await signedIn(week('&panel=diff'), 'Team key', key);
+    const panel = seen.page.getByRole('region', { name: 'Changes' });
+    await panel.getByRole('alert').getByText('have no history that may be shown').waitFor();
+    await seen.shots('explorer-diff-unknown');
+  });
+});
+
+describe('a pin', () => {
+  it('holds the report as it is shown, and leads to the list of pins', async () => {
+    const seen = await signedIn(week(), 'Team key', key);
+    const { page, faults } = seen;
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Pin this report' });
+    await dialog.getByLabel('Note').fill('for the <b>board</b>');
+    await seen.shots('explorer-pin');
+    await dialog.getByRole('button', { name: 'Pin it' }).click();
+    await dialog.getByText('It is pinned').waitFor();
+    await dialog.getByRole('link', { name: 'See all pins' }).click();
+    await page.getByRole('heading', { name: '1 pin of' }).waitFor();
+    await page.getByText('for the <b>board</b>').waitFor();
+    const { data } = (await ask(`${gateway.data}/gateway/v1/pins`, { key })).json<{
+      data: { revision: string | null; query: string }[];
+    }>();
+    expect(data[0]?.query).toContain('byCampaign=1');
+    expect(faults).toEqual([]);
+  });
+
+  it('is refused with words to a key that lacks the scope', async () => {
+    const { page } = await signedIn(week(), 'Team key', reader);
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('dialog').getByText('This key may not pin').waitFor();
+    expect(await page.getByRole('button', { name: 'Pin it' }).count()).toBe(0);
+  });
+});
+
+describe('a comparison', () => {
+  it('with the days before has each change, and both periods in one chart', async () => {
+    const seen = await signedIn(week(), 'Team key', key);
+    const { page, faults } = seen;
+    await page.getByLabel('Compare with').selectOption('previous');
+    await page.waitForURL(/against=previous/);
+    const card = page.getByRole('region', { name: /^Compared with \d{4}-\d\d-\d\d to/ });
+    await card.getByRole('img', { name: /by day in both periods/ }).waitFor();
+    await card
+      .getByText(/^[+-][\d,]+ \([+-][\d.,]+ %\)$/)
+      .first()
+      .waitFor();
+    // People do not add up over groups: the total is what the platform says of each period.
+    const cells = card.locator('tfoot td');
+    expect((await cells.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
+      'Total',
+      ...Array.from({ length: 4 }, () => expect.stringMatching(/^[\d,.]+ [+-]?[\d,.]+ \([+-]?[\d.,]+ %\)$/)),
+    ]);
+    expect(await cells.last().getAttribute('data-title')).toBe('Reach');
+    expect(await card.locator('tbody td[data-title=Reach]').first().textContent()).toBe('–');
+    await seen.shots('explorer-compare');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('pins', () => {
+  it('are listed, opened as they were pinned, and given up after a question', async () => {
+    expect((await ask(`${gateway.data}${REPORT}?${QUERY}`, { key: limited })).status).toBe(200);
+    for (const note of [HOSTILE, null]) {
+      const json = { endpoint: 'campaigns/get', query: QUERY, ...(note === null ? {} : { note }) };
+      const pinned = await ask(`${gateway.data}/gateway/v1/pins`, { method: 'POST', key: limited, json });
+      expect(pinned.status).toBe(201);
+    }
+    const seen = await signedIn(explorer('#/pins'), 'Team key', limited);
+    const { page, faults } = seen;
+    await page.getByRole('heading', { name: '2 pins of' }).waitFor();
+    await page.getByText(HOSTILE).waitFor();
+    await seen.shots('explorer-pins');
+    const link = await page.getByRole('link', { name: 'Open' }).first().getAttribute('href');
+    const opened = await page.evaluate(`fetch(${JSON.stringify(link)}).then((answer) => answer.status)`);
+    expect(opened).toBe(200);
+    await page.getByRole('button', { name: 'Delete' }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('The pin is gone.').waitFor();
+    await page.getByRole('heading', { name: '1 pin of' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('of whoever may not pin have no button to give them up', async () => {
+    const { page } = await signedIn(explorer('#/pins'), 'Team key', reader);
+    await page.getByText(/There are no pins yet/).waitFor();
+    expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+  });
+});
+
+describe('scopes that change while the page is open', () => {
+  const scopes = (of: readonly string[]) => admin(gateway, 'PATCH', '/teams/changed', { scopes: of });
+
+  it('are followed by the buttons when the page is looked at again, and after a refusal', async () => {
+    const { key: own } = await newTeam(gateway, {
+      ...{ id: 'changed', advertisers: [1], scopes: ['report:read', 'report:pin'] },
+    });
+    const json = { endpoint: 'campaigns/get', query: QUERY };
+    await ask(`${gateway.data}/gateway/v1/pins`, { method: 'POST', key: own, json });
+    const { page } = await signedIn(explorer('#/pins'), 'Team key', own);
+    const remove = page.getByRole('button', { name: 'Delete' });
+    await remove.waitFor();
+    await scopes(['report:read']);
+    await page.evaluate('window.dispatchEvent(new Event("focus"))');
+    await expect.poll(() => remove.count()).toBe(0);
+    await scopes(['report:read', 'report:pin']);
+    await page.evaluate('window.dispatchEvent(new Event("focus"))');
+    await remove.click();
+    await scopes(['report:read']);
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText(/needs the scope|lacks the scope/).waitFor();
+    await expect.poll(() => remove.count()).toBe(0);
+  });
+});
+
+describe('my access', () => {
+  it('tells limits, what is left, the age of the key, and which advertisers there are', async () => {
+    const seen = await signedIn(explorer('#/access'), 'Team key', limited);
+    const { page, faults } = seen;
+    await page.getByText('Platform calls left today').waitFor();
+    await page.getByText(/made (just now|\d+ s ago|\d+ min)/).waitFor();
+    await page.getByRole('img', { name: 'Requests and platform calls by day' }).waitFor();
+    const advertisers = page.getByRole('region', { name: 'Advertisers' }).getByRole('listitem');
+    await advertisers.first().waitFor();
+    expect(await advertisers.count()).toBe(2);
+    await seen.shots('explorer-access');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('what the gateway refuses', () => {
+  it('is told with what to do, and the form stays to mend it', async () => {
+    const seen = await signedIn(
+      explorer('#/report?advertiserId=9&byDate=1&_period=last_7_days'),
+      'Team key',
+      limited,
+    );
+    const { page } = seen;
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /advertiser/i })
+      .waitFor();
+    await seen.shots('explorer-refused');
+    await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+  });
+
+  it('because a key was revoked ends the session, which is told', async () => {
+    const { key: short, id } = await newTeam(gateway, { id: 'short', advertisers: [1] });
+    const { page } = await signedIn(explorer('#/access'), 'Team key', short);
+    await page.getByText('Platform calls left today').waitFor();
+    const revoked = await ask(`${gateway.admin}/admin/v1/keys/${id}`, {
+      method: 'DELETE',
+      bearer: gateway.adminToken,
+    });
+    expect(revoked.status).toBe(204);
+    // By address, since the page may have asked again by itself, and its links be gone already.
+    await page.evaluate(() => {
+      location.hash = '#/pins';
+    });
+    await page.getByText('Your session has ended').waitFor();
+    expect(await page.getByLabel('Team key').isVisible()).toBe(true);
   });
 });

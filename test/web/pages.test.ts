@@ -6,7 +6,8 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerWebPage } from '../../src/api/data/web-page.js';
 import { ask } from '../support/ask.js';
-import { ROOT, startGateway } from '../support/processes.js';
+import { openGateway } from '../support/open-gateway.js';
+import { ROOT } from '../support/processes.js';
 
 const PAGES = [
   { name: 'console', url: '/' },
@@ -126,7 +127,7 @@ it('leave nothing in the browser: neither storage nor a cookie that a script rea
 });
 
 it('are each on one plane of a running gateway, without a key', async () => {
-  const gateway = await startGateway({ PLATFORM_BASE_URL: 'http://127.0.0.1:9' });
+  const { gateway } = await openGateway();
   const [console, explorer] = [await ask(`${gateway.admin}/`), await ask(`${gateway.data}/explorer`)];
   expect([console.status, explorer.status]).toEqual([200, 200]);
   expect(console.text).toBe(await readFile(join(BUILT, 'console', 'index.html'), 'utf8'));
