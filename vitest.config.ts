@@ -11,6 +11,7 @@ const below = (names: readonly string[]) => names.map((name) => `test/${name}`);
 
 export default defineConfig({
   test: {
+    reporters: ['default', './test/support/slow-files.ts'],
     // Many of them wait for processes and sockets; one more than there are cores keeps these busy.
     maxWorkers: availableParallelism() + 1,
     // Long, because a loaded machine is slow; nothing waits for it to pass.
