@@ -22,16 +22,16 @@ export function shapeKey(series: string, report: Report, shape: Shape, coding: C
   return `${series}|${report.from ?? ''}|${report.to ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
 }
 
-export const NOT_RAW = "goes with rows, not with the platform's own bytes: leave out _format=raw";
+export const NOT_RAW = 'requires rows: leave out _format=raw';
 
 /** Options that would have no effect in a format are refused. @throws GatewayError `invalid_query` */
 export function shapeOf(format: Format, { totals, days, bom, fields }: OutputOptions): Shape {
   const faults = (
     [
-      [totals && format !== 'json', '_totals', 'goes with _format=json only'],
-      [days && format !== 'json', '_days', 'goes with _format=json only'],
+      [totals && format !== 'json', '_totals', 'requires _format=json'],
+      [days && format !== 'json', '_days', 'requires _format=json'],
       [fields !== null && format === 'raw', '_fields', NOT_RAW],
-      [bom && format !== 'csv', '_bom', 'goes with _format=csv only'],
+      [bom && format !== 'csv', '_bom', 'requires _format=csv'],
     ] as const
   ).flatMap(([isFault, param, message]) => (isFault ? [{ param, message }] : []));
   if (faults.length > 0) throw invalidQuery(...faults);
@@ -52,7 +52,7 @@ export function momentOf(
   if (asOf !== null && vintage !== null)
     throw invalidQuery({
       param: '_vintage',
-      message: 'does not go with _asOf, which says what is meant already: leave out one of them',
+      message: 'cannot be combined with _asOf: leave out one of them',
     });
   if (asOf === null && (vintage === null || vintage === 'latest')) return null;
   const read =
@@ -65,9 +65,9 @@ export function momentOf(
 /** @returns why history can hold nothing of it; null where it may */
 function whyNoHistory({ split, from, to }: Report, { format, totals }: Shape): string | null {
   if (!split.includes('date') || from === null || to === null)
-    return 'goes with reports by date for a period: add byDate=1, dateFrom and dateTo';
+    return 'requires a report by date with a period: add byDate=1, dateFrom and dateTo';
   if (format === 'raw') return NOT_RAW;
-  return totals ? 'does not go with _totals: totals have no history' : null;
+  return totals ? 'cannot be combined with _totals: totals have no history' : null;
 }
 
 /** RFC 3339, section 5.6: a full date and time with its offset. */
@@ -88,14 +88,14 @@ export function readAsOf(
   if (day !== null)
     return day < today
       ? { atMs: startOfDay(day + 1) - 1 }
-      : { fault: 'is a day that is not over: give one that is, or an instant, as 2026-11-03T08:00:00Z' };
+      : { fault: 'is not a past day: use a past day, or an instant such as 2026-11-03T08:00:00Z' };
   const atMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(atMs))
     return {
       fault:
-        'must be an instant with its offset, as 2026-11-03T08:00:00Z, or a day that is over, as 2026-11-03',
+        'must be an instant with a UTC offset, such as 2026-11-03T08:00:00Z, or a past day, such as 2026-11-03',
     };
   return atMs > nowMs
-    ? { fault: `lies in the future: it is ${new Date(nowMs).toISOString()} now` }
+    ? { fault: `is in the future: the current time is ${new Date(nowMs).toISOString()}` }
     : { atMs };
 }

@@ -36,7 +36,7 @@ const report = async (query: string) => {
 const week = (ago: number) =>
   `advertiserId=1&byDate=1&dateFrom=${daysBefore(today, ago)}&dateTo=${daysBefore(today, ago - 2)}`;
 
-/** Asks for ranges until the report is proven to be divisible; what is learned is learned behind the answers. */
+/** Asks for ranges until the report is proven divisible by day; what is learned is learned behind the answers. */
 async function prove(): Promise<void> {
   const search = new URLSearchParams({ endpoint: 'campaigns/get', query: week(20) });
   const learned = async () => {
@@ -81,7 +81,7 @@ describe('cache explain', () => {
     expect([code, stderr]).toEqual([0, '']);
     const [from, middle, to] = [20, 19, 18].map((ago) => daysBefore(today, ago));
     expect(stdout).toMatch(/^GET \/api\/v1\/report\/campaigns\/get\?advertiserId=1&byDate=1&/);
-    expect(stdout).toContain('kept      as one entry: not yet proven to be divisible\n');
+    expect(stdout).toContain('kept      as one entry: not yet proven divisible by day\n');
     expect(tableIn(stdout)).toEqual([
       ['date', 'state', 'as of', 'age', 'fresh for', 'rows'],
       ...[from, middle, to].map((date) => [date, 'missing', '–', '–', '–', '–']),
@@ -93,7 +93,7 @@ describe('cache explain', () => {
     await prove();
     await admin(gateway, 'PUT', '/clock', { offsetMs: 3_600_000 });
     const { stdout } = await run(['explain', week(20)]);
-    expect(stdout).toContain('kept      day by day: proven to be divisible\n');
+    expect(stdout).toContain('kept      day by day: proven divisible by day\n');
     expect(stdout).toMatch(/^learned {3}proven, [56] trials, 0 restatements of final days$/m);
     const [, ...days] = tableIn(stdout);
     expect(days).toHaveLength(3);

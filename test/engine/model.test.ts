@@ -305,7 +305,7 @@ async function play(
     }, plays);
     await replicas.settled();
     // A platform whose answers may be split was never taken for another.
-    for (const { logText } of replicas.all) expect(logText).not.toContain('may not be split by day');
+    for (const { logText } of replicas.all) expect(logText).not.toContain('cannot be split by day');
   } finally {
     await replicas.close();
     await simulator.close();

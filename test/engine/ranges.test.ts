@@ -53,7 +53,7 @@ async function overlap(gateway: TestGateway, key: string, first = 38): Promise<v
   }
 }
 
-/** Thirty days, shifted, and then others, until the kind is proven to be divisible. */
+/** Thirty days, shifted, and then others, until the kind is proven divisible by day. */
 async function teach(gateway: TestGateway, key: string, first = 38): Promise<void> {
   await overlap(gateway, key, first);
   await prove(gateway, key, { last: day(first - 20) });
@@ -173,7 +173,7 @@ describe('a platform that comes to disagree with itself', () => {
       truth({ ...gateway, simulator: divisible(gateway) }, day(30), day(10)),
     );
     await gateway.services.settled();
-    expect(gateway.logText).toContain('may not be split by day');
+    expect(gateway.logText).toContain('cannot be split by day');
     callsOf(gateway);
     // The very range that was joined from days, and another.
     for (const [from, to] of [

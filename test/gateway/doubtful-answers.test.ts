@@ -300,7 +300,7 @@ describe('an answer that is visibly not what was asked for', () => {
     const warnings = [`\u0007\u202e"${'x'.repeat(500)}`, { text: 'second' }, 7, 'third', 'fourth'];
     const { ask } = await open({ data: ROWS, warnings });
     const [warning] = reportIn(await ask(BY_DATE)).meta.warnings ?? [];
-    expect(warning?.message).toContain('gave a warning with its answer: "\\\\u{7}\\\\u{202e}\\"xxx');
+    expect(warning?.message).toContain('returned a warning with its answer: "\\\\u{7}\\\\u{202e}\\"xxx');
     expect(warning?.message).toContain('…"; "second"');
     expect(warning?.message).not.toContain('fourth');
     expect(warning?.message.length).toBeLessThan(600);
@@ -316,7 +316,7 @@ describe('an answer that is visibly not what was asked for', () => {
       expect([codesIn(reply), calls]).toEqual([['pages_left'], 1]);
       const { meta } = reportIn(reply);
       expect(meta).toMatchObject({ complete: false, final: false });
-      expect(meta.warnings?.[0]?.message).toMatch(/not in the history, and is not kept\.$/);
+      expect(meta.warnings?.[0]?.message).toMatch(/not in the history, and not cached\.$/);
       expect(reply.headers['cache-control']).toBe('private, no-store');
     }
     const status = await gateway.manage('GET', '/status');

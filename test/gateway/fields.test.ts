@@ -69,7 +69,7 @@ describe('some columns of a report', () => {
     const other = QUERY.replace('advertiserId=1', 'advertiserId=2');
     const before = columns(await ask(`${other}&byCampaign=1`));
     const early = await ask(`${other}&byCampaign=1&_fields=date,viewableImpressions`);
-    expect(faultsOf(early)[0]?.message).toMatch(/^names viewableImpressions, which is no column/);
+    expect(faultsOf(early)[0]?.message).toMatch(/^names viewableImpressions, which is not a column/);
     gateway.simulator.set({ columnFrom: new Date(gateway.clock.now()).toISOString() });
     const after = columns(
       await ask('advertiserId=2&byDate=1&byCampaign=1&dateFrom=2026-11-14&dateTo=2026-11-16'),

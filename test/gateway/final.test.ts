@@ -57,7 +57,7 @@ describe('with _final=require', () => {
     gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
     const reply = await ask(`${QUERY}&_final=require`);
     expect(outcomeOf(reply)).toBe('409 not_final');
-    expect(detailOf(reply)).toMatch(/could not be asked since, .*: 2026-11-16, 2026-11-17, 2026-11-18\.$/);
+    expect(detailOf(reply)).toMatch(/but not fetched since: 2026-11-16, 2026-11-17, 2026-11-18\./);
   });
 
   it('is of use for sums of a period, for the platform’s bytes, and as of a moment', async () => {

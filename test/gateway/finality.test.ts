@@ -329,7 +329,7 @@ async function proven(options: Parameters<typeof withGateway>[0] = {}) {
     /** Of the days of the 3rd to the 5th that were asked for again today. */
     async ages(named = ABOUT) {
       const { data, meta } = await truthOf(gateway, key, named);
-      expect(meta.basis).toContain('None is drawn by chance');
+      expect(meta.basis).toContain('They are no random sample');
       return Object.fromEntries((data[0]?.ages ?? []).map((age) => [age.ageDays, age]));
     },
   };
@@ -372,7 +372,7 @@ describe('a day that was asked for again', () => {
     expect(wrong.length).toBeGreaterThan(0);
     for (const age of wrong) expect(age.wrongPercentAtMost).toBe(100);
     expect(await metricOf(gateway, 'wrong')).toBeGreaterThan(0);
-    const lines = gateway.log.filter(({ msg }) => msg.includes('days were served wrong'));
+    const lines = gateway.log.filter(({ msg }) => msg.includes('served incorrect days'));
     expect(lines).toMatchObject([{ level: 'error', endpoint: 'campaigns/get', advertiserId: '1' }]);
   });
 

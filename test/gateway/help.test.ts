@@ -33,12 +33,12 @@ describe('the help of an error', () => {
       return { detail, help };
     };
     expect(await ask('dateFrm=2026-11-01')).toEqual({
-      detail: 'dateFrm is not known here: did you mean dateFrom?',
+      detail: 'dateFrm is unknown: did you mean dateFrom?',
       help: 'Use dateFrom, or have dateFrm allowed under report.knownParameters.',
     });
     // Another spelling of a known name cannot be allowed.
     expect(await ask('date_from=2026-11-01')).toEqual({
-      detail: 'date_from is not known here: did you mean dateFrom?',
+      detail: 'date_from is unknown: did you mean dateFrom?',
       help: 'Correct date_from and repeat.',
     });
     expect(await ask('dateFrom=never&dateTo=never')).toEqual({

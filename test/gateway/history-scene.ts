@@ -1,4 +1,4 @@
-/** A gateway whose campaign report by date is proven to be divisible, so that it has a history. */
+/** A gateway whose campaign report by date is proven divisible by day, so that it has a history. */
 import { prove } from '../support/prove.js';
 import {
   type Call,
@@ -58,7 +58,7 @@ export async function historyScene(
   };
 }
 
-/** Days of advertiser 1, by date, of a kind that is proven to be divisible. */
+/** Days of advertiser 1, by date, of a kind that is proven divisible by day. */
 export async function provenScene(options: Parameters<typeof withGateway>[0] = {}) {
   const { gateway, key } = await withTeam(options);
   await prove(gateway, key);

@@ -180,7 +180,7 @@ describe('entries that are no entries', () => {
     expect(cacheOf(await gateway.report(key, `${FINAL}&_format=csv`))).toBe('fwd=miss; stored');
     const metrics = await gateway.services.metrics.registry.metrics();
     expect(metrics).toMatch(/dsp_gateway_store_faults_total\{kind="damaged"\} [1-9]/);
-    expect(gateway.log.some(({ msg }) => msg === 'a damaged cache entry was ignored')).toBe(true);
+    expect(gateway.log.some(({ msg }) => msg === 'ignored a damaged cache entry')).toBe(true);
   });
 });
 

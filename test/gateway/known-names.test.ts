@@ -47,9 +47,9 @@ describe('a name that is meant for a known parameter', () => {
     const { gateway, ask, post } = await open({ readByPost: true });
     const query = 'advertiserId=1&from=2026-11-01&to=2026-11-02&byDay=1';
     const errors = [
-      'from: is not known here: did you mean `dateFrom`?',
-      'to: is not known here: did you mean `dateTo`?',
-      'byDay: is not known here: did you mean `byDate`?',
+      'from: is unknown: did you mean `dateFrom`?',
+      'to: is unknown: did you mean `dateTo`?',
+      'byDay: is unknown: did you mean `byDate`?',
     ];
     for (const format of ['', '&_format=csv', '&_format=raw']) {
       const refused = await ask(query + format);
@@ -121,9 +121,7 @@ describe('a name that nobody knows', () => {
     const { ask } = await open({ unknownParameters: 'refuse', knownParameters: ['sort'] });
     const refused = await ask(`${WHOLE}&page=2`);
     expect(outcomeOf(refused)).toBe('400 invalid_query');
-    expect(errorsIn(refused.json())?.[0]).toMatch(
-      /^page: is not known here; allowed are .*dateFrom.*, sort$/,
-    );
+    expect(errorsIn(refused.json())?.[0]).toMatch(/^page: is unknown; allowed: .*dateFrom.*, sort$/);
     expect((await ask(`${WHOLE}&sort=x&_totals=1`)).status).toBe(200);
   });
 });

@@ -199,7 +199,7 @@ it.each<[string, (first: string, second: string) => Promise<unknown>]>([
   const reply = await reader.report(replicas.key, queryOf('1'));
   expect(reportIn(reply).data).toEqual(asked[1]?.rows);
   expect(reply.headers['cache-status']).toContain('fwd=miss');
-  expect(reader.log.map(({ msg }) => msg)).toContain('a damaged cache entry was ignored');
+  expect(reader.log.map(({ msg }) => msg)).toContain('ignored a damaged cache entry');
 });
 
 describe('changes that replicas of Redis confirm', () => {

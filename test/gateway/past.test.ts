@@ -69,7 +69,7 @@ describe('a report as of a past moment', () => {
     expect(problemIn(reply).detail).toContain('2026-11-17, 2026-11-18, 2026-11-19');
     expect(problemIn(reply).detail).toContain(knownAt(first));
     const never = await ask(`${SERIES}&dateFrom=2026-01-01&dateTo=2026-01-02&_asOf=${before}`);
-    expect(problemIn(never).detail).toMatch(/2026-01-01, 2026-01-02.*never written down.*no-cache/);
+    expect(problemIn(never).detail).toMatch(/2026-01-01, 2026-01-02.*never recorded.*no-cache/);
   });
 
   it('takes a day that is over for its end', async () => {
@@ -106,7 +106,7 @@ describe('the first numbers of each day', () => {
     expect(reply.headers['report-revision']).toBe(first.headers['report-revision']);
     expect(meta.days?.map(({ ageHours }) => ageHours)).toEqual([36, 12]);
     expect(meta.warnings).toEqual([
-      { code: 'first_seen_late', message: expect.stringContaining('2026-11-19 within 24 hours') },
+      { code: 'first_seen_late', message: expect.stringContaining('within 24 hours of its end: 2026-11-19') },
     ]);
     expect(meta).not.toHaveProperty('knownAt');
     expect(gateway.simulator.callCount).toBe(calls);
@@ -117,7 +117,7 @@ describe('the first numbers of each day', () => {
     await ask(`${SERIES}&dateFrom=2026-11-20&dateTo=2026-11-21`);
     const reply = await ask(`${SERIES}&dateFrom=2026-11-19&dateTo=2026-11-21&_vintage=first`);
     expect(outcomeOf(reply)).toBe('404 not_known_then');
-    expect(detailOf(reply)).toMatch(/^Nothing was seen of 2026-11-19, 2026-11-21 since it was over\./);
+    expect(detailOf(reply)).toMatch(/^No recorded data since the end of 2026-11-19, 2026-11-21\./);
   });
 });
 
@@ -132,7 +132,9 @@ describe('the final numbers of each day', () => {
     );
     gateway.clock.set('2026-11-26T12:00:00Z');
     const unseen = await ask(`${QUERY}&_vintage=final`);
-    expect(detailOf(unseen)).toMatch(/^Old enough to be final, and not seen since: 2026-11-19, 2026-11-20\./);
+    expect(detailOf(unseen)).toMatch(
+      /^Old enough to be final, but not fetched since: 2026-11-19, 2026-11-20\./,
+    );
     restate('2026-11-19', '2026-11-20');
     const final = await ask(QUERY);
     expect(reportIn(final).meta.final).toBe(true);
@@ -198,6 +200,6 @@ it('what is not kept is said to be not kept, whether the kind is proven or not',
   ])
     expect(reply.json()).toMatchObject({
       code: 'not_known_then',
-      detail: expect.stringContaining('No history is kept'),
+      detail: expect.stringContaining('History is off'),
     });
 });

@@ -126,7 +126,7 @@ describe('changes', () => {
   it('that are not known are told with what to do', async () => {
     const seen = await signedIn(week('&panel=diff'), 'Team key', key);
     const panel = seen.page.getByRole('region', { name: 'Changes' });
-    await panel.getByRole('alert').getByText('have no history that may be shown').waitFor();
+    await panel.getByRole('alert').getByText('No history for this kind of report').waitFor();
     await seen.shots('explorer-diff-unknown');
   });
 });

@@ -243,7 +243,7 @@ async function passProbation(
   }
   const [query = ''] = queries;
   const { policy } = await demo.admin.ask(explainCache, { query: { endpoint: 'campaigns/get', query } });
-  if (policy.divisibility?.state !== 'proven') throw new Error('the report was not proven to be divisible');
+  if (policy.divisibility?.state !== 'proven') throw new Error('the report was not proven divisible by day');
   print(
     `   (Probation: ${queries.length} more ranges were answered as a whole and compared with the join of their days.`,
   );

@@ -164,7 +164,7 @@ export function assembleAnswer(
   const [main] = parts;
   if (main?.header.form === 'refusal') {
     if (format !== 'raw') throw rejected(main);
-    if (main.header.tainted) throw invalid('the refusal holds the platform token');
+    if (main.header.tainted) throw invalid('the refusal contains the platform token');
     const answer = assembleBytes(main as Entry<RefusalHeader>, rules, nowMs);
     const freshUntilMs = main.header.fetchedAt + rememberedForMs(main.header, negativeMs);
     return { ...answer, freshUntilMs, stale: false };
@@ -181,7 +181,7 @@ function checkFields({ fields, parts }: AnswerInput, seenColumns: ReadonlySet<st
   const hasBytes = parts.some(({ header }) => header.form === 'bytes');
   const columns = parts.flatMap(({ header }) => (header.form === 'rows' ? header.columns : []));
   const errors = hasBytes
-    ? [{ param: '_fields', message: 'goes with rows, and the platform answers this report without any' }]
+    ? [{ param: '_fields', message: 'requires rows, and the platform returns none for this report' }]
     : fieldFaults(fields, [...new Set(columns)], seenColumns);
   if (errors.length === 0) return;
   const upstreamAccounts = [...new Set(parts.flatMap(({ header }) => header.accounts))];

@@ -13,7 +13,7 @@ export function createBackground(logger: Logger) {
       const tracked: Promise<void> = work
         .then(
           () => {},
-          (error: unknown) => logger.warn({ err: error }, 'work behind an answer failed'),
+          (error: unknown) => logger.warn({ err: error }, 'background work failed'),
         )
         .finally(() => running.delete(tracked));
       running.add(tracked);
@@ -87,7 +87,7 @@ export function createRefreshes(now: () => number, logger: Logger, background: B
         work()
           .catch((error: unknown) => {
             noteFailure(report);
-            logger.warn({ err: error, endpoint }, 'a refresh behind a stale answer failed');
+            logger.warn({ err: error, endpoint }, 'background refresh of a stale answer failed');
           })
           .finally(() => running.delete(report)),
       );

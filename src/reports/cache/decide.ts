@@ -23,13 +23,13 @@ export interface Mode {
 
 const whole = (because: string): Mode => ({ mode: 'whole', because });
 
-const KEPT_AS_WHOLE = whole('kept as a whole, though its kind is split by day');
+const KEPT_AS_WHOLE = whole('cached as one period, although its kind is split by day');
 export const COULD_NOT_SPLIT = whole('its answer could not be split by day');
 
 const NOT_DAYS = {
-  learning: 'not yet proven to be divisible',
-  probation: 'on probation: compared with the join of its days, which is not given yet',
-  refuted: 'refuted to be divisible',
+  learning: 'not yet proven divisible by day',
+  probation: 'probation: per-day results are being verified and are not served yet',
+  refuted: 'found not to be divisible by day',
 };
 
 /** Split by day only where it was proven that this changes nothing. */
@@ -41,16 +41,17 @@ export function modeOf(
   const { from, to, split, endpoint } = report;
   const rule = endpoints.get(endpoint);
   if (rule === undefined) return whole('the endpoint is not declared');
-  if (rule.freshness === 'origin') return whole("the endpoint's freshness is the platform's to decide");
+  if (rule.freshness === 'origin')
+    return whole("the endpoint's freshness follows the platform's cache headers");
   if (!split.includes('date')) return whole('the report is not split by date');
-  if (from === null || to === null) return whole('the period is left to the platform');
-  if (form === 'bytes') return whole("the platform's own bytes are asked for");
+  if (from === null || to === null) return whole('the platform chooses the period');
+  if (form === 'bytes') return whole("the platform's raw bytes are requested");
   if (state === 'proven' && wholeUntil !== null)
     return whole(
-      `an answer could not be split: asked for as a whole until ${new Date(wholeUntil).toISOString()}`,
+      `an answer could not be split by day: fetched as a whole until ${new Date(wholeUntil).toISOString()}`,
     );
   if (state === 'proven')
-    return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven to be divisible' };
+    return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven divisible by day' };
   if (pinned) return whole('pinned by configuration');
   return whole(NOT_DAYS[state]);
 }

@@ -34,16 +34,11 @@ export function finalOption(
   if (filter === null) return null;
   const { from, to } = report;
   if (vintage === 'first' || vintage === 'final')
-    throw fault(
-      `does not go with _vintage=${vintage}, which says which numbers are meant: leave out one of them`,
-    );
-  if (from === null || to === null)
-    throw fault('goes with a period, whose days are final or not: add dateFrom and dateTo, or _period');
+    throw fault(`cannot be combined with _vintage=${vintage}: leave out one of them`);
+  if (from === null || to === null) throw fault('requires a period: add dateFrom and dateTo, or _period');
   if (filter === 'only' && !report.split.includes('date'))
-    throw fault(
-      'with only goes with reports by date, whose rows say which days are left: add byDate=1, or give _final=require',
-    );
-  if (filter === 'only' && shape.format === 'raw') throw fault(`with only ${NOT_RAW}`);
+    throw fault('set to only requires a report by date: add byDate=1, or use _final=require');
+  if (filter === 'only' && shape.format === 'raw') throw fault(`set to only ${NOT_RAW}`);
   const { old, young } = byAge(daysBetween(from, to), today, rules);
   const key = filter === 'only' ? `only ${today}` : filter;
   return { filter, today, young, leavesNone: filter === 'only' && old.length === 0, key };
@@ -118,11 +113,11 @@ function notFinal(dates: readonly string[], past: Past | null): GatewayError {
   const named = dates.length === 0 ? 'the totals' : listed(dates);
   return past === null
     ? new GatewayError('not_final', {
-        detail: `Old enough to be final, but the platform could not be asked since, or answered with days after them: ${named}.`,
-        help: 'Repeat the call in a minute.',
+        detail: `Old enough to be final, but not fetched since: ${named}. The platform failed, or the totals are older than the rows.`,
+        help: 'Retry in a minute.',
       })
     : new GatewayError('not_final', {
-        detail: `Not seen final by that moment: ${named}.`,
-        help: 'Ask as of a later moment, or with _vintage=final for what each day said when it was first seen final.',
+        detail: `Not final yet at that time: ${named}.`,
+        help: 'Use a later _asOf, or _vintage=final for the first final numbers of each day.',
       });
 }

@@ -85,7 +85,7 @@ async function formatRows(
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new GatewayError('upstream_too_large', {
-      detail: 'The report is too large for CSV; ask for JSON or NDJSON.',
+      detail: 'The report is too large for CSV; request JSON or NDJSON.',
       cause: error,
     });
   }

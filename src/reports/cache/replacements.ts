@@ -95,7 +95,7 @@ export function createReplacements(bus: Bus, logger: Logger) {
       } catch (error) {
         logger.debug(
           { err: error },
-          'failed to tell other replicas of a fetch; they may serve the older rows until these days are fetched again',
+          'failed to announce a fetch to other replicas; they may serve older rows until these days are fetched again',
         );
       }
     },

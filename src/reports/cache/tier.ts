@@ -53,7 +53,7 @@ export function createCacheTier({
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
       onFault('full');
       // Not for each entry: how full the store is is reported elsewhere.
-      logger.debug({ err: error }, 'the cache store has no room');
+      logger.debug({ err: error }, 'the cache store is full');
       return;
     }
     onFault('unavailable');
@@ -70,7 +70,7 @@ export function createCacheTier({
       const { id, at: place } = there[at] as (typeof there)[number];
       if (decoded === 'damaged') {
         onFault('damaged');
-        logger.warn({ key: id }, 'a damaged cache entry was ignored');
+        logger.warn({ key: id }, 'ignored a damaged cache entry');
       } else if (decoded !== 'unknown') entries[place] = decoded; // Unknown: a newer release has written it.
     }
     return entries;

@@ -158,7 +158,7 @@ function partRefused(cause: GatewayError): GatewayError {
   const { retryAfterS } = cause.options;
   return new GatewayError('upstream_error', {
     detail:
-      "The platform refused a part of the period, which says nothing of the whole, and the team's share of platform calls does not allow to ask for the whole.",
+      "The platform refused part of the period. The team's share of platform calls is spent, so the whole period could not be requested.",
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
     cause,
   });

@@ -169,7 +169,7 @@ export function createKnownCaps(
       own.set(kind, step(own.get(kind) ?? stored(kind)));
       logger.warn(
         { err: error, kind },
-        'a row cap could not be shared with other replicas; this process goes by it',
+        'failed to share a row cap with other replicas; this process still applies it',
       );
     }
   }
@@ -181,7 +181,7 @@ export function createKnownCaps(
     await change(what, (caps) => caps.filter((one) => !isTakenBack(one)));
     logger.info(
       { endpoint: what.report.endpoint, rows: cap.count },
-      'an answer had more rows than a row cap that was learned: the cap is forgotten, and such answers are no longer asked for in halves',
+      'an answer exceeded a learned row cap: forgot the cap, and such answers are no longer fetched in halves',
     );
   }
 
@@ -194,7 +194,7 @@ export function createKnownCaps(
       await change(what, (caps) => [...caps.filter(({ count }) => count !== rowCount), cap].slice(-MAX_CAPS));
       logger.warn(
         { endpoint: what.report.endpoint, rows: rowCount },
-        'the platform cuts answers off at a number of rows: answers with so many are asked for in halves; consider report.endpoints.*.rowCap',
+        'the platform truncates answers at a row count: fetching answers of that size in halves; consider report.endpoints.*.rowCap',
       );
     },
     /** An answer with so many rows: lower caps of its series are none any more. */

@@ -149,7 +149,7 @@ export function createExplorer(documents: Documents) {
       if (!(await scopes.claim(id, now())) || isStopped) return;
       await explore(g, what);
     } catch (error) {
-      logger.debug({ err: error }, 'days could not be asked for to learn from them; trying again in a day');
+      logger.debug({ err: error }, 'exploration fetch failed; retrying in a day');
       await scopes.retry(id, now() - MONTH_MS + DAY_MS);
     } finally {
       isRunning = false;

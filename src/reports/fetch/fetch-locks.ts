@@ -236,7 +236,7 @@ function createLockLeases(leases: Leases, logger: Logger) {
       await leases.release(names.map(leaseOf), owner, { channel: RELEASED, message: names.join(' ') });
     } catch (error) {
       patience.isSpent = true;
-      logger.debug({ err: error }, 'a fetch lock could not be released; it ends by itself');
+      logger.debug({ err: error }, 'failed to release a fetch lock; it expires by itself');
     }
   }
 
@@ -254,7 +254,7 @@ function createLockLeases(leases: Leases, logger: Logger) {
       if (names.length === 0) return { held: all, settled: null };
       const asked = leases.claim(names.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
         patience.isSpent = true;
-        logger.debug({ err: error }, 'fetch lock unavailable: replicas may ask twice');
+        logger.debug({ err: error }, 'fetch lock unavailable; replicas may fetch the same days');
         return all;
       });
       if (patience.isSpent) return { held: all, settled: asked };
@@ -271,7 +271,7 @@ function createLockLeases(leases: Leases, logger: Logger) {
     /** Never rejects. */
     async renew(names: readonly string[], owner: string): Promise<void> {
       await leases.renew(names.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
-        logger.debug({ err: error }, 'a fetch lock could not be renewed; another replica may ask too');
+        logger.debug({ err: error }, 'failed to renew a fetch lock; another replica may fetch the same days');
       });
     },
     /** A release must not overtake the store's answer to the taking. Never rejects. */

@@ -15,7 +15,7 @@ import { provesCap, rowsOf } from '../rows/proves-cap.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 
 /** Why a capped answer is not split. */
-export const CAPPED = 'its row count may be a cap';
+export const CAPPED = 'its row count may be a row cap';
 
 type FetchRange = (range: Period) => Promise<Fetched>;
 
@@ -65,7 +65,7 @@ async function uncap(
   if (!provesCap(fetched.days, days, g.policy.rulesFor(what.report))) {
     g.logger.warn(
       { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
-      'an answer that may be cut off has other rows than its halves: it is given as it came',
+      'a possibly truncated answer and its halves have different rows; serving it unchanged',
     );
     return { answer: unsplit(fetched, CAPPED), purged };
   }
@@ -102,7 +102,7 @@ async function purgeCapped(
       purged += 1;
     } catch (error) {
       // This answer is right all the same; the next one that shows the cap tries again.
-      logger.error({ err: error, ...scope }, 'days split from a capped answer could not be purged');
+      logger.error({ err: error, ...scope }, 'failed to purge days split from a truncated answer');
     }
   }
   return purged;

@@ -33,7 +33,8 @@ export function createKnownShapes(
   { policy, now, background, logger }: Pick<Gateway, 'policy' | 'now' | 'background' | 'logger'>,
 ) {
   const places = new Map<string, readonly string[]>();
-  const onAway = (error: unknown) => logger.debug({ err: error }, 'columns of endpoints are not shared');
+  const onAway = (error: unknown) =>
+    logger.debug({ err: error }, 'failed to share the known columns of endpoints');
   const tallies = createSharedTallies<string, Seen>({
     ...{ documents, everyMs: null, ttlMs: KEPT_MS, decode, encode, none: new Map(), merge: merged, onAway },
     documentOf: (key) => key,
@@ -47,7 +48,7 @@ export function createKnownShapes(
     if (!isPaged())
       logger.warn(
         { endpoint, split, ...paging },
-        'a report of the platform is one page of several: it is served with the warning pages_left and not kept; if the platform has a parameter for larger pages, ask with it',
+        'a platform report is one page of several: served with the warning pages_left and not cached; request larger pages if the platform has a parameter for that',
       );
     pagedAtMs = now();
   }

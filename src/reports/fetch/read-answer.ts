@@ -51,7 +51,7 @@ function unreadable(
     rowsFault,
     bytes: bytesOf(context, accounts, { emptyTail: 'no', lastDay: context.asked.range.to }, opaque),
     days: null,
-    splittable: { ok: false, reason: 'the answer has no rows that can be told' },
+    splittable: { ok: false, reason: 'the answer has no identifiable rows' },
     rowCount: 0,
     doubt: null,
     flaws: [],
@@ -234,7 +234,7 @@ export async function readAnswer(
   const input = { ...digestInput(g, asked, rule), charset: charsetOf(contentType) };
   const unread = { digest, input, token: response.token };
   if (holdsToken(Buffer.from(contentType, 'latin1'), response.token))
-    throw invalid('the content type holds the platform token');
+    throw invalid('the content type contains the platform token');
   if (response.status >= 400) {
     const body = Buffer.concat(chunks);
     const accounts = (await accountsIn(body, unread)).filter((account) => ID_LIKE.test(account));
@@ -248,7 +248,7 @@ export async function readAnswer(
   const context = { asked, facts, rules, contentType, storable, status: response.status };
   if (rule === undefined && !isJson(contentType)) {
     const body = Buffer.concat(chunks);
-    if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
+    if (holdsToken(body, response.token)) throw invalid('the answer contains the platform token');
     return unreadable({ ...context, body, hash: bodyHash(body) }, null, await accountsIn(body, unread), true);
   }
   const { outcome, bytes, hash } = await digest(chunks, input, response.token);

@@ -47,7 +47,7 @@ export async function observeSelection(g: Gateway, report: Report, fetched: Fetc
   } catch (error) {
     g.logger.warn(
       { err: error, endpoint: report.endpoint },
-      'reports of some campaigns could not be held against those of all of them; the next one is',
+      'failed to compare a report of some campaigns with the report of all; the next fetch retries',
     );
   }
 }

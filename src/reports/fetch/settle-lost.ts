@@ -215,7 +215,7 @@ async function withHistory(
     if (!(error instanceof StoreUnavailable)) throw error;
     logger.warn(
       { err: error, endpoint: report.endpoint },
-      'the history could not be asked about days that came without rows, or were refused: they are given as they came',
+      'history is unavailable for days that came without rows or were refused; serving the platform answer unchanged',
     );
     return came;
   }

@@ -321,6 +321,6 @@ function voidOf(revision: Revision, { generation, isProven }: RevisionsWanted): 
 function tooMany(count: number): GatewayError {
   return invalidQuery({
     param: 'query.dateTo',
-    message: `ends a period with ${count} revisions; at most ${MOST_LISTED} are listed at once: ask for fewer days`,
+    message: `ends a period with ${count} revisions; the limit is ${MOST_LISTED}: request fewer days`,
   });
 }

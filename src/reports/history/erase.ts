@@ -136,7 +136,7 @@ export async function sweepHistory(options: SweepOptions, isStopped: () => boole
     if (!isOver)
       logger.warn(
         { month: one.month, bytes: one.bytes, maxBytes },
-        'the history is full: its oldest month was removed, before history.retentionDays was over',
+        'history is full: removed its oldest month before history.retentionDays elapsed',
       );
   }
   return { bytes, months: found.length - removed, removed };

@@ -228,7 +228,7 @@ export function createRetention({
     documentOf: (key) => key,
     onWritten: async (_key, all) => noteEnds(all),
     onAway: (error) =>
-      logger.debug({ err: error }, 'how far back the platform answers could not be written; trying again'),
+      logger.debug({ err: error }, "failed to store the platform's observed retention; retrying"),
   });
 
   function note(endpoint: string, reach: Reach): void {
@@ -246,7 +246,7 @@ export function createRetention({
   /** What all replicas have seen; this process alone while the store is away. */
   async function read(): Promise<Seen['endpoints']> {
     const seen = await tallies.read(KEY).catch((error: unknown) => {
-      logger.debug({ err: error }, 'how far back the platform answers could not be read from the store');
+      logger.debug({ err: error }, "failed to read the platform's observed retention from the store");
       return tallies.atHand(KEY);
     });
     noteEnds(seen);

@@ -109,7 +109,7 @@ async function markLost(
   } catch (error) {
     logger.warn(
       { err: error, days: unmarked.length },
-      'could not mark in the history the days that the platform no longer answers; the next fetch marks them',
+      'failed to mark days in history that the platform no longer returns; the next fetch retries',
     );
   }
 }
@@ -280,10 +280,7 @@ export function createHistory(options: HistoryOptions) {
         return await eraseHistory({ store, isErased }, () => false);
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
-        logger.warn(
-          { err: error },
-          'could not remove erased history from the store; trying again in an hour',
-        );
+        logger.warn({ err: error }, 'failed to remove erased history from the store; retrying in an hour');
         return null;
       }
     },
@@ -319,7 +316,7 @@ function createSweep({ config, store, metrics, clock, erasures, logger }: Histor
       await eraseHistory({ store: store.history, isErased: erasures.isErased }, isStopped);
       if (over.length > 0 && !isStopped()) await erasures.close(over);
     } catch (error) {
-      logger.warn({ err: error }, 'could not sweep the history; trying again in an hour');
+      logger.warn({ err: error }, 'history cleanup failed; retrying in an hour');
     }
   };
 }

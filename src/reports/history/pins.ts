@@ -125,7 +125,7 @@ export function createPins({ store, encode, isErased }: PinsOptions) {
     if (found === null || found === undefined) return { stamp: 0, pins: [] };
     const pins = decodePins(found.heads);
     if (pins !== null) return { stamp: found.stamp, pins };
-    throw new GatewayError('not_ready', { detail: 'A later release has written the pins of this team.' });
+    throw new GatewayError('not_ready', { detail: 'A newer release has written the pins of this team.' });
   }
 
   /** @param change returns null where nothing is to be done */
@@ -139,7 +139,9 @@ export function createPins({ store, encode, isErased }: PinsOptions) {
         const write = { day: PLACE, stamp, heads: encodePins(wanted.pins), added, removed };
         if ((await store.write(owner, [write]))[0] === true) return true;
       }
-      throw new GatewayError('not_ready', { detail: 'Others change the pins of this team all the time.' });
+      throw new GatewayError('not_ready', {
+        detail: 'Too many concurrent changes to the pins of this team.',
+      });
     });
   }
 
@@ -236,20 +238,20 @@ async function readParts(
   const decoded = await decodeContents(contents, (at) => partName(owner, pin.id, at));
   const parts = decoded.filter((part) => part !== null);
   if (parts.length === pin.parts) return parts;
-  throw new GatewayError('internal_error', { internal: `rows of the pin ${pin.id} are gone or damaged` });
+  throw new GatewayError('internal_error', { internal: `rows of pin ${pin.id} are missing or damaged` });
 }
 
 function refuseTooMany(pins: readonly Pin[], more: Pin): void {
   const bytes = pins.reduce((sum, one) => sum + one.bytes, 0);
-  const help = 'Delete pins that nobody needs any more (DELETE /gateway/v1/pins/{id}), and repeat the call.';
+  const help = 'Delete unused pins (DELETE /gateway/v1/pins/{id}), then repeat the call.';
   if (pins.length >= PIN_LIMITS.pins)
     throw new GatewayError('conflict', {
-      detail: `The team holds ${pins.length} pins, and may hold ${PIN_LIMITS.pins}.`,
+      detail: `The team has ${pins.length} pins; the limit is ${PIN_LIMITS.pins}.`,
       help,
     });
   if (bytes + more.bytes > PIN_LIMITS.bytes)
     throw new GatewayError('conflict', {
-      detail: `The pins of the team take ${bytes} bytes and this one ${more.bytes}; together they may take ${PIN_LIMITS.bytes}.`,
+      detail: `The pins of the team take ${bytes} bytes and this one ${more.bytes}; the limit is ${PIN_LIMITS.bytes}.`,
       help,
     });
 }
@@ -262,11 +264,11 @@ async function kept<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof StoreUnavailable)) throw error;
     if (error.why === 'no-room')
       throw new GatewayError('conflict', {
-        detail: 'The store has no room for further pins.',
-        help: 'Delete pins that nobody needs any more, or ask your operator for more room.',
+        detail: 'The store has no space left for pins.',
+        help: 'Delete unused pins, or ask your operator for more space.',
         cause: error,
       });
-    throw new GatewayError('not_ready', { detail: 'The store of the pins does not answer.', cause: error });
+    throw new GatewayError('not_ready', { detail: 'The pin store does not respond.', cause: error });
   }
 }
 

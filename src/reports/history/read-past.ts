@@ -56,7 +56,7 @@ function unknownOf(
   if (moment === 'first')
     return (dates) =>
       new GatewayError('not_known_then', {
-        detail: `Nothing was seen of ${listed(dates)} since it was over. Of a day that is over, ask for the report without _vintage, and its numbers are known from then on.`,
+        detail: `No recorded data since the end of ${listed(dates)}. Request past days without _vintage; they are recorded from then on.`,
       });
   if (moment !== 'final') return null;
   return (dates) => {
@@ -67,7 +67,7 @@ function unknownOf(
       ...(old.length === 0
         ? []
         : [
-            `Old enough to be final, and not seen since: ${listed(old)}. Ask for the report without _vintage, with cache-control: no-cache where the cache has them, and they are.`,
+            `Old enough to be final, but not fetched since: ${listed(old)}. Request them without _vintage, with cache-control: no-cache if they are cached.`,
           ]),
     ];
     return new GatewayError('not_final', { detail: detail.join(' ') });

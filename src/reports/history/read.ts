@@ -121,14 +121,14 @@ export interface Readable {
 export async function guarded<T>({ enabled }: Pick<Readable, 'enabled'>, work: () => Promise<T>): Promise<T> {
   if (!enabled)
     throw new GatewayError('not_known_then', {
-      detail: 'No history is kept: an operator has set history.enabled to false.',
+      detail: 'History is off: history.enabled is false.',
     });
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     throw new GatewayError('not_ready', {
-      detail: 'The store of the history does not answer.',
+      detail: 'The history store does not respond.',
       cause: error,
     });
   }
@@ -181,21 +181,21 @@ function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError
   if (wanted.unknown !== undefined) return wanted.unknown(unknown);
   const first = Math.max(...known.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
   const since = Number.isFinite(first)
-    ? `All of them are known from ${new Date(first).toISOString()} on: ask for that, or later.`
-    : 'Some of them were never written down: ask for the report without _asOf, with cache-control: no-cache where the cache has them, and they are known from then on.';
+    ? `All of them are recorded from ${new Date(first).toISOString()} on.`
+    : 'Some were never recorded: request them without _asOf, with cache-control: no-cache if they are cached.';
   const then = typeof moment === 'object' ? `at ${new Date(moment.at).toISOString()} ` : '';
-  return notKept(`Nothing was known ${then}of ${listed(unknown)}. ${since}`);
+  return notKept(`No recorded data ${then}for ${listed(unknown)}. ${since}`);
 }
 
 const NOT_PROVEN =
-  'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day. Ask for a few ranges of it as it is now; `dsp-gateway cache explain` says how far that is.';
+  'No history for this kind of report: it is not proven divisible by day, or was refuted. Request a few ranges of current data; `dsp-gateway cache explain` shows the progress.';
 
 function lost(dates: readonly string[]): GatewayError {
-  return notKept(`What was known then of ${listed(dates)} can no longer be read.`);
+  return notKept(`The recorded data for ${listed(dates)} can no longer be read.`);
 }
 
 function erasedOf(date: string): string {
-  return `What was known then of ${date} was erased, with all else of its advertiser. Ask for the report without _asOf, and it is known from then on.`;
+  return `The recorded data for ${date} was erased with its advertiser. Request the report without _asOf to record it again.`;
 }
 
 function notKept(detail: string): GatewayError {

@@ -60,11 +60,11 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
     for (const kind of ['added', 'removed', 'retyped'] as const)
       if (change[kind].length > 0) onSchemaChange(kind, change[kind].length);
     if (removed.length + retyped.length === 0)
-      logger.info({ ...report, added }, 'a report of the platform has new columns');
+      logger.info({ ...report, added }, 'a platform report has new columns');
     else
       logger.warn(
         { ...report, ...change },
-        'a report of the platform has lost columns, or columns hold texts where they held numbers: whoever reads them may have to be changed',
+        'a platform report lost columns, or columns changed between numbers and text; its consumers may need a change',
       );
   }
 
@@ -86,7 +86,7 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
         if (old !== null) tell(watched, dateOf(entry), schemaChange(old.header, entry.header));
       }
     } catch (error) {
-      logger.debug({ err: error }, 'whether the columns of a report changed could not be told');
+      logger.debug({ err: error }, 'failed to check a report for changed columns');
     }
   };
 }
@@ -189,7 +189,7 @@ export async function record(r: Recorder, fetched: RecordedDays): Promise<Record
   const told = { observations: [], finalized: [] };
   const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
   if (r.waitingBytes > 0 && r.waitingBytes + bytes > MAX_WAITING_BYTES) {
-    miss(r, series, days, 'too much waits to be written');
+    miss(r, series, days, 'the write queue is full');
     return told;
   }
   r.waitingBytes += bytes;
@@ -198,7 +198,7 @@ export async function record(r: Recorder, fetched: RecordedDays): Promise<Record
       await begin;
       return write(r, { ...fetched, days }, told);
     });
-    if (left.length > 0) miss(r, series, left, 'others were always quicker');
+    if (left.length > 0) miss(r, series, left, 'every attempt lost to a concurrent write');
   } catch (error) {
     miss(r, series, days, error);
   } finally {
@@ -213,7 +213,7 @@ function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], w
     if (!r.missed.has(name)) r.missed.set(name, entry.header.fetchedAt);
   }
   r.metrics.history('missed', days.length);
-  r.logger.warn({ err: why, days: days.length }, 'could not write fetched days to the history');
+  r.logger.warn({ err: why, days: days.length }, 'failed to write fetched days to history');
 }
 
 interface Told {
@@ -287,7 +287,7 @@ export async function markMissed(r: Recorder, only?: string): Promise<void> {
     try {
       await r.turns(series, () => markSeries(r, series));
     } catch (error) {
-      r.logger.debug({ err: error }, 'could not mark missed fetches in the history; trying again');
+      r.logger.debug({ err: error }, 'failed to mark missed fetches in history; retrying');
       return;
     }
   }
@@ -318,7 +318,7 @@ export async function voidCut(
   } catch (error) {
     logger.error(
       { err: error, days: dates.length },
-      'could not void in the history what came of an answer that the platform had cut off: it is shown as it was known',
+      'failed to void history that came from a truncated platform answer; it is still shown',
     );
   }
 }

@@ -238,7 +238,7 @@ export function createAdvertisers(options: AdvertisersOptions) {
     documentOf: (key) => key,
     merge: (one, other) => bounded(merge(one, other)),
     keep: present,
-    onAway: (error) => logger.debug({ err: error }, 'names of advertisers wait for the store'),
+    onAway: (error) => logger.debug({ err: error }, 'failed to store advertiser names; retrying'),
   });
   const knownOf = (id: string) => present(pick(tallies.known(KEY) ?? NO_BOOK, id)).get(id);
 

@@ -72,12 +72,12 @@ export interface DayEvidenceOptions {
 }
 
 const FINALITY_APPROXIMATE =
-  'Bounds are those of independent days with 95 %; days are not independent, and what nobody asks for again is not seen to change.';
+  'Bounds have 95 % confidence for independent days; days are not independent. Changes of days that nobody requests again are not seen.';
 const ABOUT_TRUTH = {
   basis:
-    'Days are asked for again when they are no longer fresh, when a call for others brings them along, and when an answer that was joined from days is checked. None is drawn by chance, so nothing is weighted and nothing is said of days that were not asked for again. Each date counts once at each age, by the worst of what was seen then.',
+    'Days are fetched again when they are no longer fresh, when a call for other days includes them, and when an answer that was joined from days is checked. They are no random sample: nothing is weighted, and nothing follows for days that were not fetched again. Each date counts once at each age, by its worst verdict.',
   approximate:
-    'wrongPercentAtMost is the bound of independent dates with 95 %; dates are not independent. What the platform would have said at a past moment cannot be seen.',
+    'wrongPercentAtMost has 95 % confidence for independent dates; dates are not independent. What the platform would have returned at a past time is unknown.',
 };
 const HISTORY_OFF = 'history.enabled is false.';
 const FLUSH_EVERY_MS = 30_000;
@@ -111,7 +111,8 @@ export class DayEvidence {
     this.#options = options;
     this.#windows = createWindows(registry);
     this.#rules = createRules({ mode, maxDays, base: configuredRules(config), windows: this.#windows });
-    const onAway = (error: unknown) => logger.warn({ err: error }, 'evidence of days waits for the store');
+    const onAway = (error: unknown) =>
+      logger.warn({ err: error }, 'failed to store evidence about days; retrying');
     this.#scopes = createScopesInUse(documents, () => this.#today(), onAway);
     this.#tallies = createSharedTallies<Scope, Evidence>({
       ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
@@ -132,7 +133,7 @@ export class DayEvidence {
     this.readChanges = this.#expected.read;
     const off = config.history.enabled ? null : HISTORY_OFF;
     if (mode !== 'fixed' && off !== null)
-      logger.warn(`finality is not learned, for no history is kept: ${off}`);
+      logger.warn(`finality is not learned because history is off: ${off}`);
     const notLearned = mode === 'fixed' ? 'finality.mode is fixed.' : off;
     this.aboutFinality = {
       ...{ mode, maxDays, restatementDays, approximate: FINALITY_APPROXIMATE },
@@ -307,7 +308,7 @@ export class DayEvidence {
     const dates = wrong.slice(0, SHOWN_DATES).map(({ date }) => date);
     this.#options.logger.error(
       { endpoint, split, advertiserId: account, dates, days: wrong.length },
-      'days were served wrong: their rows do not match their digest, or depend on the range asked for; purge the advertiser, and ask for the report again',
+      'served incorrect days: content does not match its digest, or depends on the requested range; purge this advertiser and request the report again',
     );
   }
 
@@ -327,7 +328,7 @@ export class DayEvidence {
     const { endpoint, split, account } = scope;
     logger.info(
       { endpoint, split, advertiserId: account, before: was, after: after.days },
-      'days were seen to change for a longer, or a shorter, time than before; finality.mode says whether freshness goes by it',
+      'the observed number of days until numbers are final changed; finality.mode decides whether freshness follows it',
     );
   }
 }

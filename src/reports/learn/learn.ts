@@ -247,7 +247,7 @@ async function settle(
   await change(options, kind, (value) => refute(value, newGeneration(), options.now()));
   options.logger.error(
     { kind: kind.id, date, days: disputes.length },
-    'the numbers of a day depend on the period asked for: reports of this kind may not be split by day; what was split or joined is void, and for a day whole reports are asked for',
+    'the numbers of a day depend on the requested period: reports of this kind cannot be split by day; voided their split and joined data, and fetching them as a whole for a day',
   );
   return 'refuted';
 }
@@ -282,7 +282,7 @@ async function change(
   });
   if (after.state === before.state || after.state === 'learning') return;
   options.onEvent(after.state);
-  options.logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
+  options.logger.info({ kind: id, state: after.state }, 'divisibility of a report kind changed');
 }
 
 async function couldNotSplit(options: LearnerOptions, report: Report, reason: string): Promise<void> {
@@ -294,7 +294,7 @@ async function couldNotSplit(options: LearnerOptions, report: Report, reason: st
   options.onEvent('whole');
   options.logger.warn(
     { kind: id, endpoint: report.endpoint, reason },
-    'an answer could not be split by day: for a day reports of this kind are asked for as a whole',
+    'an answer could not be split by day: fetching reports of this kind as a whole for a day',
   );
 }
 

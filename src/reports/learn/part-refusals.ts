@@ -82,7 +82,7 @@ export function createPartRefusals({
       own.set(...entry);
       logger.warn(
         { kind: id, endpoint: report.endpoint },
-        'the platform refuses a part of a report whose whole it answers; reports of this kind are asked for as a whole for a day',
+        'the platform refused part of a report and answered the whole: fetching reports of this kind as a whole for a day',
       );
       try {
         await updateRecord(registry, RECORD, (text) => ({
@@ -95,7 +95,7 @@ export function createPartRefusals({
       } catch (error) {
         logger.warn(
           { err: error, kind: id },
-          'the other replicas could not be told of a kind that refuses parts',
+          'failed to tell other replicas about a kind of report that refuses parts',
         );
       }
     },

@@ -7,50 +7,50 @@ import { PERIOD_WORDS } from './period.js';
 
 const KINDS: Readonly<Record<Kind, TSchema>> = {
   int: Type.Integer({ minimum: 1, description: 'At most 16 digits.' }),
-  flag: words(['1', 'true', '0', 'false'], '1 or true: on. Off equals absent.'),
+  flag: words(['1', 'true', '0', 'false'], '1 or true: on. 0, false or absent: off.'),
   date: Type.String({ format: 'date', description: 'YYYY-MM-DD', examples: ['2026-11-01'] }),
-  set: Type.Array(Type.Integer({ minimum: 1 }), { description: 'Order and repetition mean nothing.' }),
+  set: Type.Array(Type.Integer({ minimum: 1 }), { description: 'Order and duplicates are ignored.' }),
   text: Type.String(),
 };
 
 const flag = (description: string) => Type.Optional(words(['1', '0'], description));
 
 const OWN = {
-  _format: Type.Optional(words(FORMATS, 'Like the accept header, and stronger.')),
+  _format: Type.Optional(words(FORMATS, 'Overrides the accept header.')),
   _totals: flag('1: adds meta.totals, the unsplit report of the same period.'),
-  _days: flag('1: adds meta.days, the age of every day.'),
+  _days: flag('1: adds meta.days, the fetch time and state of each day.'),
   _period: Type.Optional(
     Type.String({
-      description: `Instead of dateFrom and dateTo: ${PERIOD_WORDS}.`,
+      description: `Replaces dateFrom and dateTo: ${PERIOD_WORDS}.`,
       examples: ['last_7_days'],
     }),
   ),
   _asOf: Type.Optional(
     Type.String({
       description:
-        'An instant with its offset, or a day that is over (its end): the report as it was known then, from history alone.',
+        'An instant with a UTC offset, or a past day (its end). Returns the report as known at that time, from history only.',
       examples: ['2026-11-03T08:00:00Z', '2026-11-03'],
     }),
   ),
   _vintage: Type.Optional(
     words(
       VINTAGES,
-      'first: what was seen first of each day after it was over; final: what was seen when it was first final (409 not_final where it is not); both from history alone. latest: the ordinary answer.',
+      'first: the first numbers recorded after each day ended. final: the first final numbers of each day (409 not_final if a day has none). Both are read from history only. latest: the ordinary answer.',
     ),
   ),
   _final: Type.Optional(
     words(
       FINAL_FILTERS,
-      'require: 409 not_final where a day of the period is not final; only: such days are left out, and named in meta.warnings.',
+      'require: 409 not_final if a day of the period is not final. only: such days are left out and listed in meta.warnings.',
     ),
   ),
   _fields: Type.Optional(
     Type.String({
       description:
-        'Names of columns with a comma between them, as date,spent: rows have these alone, in this order. Rows are never merged.',
+        'Comma-separated column names, such as date,spent. Rows contain only these columns, in this order. Rows are never merged.',
     }),
   ),
-  _bom: flag('1: a byte order mark in front of CSV, for Excel.'),
+  _bom: flag('1: starts CSV with a byte order mark, for Excel.'),
 } satisfies Record<GatewayParameter, TSchema>;
 
 /** Query of a GET; unknown parameters of the platform are passed on. */
@@ -83,7 +83,8 @@ const Row = Type.Object(
   {
     additionalProperties: true,
     title: 'Row',
-    description: 'Members are camelCase, dates ISO, numbers where JSON holds them exactly.',
+    description:
+      'Names are camelCase and dates ISO. A number that JSON cannot represent exactly is a string.',
   },
 );
 
@@ -91,22 +92,20 @@ const Day = Type.Object(
   {
     date: Type.String({ format: 'date' }),
     asOf: time('When it was fetched.'),
-    final: Type.Boolean({ description: 'It was fetched past restatement.' }),
-    stale: Type.Boolean({ description: 'It is past its freshness.' }),
-    knownFrom: Type.Optional(time('With _asOf or _vintage: since when it was known to be so.')),
+    final: Type.Boolean({ description: 'The day was fetched after its restatement period.' }),
+    stale: Type.Boolean({ description: 'The day is older than its freshness period.' }),
+    knownFrom: Type.Optional(time('With _asOf or _vintage: when these numbers were first seen.')),
     confirmedUntil: Type.Optional(
-      time(
-        'With _asOf or _vintage: when it was last seen to be so, before it was seen otherwise or till now.',
-      ),
+      time('With _asOf or _vintage: when these numbers were last seen, before they changed or until now.'),
     ),
     exact: Type.Optional(
       Type.Boolean({
-        description: 'With _asOf: false where something else was seen by then, and is not kept.',
+        description: 'With _asOf: false if a later state was seen by that time but is not available.',
       }),
     ),
     ageHours: Type.Optional(
       Type.Number({
-        description: 'With _vintage=first: hours from the end of the day until it was first seen, or 0.',
+        description: 'With _vintage=first: hours from the end of the day to its first fetch, at least 0.',
       }),
     ),
   },
@@ -116,19 +115,17 @@ const Day = Type.Object(
 export const ShownWarning = Type.Object(
   {
     code: Type.String({
-      description: `For programs: ${[...WARNING_CODES].sort().join(', ')}; more may come.`,
+      description: `For programs: ${[...WARNING_CODES].sort().join(', ')}. More may be added.`,
     }),
-    message: Type.String({ description: 'For people: what it means, and what to do.' }),
-    days: Type.Optional(
-      Type.Array(Type.String({ format: 'date' }), { description: 'All days that it is about.' }),
-    ),
-    since: Type.Optional(time('When it was first so.')),
+    message: Type.String({ description: 'For people: what happened, and what to do.' }),
+    days: Type.Optional(Type.Array(Type.String({ format: 'date' }), { description: 'All affected days.' })),
+    since: Type.Optional(time('When this was first seen.')),
   },
   { title: 'Warning' },
 );
 
 export const PassedOn = Type.Array(Type.String(), {
-  description: 'Parameters the gateway does not know, sent to the platform as given.',
+  description: 'Parameters that the gateway does not know, sent to the platform unchanged.',
 });
 
 const Paging = Type.Object(
@@ -138,7 +135,7 @@ const Paging = Type.Object(
     perPage: nullable(Type.Number()),
     total: nullable(Type.Number()),
   },
-  { description: "The platform's own numbers; only there when these rows are not all there are." },
+  { description: "The platform's paging numbers; present only if rows are missing." },
 );
 
 /** Of a relative change: half of n days changed by no more than p50, 95 % by no more than p95. */
@@ -148,7 +145,7 @@ const Meta = Type.Object(
   {
     endpoint: Type.String(),
     advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()], {
-      description: 'Null when the platform decides; text where JSON cannot hold it.',
+      description: 'Null if the platform chooses; a string if JSON cannot represent the number.',
     }),
     period: nullable(
       Type.Object({
@@ -156,52 +153,52 @@ const Meta = Type.Object(
         to: nullable(Type.String({ format: 'date' })),
       }),
     ),
-    split: Type.Array(Type.String(), { description: 'By what the rows are split, e.g. date.' }),
+    split: Type.Array(Type.String(), { description: 'Dimensions of the rows, e.g. date.' }),
     spentBased: nullable(Type.String()),
     rowCount: Type.Integer({ minimum: 0 }),
-    asOf: time('The oldest fetch among the parts served.'),
-    final: Type.Boolean({ description: 'Every day served, and the totals, were fetched past restatement.' }),
+    asOf: time('Time of the oldest fetch in the answer.'),
+    final: Type.Boolean({
+      description: 'All days, and the totals, were fetched after their restatement period.',
+    }),
     firstProvisionalDate: Type.Optional(
       Type.String({
         format: 'date',
-        description: 'Of reports by date: the first day that is not final; absent where there is none.',
+        description: 'Reports by date only: the first day that is not final; absent if all are final.',
       }),
     ),
     expectedChange: Type.Optional(
       Type.Record(Type.String(), QUANTILES, {
         description:
-          'By column: by how much days as old as the youngest that is not final changed until they were, of the greater value; half of n days by no more than p50, 95 % by no more than p95. Absent below 30 days.',
+          'By column: how much days as old as the youngest provisional day changed until they were final, relative to the larger value. Half of n days changed by at most p50, 95 % by at most p95. Absent below 30 days.',
       }),
     ),
-    stale: Type.Boolean({ description: 'Some part is past its freshness.' }),
+    stale: Type.Boolean({ description: 'A part is older than its freshness period.' }),
     revision: Type.Optional(
       Type.String({
         description:
-          'Names the rows: equal revisions have equal rows, also after a purge. As the header report-revision. Absent for what is not split by day.',
+          'Identifies the rows: equal revisions have equal rows, also after a purge. Equals the header report-revision. Absent for reports that are not split by day.',
       }),
     ),
     knownAt: Type.Optional(
-      time('With _asOf that moment; else when this was known: with _asOf of it the same is given again.'),
+      time('With _asOf: that time. Else the time of this state: _asOf with this value returns it again.'),
     ),
     source: Type.Optional(
       Type.Literal('history', {
-        description: 'Some days are from history: the platform gives their rows no more.',
+        description: 'Some days are from history: the platform no longer returns their rows.',
       }),
     ),
     reach: Type.Object({
-      summable: Type.Boolean({ description: 'False for rows split by date: people come back.' }),
+      summable: Type.Boolean({ description: 'False for split rows: a person may be counted in several.' }),
     }),
     complete: Type.Optional(
-      Type.Literal(false, { description: 'The platform gave one page of several: rows are missing.' }),
+      Type.Literal(false, { description: 'The platform returned one page of several: rows are missing.' }),
     ),
     paging: Type.Optional(Paging),
     days: Type.Optional(Type.Array(Day, { description: 'With _days=1.' })),
     totals: Type.Optional(Row),
-    totalsAsOf: Type.Optional(time('When the totals were fetched, where a day was fetched after them.')),
+    totalsAsOf: Type.Optional(time('When the totals were fetched; present if a day was fetched later.')),
     passedOn: Type.Optional(PassedOn),
-    warnings: Type.Optional(
-      Type.Array(ShownWarning, { description: 'Absent when there is nothing to warn of.' }),
-    ),
+    warnings: Type.Optional(Type.Array(ShownWarning, { description: 'Absent if there are none.' })),
   },
   { title: 'ReportMeta' },
 );

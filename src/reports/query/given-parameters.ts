@@ -131,12 +131,10 @@ function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldF
   if (body === null) return [];
   return body.names.flatMap((name, index): Given[] => {
     const fault = name.startsWith('_')
-      ? 'belongs to the gateway and goes into the query'
+      ? 'is a gateway parameter and belongs in the query string'
       : nameFault(name, table);
     const listName =
-      fault === null && name.endsWith('[]')
-        ? 'takes its list as a JSON array, without [] in the name'
-        : fault;
+      fault === null && name.endsWith('[]') ? 'must be a JSON array, without [] in the name' : fault;
     if (listName !== null) {
       faults.push({ param: name, message: listName });
       return [];
@@ -155,7 +153,7 @@ function refuseInnerNames(param: string, json: Json, faults: FieldFault[]): void
     if (!INNER_NAME.test(name) || name in Object.prototype) {
       faults.push({
         param,
-        message: `holds the member ${JSON.stringify(name)}, which is not allowed as a name`,
+        message: `contains the member ${JSON.stringify(name)}, whose name is not allowed`,
       });
     }
     refuseInnerNames(param, json.values[index] as Json, faults);

@@ -98,7 +98,7 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
   const given = new Map<string, string>();
   for (const { name, value } of pairs) {
     if (GATEWAY_PARAMETERS.includes(name as GatewayParameter)) given.set(name, value);
-    else faults.push({ param: name, message: `is not known; allowed are ${GATEWAY_PARAMETERS.join(', ')}` });
+    else faults.push({ param: name, message: `is unknown; allowed: ${GATEWAY_PARAMETERS.join(', ')}` });
   }
   const flag = (name: GatewayParameter): boolean => {
     const value = FLAG.get(given.get(name) ?? '');
@@ -138,7 +138,7 @@ export function readFields(text: string, faults: FieldFault[]): readonly string[
   const fields = text.split(',');
   const twice = fields.find((field, at) => fields.indexOf(field) < at);
   const message = fields.includes('')
-    ? 'must be names of columns with a comma between them, as date,spent'
+    ? 'must be column names separated by commas, such as date,spent'
     : fields.length > MOST_FIELDS
       ? `names more than ${MOST_FIELDS} columns`
       : twice === undefined
@@ -169,7 +169,7 @@ export function fieldFaults(
     const hint = meant === undefined ? '' : `: ${didYouMean(meant)}`;
     return {
       param: '_fields',
-      message: `names ${field}, which is no column of this report${hint}${hint === '' ? '.' : ''} There are ${known}`,
+      message: `names ${field}, which is not a column of this report${hint}${hint === '' ? '.' : ''} Columns: ${known}`,
     };
   });
 }

@@ -72,7 +72,7 @@ export function nameFault(name: string, table: ParameterTable): string | null {
   const known = table.byPlainName.get(plainName(name));
   if (known === undefined || known === name) return null;
   if (table.kinds.get(bare) === 'set') return null;
-  return table.kinds.has(bare) ? 'takes one value, not a list' : `is not known here: ${didYouMean(known)}`;
+  return table.kinds.has(bare) ? 'takes one value, not a list' : `is unknown: ${didYouMean(known)}`;
 }
 
 /** `texts` is empty when the value means "absent"; a fault says what is allowed. */
@@ -267,10 +267,10 @@ export function unknownNameFaults(
     const [nearest] = meant;
     if (nearest !== undefined && (!lenient || names.unknownParameters === 'refuse')) {
       const help = `Use ${nearest}, or have ${name} allowed under report.knownParameters.`;
-      return [{ param: name, message: `is not known here: ${didYouMean(...meant)}`, help }];
+      return [{ param: name, message: `is unknown: ${didYouMean(...meant)}`, help }];
     }
     return names.unknownParameters === 'refuse'
-      ? [{ param: name, message: `is not known here; allowed are ${allowed}` }]
+      ? [{ param: name, message: `is unknown; allowed: ${allowed}` }]
       : [];
   });
 }

@@ -53,7 +53,7 @@ function decodeBy(name: string, bytes: Buffer): string {
   try {
     decoder = new TextDecoder(name, { fatal: true, ignoreBOM: true });
   } catch {
-    throw new CharsetError(`its charset ${JSON.stringify(name.slice(0, 40))} is not known`);
+    throw new CharsetError(`its charset ${JSON.stringify(name.slice(0, 40))} is unknown`);
   }
   try {
     // A copy: not every decoder reads memory that threads share.

@@ -187,7 +187,7 @@ export function digestBytes(
     text = decodeText(buffer, ask.charset ?? null);
     const isForeign = text.length * 2 === buffer.length || (ask.charset ?? 'utf-8') !== 'utf-8';
     if (isForeign && isForbidden(Buffer.from(text)))
-      return { kind: 'invalid', reason: 'the answer holds the platform token' };
+      return { kind: 'invalid', reason: 'the answer contains the platform token' };
     return { kind: 'digest', digest: digestAnswer(text, ask) };
   } catch (error) {
     if (error instanceof JsonError || error instanceof CharsetError)

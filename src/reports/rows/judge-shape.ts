@@ -42,20 +42,20 @@ export function judgeShape(
   const hasRows = rows.some(single ? hasNumber : (row) => isRow(row, columns));
   const sign =
     findErrorSign(document, found.value, hasRows) ?? (hasRows ? null : signOfFirst(document, found));
-  if (sign !== null) throw new RowsError(`${JSON.stringify(sign.slice(0, 40))} says that it is an error`);
+  if (sign !== null) throw new RowsError(`${JSON.stringify(sign.slice(0, 40))} says it is an error`);
   const missing = missingColumn(rows, rule.requiredColumns ?? []);
-  if (missing !== null) throw new RowsError(`a row has no ${JSON.stringify(missing)}, which is required`);
+  if (missing !== null) throw new RowsError(`a row lacks the required column ${JSON.stringify(missing)}`);
   if ((rule.requiredColumns ?? []).length > 0) return null;
   const strange = rows.length === 0 ? null : doubtInColumns(document, found, columns);
   // What the configuration points at is what it says.
   if (rule.rowsPath !== undefined) return null;
   if (rows.length === 0) return doubtInNothing(document, found, known.places);
-  if (!hasRows) return 'no row holds a figure';
+  if (!hasRows) return 'no row contains a figure';
   if (!shareColumn(rows)) return 'the rows have no column in common';
   if (strange !== null) return strange;
-  if (found.beside && !known.places.includes(at)) return 'another list has a more usual name';
+  if (found.beside && !known.places.includes(at)) return 'another list has a more common name';
   const isEmptyOfFacts = byDate && !rows.some((row) => hasDay(row) || hasNumber(row));
-  return isEmptyOfFacts ? 'no row holds a day or a number, though a split by date was asked for' : null;
+  return isEmptyOfFacts ? 'no row contains a day or a number, although a split by date was requested' : null;
 }
 
 /**
@@ -69,20 +69,23 @@ function doubtInColumns(
 ): string | null {
   const names = [...new Set(rows.map((row) => row.names))].flat();
   const shared = names.filter((name) => known.has(name) || known.has(camelCase(name)));
-  if (known.size > 0 && shared.length === 0) throw refused('it has no column that is known of this endpoint');
+  if (known.size > 0 && shared.length === 0) throw refused('it has no known column of this endpoint');
   if (!single) return null;
   const refusal = findRefusal(rows[0] as JsonObject);
   const word =
     refusal === null || known.has(camelCase(refusal)) ? null : JSON.stringify(refusal.slice(0, 40));
   if (known.size > 0) {
-    if (word !== null) return `its one row has ${word} as a refusal does`;
+    if (word !== null) return `its only row has ${word}, as refusals do`;
     const isFigure = (name: string) => !holdsId(name) && !tellsOfCall(name);
-    return shared.some(isFigure) ? null : 'its one row has no known column but ids';
+    return shared.some(isFigure) ? null : 'its only row has no known column except ids';
   }
   if (word !== null) throw refused(`it is one object with ${word} and no list of rows`);
   if (isScalarData(document)) throw refused('"data" is neither a list nor an object');
-  if (findErrorSign(document, value, false) !== null) return 'a code beside its one row is none of success';
-  return names.some((name) => isReportFigure(camelCase(name))) ? null : 'its one row has no usual figure';
+  if (findErrorSign(document, value, false) !== null)
+    return 'a code next to its only row does not indicate success';
+  return names.some((name) => isReportFigure(camelCase(name)))
+    ? null
+    : 'its only row has no common report figure';
 }
 
 function refused(why: string): RowsError {
@@ -105,10 +108,10 @@ function doubtInNothing(
   places: readonly string[],
 ): string | null {
   const doubt = findDoubt(document, value);
-  if (doubt !== null) return `there are no rows, and ${JSON.stringify(doubt.slice(0, 40))} that may tell why`;
+  if (doubt !== null) return `there are no rows, and ${JSON.stringify(doubt.slice(0, 40))} may say why`;
   const [name = ''] = at.split('.').slice(-1);
   const isUsual = at === '' || PREFERRED.includes(name) || places.includes(at);
-  return isUsual && !beside ? null : 'there are no rows, and their list has an unusual name';
+  return isUsual && !beside ? null : 'there are no rows, and the list has an unusual name';
 }
 
 /** An object of nothing but words about a call is no row, unless all of them are columns of the endpoint. */

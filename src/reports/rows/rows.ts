@@ -124,11 +124,11 @@ export function judgeSplittable(
 }
 
 function dateFault(dates: readonly (string | null)[], { from, to }: Period): string | null {
-  if (from === null || to === null) return 'no period was asked for';
+  if (from === null || to === null) return 'no period was requested';
   const undated = dates.indexOf(null);
   if (undated >= 0) return `row ${undated} has no date that is a whole day`;
   const outside = dates.findIndex((date) => date !== null && (date < from || date > to));
-  return outside < 0 ? null : `the date of row ${outside} is outside the asked period`;
+  return outside < 0 ? null : `the date of row ${outside} is outside the requested period`;
 }
 
 function obstacleOf({ value, steps }: Place, byDate: boolean, paging: Paging | null): string | null {
@@ -152,10 +152,10 @@ function mayVary(value: Json): boolean {
 function rowsAt({ value, steps }: Place, splits: boolean): readonly JsonObject[] {
   const where = steps.length === 0 ? 'the root' : steps.map((step) => show(step.member)).join('.');
   if (isJsonArray(value)) {
-    if (!isRows(value)) throw new RowsError(`${where} holds an element that is not an object`);
+    if (!isRows(value)) throw new RowsError(`${where} contains an element that is not an object`);
     return value;
   }
-  if (splits) throw new RowsError(`${where} is not an array of rows, though a split was asked for`);
+  if (splits) throw new RowsError(`${where} is not an array of rows, although a split was requested`);
   if (!(value instanceof JsonObject) || !hasFigure(value)) {
     throw new RowsError(`${where} is neither an array of rows nor an object with figures`);
   }

@@ -127,14 +127,14 @@ export function questionWarnings({ endpoint, passedOn, from, to }: Report): read
     const more = ranked.length > MOST_NAMED ? [`${ranked.length - MOST_NAMED} more in meta.passedOn`] : [];
     warnings.push({
       code: 'parameters_passed_on',
-      message: `Not known to the gateway, and sent to the platform as given: ${[...named, ...more].join(', ')}. A platform that does not know them either ignores them without a word. Correct what is misspelt; an operator can list what the platform reads under report.endpoints."${endpoint}".knownParameters.`,
+      message: `Unknown to the gateway and sent to the platform unchanged: ${[...named, ...more].join(', ')}. A platform that does not know them ignores them silently. Correct misspelt names; an operator can declare the others under report.endpoints."${endpoint}".knownParameters.`,
     });
   }
   const open = [...(from === null ? ['dateFrom'] : []), ...(to === null ? ['dateTo'] : [])];
   if (open.length > 0)
     warnings.push({
       code: 'platform_chose_period',
-      message: `Without ${open.join(' and ')} the platform chose which days the rows are about, and may choose others tomorrow. Give dateFrom and dateTo, or _period.`,
+      message: `Without ${open.join(' and ')} the platform chose the period, and may choose another one tomorrow. Set dateFrom and dateTo, or _period.`,
     });
   return warnings;
 }
@@ -148,7 +148,7 @@ function someOf(names: readonly string[]): string {
 
 function doubtWarnings({ endpoint }: Report, all: readonly Entry[]): readonly Warning[] {
   const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
-  const message = `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`;
+  const message = `The platform's answer may not be a report: ${doubt}. It was not cached. If it is one, an operator can declare it with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`;
   return doubt === undefined ? [] : [{ code: 'shape_unknown', message }];
 }
 
@@ -159,41 +159,41 @@ function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
       header.form === 'rows' && header.splitFrom !== null ? [header.lastDay as string] : [],
     );
     const quoted = code === 'platform_warning' && text !== undefined ? `: ${text}` : '';
-    const kept = code === 'pages_left' ? 'is not kept' : 'is kept for five minutes at most';
-    const message = `${FLAW_WORDS[code]}${quoted}. The rows are passed on as given. The answer is not final and not in the history, and ${kept}.`;
+    const cached = code === 'pages_left' ? 'not cached' : 'cached for at most five minutes';
+    const message = `${FLAW_WORDS[code]}${quoted}. The rows are passed on unchanged. The answer is not final, not in the history, and ${cached}.`;
     return { code, message, ...(days.length === 0 ? {} : { days }) };
   });
 }
 
 const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
   duplicate_rows:
-    'The platform gave the same row more than once. Do not add up the rows before one of them is removed',
+    'The platform returned the same row more than once. Remove duplicates before adding up the rows',
   pages_left:
-    'The platform gave one page of several, so that rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
-  platform_warning: 'The platform gave a warning with its answer',
+    'The platform returned one page of several, so rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
+  platform_warning: 'The platform returned a warning with its answer',
   rows_of_other_advertisers:
-    'The platform gave rows of advertisers that were not asked for. Leave them out before the rows are added up',
+    'The platform returned rows of advertisers that were not requested. Remove them before adding up the rows',
   rows_of_other_campaigns:
-    'The platform gave rows of campaigns that were not asked for. Leave them out before the rows are added up',
+    'The platform returned rows of campaigns that were not requested. Remove them before adding up the rows',
   rows_outside_filter:
-    'The platform gave rows with other values than the question has for their column. Leave them out before the rows are added up',
+    'The platform returned rows that do not match a filter of the query. Remove them before adding up the rows',
   rows_outside_range:
-    'The platform gave rows of days outside of the period. Leave them out before the rows are added up',
+    'The platform returned rows of days outside the period. Remove them before adding up the rows',
   undated_rows:
-    'The platform gave rows without a date, though the report is split by date. They may be totals: do not add them to the others',
+    'The platform returned rows without a date, although the report is split by date. They may be totals: do not add them to the others',
 };
 
 /** @returns null when the unsplit report is one row, as totals are */
 export function whyNoTotals({ header }: Entry, parts: readonly Entry[]): string | null {
-  if (header.form !== 'rows') return 'is not one of rows';
+  if (header.form !== 'rows') return 'is not a table of rows';
   const isRecalled = parts.some((part) => part.header.form === 'rows' && part.header.forgotten !== undefined);
-  if (header.rowCount === 1) return isRecalled ? 'may lack days whose rows are from history' : null;
-  return header.rowCount === 0 ? 'has no row' : `has ${header.rowCount} rows where one was expected`;
+  if (header.rowCount === 1) return isRecalled ? 'may lack days that are served from history' : null;
+  return header.rowCount === 0 ? 'has no row' : `has ${header.rowCount} rows instead of one`;
 }
 
 function totalsWarnings(totals: Entry | null, parts: readonly Entry[]): readonly Warning[] {
   const why = totals === null ? null : whyNoTotals(totals, parts);
-  const message = `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead where meta.reach.summable is false.`;
+  const message = `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead if meta.reach.summable is false.`;
   return why === null ? [] : [{ code: 'totals_unavailable', message }];
 }
 
@@ -206,17 +206,17 @@ function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[]
   if (mix === null) return [];
   const { partial, retyped } = mix;
   const differences = [
-    ...(partial.length === 0 ? [] : [`on some days there is no ${someOf(partial)}`]),
-    ...(retyped.length === 0 ? [] : [`${someOf(retyped)} held numbers on some days and texts on others`]),
+    ...(partial.length === 0 ? [] : [`some days lack ${someOf(partial)}`]),
+    ...(retyped.length === 0 ? [] : [`${someOf(retyped)} contained numbers on some days and text on others`]),
   ];
-  const message = `The platform gave days of this period with different columns: ${differences.join('; ')}. Do not take what is missing for 0.`;
+  const message = `The platform returned days of this period with different columns: ${differences.join('; ')}. Do not treat missing values as 0.`;
   return [{ code: 'schema_mixed', message }];
 }
 
 const FORGOTTEN = {
-  beyond_retention: 'no longer gives the rows of',
+  beyond_retention: 'The platform no longer returns the rows of',
   all_days_empty:
-    'gives no rows for any day, not even for young ones: access may be lost, or the account closed. That is not believed of',
+    'The platform returns no rows for any day, not even for recent ones: access may be lost, or the account closed. Affected:',
 };
 
 /** Days from history, because the platform no longer has their rows. */
@@ -227,7 +227,7 @@ function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warnin
     if (some.length === 0) return [];
     const days = some.flatMap((one) => one.days);
     const since = new Date(Math.min(...some.map(({ sinceMs }) => sinceMs))).toISOString();
-    const message = `The platform ${FORGOTTEN[code]} ${someOf(days)}: they are given from history, as they were seen last. An operator who knows that the rows are gone says so with dsp-gateway history accept-empty.`;
+    const message = `${FORGOTTEN[code]} ${someOf(days)}. These days are served from history, as last seen. If their rows are really gone, an operator confirms it with dsp-gateway history accept-empty.`;
     return [{ code, message, days, since }];
   });
 }
@@ -240,14 +240,14 @@ function historyWarnings(past: Past | null): readonly Warning[] {
     [...(past?.days ?? [])].filter(([, day]) => isMeant(day)).map(([date]) => date);
   const inexact = (code: 'thinned' | 'history_missed', lacks: KnownDay['lacks'], why: string) => {
     const days = daysThat((day) => day.lacks === lacks);
-    const message = `What was seen last by then of ${someOf(days)} ${why}: what is shown was seen a little earlier. meta.days (_days=1) says when.`;
+    const message = `The latest state of ${someOf(days)} at that time ${why}. A slightly earlier one is shown; meta.days (_days=1) has the times.`;
     return days.length === 0 ? [] : [{ code, message }];
   };
   const late = daysThat(({ ageHours }) => (ageHours ?? 0) > LATE_HOURS);
-  const lateMessage = `Nobody asked for ${someOf(late)} within ${LATE_HOURS} hours of its end: what is shown as first may have been changed before. meta.days (_days=1) says how old each day was (ageHours).`;
+  const lateMessage = `Not requested within ${LATE_HOURS} hours of its end: ${someOf(late)}. The first numbers shown may have changed before. meta.days (_days=1) has the age of each day (ageHours).`;
   return [
-    ...inexact('thinned', 'thinned', 'was removed since to save room'),
-    ...inexact('history_missed', 'missed', 'could not be written down, for the store was away'),
+    ...inexact('thinned', 'thinned', 'was removed to save space'),
+    ...inexact('history_missed', 'missed', 'could not be recorded because the store was unavailable'),
     ...(late.length === 0 ? [] : [{ code: 'first_seen_late' as const, message: lateMessage }]),
   ];
 }
@@ -256,6 +256,6 @@ function historyWarnings(past: Past | null): readonly Warning[] {
 function leftOutWarnings(days: readonly string[], isEmpty: boolean, rules: FinalRules): readonly Warning[] {
   if (days.length === 0) return [];
   const rest = isEmpty ? 'No day of the period is left, so there are no rows. ' : '';
-  const message = `Left out, for they are not final: ${tellExpected(days, rules)}. ${rest}Without _final=only they are given as they are now.`;
+  const message = `Left out because they are not final: ${tellExpected(days, rules)}. ${rest}Without _final=only they are included as they are now.`;
   return [{ code: 'provisional_days_left_out', message, days }];
 }

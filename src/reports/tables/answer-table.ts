@@ -56,7 +56,7 @@ function reportTable(
 function mixedColumn(column: string): Row {
   return {
     code: 'mixed_column',
-    message: `${column} holds numbers and texts. Rows are sorted by value where it is a number; those with a text stand behind them, in either order, and may belong elsewhere.`,
+    message: `${column} contains numbers and text. Numeric rows are sorted by value. Rows with text follow them in either sort order, so their position may be wrong.`,
   };
 }
 
@@ -92,8 +92,8 @@ function readAnswer(text: string): JsonAnswer {
 
 export function noTable(): GatewayError {
   return new GatewayError('upstream_invalid_response', {
-    detail: 'The platform answers this report without rows, so there is no table of it.',
-    help: 'Ask for another report: this one can be had by HTTP alone.',
+    detail: 'The platform returns this report without rows, so it cannot be shown as a table.',
+    help: 'Request another report. This one is available over HTTP only.',
   });
 }
 

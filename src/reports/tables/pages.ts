@@ -104,7 +104,7 @@ function cut(text: string, most: number): string {
 function tooWide({ length }: readonly string[], maxBytes: number) {
   return invalidQuery({
     param: 'columns',
-    message: `must be named: one row of all ${length} does not fit into the ${maxBytes} bytes of a result`,
+    message: `must be named: a row of all ${length} columns exceeds the limit of ${maxBytes} bytes per result`,
   });
 }
 
@@ -112,7 +112,7 @@ function tooWide({ length }: readonly string[], maxBytes: number) {
 function tooMuchBeside(bytes: number, maxBytes: number) {
   return invalidQuery({
     param: 'columns',
-    message: `what stands beside the rows takes ${bytes} of the ${maxBytes} bytes of a result: ask for fewer columns or filters, or without totals`,
+    message: `the metadata takes ${bytes} of the ${maxBytes} bytes of a result: request fewer columns or filters, or no totals`,
   });
 }
 

@@ -53,8 +53,8 @@ export function checkSize(rows: readonly Row[], columns: readonly string[]): voi
   if (rows.length * columns.length <= MAX_CELLS) return;
   const named = columns.slice(0, MOST_NAMED).map((name) => name.slice(0, 40));
   throw new GatewayError('upstream_too_large', {
-    detail: `A table of ${rows.length} rows and ${columns.length} columns has more than ${MAX_CELLS} cells, most of them empty.`,
-    help: `Name the columns you need; there are ${named.join(', ')} and others.`,
+    detail: `The table has ${rows.length} rows and ${columns.length} columns, which is more than ${MAX_CELLS} cells.`,
+    help: `Name the columns you need. Available: ${named.join(', ')} and others.`,
   });
 }
 

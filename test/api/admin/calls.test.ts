@@ -124,7 +124,7 @@ describe('GET /admin/v1/cache/explain', () => {
       expect([status, json.report]).toEqual([200, { endpoint: ENDPOINT, query: WEEK }]);
       expect(json).toMatchObject({
         inWords: {
-          kept: expect.stringMatching(/^Answered as a whole: not yet proven to be divisible\. /),
+          kept: expect.stringMatching(/^Answered as a whole: not yet proven divisible by day\. /),
           price: 'Answering it now makes 1 platform call (2026-11-08 to 2026-11-14).',
         },
         price: { calls: 1, behind: 0 },

@@ -218,7 +218,7 @@ describe('explain', () => {
   it.each([
     ['pinned by configuration', 'days', 'always'],
     ['pinned by configuration', 'whole', 'never'],
-    ['not yet proven to be divisible', 'whole', 'auto'],
+    ['not yet proven divisible by day', 'whole', 'auto'],
   ])('says why: %s, %s', async (because, mode, divisible) => {
     const { gateway } = await watched({ report: { endpoints: { 'campaigns/get': { divisible } } } });
     const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-02'));
@@ -231,7 +231,7 @@ describe('explain', () => {
       'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-02',
       'the report is not split by date',
     ],
-    ['campaigns/get', 'advertiserId=1&byDate=1', 'the period is left to the platform'],
+    ['campaigns/get', 'advertiserId=1&byDate=1', 'the platform chooses the period'],
     ['other/get', byDay('2026-11-01', '2026-11-02'), 'the endpoint is not declared'],
     ['constructor', byDay('2026-11-01', '2026-11-02'), 'the endpoint is not declared'],
   ])('says why %s?%s is one entry', async (endpoint, query, because) => {
@@ -265,10 +265,10 @@ describe('explain', () => {
       'whole',
       expect.objectContaining({ state: 'probation', trials: [expect.objectContaining({ days: 3 })] }),
     ]);
-    expect(onProbation.because).toContain('on probation');
+    expect(onProbation.because).toContain('probation:');
     await prove(gateway, key);
     const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
-    expect([policy.mode, policy.because]).toEqual(['days', 'proven to be divisible']);
+    expect([policy.mode, policy.because]).toEqual(['days', 'proven divisible by day']);
   });
 
   it('says that the store is away', async () => {

@@ -84,10 +84,10 @@ describe.each(['legacy', 'modern'] as const)('an assistant by the %s revision', 
       return (body.errors as { message: string }[])[0]?.message;
     };
     expect(await wrongWith({ asOf: '2026-11-20', split: ['campaign'] })).toBe(
-      'goes with reports by date for a period: add "date" to split, period.from and period.to',
+      'requires a report by date with a period: add "date" to split, period.from and period.to',
     );
     expect(await wrongWith({ final: 'only', split: ['campaign'] })).toBe(
-      'with only goes with reports by date, whose rows say which days are left: add "date" to split, or give final "require"',
+      'set to only requires a report by date: add "date" to split, or use final "require"',
     );
   });
 

@@ -231,7 +231,7 @@ describe('large', () => {
     const agent = await agentOf(gateway, await gateway.addTeam({ id: 'wide', ...TEAM }));
     const { isError, body } = await agent.call('query_report', ARGS);
     expect([isError, body.code]).toEqual([true, 'upstream_too_large']);
-    expect(body.help).toMatch(/^Name the columns you need; there are c0, c1, /);
+    expect(body.help).toMatch(/^Name the columns you need. Available: c0, c1, /);
     const told = await agent.call('query_report', { ...ARGS, columns: ['c1', 'advertiserId'] });
     expect(told.body).toMatchObject({ truncated: true, totalRows: 2501, columns: ['c1', 'advertiserId'] });
   });

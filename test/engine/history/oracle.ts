@@ -201,9 +201,9 @@ function knownFrom(days: readonly (readonly Sight[])[]): readonly [earliestMs: n
   return [Math.max(...spans.map(([from]) => from)), Math.max(...spans.map(([, until]) => until))];
 }
 
-const UNKNOWN = /^Nothing was known at (\S+) of ([\d, -]+?)(?: and (\d+) more days)?\. (.*)$/;
-const SINCE = /^All of them are known from (\S+) on/;
-const NEVER = /^Some of them were never written down/;
+const UNKNOWN = /^No recorded data at (\S+) for ([\d, -]+?)(?: and (\d+) more days)?\. (.*)$/;
+const SINCE = /^All of them are recorded from (\S+) on/;
+const NEVER = /^Some were never recorded/;
 
 /**
  * @param days by date, of a range that is said not to have been known at a moment

@@ -91,7 +91,7 @@ describe('createCacheTier', () => {
     const { entries, degraded } = await tier.read(['foreign', 'whole'].map(refOf));
     expect(entries.map((entry) => entry === null)).toEqual([true, false]);
     expect([degraded, faults]).toEqual([false, ['damaged']]);
-    expect(log.lines).toEqual([{ level: 'warn', key: 'foreign', msg: 'a damaged cache entry was ignored' }]);
+    expect(log.lines).toEqual([{ level: 'warn', key: 'foreign', msg: 'ignored a damaged cache entry' }]);
   });
 
   it.each<[string, () => Promise<never>]>([

@@ -114,7 +114,7 @@ describe('createCaps', () => {
     const here = capsOn(one.registry);
     expect([here.ask('a', 600), here.ask('b', 600)]).toEqual([false, true]);
     expect(await here.caps.confirm(of('s'), 'b', 600)).toEqual(['a']);
-    expect(here.log.messages('warn')).toEqual([expect.stringContaining('cuts answers off')]);
+    expect(here.log.messages('warn')).toEqual([expect.stringContaining('truncates answers')]);
     await two.registry.refresh();
     const there = capsOn(two.registry);
     expect([there.ask('x', 600), there.ask('x', 600, 'other'), there.ask('x', 601)]).toEqual([
@@ -163,7 +163,7 @@ describe('createCaps', () => {
     });
     await caps.confirm(of('s'), 'b', 600);
     expect(ask('c', 600)).toBe(true);
-    expect(log.messages('warn')).toContainEqual(expect.stringContaining('could not be shared'));
+    expect(log.messages('warn')).toContainEqual(expect.stringContaining('failed to share'));
     clock.advance(31 * DAY);
     expect(ask('d', 600, 'other')).toBe(false);
   });
@@ -276,6 +276,6 @@ describe('an answer that stops at a cap', () => {
       await gateway.report(await gateway.addTeam(), byDay('2026-11-01', '2026-11-02')),
     );
     expect(data.map(({ impressions }) => impressions)).toEqual(Array.from({ length: 10 }, () => 1));
-    expect(gateway.logText).toContain('has other rows than its halves');
+    expect(gateway.logText).toContain('its halves have different rows');
   });
 });

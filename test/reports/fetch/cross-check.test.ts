@@ -284,7 +284,7 @@ describe('the audit', () => {
     gateway.simulator.set({ divisible: false });
     await assemble(gateway);
     expect(await stateOf(gateway)).toMatchObject({ state: 'refuted' });
-    expect(gateway.log.some(({ msg }) => msg.includes('may not be split by day'))).toBe(true);
+    expect(gateway.log.some(({ msg }) => msg.includes('cannot be split by day'))).toBe(true);
     // What is given now is the platform's own answer for the whole period.
     gateway.simulator.clearCalls();
     const answer = await assemble(gateway, '&_days=1');

@@ -263,7 +263,7 @@ async function startStale() {
       expect(reply.headers['cache-status']).toContain('stale-while-revalidate');
       return reportIn(reply).data;
     },
-    failures: () => gateway.log.filter(({ msg }) => msg === 'a refresh behind a stale answer failed'),
+    failures: () => gateway.log.filter(({ msg }) => msg === 'background refresh of a stale answer failed'),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Days that the platform has forgotten, of a report that was proven to be divisible, on either store. */
+/** Days that the platform has forgotten, of a report that was proven divisible by day, on either store. */
 import { expect, it, onTestFinished } from 'vitest';
 import { openOnRedis } from '../../support/on-redis.js';
 import { prove } from '../../support/prove.js';

@@ -58,7 +58,7 @@ describe('probation', () => {
       asked += all.length;
     }
     expect(await policy()).toMatchObject({
-      because: 'proven to be divisible',
+      because: 'proven divisible by day',
       divisibility: { state: 'proven', trials: { length: 5 } },
     });
     // One or two calls more for each of the five.
@@ -75,7 +75,7 @@ describe('probation', () => {
     await gateway.services.settled();
     await Promise.all(ranges.slice(2).map((range) => gateway.report(key, range)));
     await gateway.services.settled();
-    expect((await policy()).because).toBe('proven to be divisible');
+    expect((await policy()).because).toBe('proven divisible by day');
   });
 
   it('costs nothing further of ranges without final days, and is not passed by days without rows', async () => {
@@ -219,7 +219,7 @@ describe('a part of a period that the platform refuses', () => {
     await gateway.report(poor, TWENTY);
     const reply = await gateway.report(poor, PLUS_ONE);
     expect(outcomeOf(reply)).toBe('502 upstream_error');
-    expect(reply.json().detail).toContain('refused a part of the period');
+    expect(reply.json().detail).toContain('refused part of the period');
     expect(reportIn(await gateway.report(rich, PLUS_ONE)).data).toHaveLength(11);
   });
 

@@ -28,8 +28,8 @@ it('other account fields are known where they are configured', () => {
 
 describe('nameFault', () => {
   it.each([
-    ['advertiser_id', 'is not known here: did you mean `advertiserId`?'],
-    ['campaign_ids[]', 'is not known here: did you mean `campaignIds`?'],
+    ['advertiser_id', 'is unknown: did you mean `advertiserId`?'],
+    ['campaign_ids[]', 'is unknown: did you mean `campaignIds`?'],
     ['advertiserId[]', 'takes one value, not a list'],
     ['toString', 'is not allowed as a parameter name'],
   ])('refuses %j: %s', (name, message) => {
@@ -192,13 +192,11 @@ describe('a name that is meant for a known one', () => {
     ],
   ])('%s is refused for %s', (given, known) => {
     expect(meant(given as string)).toEqual([known]);
-    expect(refusals(`${given}=1`)).toEqual([`${given}: is not known here: did you mean \`${known}\`?`]);
+    expect(refusals(`${given}=1`)).toEqual([`${given}: is unknown: did you mean \`${known}\`?`]);
   });
 
   it('may be meant for one of two', () => {
-    expect(refusals('groupBy=date')).toEqual([
-      'groupBy: is not known here: did you mean `byDate` or `byCampaign`?',
-    ]);
+    expect(refusals('groupBy=date')).toEqual(['groupBy: is unknown: did you mean `byDate` or `byCampaign`?']);
     expect(meant('days')).toEqual(['_period', '_days']);
   });
 
@@ -218,7 +216,7 @@ describe('a name that is meant for a known one', () => {
           errors: [
             expect.objectContaining({
               param: 'since',
-              message: 'is not known here: did you mean `dateFrom`?',
+              message: 'is unknown: did you mean `dateFrom`?',
             }),
           ],
         },
@@ -289,7 +287,7 @@ describe('a name that goes to the platform', () => {
 
   it('is refused with what is allowed where unknown ones are', () => {
     expect(refusals('sort=x', { unknownParameters: 'refuse', knownParameters: ['page'] })).toEqual([
-      `sort: is not known here; allowed are ${['byDate', 'byCampaign', 'dateFrom', 'dateTo', 'spentBased', 'campaignIds', 'advertiserId', 'userId', 'page'].join(', ')}`,
+      `sort: is unknown; allowed: ${['byDate', 'byCampaign', 'dateFrom', 'dateTo', 'spentBased', 'campaignIds', 'advertiserId', 'userId', 'page'].join(', ')}`,
     ]);
     // An operator who says so means apps of the platform's too.
     expect(refusals('from=x', { unknownParameters: 'refuse' }, true)).toHaveLength(1);

@@ -91,7 +91,7 @@ describe('assemble: JSON', () => {
     const missing = (why: string) => [{ code: 'totals_unavailable', message: expect.stringContaining(why) }];
     expect(warnings(rowsEntry([]))).toEqual(missing('has no row'));
     expect(warnings(rowsEntry([{ spent: 1 }, { spent: 2 }]))).toEqual(missing('has 2 rows'));
-    expect(warnings(bytesEntry('no JSON', { opaque: true }))).toEqual(missing('is not one of rows'));
+    expect(warnings(bytesEntry('no JSON', { opaque: true }))).toEqual(missing('is not a table of rows'));
     expect([warnings(null), warnings(rowsEntry([{ spent: 1 }]))]).toEqual([undefined, undefined]);
   });
 

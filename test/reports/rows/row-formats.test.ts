@@ -228,8 +228,8 @@ describe('names of columns', () => {
   };
 
   it.each([
-    ['date,', /names of columns/],
-    [',date', /names of columns/],
+    ['date,', /column names/],
+    [',date', /column names/],
     ['date,spent,date', /names date twice/],
     [Array.from({ length: 257 }, (_, at) => `c${at}`).join(), /more than 256/],
   ])('as %j are refused', (given, message) => {
@@ -240,12 +240,12 @@ describe('names of columns', () => {
     const columns = ['date', 'campaignId', 'impressions'];
     const message = (field: string) => fieldFaults([field], columns, new Set())[0]?.message;
     expect(message('campaign_id')).toMatch(
-      /did you mean `campaignId`\? There are date, campaignId, impressions$/,
+      /did you mean `campaignId`\? Columns: date, campaignId, impressions$/,
     );
     expect(message('Date')).toMatch(/did you mean `date`\?/);
     expect(message('impresions')).toMatch(/did you mean `impressions`\?/);
     expect(message('profit')).toBe(
-      'names profit, which is no column of this report. There are date, campaignId, impressions',
+      'names profit, which is not a column of this report. Columns: date, campaignId, impressions',
     );
   });
 

@@ -156,7 +156,7 @@ it('an answer of days with different columns says so', () => {
     JSON.parse(bodyOf(assemble(ask({ parts }))).toString()).meta;
   const [old, now] = [dayOf('2026-11-09', { spent: 1 }), dayOf('2026-11-10', { spent: 2, views: 3 })];
   expect(metaOf(old, now).warnings).toEqual([
-    { code: 'schema_mixed', message: expect.stringContaining('on some days there is no views.') },
+    { code: 'schema_mixed', message: expect.stringContaining('some days lack views.') },
   ]);
   expect(metaOf(old, dayOf('2026-11-10', { spent: 2 }))).not.toHaveProperty('warnings');
 });

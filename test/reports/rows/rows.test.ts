@@ -49,9 +49,9 @@ describe('findRows by rule', () => {
     ['{"stats":[1,2]}', /^there is no array of objects/],
     ['{"data":{"5":{"spent":1}},"errors":[]}', /^there is no array of objects/],
     ['{"message":"Unauthenticated."}', /^there is no array of objects/],
-    ['[{"a":1},null]', /^the root holds an element/],
-    ['[[{"a":1}]]', /^the root holds an element/],
-    ['{"data":[{"a":1},[]]}', /^"data" holds an element/],
+    ['[{"a":1},null]', /^the root contains an element/],
+    ['[[{"a":1}]]', /^the root contains an element/],
+    ['{"data":[{"a":1},[]]}', /^"data" contains an element/],
     ['null', /^the root is not an array of rows/],
   ])('refuses %s', (text, reason) => {
     expect(errorOf(text)).toMatch(reason);
@@ -72,10 +72,10 @@ describe('findRows by configuration', () => {
     [
       'result.rows',
       '{"result":{"rows":{"5":{}}}}',
-      '"result"."rows" is not an array of rows, though a split was asked for',
+      '"result"."rows" is not an array of rows, although a split was requested',
     ],
     ['toString', '{}', 'the configured path "toString" ends before "toString"'],
-    ['', '{"data":[]}', 'the root is not an array of rows, though a split was asked for'],
+    ['', '{"data":[]}', 'the root is not an array of rows, although a split was requested'],
   ])('says why %j is wrong for %s', (rowsPath, text, reason) => {
     expect(errorOf(text, { rule: { rowsPath } })).toBe(reason);
   });
@@ -177,12 +177,12 @@ describe('splitting by day', () => {
     for (const date of ['2026-10-31', '2026-12-01']) {
       expect(cut([date, '2026-11-01'])).toEqual({
         ok: false,
-        reason: 'the date of row 0 is outside the asked period',
+        reason: 'the date of row 0 is outside the requested period',
       });
     }
     expect(cut(D, { period: { from: null, to: null } })).toEqual({
       ok: false,
-      reason: 'no period was asked for',
+      reason: 'no period was requested',
     });
   });
 

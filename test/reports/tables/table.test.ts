@@ -100,7 +100,10 @@ describe('a table that is sorted by a column of numbers and texts', () => {
     }).about.warnings;
 
   it('says so, beside other warnings', () => {
-    const mixed = { code: 'mixed_column', message: expect.stringContaining('spent holds numbers and texts') };
+    const mixed = {
+      code: 'mixed_column',
+      message: expect.stringContaining('spent contains numbers and text'),
+    };
     expect(warningsOf(['9.5', '-'])).toEqual([mixed]);
     expect(warningsOf(['9.5', '1,000.50'], { warnings: [{ code: 'other' }] })).toEqual([
       { code: 'other' },
@@ -182,7 +185,7 @@ describe('pages of a table', () => {
       }
     })();
     expect((thrown as GatewayError).options.errors?.[0]?.message).toMatch(
-      /^what stands beside the rows takes 24\d\d of the 2400 bytes/,
+      /^the metadata takes 24\d\d of the 2400 bytes/,
     );
   });
 

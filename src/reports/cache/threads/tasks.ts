@@ -79,7 +79,7 @@ export function formatRows({
  */
 export function readAnswer(bytes: Uint8Array, ask: DigestInput, token: string): DigestOutcome {
   if (holdsToken(asBuffer(bytes), token))
-    return { kind: 'invalid', reason: 'the answer holds the platform token' };
+    return { kind: 'invalid', reason: 'the answer contains the platform token' };
   return digestBytes(bytes, ask, (text) => holdsToken(text, token));
 }
 

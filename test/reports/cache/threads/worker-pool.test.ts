@@ -119,7 +119,7 @@ describe('an answer of more than 1 MiB', () => {
     const middle = poisoned.length - Math.floor(tail.length / 2);
     const entries = [poisoned.subarray(0, middle), poisoned.subarray(middle)];
     const { outcome } = await workerPool.digest(entries, ASK, TOKEN);
-    expect(outcome).toEqual({ kind: 'invalid', reason: 'the answer holds the platform token' });
+    expect(outcome).toEqual({ kind: 'invalid', reason: 'the answer contains the platform token' });
   });
 
   it('is not JSON, or without rows, as it would be in place', async () => {
