@@ -15,7 +15,7 @@ export function createAdmit({
   readonly limits: TeamLimits;
 }) {
   /**
-   * @returns a promise only where the rate has to be asked of the store
+   * @returns a promise only if the rate limit needs the store
    * @throws GatewayError 401 `invalid_api_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429
    */
   return (

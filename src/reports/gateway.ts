@@ -1,4 +1,4 @@
-/** What a process has for reports. It is made once, by compose-reports.ts; the steps of the path are functions of it. Types alone. */
+/** The services of a process that answer reports. Created once, by compose-reports.ts. Types only. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import type { PlatformClient } from '../platform/client.js';
@@ -42,18 +42,17 @@ export interface Gateway {
     selection(event: SelectionEvent): void;
     exploration(): void;
   };
-  /** Names this process among those that share leases. */
+  /** Identity of this process as a lease holder. */
   readonly self: string;
-  /** The rules of the configuration, with what was learned of finality and retention. */
+  /** Configured rules, adjusted by learned finality and retention. */
   readonly policy: ReportPolicy;
   readonly canonical: ParseRules;
-  /** Callers, and their queries. */
   readonly admit: Admit;
   readonly parse: ParseQuery;
-  /** Which teams there are, and were. */
+  /** Existing and deleted teams. */
   readonly lives: Lives;
 
-  /** The cache: its store, what was purged from it, and what waits to be written to it. */
+  /** The cache: store, purges and pending writes. */
   readonly store: Store;
   readonly tier: CacheTier;
   readonly lookUp: LookUp;
@@ -62,22 +61,22 @@ export interface Gateway {
   readonly replacements: Replacements;
   readonly workerPool: WorkerPool;
 
-  /** Platform calls: among this process's requests, among replicas, and when the platform is idle. */
+  /** Platform calls, shared among requests of this process and among replicas. */
   readonly platform: PlatformClient;
   readonly tries: SharedTries<FetchResult>;
   readonly locks: FetchLocks<FetchResult>;
-  /** Platform calls that this process may make at once, as of now. */
+  /** Current limit of concurrent platform calls of this process. */
   readonly maxConcurrent: () => number;
   readonly isIdle: () => boolean;
   /** Platform calls of this process in the last day. */
   readonly recentCalls: { count(): number };
 
-  /** Work behind answers: a graceful stop waits for it. */
+  /** Background work; a graceful stop waits for it. */
   readonly background: (work: Promise<unknown>) => void;
   readonly turns: OneATurn;
   readonly refreshes: Refreshes;
 
-  /** What fetches teach. */
+  /** What is learned from fetches. */
   readonly learner: Learner;
   readonly learnFrom: LearnFrom;
   readonly partRefusals: PartRefusals;
@@ -92,6 +91,6 @@ export interface Gateway {
   readonly accepted: AcceptedEmpty;
   readonly evidence: DayEvidence;
   readonly advertisers: Advertisers;
-  /** Told of reports that a token can be proven with. */
+  /** Called with reports that can verify a token. */
   readonly onReport: (report: ReferenceReport) => void;
 }

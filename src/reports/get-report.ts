@@ -1,15 +1,15 @@
 /**
- * The way of a report, in order:
+ * The path of a report, in order:
  *
- *   look up → decide → (stale: refresh behind the answer | missing: fetch, decide again, until nothing is missing)
+ *   look up → decide → (stale: refresh in the background | missing: fetch and decide until nothing is missing)
  *
- * One planned fetch, by the rules of slots and locks:
+ * One planned fetch:
  *
- *   under way here? wait, holding nothing → acquire a slot → take locks, waiting for no holder → look again, and drop what
- *   others have fetched or have under way → send → keep → release
+ *   in flight in this process? wait without a slot → acquire a slot → take locks without waiting for holders → read the
+ *   store again and drop days that others fetched or are fetching → send → store → release
  *
- * Nothing waits while it holds a slot or a lock, except for its own call. The lock ends with the write to the store, which
- * the answer does not wait for. A try that failed releases both, and counts for every waiter: all back off together.
+ * A request that holds a slot or a lock waits for its own call only. A lock ends with the write to the store, for which the
+ * answer does not wait. A failed attempt releases both and fails for all of its waiters, which back off together.
  */
 import { GatewayError } from '../errors.js';
 import { timeoutSignal } from '../lib/time.js';
@@ -28,7 +28,7 @@ import { ownContext, type Patience, type ReportQuestion, type RequestContext, wh
 import { answerWith, answerWithoutCall, daysOf, outcomeOf, type ReportAnswer } from './report-answer.js';
 import type { Entry } from './rows/entry.js';
 
-/** @throws GatewayError for everything that is not an answer, or the platform's refusal */
+/** @throws GatewayError for everything but an answer or a refusal of the platform */
 export async function getReport(
   g: Gateway,
   question: ReportQuestion,
@@ -57,7 +57,7 @@ export async function getReport(
   return answerWith(g, run, last, outcome, outcome === 'hit' ? 0 : first.missing.length);
 }
 
-/** Behind an answer that is stale. */
+/** In the background of a stale answer. */
 async function refresh(g: Gateway, { question, context }: Run): Promise<void> {
   const run = await startRun(g, question, ownContext(context.id, g.now()), 'fresh');
   let isCompared = false;
@@ -65,12 +65,12 @@ async function refresh(g: Gateway, { question, context }: Run): Promise<void> {
     const days = daysOf(await fetchMissing(g, run, decideFor(g, run)));
     isCompared = days !== null && g.now() < checkFrom(days, question.report);
   } finally {
-    // A platform that fails at the whole range may answer for the days that are stale.
+    // A platform that fails for the whole range may still answer the stale days.
     if (run.compares) (isCompared ? noteCompared : checkCouldNotRun)(g, question);
   }
 }
 
-/** Until nothing is missing, or time is up. What succeeds is kept, whatever becomes of the rest. */
+/** Fetches until nothing is missing or the time is up. Successful parts are stored even if others fail. */
 async function fetchMissing(g: Gateway, run: Run, first: Decision): Promise<Decision> {
   const signal = timeoutSignal(g.config.platform.timeoutMs);
   let decision = first;
@@ -80,7 +80,7 @@ async function fetchMissing(g: Gateway, run: Run, first: Decision): Promise<Deci
     decision = settle(g, run, await fetchAll(g, run, decision, signal));
     if (isAnswered(decision)) decision = await renew(g, run, decision);
     if (isAnswered(decision)) break;
-    // What another replica fetched is in the store, not in our hands.
+    // Days that another replica fetched are in the store only.
     await look(g, run, decision.missing);
     decision = decideFor(g, run);
   }
@@ -89,15 +89,15 @@ async function fetchMissing(g: Gateway, run: Run, first: Decision): Promise<Deci
 
 /** The result of a decision's calls. */
 interface Round {
-  /** Of a call that failed; null when none did. */
+  /** Of the first failed call; null if none failed. */
   readonly failure: unknown;
-  /** An answer cannot be split by day; `doubtful`: it may be no report at all. */
+  /** An answer cannot be split by day; `doubtful`: it may not be a report. */
   readonly unsplittable: 'certain' | 'doubtful' | null;
 }
 
 /** Makes all calls of a decision. */
 async function fetchAll(g: Gateway, run: Run, decision: Decision, signal: AbortSignal): Promise<Round> {
-  // A long backfill leaves a place for requests that need little.
+  // A long backfill leaves one call for small requests.
   const atOnce = Math.max(1, g.maxConcurrent() - 1);
   const settled = await settleInLanes(decision.fetches, atOnce, (plan) =>
     g.platform.retrying(callKind(run.question), g.config.platform.timeoutMs, (deadline, after) =>
@@ -119,7 +119,7 @@ async function fetchAll(g: Gateway, run: Run, decision: Decision, signal: AbortS
   return { failure, unsplittable };
 }
 
-/** Errors for which an old answer is better than none: never another 4xx. */
+/** Errors for which an old answer is served instead. Never another 4xx. */
 const STALE_IF_ERROR_CODES: readonly string[] = [
   'upstream_error',
   'upstream_timeout',
@@ -136,7 +136,8 @@ const isExcused = (failure: unknown) =>
   failure instanceof GatewayError && STALE_IF_ERROR_CODES.includes(failure.code);
 
 /**
- * Enough? Else an old entry in place of none, the whole in place of days, and last what may be no report.
+ * Decides what to do after a round: answer, else use old entries, else fetch the whole instead of days, and last accept
+ * an answer that may not be a report.
  * @throws GatewayError why there is no answer
  */
 function settle(g: Gateway, run: Run, { failure, unsplittable }: Round): Decision {
@@ -159,7 +160,7 @@ function settle(g: Gateway, run: Run, { failure, unsplittable }: Round): Decisio
   return decideFor(g, run);
 }
 
-/** A planned call of a run's decision. */
+/** One planned call of a decision. */
 interface Planned {
   readonly run: Run;
   readonly decision: Decision;
@@ -168,7 +169,7 @@ interface Planned {
   readonly signal: AbortSignal;
 }
 
-/** Of callers who want the same, for one team or after the same failure, one makes the try. */
+/** Shares one attempt among equal requests of a team, and among requests that failed together. */
 async function tryTogether(
   g: Gateway,
   planned: Planned,
@@ -184,7 +185,7 @@ async function tryTogether(
     after,
     signal: deadline.signal,
     async attempt() {
-      // Waiting alone needs no slot of the platform's, and must not wait for one.
+      // Waiting needs no slot.
       const isUnderWay = g.locks.areUnderWay(names, epoch);
       const tried = isUnderWay ? { others: names, epoch } : await fetchLocked(g, planned, names, deadline);
       if (!('others' in tried)) return tried;
@@ -200,8 +201,8 @@ async function tryTogether(
 const NOTHING: ReadonlyMap<string, Entry> = new Map();
 
 /**
- * With slot and lock in hand, both of which end here.
- * @returns the result, or the locks of others who have all of it under way
+ * Fetches with a slot and locks, and releases both.
+ * @returns the result, or the locks of others if they are fetching all of it
  */
 async function fetchLocked(
   g: Gateway,
@@ -216,7 +217,7 @@ async function fetchLocked(
   let lock: FetchLock<FetchResult> | null = null;
   try {
     const taking = g.locks.tryTake(names, g.purges.seq, deadline, patience);
-    // Sent with the lock, and read as of when it is granted.
+    // Sent together with the lock request; the store reads after it grants the lock.
     const looking = lookBehind(g, run, plan, taking);
     lock = await taking;
     trace.mark('lock');
@@ -224,7 +225,7 @@ async function fetchLocked(
     const range = lock.mine.length === 0 ? null : leftOf(g, decision.mode, plan, lock, found);
     if (range === null)
       return found.size > 0 || lock.others.length === 0 ? { ...LOOK_AGAIN, entries: found } : lock;
-    // A team that has no share left can use what others have under way, and no more.
+    // Without a share left, a team can only use the calls of others.
     if (slot instanceof GatewayError) throw slot;
     const held = lock;
     const { result, kept } = await fetchDays(g, slot, {
@@ -239,11 +240,11 @@ async function fetchLocked(
     });
     trace.mark('keep');
     const whole: FetchResult = { ...result, entries: new Map([...found, ...result.entries]) };
-    // Waiters elsewhere are told when it is in the store; the answer does not wait for that.
+    // Other replicas are notified once it is stored; the answer does not wait for that.
     g.background(held.succeed(whole, kept));
     return whole;
   } catch (error) {
-    // The spent share of one team is nothing to others who wait for its call: they may make it themselves.
+    // Waiters of other teams may still make this call themselves.
     if (!isShareSpent(error)) await lock?.fail(error);
     throw error;
   } finally {
@@ -258,9 +259,9 @@ function unlessShareIsSpent(error: unknown): GatewayError {
 }
 
 /**
- * Looks for all that is to be locked, in the store and among what this process is writing.
- * @returns the usable entries; a request that was kept waiting for the lock does not wait for the store as well, and
- *   gets what this process was writing when the lock was requested. Never rejects
+ * Reads the keys to be locked, from the store and from pending writes of this process.
+ * @returns usable entries. If the lock was late, the store is slow: then only writes that were pending when the lock was
+ *   requested. Never rejects
  */
 function lookBehind(
   g: Gateway,
@@ -283,7 +284,7 @@ function lookBehind(
   };
 }
 
-/** Between the first look and the lock others may have fetched some of it. @returns null where nothing is left */
+/** The range that others did not fetch between the first read and the lock. @returns null if nothing is left */
 function leftOf(
   g: Gateway,
   mode: Decision['mode'],
@@ -299,12 +300,12 @@ function leftOf(
   const underWay = plan.refs.filter((ref) => lock.others.includes(ref.lock));
   const { range, refs } = leftToFetch(plan, left, underWay, mode, g.policy.plan);
   const done = lock.mine.filter((name) => !refs.some((ref) => ref.lock === name));
-  // Not waited for: the slot is in hand.
+  // Not awaited while the slot is held.
   g.background(lock.drop(done));
   return range;
 }
 
-/** As `Promise.allSettled` of `run` for each, in order, with so many under way at once. */
+/** `Promise.allSettled` with at most `atOnce` concurrent calls; results in order. */
 async function settleInLanes<T, R>(
   all: readonly T[],
   atOnce: number,

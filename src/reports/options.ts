@@ -1,11 +1,11 @@
-/** The shape of an answer, and the moment of its data: `_totals`, `_days`, `_bom`, `_fields`, `_asOf` and `_vintage`. */
+/** Shape of an answer and time of its data: `_totals`, `_days`, `_bom`, `_fields`, `_asOf` and `_vintage`. */
 import { invalidQuery } from '../errors.js';
 import type { Moment } from './history/revision.js';
 import type { ParsedReport, ParseRules, Report } from './query/canonicalize.js';
 import { dayNumber } from './query/days.js';
 import type { Coding, Format, OutputOptions } from './query/output-options.js';
 
-/** What decides about a body, beside the report itself. */
+/** Options that change the body of the same report. */
 export interface Shape {
   readonly format: Format;
   readonly totals: boolean;
@@ -15,7 +15,7 @@ export interface Shape {
   readonly fields: readonly string[] | null;
 }
 
-/** Identity of a body among those in memory. */
+/** Key of a body in memory. */
 export function shapeKey(series: string, report: Report, shape: Shape, coding: Coding): string {
   const flags = `${shape.totals ? 't' : ''}${shape.days ? 'd' : ''}${shape.bom ? 'b' : ''}`;
   const fields = shape.fields === null ? '' : encodeURIComponent(JSON.stringify(shape.fields));
@@ -24,7 +24,7 @@ export function shapeKey(series: string, report: Report, shape: Shape, coding: C
 
 export const NOT_RAW = 'requires rows: leave out _format=raw';
 
-/** Options that would have no effect in a format are refused. @throws GatewayError `invalid_query` */
+/** @throws GatewayError `invalid_query` for options without effect in the format */
 export function shapeOf(format: Format, { totals, days, bom, fields }: OutputOptions): Shape {
   const faults = (
     [
@@ -62,7 +62,7 @@ export function momentOf(
   return read === null ? (vintage as 'first' | 'final') : { at: (read as { readonly atMs: number }).atMs };
 }
 
-/** @returns why history can hold nothing of it; null where it may */
+/** @returns why history cannot have the report; null if it can */
 function whyNoHistory({ split, from, to }: Report, { format, totals }: Shape): string | null {
   if (!split.includes('date') || from === null || to === null)
     return 'requires a report by date with a period: add byDate=1, dateFrom and dateTo';
@@ -74,9 +74,9 @@ function whyNoHistory({ split, from, to }: Report, { format, totals }: Shape): s
 const INSTANT = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * @param text an instant, or a past day: its end, in the zone of the account
- * @param today in that zone, as a day number
- * @param startOfDay in that zone, epoch milliseconds
+ * @param text an instant, or a past day (its end, in the account's zone)
+ * @param today day number, in that zone
+ * @param startOfDay epoch milliseconds, in that zone
  */
 export function readAsOf(
   text: string,

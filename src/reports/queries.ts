@@ -1,7 +1,4 @@
-/**
- * Queries of calls. What was parsed is remembered by what was sent, for the day it is valid on: parsing it again would give
- * the same. Permissions are never remembered, and neither are bodies nor keys.
- */
+/** Parses queries, and caches parsed queries by request text for the day they are valid. Never caches permissions, bodies or keys. */
 import { LRUCache } from 'lru-cache';
 import { readCacheDirectives } from '../lib/http/cache-directives.js';
 import type { Team } from '../teams/auth/team.js';
@@ -12,7 +9,7 @@ import { newPatience, type RequestContext } from './question.js';
 import type { ReportCall } from './report-call.js';
 import type { JsonObject } from './rows/json.js';
 
-/** The parts of a call that decide how it is parsed, beside the default format of the team. */
+/** Inputs of parsing, besides the team's default format. */
 export type Sent = Pick<ReportCall, 'method' | 'target' | 'accept' | 'acceptEncoding'>;
 
 export type Queries = ReturnType<typeof createQueries>;
@@ -23,7 +20,7 @@ export function createQueries({
   now,
 }: {
   readonly parse: ParseQuery;
-  /** Answers in memory that were made under another stamp are void. */
+  /** Answers in memory with another stamp are void. */
   readonly stampOf: (report: Report) => string;
   readonly now: () => number;
 }) {
@@ -47,7 +44,7 @@ export function createQueries({
         trace: call.trace,
         patience: newPatience(),
       };
-      // The key is computed before the lookup: a stamp that changes meanwhile makes the answer void.
+      // Computed before the lookup: if the stamp changes meanwhile, the answer is void.
       return { query, context, memoryKey: memoryKeyOf(query, stampOf(query.question.report)) };
     },
   };
@@ -60,12 +57,12 @@ interface Remembered {
   readonly query: Query;
 }
 
-/** Longer texts are rarely sent twice, and take the space of many. */
+/** Longer queries are rarely repeated and take much space. */
 const MAX_CHARS = 1024;
 const MAX_BYTES = 16_777_216;
-/** Approximate size of one beside its own text; and of each unknown parameter, which is kept by name. */
+/** Approximate size without its text, and per parameter. */
 const [ONE_BYTES, PARAMETER_BYTES] = [4096, 640];
-/** Variants of one target: clients differ little in what they accept. */
+/** Variants of one target, by accept headers and default format. */
 const MAX_VARIANTS = 8;
 
 export function createRememberedQueries() {

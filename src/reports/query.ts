@@ -1,6 +1,6 @@
 /**
- * A parsed query: the same for every caller, and granting nothing. Relative periods are resolved against one day, so it is
- * valid for that day.
+ * A parsed query: equal for all callers, without permissions. Relative periods are resolved against one day, so it is valid
+ * for that day only.
  */
 
 import type { AccessRequest } from '../teams/policy/authorize.js';
@@ -31,25 +31,25 @@ export interface Query {
   readonly totals: ReportQuestion | null;
   /** For `_asOf` and `_vintage`; null for current data. */
   readonly moment: Moment | null;
-  /** For `_final`; null where provisional days are accepted. */
+  /** For `_final`; null if provisional days are accepted. */
   readonly final: FinalOption | null;
-  /** What policy decides on. */
+  /** Input of the access policy. */
   readonly access: AccessRequest;
   readonly shape: Shape;
   readonly coding: Coding;
   /** For `content-disposition` of a table; null for other formats. */
   readonly fileName: string | null;
-  /** Smallest size that is compressed, bytes. */
+  /** Minimum size to compress, bytes. */
   readonly compressFrom: number;
   /** Key of the answer in memory, without the stamp of its kind. */
   readonly answerKey: string;
-  /** Known names that unknown parameters were probably meant for. */
+  /** Known names that unknown parameters probably stand for. */
   readonly meant: readonly string[];
-  /** When a relative period starts to mean other days, epoch milliseconds; Infinity for fixed dates. */
+  /** When a relative period changes its days, epoch milliseconds; Infinity for fixed dates. */
   readonly meansUntilMs: number;
-  /** The day it was parsed on, in the account's zone, epoch milliseconds: its start, and the start of the next. */
+  /** Start of the day of parsing and of the next day, in the account's zone, epoch milliseconds. */
   readonly readOn: { readonly fromMs: number; readonly untilMs: number };
-  /** The last key that {@link memoryKeyOf} made: a string that was looked up before is looked up faster. */
+  /** Last result of {@link memoryKeyOf}: looking up the same string object is faster. */
   lastKey?: { readonly stamp: string; readonly key: string };
 }
 
@@ -101,7 +101,7 @@ export function createQueryParser(options: {
       access: {
         namesAccount: wanted.namesAccount,
         accounts: [...accountsInPath(endpoint), ...wanted.accounts],
-        // Depends on the caller, so it is evaluated for each.
+        // Evaluated per caller.
         lookalikes,
         accountFields: rules.accountFields,
         rangeDays: rangeDays(wanted, today),
@@ -119,7 +119,7 @@ export function createQueryParser(options: {
   };
 }
 
-/** Key of the answer in memory. @param stamp of the report's kind: answers made under another one are void */
+/** Key of the answer in memory. @param stamp of the report's kind; answers with another one are void */
 export function memoryKeyOf(query: Query, stamp: string): string {
   if (query.lastKey?.stamp !== stamp)
     query.lastKey = { stamp, key: `${query.answerKey}|${query.compressFrom}|${stamp}` };
@@ -127,8 +127,8 @@ export function memoryKeyOf(query: Query, stamp: string): string {
 }
 
 /**
- * An open end must not evade the longest range: a period without a last day runs to today, and one without a first day
- * starts on the earliest. A report that names neither is the platform's choice, as the contract has it.
+ * An open end must not evade the range limit: without a last day the period ends today, without a first day it starts on
+ * the earliest day. Without both the platform chooses the period (contract).
  */
 function rangeDays({ from, to }: Report, today: number): number | null {
   if (from === null && to === null) return null;
@@ -137,7 +137,7 @@ function rangeDays({ from, to }: Report, today: number): number | null {
   return last - first + 1;
 }
 
-/** Some file systems refuse longer names, with the suffix that a browser adds. */
+/** Limit of some file systems, minus the suffix that browsers add. */
 const FILE_NAME_CHARS = 150;
 
 /**

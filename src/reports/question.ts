@@ -1,4 +1,4 @@
-/** What is asked for, and by whom: what the steps of a report hand on, and never change. */
+/** The immutable inputs of a report's path: the question and the context of its request. */
 import { LRUCache } from 'lru-cache';
 import { type CacheDirectives, NO_DIRECTIVES } from '../lib/http/cache-directives.js';
 import { Trace } from '../telemetry/trace.js';
@@ -6,16 +6,15 @@ import { daysBetween } from './query/days.js';
 import { bytesKey, dayKey, dayKeys, type EntryKey, rowsKey } from './query/keys.js';
 import type { ReportSeries } from './query/platform-call.js';
 
-/** A report that is asked for. */
+/** A requested report. */
 export interface ReportQuestion extends ReportSeries {
-  /** rows: normalised · bytes: the platform's own. */
+  /** rows: normalised · bytes: raw bytes of the platform */
   readonly form: 'rows' | 'bytes';
 }
 
 /**
- * What one request still waits for the store. Once a call was not answered in time the rest of the request goes on as if
- * the store were away: it reads nothing more, and what it writes, locks and releases is sent, but not waited for. So a
- * slow store costs a request one time-out, not one for each of its calls.
+ * Whether a request still waits for the store. After one timeout it reads nothing more; its writes, locks and releases are
+ * sent without waiting. So a slow store costs a request one timeout instead of one per call.
  */
 export interface Patience {
   isSpent: boolean;
@@ -25,27 +24,23 @@ export function newPatience(): Patience {
   return { isSpent: false };
 }
 
-/** The circumstances of one request, or of work that the gateway does by itself. */
+/** Context of one request, or of the gateway's own work. */
 export interface RequestContext {
   /** Of the request, for the log. */
   readonly id: string;
-  /** Who pays for platform calls: a team's id, or {@link GATEWAY_TEAM}. */
+  /** Team id charged for platform calls, or {@link GATEWAY_TEAM}. */
   readonly team: string;
   readonly directives: CacheDirectives;
-  /** Reading of the movable clock at which everything in it is judged, epoch milliseconds. */
+  /** Arrival by the wall clock, epoch milliseconds. */
   readonly arrivedAtMs: number;
   readonly trace: Trace;
-  /** What it still waits for the store. */
   readonly patience: Patience;
 }
 
-/** Calls nobody asked for are charged to this name. */
+/** Charged for calls that no team requested. */
 export const GATEWAY_TEAM = 'gateway';
 
-/**
- * The circumstances of work that nobody asked for.
- * @param id names it in the log
- */
+/** Context of the gateway's own work. @param id for the log */
 export function ownContext(id: string, nowMs: number): RequestContext {
   return {
     ...{ id, team: GATEWAY_TEAM, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
@@ -53,11 +48,11 @@ export function ownContext(id: string, nowMs: number): RequestContext {
   };
 }
 
-/** One entry that is looked for: a whole period, or a day of it. */
+/** Reference to one entry: a whole period, or a day of it. */
 export interface EntryRef extends EntryKey {
-  /** What is locked while it is fetched: rows and bytes of one answer come together. */
+  /** Lock name during a fetch; rows and bytes of one answer share it. */
   readonly lock: string;
-  /** One day of a report that is split by day; else the report as a whole. */
+  /** A day of a report that is split by day, else the whole report. */
   readonly isDay: boolean;
   readonly from: string | null;
   readonly to: string | null;
@@ -71,13 +66,13 @@ function refOfDay({ id, series, group, field }: EntryKey, date: string): EntryRe
   return { id, series, group, field, lock: id, isDay: true, from: date, to: date };
 }
 
-/** Of questions that are under way: each asks for its entries several times, and names are looked up faster again. */
+/** Questions in progress whose refs are memoized: equal string objects are looked up faster. */
 const UNDER_WAY = 64;
 const MOST_DAYS = 92;
 const dayRefsOf = new LRUCache<ReportSeries, readonly EntryRef[]>({ max: UNDER_WAY });
 const wholeRefOf = new LRUCache<ReportQuestion, EntryRef>({ max: UNDER_WAY });
 
-/** The entries of its days, for a report with a period. */
+/** References to the days of a report with a period. */
 export function dayRefs(question: ReportSeries): readonly EntryRef[] {
   const known = dayRefsOf.get(question);
   if (known !== undefined) return known;
@@ -88,7 +83,7 @@ export function dayRefs(question: ReportSeries): readonly EntryRef[] {
   return refs;
 }
 
-/** The entry that holds the report as a whole. */
+/** Reference to the entry of the whole report. */
 export function wholeRef(question: ReportQuestion): EntryRef {
   const known = wholeRefOf.get(question);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** A report request as it comes off the wire, and what goes back. */
+/** A report request as received, and its reply. */
 import type { KeyHeaders } from '../teams/auth/authenticate.js';
 import type { Trace } from '../telemetry/trace.js';
 import type { JsonObject } from './rows/json.js';
@@ -14,8 +14,7 @@ export interface ReportCall {
   /** As received, without `?`. */
   readonly query: string;
   /**
-   * The parsed body of a POST, null for others. Not a byte of it is taken before it is asked for: when the caller is
-   * known, and may ask.
+   * Reads and parses the body of a POST; null for other methods. Called after the caller was admitted: no byte is read before.
    * @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body`
    */
   readonly readBody: (() => Promise<JsonObject>) | null;
@@ -26,9 +25,9 @@ export interface ReportCall {
   readonly cacheControl: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly trace: Trace;
-  /** Told what to call when the answer is through, or the caller gone; perhaps more than once. */
+  /** Registers a callback for the end of the response or a disconnect; may fire more than once. */
   readonly onResponseClosed: (leave: () => void) => void;
-  /** Its request was charged to the team before: a tool of an agent is one request, whatever it asks for. */
+  /** The request was already counted against the team's limits (an MCP tool call counts once). */
   readonly isCharged?: boolean;
 }
 
@@ -40,13 +39,13 @@ export interface ReportReply {
 }
 
 /**
- * @returns the reply itself, and no promise, for a hit in memory
- * @throws GatewayError for everything that is not an answer, from the promise as well
+ * @returns no promise for a hit in memory
+ * @throws GatewayError for everything but an answer, synchronously or as a rejection
  */
 export type ReportHandler = (call: ReportCall) => ReportReply | Promise<ReportReply>;
 
-/** The largest body that is answered before the router: what is written in one turn, without holding up others. */
+/** Largest body that is answered before the router; a larger one would block the event loop. */
 export const HIT_BYTES = 262_144;
 
-/** A larger body is sent by the piece, for its caller may read it as slowly as it likes; a smaller one the system takes. */
+/** Larger bodies are sent in pieces, because slow readers apply backpressure; smaller ones fit the socket buffer. */
 export const AT_ONCE_BYTES = 65_536;

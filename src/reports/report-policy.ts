@@ -1,4 +1,4 @@
-/** What the configuration says about reports, read once: handed to whoever judges, plans or fetches one. */
+/** The configuration of reports, read once. */
 import type { Config } from '../config/load.js';
 import type { EndpointRule } from '../config/schema.js';
 import type { PlanRules } from './cache/plan.js';
@@ -6,9 +6,9 @@ import type { Report } from './query/canonicalize.js';
 import type { FreshnessRules } from './rows/freshness.js';
 
 export interface ReportPolicy {
-  /** Which days of a report are final, and how long the others are fresh. */
+  /** Finality and freshness rules of a report. */
   readonly rulesFor: (report: Report) => FreshnessRules;
-  /** How long the platform's refusal is remembered, milliseconds. */
+  /** How long a refusal of the platform is cached, milliseconds. */
   readonly negativeMs: number;
   /** Declared endpoints by their path below `/api/v1/report/`. */
   readonly endpoints: ReadonlyMap<string, EndpointRule>;
@@ -17,13 +17,13 @@ export interface ReportPolicy {
   readonly identity: { readonly account: string; readonly baseUrl: string };
   readonly accountFields: readonly string[];
   readonly accountPattern: RegExp;
-  /** Names an operator vouches for: they name no account. */
+  /** Parameters that an operator declares not to name accounts. */
   readonly nonAccounts: readonly string[];
-  /** IANA time zone of an advertiser; null: of a report that names none. */
+  /** IANA time zone of an advertiser; null: report without an advertiser. */
   timezoneOf(account: string | null): string;
 }
 
-/** The rules of `report.freshness` and `report.restatementDays`, without regard to what was learned. */
+/** Rules of `report.freshness` and `report.restatementDays`, without learned values. */
 export function configuredRules({
   report: { restatementDays, freshness },
 }: Pick<Config, 'report'>): FreshnessRules {

@@ -24,15 +24,15 @@ import { keepFinal, refuseYoung } from './final.js';
 import { type AnswerMemory, type Finished, finish } from './finished.js';
 import { isNewest } from './replacements.js';
 
-/** An answer whose body is made when it is sent. */
+/** An answer whose body is built when it is sent. */
 export interface Answer extends AnswerHead {
   readonly coding: Coding;
   readonly source: Source;
-  /** Also keeps it in memory, where that is allowed. */
+  /** Builds the body, and keeps the answer in memory if allowed. */
   readonly body: () => Promise<Finished>;
 }
 
-/** Where an answer is from. */
+/** Origin of an answer. */
 export interface Source extends Omit<CacheStatus, 'ttlS'> {
   /** False when the platform forbade storing it. */
   readonly storable: boolean;
@@ -96,7 +96,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>
   };
 }
 
-/** Of its youngest provisional day. */
+/** Expected change of the youngest provisional day. */
 function expectedOf(
   evidence: DayEvidence,
   report: Report,
@@ -108,12 +108,12 @@ function expectedOf(
   return evidence.expectedChange(report, header.fetchedOn - (dayNumber(header.lastDay as string) as number));
 }
 
-/** For `_final=only` that leaves no day: nothing is fetched. */
+/** Answer of `_final=only` without final days; nothing is fetched. */
 const NO_DAYS: ReportAnswer = { ...answerWithoutCall([]), days: null, storable: false };
 
 const NO_TOTALS = { totals: null, areTotalsOld: false };
 
-/** Of a report, and of its totals where there are some. */
+/** Combined origin of a report and its totals. */
 function sourceOf(all: readonly ReportAnswer[]): Source {
   const outcome = dearest(all.map(({ outcome }) => outcome));
   return {
@@ -130,9 +130,9 @@ const MAX_SERIES = 2000;
 /** Rows that each have names of their own would take unbounded memory. */
 const MAX_COLUMNS = 500;
 
-/** Remembers columns of earlier answers: a column that is missing from one answer must not become a fault of `_fields`. */
+/** Columns of earlier answers: `_fields` may name a column that one answer lacks. */
 function createColumnsSeen() {
-  /** `last`: the list that was added last, which the days of an answer share. */
+  /** `last`: the list added last; days of an answer share one list. */
   const bySeries = createLastUsed<{ readonly columns: Set<string>; last: readonly string[] | null }>(
     MAX_SERIES,
   );
@@ -150,7 +150,7 @@ function createColumnsSeen() {
 }
 
 /**
- * @param negativeMs how long a refusal is remembered
+ * @param negativeMs how long a refusal is cached
  * @param seenColumns of earlier answers
  * @throws GatewayError `upstream_rejected` with the platform's status, unless `raw` was requested; `invalid_query`
  */
@@ -193,13 +193,13 @@ function rejected({ header }: Entry): GatewayError {
   return new GatewayError('upstream_rejected', { status, upstream, upstreamAccounts: accounts });
 }
 
-// Rows with the totals of their period, in one state: neither is older than a known change of days of the other.
+// A report with its totals, both in one state: neither is older than a known change of the other's days.
 
 /** Totals whose rows are remembered. */
 const MAX_PAIRS = 10_000;
 
 function createWithTotals(g: Gateway) {
-  /** By rows and totals: digest of the rows for which the totals were right. */
+  /** By rows and totals: digest of the rows that matched the totals. */
   const pairs = createLastUsed<string>(MAX_PAIRS);
 
   function areOld(question: ReportQuestion, rows: ReportAnswer, totals: ReportAnswer, sinceMs: number) {
@@ -212,7 +212,7 @@ function createWithTotals(g: Gateway) {
     return false;
   }
 
-  /** One answer may have waited for a call while days of the other were replaced. */
+  /** Rereads an answer whose days were replaced while the other one waited for a call. */
   async function renewed(question: ReportQuestion, context: RequestContext, answer: ReportAnswer) {
     if (answer.madeOf === null || isNewest(answer.madeOf.basis, answer.madeOf.held)) return answer;
     const again = await getReport(g, question, withMaxAge(context, null));
@@ -247,7 +247,7 @@ function newestOf({ parts }: ReportAnswer): number {
   return Math.max(...parts.map(({ header }) => header.fetchStartedAt));
 }
 
-/** Without regard to the order of the rows. */
+/** Independent of row order. */
 function rowsHash(header: Entry['header']): string {
   return (header.form === 'rows' ? header.splitFrom?.sortedHash : null) ?? header.hash;
 }

@@ -1,14 +1,14 @@
-/** Work behind answers: what outlives its request, its turns, and refreshes of stale answers. */
+/** Background work, its turns in the event loop, and refreshes of stale answers. */
 import type { Logger } from 'pino';
 import { nextTurn } from '../../lib/time.js';
 
 export type Background = ReturnType<typeof createBackground>;
 
-/** Work that outlives its request, so that a stop can wait for it. */
+/** Tracks work that outlives its request, so that a stop can wait for it. */
 export function createBackground(logger: Logger) {
   const running = new Set<Promise<void>>();
   return {
-    /** Failures are logged, not thrown: no caller waits for this work. */
+    /** Failures are logged. */
     add(work: Promise<unknown>): void {
       const tracked: Promise<void> = work
         .then(
@@ -27,7 +27,7 @@ export function createBackground(logger: Logger) {
 
 export type OneATurn = ReturnType<typeof createOneATurn>;
 
-/** Work behind answers, one piece in each turn of the event loop: a new request is never behind more than one. */
+/** Runs one piece of background work per turn of the event loop, so that a new request waits for at most one. */
 export function createOneATurn() {
   const waiting: (() => void)[] = [];
 
@@ -47,22 +47,22 @@ export function createOneATurn() {
   };
 }
 
-/** After a failure. */
+/** Pause after a failed refresh. */
 const REST_MS = 5000;
-/** More rests than this are looked through for those that are over. */
+/** Limit of remembered failures; expired ones are removed first. */
 const MANY = 1000;
 
 export type Refreshes = ReturnType<typeof createRefreshes>;
 
 /**
- * Refreshes of what was given past its freshness. One per report at a time; one that failed is left alone for a moment, so
- * that a platform that fails is not asked by every hit.
+ * Refreshes of stale answers: one per report at a time, with a pause after a failure, so that not every hit calls a failing
+ * platform.
  */
 export function createRefreshes(now: () => number, logger: Logger, background: Background['add']) {
   const running = new Set<string>();
   const failedAt = new Map<string, number>();
 
-  /** Counted both ways: a clock that stepped back must not make the rest longer. */
+  /** Absolute difference: a clock set back must not prolong the pause. */
   function isResting(report: string): boolean {
     const at = failedAt.get(report);
     return at !== undefined && Math.abs(now() - at) < REST_MS;
@@ -75,10 +75,7 @@ export function createRefreshes(now: () => number, logger: Logger, background: B
   }
 
   return {
-    /**
-     * Starts `work` unless the report is being refreshed, or that failed a moment ago.
-     * @param report names it among all others
-     */
+    /** Starts `work` unless a refresh of the report is running or just failed. @param report its key */
     start(report: string, endpoint: string, work: () => Promise<void>): void {
       if (running.has(report) || isResting(report)) return;
       running.add(report);

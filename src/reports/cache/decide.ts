@@ -1,6 +1,6 @@
 /**
- * Decides from the entries in hand: by day or as a whole, which entries are fresh, stale or missing, and which calls would
- * fetch them. Pure, and the one place for it: a request, the refresh behind an answer and `explain` all decide here.
+ * Decides from the entries at hand: by day or as a whole, which entries are fresh, stale or missing, and which calls fetch
+ * them. Pure. Requests, background refreshes and `explain` all decide here.
  */
 
 import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
@@ -14,7 +14,7 @@ import type { Entries } from './entries.js';
 import { type Grade, type GradeInput, gradeOf } from './look-up.js';
 import { type PlannedFetch, planFetches } from './plan.js';
 
-/** How a report is looked up and fetched, and why so, for people. */
+/** How a report is looked up and fetched, with the reason for people. */
 export interface Mode {
   /** days: split by day · whole: one answer for the period */
   readonly mode: 'days' | 'whole';
@@ -32,7 +32,7 @@ const NOT_DAYS = {
   refuted: 'found not to be divisible by day',
 };
 
-/** Split by day only where it was proven that this changes nothing. */
+/** By day only if the kind is proven divisible. */
 export function modeOf(
   { report, form }: Pick<ReportQuestion, 'report' | 'form'>,
   { endpoints }: Pick<ReportPolicy, 'endpoints'>,
@@ -58,40 +58,40 @@ export function modeOf(
 
 export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
   readonly question: ReportQuestion;
-  /** How the report would be looked up and fetched, were nothing in hand. */
+  /** Preferred mode, before entries are considered. */
   readonly mode: Mode;
   readonly entries: Entries;
   readonly policy: ReportPolicy;
   /**
-   * What is good enough: fresh, and stale while it is refreshed; only what is fresh (that is the refresh); whatever is of
-   * use when the platform fails; that, and what may be no report.
+   * usual: fresh, and stale with a refresh · fresh: for the refresh itself · old: also what is allowed when the platform
+   * fails · doubtful: also what may not be a report
    */
   readonly accept: 'usual' | 'fresh' | 'old' | 'doubtful';
-  /** The period of the whole, where the platform is known to refuse parts of it; else null. */
+  /** The whole period if the platform is known to refuse parts of it, else null. */
   readonly wholeOnly: Period | null;
-  /** A check of the series is due: a call that is made anyway brings all days, to be compared. */
+  /** A cross-check of the series is due: the next call fetches all days for comparison. */
   readonly comparisonDue: boolean;
 }
 
 export interface Decision extends Mode {
   /** Entries of the report, in date order. */
   readonly refs: readonly EntryRef[];
-  /** What is known of them, usable or not, by key. */
+  /** Known entries by key, usable or not. */
   readonly known: ReadonlyMap<string, Entry>;
-  /** All of them, in order, once none is missing. */
+  /** All usable entries in order; complete once none is missing. */
   readonly parts: readonly Entry[];
   readonly missing: readonly EntryRef[];
-  /** Usable, and to be refreshed. */
+  /** Usable entries that need a refresh. */
   readonly stale: readonly EntryRef[];
-  /** The platform's refusal, which answers for all. */
+  /** A refusal by the platform, which answers for all days. */
   readonly refusal: Entry | null;
-  /** Calls that bring what is missing, and with it what is stale. */
+  /** Calls for missing entries, which include stale ones. */
   readonly fetches: readonly PlannedFetch[];
-  /** Where nothing is missing: calls that refresh what is stale. */
+  /** If nothing is missing: background calls that refresh stale entries. */
   readonly behind: readonly PlannedFetch[];
-  /** The calls, those behind too, bring all days, to compare them with those in hand. */
+  /** The calls fetch all days, to compare them with the known ones. */
   readonly compares: boolean;
-  /** What an answer is called that needed these fetches. */
+  /** Outcome of an answer that needed these fetches. */
   readonly outcome: Outcome;
 }
 
@@ -102,7 +102,7 @@ export function decide(input: DecideInput): Decision {
   return withPlan(isBetter(whole, preferred, input.accept) ? whole : preferred, input);
 }
 
-/** Days that are missing are fetched, unless the whole is fresh, all there is, or all that is left. */
+/** The whole is preferred if it is fresh, the only entry, or the only usable one. */
 function isBetter(whole: Judged, days: Judged, accept: DecideInput['accept']): boolean {
   if (accept === 'old') return isAnswered(whole);
   const startedAt = whole.parts[0]?.header.fetchStartedAt ?? Number.POSITIVE_INFINITY;
@@ -111,7 +111,7 @@ function isBetter(whole: Judged, days: Judged, accept: DecideInput['accept']): b
   return isFresh || (whole.known.size > 0 && days.known.size === 0);
 }
 
-/** Whether there is an answer, be it a refusal. */
+/** Whether there is an answer; a refusal counts. */
 export function isAnswered({ missing, refusal }: Pick<Decision, 'missing' | 'refusal'>): boolean {
   return missing.length === 0 || refusal !== null;
 }
@@ -179,7 +179,7 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
     mode === 'days' &&
     known.size > 0 &&
     refs.length <= policy.plan.maxDaysPerCall &&
-    // What the platform has forgotten cannot be compared with what it says.
+    // Days from history cannot be compared with the platform.
     [...known.values()].every(({ header }) => header.forgotten === undefined);
   const plan = (wanted: readonly EntryRef[], all: boolean) =>
     planFetches({
@@ -207,7 +207,7 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
   };
 }
 
-/** Whether there was nothing, nothing of use any more, or nothing fresh enough for this caller. */
+/** `miss`: no entry · `refresh`: expired entries · `forced`: not fresh enough for this caller */
 function outcomeOf({ missing, known }: Judged, input: DecideInput): Outcome {
   const gradeInput: GradeInput = { ...input, report: input.question.report, directives: NO_DIRECTIVES };
   const grades = missing.map((ref) => {

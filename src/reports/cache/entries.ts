@@ -1,29 +1,29 @@
-/** What one request has in hand of its report: found in the store, or fetched by a call. */
+/** Entries that one request holds: found in the store or fetched. */
 import { GatewayError } from '../../errors.js';
 import { replaces } from '../../store/entry-stamp.js';
 import type { Entry } from '../rows/entry.js';
 
-/** An entry in hand, and how it came there. */
+/** An entry and its source. */
 export interface HeldEntry {
   readonly entry: Entry;
   /**
-   * kept: it was in the store · own: a call of this request fetched it · other: another caller's did. One's own
-   * began after the question came, whatever the clock did meanwhile.
+   * kept: from the store · own: fetched by this request, so always newer than it, whatever the clock says · other: fetched
+   * by another request
    */
   readonly source: 'kept' | 'own' | 'other';
-  /** In the store at the first look: it was there before the request, though both may be of the same millisecond. */
+  /** Present at the first read: older than the request, even within the same millisecond. */
   readonly wasThere: boolean;
-  /** When it was looked up, epoch milliseconds; its freshness is judged as of then. */
+  /** Time of the lookup, epoch milliseconds; freshness is evaluated for it. */
   readonly atMs: number;
 }
 
-/** An entry, or why there is none although the platform answered. */
+/** An entry, or why the platform's answer has none. */
 export type EntryOrError = Entry | GatewayError;
 
 export interface Entries {
   /** By key. */
   readonly known: ReadonlyMap<string, HeldEntry>;
-  /** What may be no report, by key: given when there is nothing better, and put aside until then. */
+  /** Answers that may not be reports, by key; served only if there is nothing else. */
   readonly doubtful: ReadonlyMap<string, Entry>;
 }
 
@@ -32,13 +32,13 @@ export type EntryStore = ReturnType<typeof createEntries>;
 export function createEntries() {
   const known = new Map<string, HeldEntry>();
   const doubtful = new Map<string, Entry>();
-  /** When each entry of the first look began to be fetched. */
+  /** `fetchStartedAt` of the entries of the first read. */
   let first: ReadonlyMap<string, number> | null = null;
 
   return {
     known,
     doubtful,
-    /** What the store holds now. */
+    /** Adds entries read from the store. */
     addFound(found: ReadonlyMap<string, Entry>, atMs: number): void {
       first ??= new Map([...found].map(([key, { header }]) => [key, header.fetchStartedAt]));
       for (const [key, entry] of found) {
@@ -46,7 +46,7 @@ export function createEntries() {
         known.set(key, { entry, source: 'kept', wasThere, atMs });
       }
     },
-    /** What others fetched since, where it is newer than what is in hand. */
+    /** Adds entries that others fetched since, if newer. */
     addNewer(found: ReadonlyMap<string, Entry>, atMs: number): void {
       for (const [key, entry] of found) {
         const held = known.get(key)?.entry.header.fetchStartedAt;
@@ -55,10 +55,7 @@ export function createEntries() {
           known.set(key, { entry, source: 'other', wasThere: false, atMs });
       }
     },
-    /**
-     * What a call fetched.
-     * @returns why an entry cannot be read, where one cannot; null: there is none such
-     */
+    /** Adds fetched entries. @returns the first unreadable entry's error, else null */
     addFetched(
       fetched: ReadonlyMap<string, EntryOrError>,
       by: 'own' | 'other',

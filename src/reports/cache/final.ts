@@ -13,16 +13,16 @@ export interface FinalOption {
   readonly filter: FinalFilter;
   /** Today in the zone of the account, as a day number. */
   readonly today: number;
-  /** Days of the period that are too young to be final; `only` does not fetch them. */
+  /** Days too young to be final; `only` does not fetch them. */
   readonly young: readonly string[];
-  /** Whether `only` leaves no day. */
+  /** `only` leaves no day. */
   readonly leavesNone: boolean;
   /** Part of the key of the answer in memory: a day left out today may be final tomorrow. */
   readonly key: string;
 }
 
 /**
- * @returns null where provisional days are accepted
+ * @returns null if provisional days are accepted
  * @throws GatewayError `invalid_query`
  */
 export function finalOption(
@@ -48,7 +48,7 @@ function fault(message: string): GatewayError {
   return invalidQuery({ param: '_final', message });
 }
 
-/** The report without its young days, for `only`; unchanged where none would be left. */
+/** For `only`: the report without its young days; unchanged if none would be left. */
 export function cutToFinal(report: Report, final: FinalOption | null): Report {
   const first = final?.young[0];
   if (final?.filter !== 'only' || final.leavesNone || first === undefined) return report;
@@ -64,7 +64,6 @@ export function refuseYoung(final: FinalOption | null, rules: FinalRules): void 
   throw new GatewayError('not_final', { detail: `Not final: ${tellExpected(final.young, rules)}.` });
 }
 
-/** What an answer is made of. */
 export interface AnswerParts {
   readonly parts: readonly Entry[];
   readonly totals: Entry | null;
@@ -74,8 +73,8 @@ export interface AnswerParts {
 }
 
 /**
- * Applies `_final` to fetched parts. A day that is old enough may still be provisional: it was fetched earlier and the
- * platform fails since, or `_asOf` names an earlier moment.
+ * Applies `_final` to fetched parts. A day that is old enough may still be provisional: the platform failed since it was
+ * fetched, or `_asOf` is earlier.
  * @returns the final parts, and the days of the period that are left out
  * @throws GatewayError `not_final`
  */

@@ -1,6 +1,6 @@
 /**
- * Finished answers, and those of them in memory. An answer may never be requested again, so it is deflated there, to a
- * quarter of its size. The next request inflates it, in about 30 µs, and from then on it stays as it is sent.
+ * Finished answers, and the answers in memory. In memory an answer is deflated to a quarter of its size until it is
+ * requested again; the next request inflates it in about 30 µs, and it stays inflated.
  */
 import { promisify } from 'node:util';
 import { deflateRawSync, gunzip, inflateRawSync } from 'node:zlib';
@@ -25,11 +25,11 @@ import type { WorkerPool } from './threads/worker-pool.js';
 /** An answer with its body. */
 export interface Finished extends AnswerHead {
   readonly coding: Coding;
-  /** For an answer of days: when its next check is due, epoch milliseconds. */
+  /** For an answer joined from days: when its next cross-check is due, epoch milliseconds. */
   readonly checkFromMs: number | null;
-  /** Its rows, and its totals. */
+  /** Of its rows and its totals. */
   readonly madeOf: readonly MadeOf[];
-  /** Joined from pieces that were deflated one by one: about twice as large as it could be. */
+  /** Joined from separately deflated pieces: about twice the optimal size. */
   readonly isPieced: boolean;
   /** In pieces, in order; one unless it is large. */
   readonly body: readonly Buffer[];
@@ -37,11 +37,11 @@ export interface Finished extends AnswerHead {
   readonly bytes: number;
   /** Plain size where `body` is deflated to save memory; null where it can be sent. */
   readonly inflatesTo: number | null;
-  /** Replies that were composed of it, for the next requests. */
+  /** Composed replies, for the next requests. */
   replies: Replies | null;
 }
 
-/** Both replies of an answer, for the time in which its age and lifetime in seconds stay the same. */
+/** Both replies of an answer, valid while its age and lifetime in seconds are unchanged. */
 export interface Replies {
   readonly query: Query;
   readonly fromMs: number;
@@ -51,8 +51,8 @@ export interface Replies {
 }
 
 /**
- * Makes the body; a large one on another thread, and in pieces.
- * @returns also the pieces of the plain body where they are deflated already
+ * Builds the body; a large one on another thread, in pieces.
+ * @returns also the pieces of the plain body if they are already deflated
  */
 export async function finish(
   head: AnswerHead,
@@ -93,7 +93,7 @@ async function formatRows(
 
 /** A body of this size is not copied. */
 const LARGE_BYTES = 1_048_576;
-/** Compression leaves its result in up to ten times the memory that it needs. */
+/** Compression may leave its result in a buffer ten times as large. */
 const WASTE_FROM = 1.125;
 
 function compact(body: readonly Buffer[]): readonly Buffer[] {
@@ -111,7 +111,6 @@ function sizeOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** The same answer with its body in another form. */
 function withBody(
   finished: Finished,
   body: readonly Buffer[],
@@ -120,21 +119,21 @@ function withBody(
   return Object.assign({}, finished, { body, bytes: sizeOf(body), replies: null }, changes);
 }
 
-/** A body that was joined from segments, compressed as a whole: half the size, for bodies that are sent repeatedly. */
+/** Recompresses a body joined from segments as a whole: half the size, for repeated use. */
 async function compressAnew(finished: Finished): Promise<Finished> {
   const plain = await promisify<Buffer, Buffer>(gunzip)(Buffer.concat(finished.body));
   return withBody(finished, compact(await compress([plain], 'gzip')), { isPieced: false });
 }
 
-/** Deflating smaller bodies gains nothing; larger ones would block the event loop for too long. */
+/** Smaller bodies gain nothing; larger ones would block the event loop too long. */
 const [PACK_FROM_BYTES, PACK_TO_BYTES] = [1024, AT_ONCE_BYTES];
-/** A body that becomes hardly smaller is not worth inflating. */
+/** Deflate only if the result is at most this share of the size. */
 const WORTH_PART = 0.75;
 
 /**
- * Deflates the body. What is compressed already would not become smaller.
- * @param pieces of the body as they are stored, deflated, to be joined; null where they are not
- * @returns the answer itself where deflating it gains little
+ * Deflates an uncompressed body.
+ * @param pieces of the body, stored deflated, to be joined; null if not deflated
+ * @returns the answer itself if deflating gains little
  */
 export function pack(finished: Finished, pieces: BodyPieces | null): Finished {
   const { coding, body, bytes } = finished;
@@ -156,7 +155,7 @@ export function unpack(finished: Finished): Finished {
   return withBody(finished, [plain], { inflatesTo: null });
 }
 
-/** Whether an answer in memory may still be sent. */
+/** Whether an answer in memory may be served. */
 export function isServable(
   finished: Omit<Finished, 'body'>,
   report: Report,
@@ -166,7 +165,7 @@ export function isServable(
 ): boolean {
   if (nowMs >= finished.freshUntilMs || finished.stale) return false;
   for (const { basis, held } of finished.madeOf) if (!isNewest(basis, held)) return false;
-  // The clock was set back: an answer from its future cannot be told from an old one.
+  // After a clock was set back, an answer from the future may be old.
   if (finished.newestMs > nowMs + MAX_FUTURE_MS) return false;
   if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;
   const { account, accounts, endpoint, from, to } = report;
@@ -183,14 +182,14 @@ export function isServable(
 
 export type L1 = ReturnType<typeof createL1>;
 
-/** Memory of an answer beside its body, measured: key, members, list links. */
+/** Measured memory of an answer without its body: key, members, list links. */
 const OVERHEAD_BYTES = 1024;
 
-/** Answers in memory, bounded by bytes; the least recently used go first. */
+/** LRU of answers in memory, bounded by bytes. */
 export function createL1(maxBytes: number) {
   const cache = new LRUCache<string, Finished>({
     maxSize: maxBytes,
-    // One body may take a quarter at most, or a single large report would push out everything else.
+    // At most a quarter per body, so that one large report does not evict everything else.
     maxEntrySize: Math.floor(maxBytes / 4),
     sizeCalculation: (value) => value.bytes + OVERHEAD_BYTES,
   });
@@ -218,18 +217,18 @@ export function createAnswerMemory({
   readonly l1: L1;
   readonly purges: Purges;
   readonly now: () => number;
-  /** Called for every answer of days from memory whose check is due. Must cost nearly nothing. */
+  /** Called for every answer from memory whose cross-check is due. Must be cheap. */
   readonly onCheckDue: (question: ReportQuestion) => void;
   readonly background: (work: Promise<unknown>) => void;
 }) {
   let isCompressing = false;
-  /** Makes a body that was requested again smaller, behind its answer, one at a time. */
+  /** Recompresses a repeatedly requested body in the background, one at a time. */
   function compressBehind(key: string, finished: Finished): void {
     if (isCompressing) return;
     isCompressing = true;
     const work = compressAnew(finished)
       .then((smaller) => {
-        // Unless another answer took its place meanwhile.
+        // Unless it was replaced meanwhile.
         if (l1.get(key) === finished) l1.set(key, smaller);
       })
       .finally(() => {
@@ -239,7 +238,7 @@ export function createAnswerMemory({
   }
 
   return {
-    /** @returns an answer that may be sent now; call {@link used} when it is */
+    /** @returns an answer that may be served; call {@link used} when it is */
     find(key: string, report: Report, maxAgeMs: number | null): Finished | null {
       const held = l1.get(key);
       if (held === undefined || !isServable(held, report, purges, maxAgeMs, now())) return null;
@@ -255,7 +254,7 @@ export function createAnswerMemory({
     keep(key: string, finished: Finished, pieces: BodyPieces | null): void {
       if (finished.status !== 200 || finished.stale) return;
       l1.set(key, finished);
-      // After the answer was sent.
+      // After the answer is sent.
       nextTurn(() => {
         if (l1.get(key) === finished) l1.set(key, pack(finished, pieces));
       });

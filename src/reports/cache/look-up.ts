@@ -1,4 +1,4 @@
-/** What the store holds of a report: entries of one series, read in one round trip. */
+/** Reads the entries of a report from the store in one round trip, and grades them. */
 import type { CacheDirectives } from '../../lib/http/cache-directives.js';
 import type { Report } from '../query/canonicalize.js';
 import { type EntryRef, newPatience, type Patience } from '../question.js';
@@ -18,18 +18,16 @@ import type { RawEntry } from './entry.js';
 import type { Purges } from './purges.js';
 import type { CacheTier, ReadWhen } from './tier.js';
 
-// What an entry may be used for: here a day's age is judged. Pure.
-
-/** stale: usable at once, with a refresh behind · error-only: usable when the platform fails */
+/** stale: usable now, with a background refresh · error-only: usable if the platform fails */
 export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
 
-/** What entries are judged by, beside their own headers. */
+/** Inputs of grading, besides the entry's header. */
 export interface GradeInput {
   readonly report: Report;
   readonly directives: CacheDirectives;
-  /** When the request came: `no-cache` asks for a fetch that began after it. */
+  /** Arrival of the request: `no-cache` needs a fetch that began later. */
   readonly arrivedAtMs: number;
-  /** Generation of the kind's divisibility: days that were split under another one are void, and so are their joins. */
+  /** Generation of the kind; days of another one, and their joins, are void. */
   readonly generation: string;
   readonly policy: Pick<ReportPolicy, 'rulesFor' | 'negativeMs'>;
   readonly purges: Pick<Purges, 'isPurged'>;
@@ -39,7 +37,7 @@ export function gradeOf(held: HeldEntry, ref: EntryRef, input: GradeInput): Grad
   const { entry, source } = held;
   if (isPurged(entry, ref, input)) return 'absent';
   if (source === 'kept') return isVoid(entry, ref, input) ? 'absent' : keptGrade(held, input);
-  // What a call brings is taken even if its freshness is nil; only `no-cache` insists on a later fetch.
+  // Fetched entries are used even with zero freshness; only `no-cache` needs a later fetch.
   const isLater = source === 'own' || entry.header.fetchStartedAt >= input.arrivedAtMs;
   return input.directives.maxAgeMs === 0 && !isLater ? 'absent' : 'fresh';
 }
@@ -54,7 +52,7 @@ function isPurged(
   return purges.isPurged({ seq, advertiserId: account, named: accounts, held, endpoint, from, to });
 }
 
-/** A day is looked for by one date, so an entry for more is a whole. */
+/** Void: split or joined under another generation. */
 function isVoid({ header }: Entry, ref: EntryRef, { generation }: GradeInput): boolean {
   if (header.form !== 'rows') return false;
   if ((header.joinedUnder ?? generation) !== generation) return true;
@@ -79,23 +77,23 @@ function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Gra
   return directives.maxStaleMs !== null && staleMs <= directives.maxStaleMs ? 'stale' : 'error-only';
 }
 
-/** Whether it was fetched before its last day was final, which it would be by now. */
+/** Whether it was fetched before its last day was final, and that day is final now. */
 function isProvisionalOnly({ header }: Entry, finalOn: number | undefined, rules: FreshnessRules): boolean {
   if (finalOn === undefined || header.form === 'refusal' || isFinal(header, rules)) return false;
-  // Rows of history do not become final by asking the platform, which has none.
+  // Rows from history do not become final by a fetch: the platform has none.
   if (header.forgotten !== undefined) return false;
   return isFinal({ lastDay: header.lastDay, fetchedOn: finalOn }, rules);
 }
 
 function stateOf({ header }: Entry, nowMs: number, rules: FreshnessRules, negativeMs: number): State {
   if (header.form !== 'refusal') return stateAt(header, rules, nowMs);
-  // From the future after a clock was set back: then it is not known how old it is.
+  // Absolute difference: after a clock was set back, the age of a future entry is unknown.
   return Math.abs(nowMs - header.fetchedAt) < rememberedForMs(header, negativeMs) ? 'fresh' : 'absent';
 }
 
 export type LookUp = ReturnType<typeof createLookUp>;
 
-/** Longest list of keys in one command: 400 days of 5 KB are 2 MiB. */
+/** Keys per command: 400 days of 5 KB are 2 MiB. */
 const KEYS_PER_READ = 400;
 
 export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) {
@@ -113,13 +111,10 @@ export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) 
   }
 
   return {
-    /** What this process is writing just now, without asking the store; purged entries are absent. */
+    /** Entries that this process is writing now; does not read the store. Purged entries are absent. */
     beingWritten: (report: Report, refs: readonly EntryRef[]): Map<string, Entry> =>
       new Map(usable(report, refs, tier.beingWritten(refs))),
-    /**
-     * Those that were purged, or are of another form, are absent.
-     * @param patience where it is spent, nothing is read
-     */
+    /** Purged entries, and entries of another format, are absent. @param patience nothing is read once it is spent */
     async read(
       report: Report,
       refs: readonly EntryRef[],
@@ -141,7 +136,7 @@ export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) 
   };
 }
 
-/** Days by their date, of what was found of these refs. */
+/** Found days by date. */
 export function daysFound(
   refs: readonly EntryRef[],
   found: ReadonlyMap<string, Entry>,
