@@ -4,7 +4,7 @@ import type { Config } from '../config/load.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { Store } from '../store/port.js';
 import type { Admit } from './admit.js';
-import type { OneATurn, Refreshes } from './cache/background.js';
+import type { Refreshes, TurnQueue } from './cache/background.js';
 import type { LookUp } from './cache/look-up.js';
 import type { Purges } from './cache/purges.js';
 import type { Replacements } from './cache/replacements.js';
@@ -12,7 +12,7 @@ import type { WorkerPool } from './cache/threads/worker-pool.js';
 import type { CacheTier } from './cache/tier.js';
 import type { Caps } from './fetch/caps.js';
 import type { CheckSchedule } from './fetch/cross-check.js';
-import type { Explorer, SharedTries } from './fetch/explore.js';
+import type { Explorer, SharedAttempts } from './fetch/explore.js';
 import type { FetchLocks } from './fetch/fetch-locks.js';
 import type { FetchResult } from './fetch/fetched.js';
 import type { WriteBehind } from './fetch/keep.js';
@@ -21,7 +21,7 @@ import type { ReferenceReport } from './fetch/reference-reports.js';
 import type { SelectionEvent } from './fetch/select.js';
 import type { Retention } from './history/forgotten.js';
 import type { AcceptedEmpty, History } from './history/history.js';
-import type { Lives, Pins } from './history/pins.js';
+import type { Pins, TeamLives } from './history/pins.js';
 import type { Advertisers } from './learn/advertisers.js';
 import type { DayEvidence } from './learn/day-evidence.js';
 import type { DivisibilityEvent, Learner } from './learn/learn.js';
@@ -50,7 +50,7 @@ export interface Gateway {
   readonly admit: Admit;
   readonly parse: ParseQuery;
   /** Existing and deleted teams. */
-  readonly lives: Lives;
+  readonly lives: TeamLives;
 
   /** The cache: store, purges and pending writes. */
   readonly store: Store;
@@ -63,7 +63,7 @@ export interface Gateway {
 
   /** Platform calls, shared among requests of this process and among replicas. */
   readonly platform: PlatformClient;
-  readonly tries: SharedTries<FetchResult>;
+  readonly attempts: SharedAttempts<FetchResult>;
   readonly locks: FetchLocks<FetchResult>;
   /** Current limit of concurrent platform calls of this process. */
   readonly maxConcurrent: () => number;
@@ -73,7 +73,7 @@ export interface Gateway {
 
   /** Background work; a graceful stop waits for it. */
   readonly background: (work: Promise<unknown>) => void;
-  readonly turns: OneATurn;
+  readonly turns: TurnQueue;
   readonly refreshes: Refreshes;
 
   /** What is learned from fetches. */

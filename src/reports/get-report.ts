@@ -24,7 +24,13 @@ import type { FetchLock } from './fetch/fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch/fetched.js';
 import { selectFromAll } from './fetch/select.js';
 import type { Gateway } from './gateway.js';
-import { ownContext, type Patience, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
+import {
+  backgroundContext,
+  type Patience,
+  type ReportQuestion,
+  type RequestContext,
+  wholeRef,
+} from './question.js';
 import { answerWith, answerWithoutCall, daysOf, outcomeOf, type ReportAnswer } from './report-answer.js';
 import type { Entry } from './rows/entry.js';
 
@@ -59,7 +65,7 @@ export async function getReport(
 
 /** In the background of a stale answer. */
 async function refresh(g: Gateway, { question, context }: Run): Promise<void> {
-  const run = await startRun(g, question, ownContext(context.id, g.now()), 'fresh');
+  const run = await startRun(g, question, backgroundContext(context.id, g.now()), 'fresh');
   let isCompared = false;
   try {
     const days = daysOf(await fetchMissing(g, run, decideFor(g, run)));
@@ -99,9 +105,9 @@ interface Round {
 async function fetchAll(g: Gateway, run: Run, decision: Decision, signal: AbortSignal): Promise<Round> {
   // A long backfill leaves one call for small requests.
   const atOnce = Math.max(1, g.maxConcurrent() - 1);
-  const settled = await settleInLanes(decision.fetches, atOnce, (plan) =>
+  const settled = await settleConcurrently(decision.fetches, atOnce, (plan) =>
     g.platform.retrying(callKind(run.question), g.config.platform.timeoutMs, (deadline, after) =>
-      tryTogether(g, { run, decision, plan, signal }, deadline, after),
+      shareAttempt(g, { run, decision, plan, signal }, deadline, after),
     ),
   );
   let failure: unknown = null;
@@ -148,15 +154,15 @@ function settle(g: Gateway, run: Run, { failure, unsplittable }: Round): Decisio
     return decideFor(g, run);
   }
   if (unsplittable !== null || isExcused(failure) || run.entries.doubtful.size > 0) {
-    const old = run.accept === 'fresh' ? decision : decideFor(g, run, 'old');
+    const old = run.minFreshness === 'fresh' ? decision : decideFor(g, run, 'old');
     if (isAnswered(old)) {
-      run.accept = 'old';
+      run.minFreshness = 'old';
       return old;
     }
   }
   if (failure !== null && unsplittable === null) throw failure;
   if (unsplittable !== null) run.mode = COULD_NOT_SPLIT;
-  if (run.entries.doubtful.size > 0) run.accept = 'doubtful';
+  if (run.entries.doubtful.size > 0) run.minFreshness = 'doubtful';
   return decideFor(g, run);
 }
 
@@ -170,7 +176,7 @@ interface Planned {
 }
 
 /** Shares one attempt among equal requests of a team, and among requests that failed together. */
-async function tryTogether(
+async function shareAttempt(
   g: Gateway,
   planned: Planned,
   deadline: CallDeadline,
@@ -180,7 +186,7 @@ async function tryTogether(
   const { team, trace } = run.context;
   const epoch = g.purges.seq;
   const names = plan.lockAs === null ? plan.refs.map(({ lock }) => lock) : [plan.lockAs];
-  const { value, isOwn } = await g.tries.share({
+  const { value, isOwn } = await g.attempts.share({
     name: [team, decision.mode, epoch, JSON.stringify(plan.range), ...names].join(' '),
     after,
     signal: deadline.signal,
@@ -218,11 +224,11 @@ async function fetchLocked(
   try {
     const taking = g.locks.tryTake(names, g.purges.seq, deadline, patience);
     // Sent together with the lock request; the store reads after it grants the lock.
-    const looking = lookBehind(g, run, plan, taking);
+    const looking = readUsable(g, run, plan, taking);
     lock = await taking;
     trace.mark('lock');
     const found = lock.mine.length === 0 ? NOTHING : await looking(patience);
-    const range = lock.mine.length === 0 ? null : leftOf(g, decision.mode, plan, lock, found);
+    const range = lock.mine.length === 0 ? null : remainingRange(g, decision.mode, plan, lock, found);
     if (range === null)
       return found.size > 0 || lock.others.length === 0 ? { ...LOOK_AGAIN, entries: found } : lock;
     // Without a share left, a team can only use the calls of others.
@@ -263,7 +269,7 @@ function unlessShareIsSpent(error: unknown): GatewayError {
  * @returns usable entries. If the lock was late, the store is slow: then only writes that were pending when the lock was
  *   requested. Never rejects
  */
-function lookBehind(
+function readUsable(
   g: Gateway,
   run: Run,
   { refs, lockAs }: PlannedFetch,
@@ -285,7 +291,7 @@ function lookBehind(
 }
 
 /** The range that others did not fetch between the first read and the lock. @returns null if nothing is left */
-function leftOf(
+function remainingRange(
   g: Gateway,
   mode: Decision['mode'],
   plan: PlannedFetch,
@@ -306,7 +312,7 @@ function leftOf(
 }
 
 /** `Promise.allSettled` with at most `atOnce` concurrent calls; results in order. */
-async function settleInLanes<T, R>(
+async function settleConcurrently<T, R>(
   all: readonly T[],
   atOnce: number,
   run: (one: T) => Promise<R>,

@@ -41,7 +41,7 @@ export interface RequestContext {
 export const GATEWAY_TEAM = 'gateway';
 
 /** Context of the gateway's own work. @param id for the log */
-export function ownContext(id: string, nowMs: number): RequestContext {
+export function backgroundContext(id: string, nowMs: number): RequestContext {
   return {
     ...{ id, team: GATEWAY_TEAM, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
     ...{ trace: new Trace(), patience: newPatience() },
@@ -68,7 +68,7 @@ function refOfDay({ id, series, group, field }: EntryKey, date: string): EntryRe
 
 /** Questions in progress whose refs are memoized: equal string objects are looked up faster. */
 const UNDER_WAY = 64;
-const MOST_DAYS = 92;
+const MAX_DAYS = 92;
 const dayRefsOf = new LRUCache<ReportSeries, readonly EntryRef[]>({ max: UNDER_WAY });
 const wholeRefOf = new LRUCache<ReportQuestion, EntryRef>({ max: UNDER_WAY });
 
@@ -79,7 +79,7 @@ export function dayRefs(question: ReportSeries): readonly EntryRef[] {
   const { report, series } = question;
   const dates = daysBetween(report.from as string, report.to as string);
   const refs = dayKeys(series, dates).map((key, at) => refOfDay(key, dates[at] as string));
-  if (refs.length <= MOST_DAYS) dayRefsOf.set(question, refs);
+  if (refs.length <= MAX_DAYS) dayRefsOf.set(question, refs);
   return refs;
 }
 

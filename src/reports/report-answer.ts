@@ -35,7 +35,7 @@ export function answerWithoutCall(days: readonly Entry<RowsHeader>[], degraded =
 
 /** Outcome of an answer after a fetch. */
 export function outcomeOf(run: Run, first: Decision, { parts, refusal }: Decision): Outcome {
-  if (run.accept === 'old') return 'stale-if-error';
+  if (run.minFreshness === 'old') return 'stale-if-error';
   if (run.results.some(({ by }) => by === 'own')) return first.outcome;
   // Fetched by another replica before this request arrived, and stored just now: a hit.
   const all = refusal === null ? parts : [...parts, refusal];
@@ -74,10 +74,10 @@ export function answerWith(
     stored: results.some(({ stored }) => stored),
     degraded,
     // Doubtful entries that were set aside are not part of the answer.
-    storable: results.every((one) => one.storable || (run.accept === 'old' && isDoubtful(one))),
+    storable: results.every((one) => one.storable || (run.minFreshness === 'old' && isDoubtful(one))),
     checkFromMs,
     // An old answer is a fallback: not kept in memory.
-    madeOf: run.accept === 'old' ? null : madeOf(run, parts, days === null),
+    madeOf: run.minFreshness === 'old' ? null : madeOf(run, parts, days === null),
   };
 }
 

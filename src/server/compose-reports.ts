@@ -7,7 +7,7 @@ import { randomId } from '../lib/chance.js';
 import type { MovableClock } from '../lib/clock.js';
 import { createAdmit } from '../reports/admit.js';
 import { createAnswerQuery } from '../reports/cache/answer.js';
-import { createBackground, createOneATurn, createRefreshes } from '../reports/cache/background.js';
+import { createBackground, createRefreshes, createTurnQueue } from '../reports/cache/background.js';
 import { createAnswerMemory, type L1 } from '../reports/cache/finished.js';
 import { createLookUp } from '../reports/cache/look-up.js';
 import type { PurgeScope } from '../reports/cache/purges.js';
@@ -18,14 +18,14 @@ import { createCacheTier, type TierFault } from '../reports/cache/tier.js';
 import { fetchToLearn } from '../reports/fetch/call-platform.js';
 import { createCaps, createKnownCaps } from '../reports/fetch/caps.js';
 import { checkAfterHit, createCheckSchedule } from '../reports/fetch/cross-check.js';
-import { createExplorer, createSharedTries } from '../reports/fetch/explore.js';
+import { createExplorer, createSharedAttempts } from '../reports/fetch/explore.js';
 import { createFetchLocks } from '../reports/fetch/fetch-locks.js';
 import { createWriteBehind } from '../reports/fetch/keep.js';
 import { createKnownShapes } from '../reports/fetch/known-shapes.js';
 import type { Gateway } from '../reports/gateway.js';
 import { createRetention } from '../reports/history/forgotten.js';
 import { createAcceptedEmpty, createHistory, type HistoryOptions } from '../reports/history/history.js';
-import { createPins, isGone, type Lives } from '../reports/history/pins.js';
+import { createPins, isGone, type TeamLives } from '../reports/history/pins.js';
 import { createAdvertisers } from '../reports/learn/advertisers.js';
 import { DayEvidence, type DayEvidenceOptions } from '../reports/learn/day-evidence.js';
 import { createKinds, createLearner } from '../reports/learn/learn.js';
@@ -66,7 +66,7 @@ export interface ReportingOptions
   readonly identify: Identify;
   readonly limits: TeamLimits;
   /** Which teams there are, and were. */
-  readonly lives: Lives;
+  readonly lives: TeamLives;
   readonly l1: L1;
   readonly metrics: Gateway['metrics'] &
     HistoryOptions['metrics'] &
@@ -124,11 +124,11 @@ function composeGateway(options: ReportingOptions) {
     writeBehind: createWriteBehind(tier, background.add),
     replacements: createReplacements(store.bus, logger),
     platform: options.platform,
-    tries: createSharedTries(MAX_WAITING),
+    attempts: createSharedAttempts(MAX_WAITING),
     locks: createFetchLocks(store.leases, store.bus, logger, MAX_WAITING),
     ...{ maxConcurrent: options.maxConcurrent, isIdle: options.isIdle, recentCalls: options.recentCalls },
     background: background.add,
-    turns: createOneATurn(),
+    turns: createTurnQueue(),
     refreshes: createRefreshes(now, logger, background.add),
     learner,
     // The one circle: what is learned from fetches may need further fetches.
@@ -200,7 +200,7 @@ export function composeReports(options: ReportingOptions) {
     /** Jobs of the leader. */
     led: { 'sweep of the history': g.history.sweep, 'sweep of pins': hourly(() => sweepPins(g), false) },
     /** Requests that wait for what others have under way. */
-    waiting: () => g.locks.waiting + g.tries.waiting,
+    waiting: () => g.locks.waiting + g.attempts.waiting,
     settled,
     /** Lets go of what it holds. */
     async close(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Which advertisers a team may see, with their names: `GET /gateway/v1/advertisers`. */
 import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
-import type { Book } from '../../reports/learn/advertisers.js';
+import type { KnownAdvertisers } from '../../reports/learn/advertisers.js';
 import type { Team } from '../../teams/auth/team.js';
 import { readQuery } from '../http/read-query.js';
 import { getOwnAdvertisers } from '../operations/own.js';
@@ -45,7 +45,7 @@ export async function findAdvertisers(
 }
 
 /** This is where a limited team is kept from ids and names of others: it is answered by its own list alone. */
-function visibleOf(book: Book, granted: Team['advertisers']): ShownAdvertiser[] {
+function visibleOf(book: KnownAdvertisers, granted: Team['advertisers']): ShownAdvertiser[] {
   const ids = granted === '*' ? [...book.keys()] : granted.map(String);
   return ids.map((id) => {
     const known = book.get(id);

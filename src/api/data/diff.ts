@@ -6,7 +6,7 @@ import { VARY } from '../../reports/cache/reply.js';
 import type { Gateway } from '../../reports/gateway.js';
 import { diffDay, isSameMethod, type RowDiff } from '../../reports/history/diff-days.js';
 import type { PinnedRows } from '../../reports/history/pins.js';
-import type { DayThen } from '../../reports/history/read.js';
+import type { HistoricDay } from '../../reports/history/read.js';
 import { rowsOf } from '../../reports/history/read.js';
 import type { Moment, Revision } from '../../reports/history/revision.js';
 import { readAsOf } from '../../reports/options.js';
@@ -25,7 +25,7 @@ export function registerDiff(app: FastifyInstance, g: Gateway): void {
   serveTeam(app, getDiff, async (call, _request, reply) => sendReply(reply, await showDiff(g, call)));
 }
 
-interface DiffDay extends Pick<DayThen, 'entry' | 'lacks'> {
+interface DiffDay extends Pick<HistoricDay, 'entry' | 'lacks'> {
   readonly revision: Pick<Revision, 'schema' | 'credential'>;
 }
 

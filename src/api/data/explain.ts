@@ -11,7 +11,13 @@ import type { Format } from '../../reports/query/output-options.js';
 import type { Period } from '../../reports/query/period.js';
 import { buildPlatformCall } from '../../reports/query/platform-call.js';
 import type { Query } from '../../reports/query.js';
-import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from '../../reports/question.js';
+import {
+  backgroundContext,
+  dayRefs,
+  type EntryRef,
+  type ReportQuestion,
+  wholeRef,
+} from '../../reports/question.js';
 import type { Entry } from '../../reports/rows/entry.js';
 import { freshForMs, isFinal, rememberedForMs } from '../../reports/rows/freshness.js';
 import { questionWarnings } from '../../reports/rows/warnings.js';
@@ -37,7 +43,8 @@ async function explainQuery(g: Gateway, { question, totals, moment }: Query, nam
   const { run, decision } = looked;
   const both = totals === null ? [looked] : [looked, await look(g, totals)];
   const isSelected =
-    decision.fetches.length > 0 && (await selectFromAll(g, question, ownContext('explain', now()))) !== null;
+    decision.fetches.length > 0 &&
+    (await selectFromAll(g, question, backgroundContext('explain', now()))) !== null;
   const isPast = moment !== null;
   const rangesOf = (select: (decision: Decision) => Decision['fetches']) =>
     isPast ? [] : both.flatMap((one) => select(one.decision).map(({ range }) => range));
@@ -104,7 +111,7 @@ interface Look {
 
 /** What a request would find, and what it would fetch. */
 async function look(g: Gateway, question: ReportQuestion): Promise<Look> {
-  const run = await startRun(g, question, ownContext('explain', g.now()), 'usual');
+  const run = await startRun(g, question, backgroundContext('explain', g.now()), 'usual');
   return { run, decision: decideFor(g, run) };
 }
 

@@ -7,7 +7,7 @@ import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
 import { assembleAnswer } from '../../reports/cache/answer.js';
 import type { Gateway } from '../../reports/gateway.js';
 import { getReport } from '../../reports/get-report.js';
-import { accountsAsked } from '../../reports/history/erasures.js';
+import { requestedAccounts } from '../../reports/history/erasures.js';
 import { ownerOf, type Pin } from '../../reports/history/pins.js';
 import { readPast } from '../../reports/history/read-past.js';
 import type { Report } from '../../reports/query/canonicalize.js';
@@ -152,7 +152,7 @@ async function answerTo(
       knownAt: past?.known.atMs ?? shown.newestMs,
       final: isAnswerFinal(rows, past?.known ?? null, rules),
       rowCount: shown.rowCount,
-      named: [...accountsAsked(report)],
+      named: [...requestedAccounts(report)],
       seq: Math.min(...rows.map(({ header }) => header.seq)),
       fetchedFrom: Math.min(...rows.map(({ header }) => header.fetchStartedAt)),
       held: [...shown.accounts],

@@ -3,7 +3,7 @@ import { asGatewayError, type FieldFault, GatewayError, invalidQuery } from '../
 import { randomBuffer } from '../../lib/chance.js';
 import { faultsOf, type SchemaFault } from '../../lib/faults.js';
 import { toProblem } from '../../lib/http/problem.js';
-import { type PackAsk, type Packed, packTable } from '../../reports/tables/pack.js';
+import { type Packed, type PackOptions, packTable } from '../../reports/tables/pack.js';
 import type { Caps } from '../../reports/tables/pages.js';
 import type { Table } from '../../reports/tables/table.js';
 import { describeReports, getUsage, whoami } from './own-tools.js';
@@ -75,7 +75,7 @@ export interface ToolBench extends ToolParts {
   readonly onError: (call: ToolCall, error: GatewayError) => void;
 }
 
-type Tool = (parts: ToolParts, call: ToolCall, args: never, pack: PackAsk) => Promise<Packed>;
+type Tool = (parts: ToolParts, call: ToolCall, args: never, pack: PackOptions) => Promise<Packed>;
 
 const RUN: Readonly<Record<ToolName, Tool>> = {
   whoami: packed(whoami),
@@ -89,7 +89,7 @@ const RUN: Readonly<Record<ToolName, Tool>> = {
 
 /** Of a tool whose tables are small. */
 function packed<A>(tool: (parts: ToolParts, call: ToolCall, args: A) => Promise<Table>) {
-  return async (parts: ToolParts, call: ToolCall, args: A, pack: PackAsk): Promise<Packed> =>
+  return async (parts: ToolParts, call: ToolCall, args: A, pack: PackOptions): Promise<Packed> =>
     packTable(await tool(parts, call, args), pack);
 }
 

@@ -12,7 +12,7 @@ export interface ReportRules {
 }
 
 /** A report, by its path below `/api/v1/report/` and its query, URL-encoded. */
-export interface AskedReport {
+export interface RequestedRange {
   readonly endpoint: string;
   readonly query: string;
 }
@@ -26,7 +26,7 @@ export function reportOf(
   args: ReportArguments,
   rules: ReportRules,
   shape: readonly QueryPair[] = [],
-): AskedReport {
+): RequestedRange {
   const { endpoint = rules.defaultEndpoint, advertiserId, period, split = [], filters = [] } = args;
   const faults: FieldFault[] = [];
   if (!isEndpointPath(endpoint)) faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });

@@ -3,7 +3,7 @@
 import { GatewayError } from '../../errors.js';
 import type { ReportReply } from '../../reports/report-call.js';
 import { noTable } from '../../reports/tables/answer-table.js';
-import type { PackAsk, Packed } from '../../reports/tables/pack.js';
+import type { Packed, PackOptions } from '../../reports/tables/pack.js';
 import { type Row, type Table, tableOf } from '../../reports/tables/table.js';
 import { showDiff } from '../data/diff.js';
 import { showExplanation } from '../data/explain.js';
@@ -20,7 +20,7 @@ export async function queryReport(
   parts: ToolParts,
   call: ToolCall,
   args: QueryArguments,
-  pack: PackAsk,
+  pack: PackOptions,
 ): Promise<Packed> {
   const asked = reportOf(args, parts.rules, shapeOf(args));
   const reply = await parts.report({
@@ -54,7 +54,7 @@ export async function compareAsOf(
   parts: ToolParts,
   call: ToolCall,
   args: CompareArguments,
-  pack: PackAsk,
+  pack: PackOptions,
 ): Promise<Packed> {
   const { from = 'first', to = 'latest' } = args;
   const asked = reportOf(args, parts.rules);

@@ -8,7 +8,7 @@ import { gunzip } from 'node:zlib';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import { digest } from '../../reports/query/platform-call.js';
-import { cursorOf, type Packed, WALK_LIMITS } from '../../reports/tables/pack.js';
+import { cursorOf, type Packed, RESULT_LIMITS } from '../../reports/tables/pack.js';
 import { writePage } from '../../reports/tables/pages.js';
 import { type CacheStore, StoreUnavailable } from '../../store/port.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
@@ -21,7 +21,7 @@ import { nameInLife } from '../../teams/team-life.js';
 const WALK_MS = 15 * 60_000;
 
 export const KEPT_LIMITS = {
-  ofTeam: { count: 20, bytes: WALK_LIMITS.bytes },
+  ofTeam: { count: 20, bytes: RESULT_LIMITS.bytes },
   ofAll: { count: 200, bytes: 67_108_864 },
 } as const;
 

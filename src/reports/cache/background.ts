@@ -25,10 +25,10 @@ export function createBackground(logger: Logger) {
   };
 }
 
-export type OneATurn = ReturnType<typeof createOneATurn>;
+export type TurnQueue = ReturnType<typeof createTurnQueue>;
 
 /** Runs one piece of background work per turn of the event loop, so that a new request waits for at most one. */
-export function createOneATurn() {
+export function createTurnQueue() {
   const waiting: (() => void)[] = [];
 
   function turn(): void {

@@ -66,7 +66,7 @@ export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
    * usual: fresh, and stale with a refresh · fresh: for the refresh itself · old: also what is allowed when the platform
    * fails · doubtful: also what may not be a report
    */
-  readonly accept: 'usual' | 'fresh' | 'old' | 'doubtful';
+  readonly minFreshness: 'usual' | 'fresh' | 'old' | 'doubtful';
   /** The whole period if the platform is known to refuse parts of it, else null. */
   readonly wholeOnly: Period | null;
   /** A cross-check of the series is due: the next call fetches all days for comparison. */
@@ -99,12 +99,12 @@ export function decide(input: DecideInput): Decision {
   const preferred = judge(input, input.mode);
   if (input.mode.mode === 'whole' || isAnswered(preferred)) return withPlan(preferred, input);
   const whole = judge(input, KEPT_AS_WHOLE);
-  return withPlan(isBetter(whole, preferred, input.accept) ? whole : preferred, input);
+  return withPlan(isBetter(whole, preferred, input.minFreshness) ? whole : preferred, input);
 }
 
 /** The whole is preferred if it is fresh, the only entry, or the only usable one. */
-function isBetter(whole: Judged, days: Judged, accept: DecideInput['accept']): boolean {
-  if (accept === 'old') return isAnswered(whole);
+function isBetter(whole: Judged, days: Judged, minFreshness: DecideInput['minFreshness']): boolean {
+  if (minFreshness === 'old') return isAnswered(whole);
   const startedAt = whole.parts[0]?.header.fetchStartedAt ?? Number.POSITIVE_INFINITY;
   const isReplaced = [...days.known.values()].some(({ header }) => header.fetchStartedAt > startedAt);
   const isFresh = isAnswered(whole) && whole.stale.length === 0 && !isReplaced;
@@ -119,7 +119,7 @@ export function isAnswered({ missing, refusal }: Pick<Decision, 'missing' | 'ref
 type Judged = Omit<Decision, 'fetches' | 'behind' | 'compares' | 'outcome'>;
 
 function judge(input: DecideInput, mode: Mode): Judged {
-  const { question, entries, accept } = input;
+  const { question, entries, minFreshness } = input;
   const { directives, arrivedAtMs, generation, policy, purges } = input;
   const gradeInput: GradeInput = {
     report: question.report,
@@ -143,12 +143,13 @@ function judge(input: DecideInput, mode: Mode): Judged {
       if (held.entry.header.form === 'refusal') refusal = held.entry;
       else if (mode.mode === 'whole' || ref.isDay) {
         known.set(ref.id, held.entry);
-        if (isGoodEnough(grade, accept)) usable.set(ref.id, held.entry);
+        if (isGoodEnough(grade, minFreshness)) usable.set(ref.id, held.entry);
         if (grade === 'stale') stale.push(ref);
       }
     }
     const doubtful = entries.doubtful.get(ref.id);
-    if (accept === 'doubtful' && doubtful !== undefined && !usable.has(ref.id)) usable.set(ref.id, doubtful);
+    if (minFreshness === 'doubtful' && doubtful !== undefined && !usable.has(ref.id))
+      usable.set(ref.id, doubtful);
   }
   const missing = refs.filter(({ id }) => !usable.has(id));
   const parts = refs.flatMap(({ id }) => usable.get(id) ?? []);
@@ -165,10 +166,10 @@ function judge(input: DecideInput, mode: Mode): Judged {
   };
 }
 
-function isGoodEnough(grade: Grade, accept: DecideInput['accept']): boolean {
+function isGoodEnough(grade: Grade, minFreshness: DecideInput['minFreshness']): boolean {
   if (grade === 'fresh') return true;
-  if (accept === 'fresh') return false;
-  return grade === 'stale' || accept === 'old';
+  if (minFreshness === 'fresh') return false;
+  return grade === 'stale' || minFreshness === 'old';
 }
 
 function withPlan(judged: Judged, input: DecideInput): Decision {

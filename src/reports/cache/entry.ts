@@ -32,7 +32,7 @@ const [LEVEL, LEVEL_OF_LARGE] = [6, 3];
 const SMALL_BYTES = 2048;
 const SMALL_WINDOW = { windowBits: 11, memLevel: 4 };
 /** The highest ratio that deflate reaches. */
-const MOST_OF_A_BYTE = 1032;
+const MAX_OF_A_BYTE = 1032;
 /** More is inflated on another thread. */
 const INFLATED_AT_ONCE_BYTES = 262_144;
 const MIN_CHUNK_BYTES = 64;
@@ -75,7 +75,7 @@ async function inflateTogether(bodies: readonly StoredBody[]): Promise<readonly 
 
 /** @returns null where its length is wrong */
 async function inflateStream(bodies: readonly StoredBody[]): Promise<Buffer | null> {
-  if (bodies.some(({ bytes, plainLength }) => plainLength > bytes.length * MOST_OF_A_BYTE)) return null;
+  if (bodies.some(({ bytes, plainLength }) => plainLength > bytes.length * MAX_OF_A_BYTE)) return null;
   const length = bodies.reduce((sum, { plainLength }) => sum + plainLength + ROW_SEPARATOR.length, 0);
   const stream = Buffer.concat(bodies.flatMap(({ bytes }) => [bytes, SEPARATOR_BLOCK]));
   // A single byte more is detected; a stream that needs more is not one of our bodies.

@@ -7,7 +7,7 @@ import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { FinalFilter } from '../query/output-options.js';
 import type { Past } from '../rows/answer.js';
 import type { Entry } from '../rows/entry.js';
-import { byAge, type FinalRules, isFinal, tellExpected } from '../rows/freshness.js';
+import { byAge, expectedFinalDates, type FinalRules, isFinal } from '../rows/freshness.js';
 
 export interface FinalOption {
   readonly filter: FinalFilter;
@@ -61,7 +61,7 @@ export function cutToFinal(report: Report, final: FinalOption | null): Report {
  */
 export function refuseYoung(final: FinalOption | null, rules: FinalRules): void {
   if (final?.filter !== 'require' || final.young.length === 0) return;
-  throw new GatewayError('not_final', { detail: `Not final: ${tellExpected(final.young, rules)}.` });
+  throw new GatewayError('not_final', { detail: `Not final: ${expectedFinalDates(final.young, rules)}.` });
 }
 
 export interface AnswerParts {

@@ -71,7 +71,7 @@ export function createReplacements(bus: Bus, logger: Logger) {
     fetches.latest.splice(0, fetches.latest.length - MAX_FETCHES);
   }
 
-  function hear(text: string): void {
+  function onMessage(text: string): void {
     const message = Announcement.parse(text);
     if (message === null) known.clear();
     else if (message.origin !== self) add(message.series, message.fetched);
@@ -100,7 +100,7 @@ export function createReplacements(bus: Bus, logger: Logger) {
       }
     },
     // Messages sent while the connection was down are lost.
-    stop: bus.subscribe(CHANNEL, hear, () => known.clear()),
+    stop: bus.subscribe(CHANNEL, onMessage, () => known.clear()),
   };
 }
 

@@ -20,18 +20,18 @@ export interface Run {
   readonly results: FetchResult[];
   mode: Mode;
   /** What is good enough. */
-  accept: DecideInput['accept'];
+  minFreshness: DecideInput['minFreshness'];
   degraded: boolean;
   /** Its calls, or those of the refresh behind it, bring all days, to be compared. */
   compares: boolean;
 }
 
-/** Reads what the store has of a report. @param accept what is good enough */
+/** Reads what the store has of a report. @param minFreshness what is good enough */
 export async function startRun(
   g: Gateway,
   question: ReportQuestion,
   context: RequestContext,
-  accept: Run['accept'],
+  minFreshness: Run['minFreshness'],
 ): Promise<Run> {
   const status = g.learner.status(question.report);
   const run: Run = {
@@ -42,7 +42,7 @@ export async function startRun(
     basis: g.replacements.basisOf(question.series),
     results: [],
     mode: modeOf(question, g.policy, status),
-    accept,
+    minFreshness,
     degraded: false,
     compares: false,
   };
@@ -101,11 +101,11 @@ export function madeOf({ basis, question }: Run, parts: readonly Entry[], isWhol
   return { basis, held: [{ ...wholeOf(question, parts), isWhole }] };
 }
 
-/** @param accept in place of what is good enough for the run */
-export function decideFor(g: Gateway, run: Run, accept = run.accept): Decision {
+/** @param minFreshness in place of what is good enough for the run */
+export function decideFor(g: Gateway, run: Run, minFreshness = run.minFreshness): Decision {
   const { question, context, generation, entries, mode } = run;
   const { directives, arrivedAtMs } = context;
-  const mayCompare = mode.mode === 'days' && (run.accept === 'usual' || run.accept === 'fresh');
+  const mayCompare = mode.mode === 'days' && (run.minFreshness === 'usual' || run.minFreshness === 'fresh');
   return decide({
     question,
     mode,
@@ -113,7 +113,7 @@ export function decideFor(g: Gateway, run: Run, accept = run.accept): Decision {
     directives,
     arrivedAtMs,
     generation,
-    accept,
+    minFreshness,
     policy: g.policy,
     purges: g.purges,
     wholeOnly: g.partRefusals.wholeOnly(question.report),

@@ -7,7 +7,7 @@
 import type { Gateway } from '../gateway.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import type { Fetch, Fetched, FetchResult } from './fetched.js';
-import { daysBefore, sortOut } from './keep.js';
+import { prepareResult, previousDays } from './keep.js';
 import { noteReference } from './reference-reports.js';
 import { observeSelection } from './select.js';
 
@@ -18,11 +18,11 @@ export async function afterFetch(
   fetched: Fetched,
 ): Promise<{ readonly result: FetchResult; readonly kept: Promise<unknown> }> {
   const { report, series } = fetch;
-  const { entries, days, writes, extents, mode, unsplittable } = sortOut(g, fetch, fetched);
+  const { entries, days, writes, extents, mode, unsplittable } = prepareResult(g, fetch, fetched);
   const answered = g.turns.next();
   // Rows from history are no news of the platform.
   const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
-  const before = said === null ? null : daysBefore(g, { ...fetch, mode }, said, answered);
+  const before = said === null ? null : previousDays(g, { ...fetch, mode }, said, answered);
   if (said !== null && fetch.form === 'rows') g.background(learnFromDays(g, fetch, said, answered));
   if (fetched.storable && fetched.kind === 'answer') {
     const rows = fetched.days ?? (fetched.rows === null ? [] : [fetched.rows]);

@@ -17,7 +17,7 @@ import { afterFetch } from './after-fetch.js';
 import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
 import { type Fetch, type Fetched, type FetchResult, LOOK_AGAIN } from './fetched.js';
 import { REMEMBERED, readAnswer } from './read-answer.js';
-import { coverRefusal, settleLost } from './settle-lost.js';
+import { coverRefusal, recoverLostDays } from './settle-lost.js';
 
 /**
  * @returns `kept`: the write to the store, which may still be under way
@@ -33,7 +33,7 @@ export async function fetchDays(
   const ask = (range: Period) => fetchFurther(g, fetch, range).then((one) => uncap(g, fetch, one));
   const answered =
     first.kind === 'refusal' ? await coverRefusal(g, fetch, first, ask) : await uncap(g, fetch, first);
-  const fetched = await settleLost(g, fetch, answered, ask);
+  const fetched = await recoverLostDays(g, fetch, answered, ask);
   // The refusal of a part that learning asked for says nothing of the report.
   if (fetched.kind === 'refusal' && !fetch.learns)
     return { fetched, result: LOOK_AGAIN, kept: Promise.resolve() };

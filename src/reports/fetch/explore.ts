@@ -21,7 +21,7 @@ import { fetchToLearn, isShareSpent } from './call-platform.js';
 // Tries shared by several callers. Of callers of one team who want the same, one waits in line for a slot; of callers whose
 // try failed together, one tries again, and its result is for all. The others wait for it, holding nothing.
 
-interface TryInput<T> {
+interface AttemptInput<T> {
   /** What is wanted, and the team that is charged for it. */
   readonly name: string;
   /** The failure of the try before; null: this is the first. */
@@ -32,16 +32,16 @@ interface TryInput<T> {
   readonly attempt: () => Promise<T>;
 }
 
-export type SharedTries<T> = ReturnType<typeof createSharedTries<T>>;
+export type SharedAttempts<T> = ReturnType<typeof createSharedAttempts<T>>;
 
 /** @param maxWaiting callers that may wait at once in this process */
-export function createSharedTries<T>(maxWaiting: number) {
+export function createSharedAttempts<T>(maxWaiting: number) {
   const underWay = new Map<string, Promise<T>>();
   /** The one try that followed a failure. It is kept when it is over: a caller that still backs off takes it for its own. */
   const following = new WeakMap<CallFailed, Promise<T>>();
   let waiting = 0;
 
-  async function make({ name, after, attempt }: TryInput<T>): Promise<T> {
+  async function make({ name, after, attempt }: AttemptInput<T>): Promise<T> {
     const made = attempt();
     underWay.set(name, made);
     if (after !== null) following.set(after, made);
@@ -67,7 +67,7 @@ export function createSharedTries<T>(maxWaiting: number) {
      * @returns the result; `isOwn` false: of another caller's try
      * @throws the reason of the signal; the failure of the try, own or not; GatewayError `overloaded` when too many wait
      */
-    async share(input: TryInput<T>): Promise<{ readonly value: T; readonly isOwn: boolean }> {
+    async share(input: AttemptInput<T>): Promise<{ readonly value: T; readonly isOwn: boolean }> {
       const { name, after, signal } = input;
       for (;;) {
         const others = (after === null ? undefined : following.get(after)) ?? underWay.get(name);

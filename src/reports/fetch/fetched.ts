@@ -95,7 +95,7 @@ export type Earlier = Facts & {
 };
 
 /** A call under way: what it asked for, and when. */
-export interface AskedReport {
+export interface RequestedRange {
   readonly report: Report;
   /** Rows all together, and the platform's bytes, beside the days. */
   readonly whole: boolean;
@@ -113,7 +113,7 @@ export interface AskedReport {
 export type AnswerFacts = Omit<Facts, keyof EmptyEnd | 'lastDay'> & { readonly seq: number };
 
 export interface Context {
-  readonly asked: AskedReport;
+  readonly asked: RequestedRange;
   readonly facts: AnswerFacts;
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   readonly status: number;

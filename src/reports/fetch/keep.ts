@@ -14,7 +14,7 @@ import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import type { Fetch, Fetched, FetchedAnswer, FetchResult } from './fetched.js';
 
 /** A fetched answer, sorted out. */
-export interface Sorted {
+export interface PreparedResult {
   readonly entries: FetchResult['entries'];
   /** Days that are compared and kept; null: none are. */
   readonly days: readonly Entry<RowsHeader>[] | null;
@@ -26,7 +26,7 @@ export interface Sorted {
   readonly unsplittable: FetchResult['unsplittable'];
 }
 
-export function sortOut(g: Gateway, fetch: Fetch, fetched: Fetched): Sorted {
+export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched): PreparedResult {
   const unsplittable = isUnsplit(fetch, fetched) ? { doubtful: fetched.doubt !== null } : null;
   // The answer in hand is the whole, when it was for all of the period.
   const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
@@ -70,7 +70,7 @@ function daysToKeep(
  * looked at yet. Never rejects.
  * @param answered when the store may be asked
  */
-export async function daysBefore(
+export async function previousDays(
   { lookUp }: Gateway,
   { report, series, mode, known, patience, learns }: Fetch,
   fresh: readonly Entry<RowsHeader>[],

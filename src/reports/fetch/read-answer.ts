@@ -21,7 +21,14 @@ import type { Flaw } from '../rows/flaws.js';
 import { type EmptyEnd, type Facts, isFinalDay, judgeEmptyDays, MAX_FUTURE_MS } from '../rows/freshness.js';
 import { rowFilters } from '../rows/row-filters.js';
 import type { RowsRule } from '../rows/rows.js';
-import type { AnswerFacts, AskedReport, Context, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
+import type {
+  AnswerFacts,
+  Context,
+  Fetched,
+  FetchedAnswer,
+  FetchedRefusal,
+  RequestedRange,
+} from './fetched.js';
 
 /** An answer that may be no report: whole, unsplit, and never kept. */
 function doubtful(context: Context, digest: Digest, doubt: string): FetchedAnswer {
@@ -196,7 +203,7 @@ function bytesOf(
 }
 
 /** Days at the end of the answer that have no rows. Without a split by date only an empty answer tells. */
-function emptyDaysOf({ rowCount, lastDate }: Digest, { report, range }: AskedReport): readonly string[] {
+function emptyDaysOf({ rowCount, lastDate }: Digest, { report, range }: RequestedRange): readonly string[] {
   const { from, to } = range;
   if (to === null) return [];
   if (!report.split.includes('date')) return rowCount === 0 ? [to] : [];
@@ -213,7 +220,7 @@ const ID_LIKE = /^\S*\d\S*$/;
 
 export async function readAnswer(
   g: Gateway,
-  asked: AskedReport,
+  asked: RequestedRange,
   response: Response,
   chunks: readonly Buffer[],
 ): Promise<Fetched> {
@@ -277,7 +284,7 @@ export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
 
 function digestInput(
   g: Gateway,
-  { report, range, whole, earlier }: AskedReport,
+  { report, range, whole, earlier }: RequestedRange,
   rule: EndpointRule | undefined,
 ): DigestInput {
   return {
@@ -294,7 +301,7 @@ function digestInput(
 }
 
 function refusalOf(
-  { range }: AskedReport,
+  { range }: RequestedRange,
   { status, token }: Response,
   contentType: string,
   body: Buffer,
@@ -316,7 +323,10 @@ function refusalOf(
   return { kind: 'refusal', range, refusal, storable: REMEMBERED.includes(status) };
 }
 
-function kindOf({ report, range: { from, to } }: AskedReport, rule: EndpointRule | undefined): Facts['kind'] {
+function kindOf(
+  { report, range: { from, to } }: RequestedRange,
+  rule: EndpointRule | undefined,
+): Facts['kind'] {
   if (rule === undefined) return 'undeclared';
   return report.account === null || from === null || to === null ? 'open' : 'bounded';
 }

@@ -20,7 +20,7 @@ export interface ReferenceReport {
   readonly rows: number;
 }
 
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 
 /** Notes what an answer has of such a report. */
 export function noteReference(g: Gateway, report: Report, fetched: Fetched): void {
@@ -41,7 +41,7 @@ function cheapestFinalDay(
     // Not from history: a token is proven with what the platform answers.
     .filter(({ header }) => isFinal(header, rules) && header.forgotten === undefined)
     .map(({ header }) => ({ date: header.lastDay as string, rows: header.rowCount }))
-    .filter((day) => day.rows > 0 && day.rows <= MOST_ROWS);
+    .filter((day) => day.rows > 0 && day.rows <= MAX_ROWS);
   return fit.length === 0 ? null : fit.reduce((least, day) => (day.rows < least.rows ? day : least));
 }
 
@@ -63,7 +63,7 @@ export function countRowsOf(
 }
 
 /** So many advertisers are tried: one that is gone must not stand for all. */
-const MOST_ADVERTISERS = 2;
+const MAX_ADVERTISERS = 2;
 
 /**
  * Reports that no caller has asked for yet, and that a working token should see: yesterday, of the teams' advertisers.
@@ -82,6 +82,6 @@ export function guessReports(
     const named = account === null ? '' : `${accountFields[0]}=${account}&`;
     return `/api/v1/report/${endpoint}?${named}dateFrom=${yesterday}&dateTo=${yesterday}`;
   };
-  const accounts = [...new Set(advertisers)].slice(0, MOST_ADVERTISERS).map(String);
+  const accounts = [...new Set(advertisers)].slice(0, MAX_ADVERTISERS).map(String);
   return [...accounts, null].map(targetOf);
 }

@@ -5,9 +5,9 @@
 import { StoreUnavailable } from '../../store/port.js';
 import type { Gateway } from '../gateway.js';
 import {
+  type AnsweredDay,
   type EndpointRetention,
   judgeLosses,
-  type LookedDay,
   type Losses,
   type Neighbour,
 } from '../history/forgotten.js';
@@ -35,7 +35,7 @@ interface Refused extends Omit<Fetch, 'known'> {
 const DAY_MS = 86_400_000;
 
 /** @returns the refusal where history has not all that the platform does not answer */
-async function coverRefused(g: Gateway, what: Refused): Promise<Fetched> {
+async function answerFromHistory(g: Gateway, what: Refused): Promise<Fetched> {
   const { refused, known, report } = what;
   const { fetchedOn, fetchedAt } = refused.refusal.header;
   const dates = daysBetween(refused.range.from as string, refused.range.to as string);
@@ -56,7 +56,12 @@ async function coverRefused(g: Gateway, what: Refused): Promise<Fetched> {
   const found = await findEdge(what, dates, { last, edge, isProven, hasRows });
   if (found === null) return refused;
   const refusedDays = isProven ? null : ageAt(0);
-  g.retention.forgot(report.endpoint, { ageDays: ageAt(found.at - 1), refusedDays }, fetchedAt, fetchedAt);
+  g.retention.noteForgotten(
+    report.endpoint,
+    { ageDays: ageAt(found.at - 1), refusedDays },
+    fetchedAt,
+    fetchedAt,
+  );
   const old = dates.slice(0, found.at).map((date) => known.get(date) as RecalledDay);
   const rows = await g.history.recallRows(what.series, old);
   if (rows.includes(null)) return refused;
@@ -129,7 +134,7 @@ async function rowsOf({ retention }: Gateway, { ask, report }: Refused, date: st
   if (fetched.kind === 'refusal') return -1;
   const { rowCount = fetched.rowCount, fetchedOn, fetchedAt } = fetched.days?.[0]?.header ?? {};
   if (rowCount > 0 && fetchedOn !== undefined && fetchedAt !== undefined)
-    retention.sawRows(report.endpoint, fetchedOn - (dayNumber(date) as number), fetchedAt, true);
+    retention.rowsSeen(report.endpoint, fetchedOn - (dayNumber(date) as number), fetchedAt, true);
   return rowCount;
 }
 
@@ -159,7 +164,7 @@ const NEAR_DAYS = 7;
 const RANGE_REFUSED: readonly number[] = [400, 422];
 
 /** @returns the answer with the rows of history for days that are not believed to be empty */
-export async function settleLost(
+export async function recoverLostDays(
   g: Gateway,
   fetch: Fetch,
   fetched: Fetched,
@@ -198,7 +203,7 @@ export async function coverRefusal(
   return withHistory(g, fetch, refused, async () => {
     const all = await recall(g, fetch, daysBetween(from, to));
     const known = new Map([...all].filter(([, day]) => !isAccepted(g, fetch, day)));
-    return coverRefused(g, { ...fetch, known, refused, ask });
+    return answerFromHistory(g, { ...fetch, known, refused, ask });
   });
 }
 
@@ -229,7 +234,8 @@ function noteRows(
   exact: boolean,
 ): void {
   const oldest = days.find(({ header }) => header.rowCount > 0);
-  if (oldest !== undefined) retention.sawRows(report.endpoint, ageOf(oldest), oldest.header.fetchedAt, exact);
+  if (oldest !== undefined)
+    retention.rowsSeen(report.endpoint, ageOf(oldest), oldest.header.fetchedAt, exact);
 }
 
 /** Asks for older days where that decides. */
@@ -264,7 +270,7 @@ function note(
   background(history.markLost(series, kept, { fromMs: atMs, endpoint }));
   if (edgeDays === null) return;
   const since = [...days.values()].map(({ sinceMs }) => sinceMs);
-  retention.forgot(endpoint, { ageDays: edgeDays, refusedDays: null }, Math.min(...since), atMs);
+  retention.noteForgotten(endpoint, { ageDays: edgeDays, refusedDays: null }, Math.min(...since), atMs);
 }
 
 type Known = ReadonlyMap<string, RecalledDay>;
@@ -303,7 +309,7 @@ function judge(g: Gateway, input: Fetch, { said, known, seen }: Looked): Losses 
   const [first] = said as readonly [Entry<RowsHeader>];
   const { restatementDays, emptyMs } = policy.rulesFor(input.report);
   const dates = new Set(said.map(dateOf));
-  const days = said.map((entry): LookedDay => {
+  const days = said.map((entry): AnsweredDay => {
     const day = known.get(dateOf(entry));
     const { rowCount = 0, lost } = day?.revision ?? {};
     return {

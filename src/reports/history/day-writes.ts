@@ -53,7 +53,7 @@ export interface FinalDay {
   readonly revisions: Revisions;
 }
 
-interface Look {
+interface DayComparison {
   /** Null where nothing is to be written; `late` where another fetch that began later was written down before. */
   readonly change: DayChange | 'late' | null;
   /** Null where it is late, or unknown. */
@@ -61,7 +61,7 @@ interface Look {
 }
 
 /** A fetched day beside the heads that are stored. */
-export function lookAt(head: HistoryHeads | null, fetched: FetchedDay): Look {
+export function compareWithHeads(head: HistoryHeads | null, fetched: FetchedDay): DayComparison {
   const { entry, missedFrom } = fetched;
   const known = head === null ? [] : (decodeHeads(head.heads)?.revisions ?? null);
   // A later release has written it: this one would take away what it does not know.

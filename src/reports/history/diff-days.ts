@@ -10,7 +10,7 @@ import type { RowsHeader } from '../rows/entry.js';
 import { holdsId, holdsText, isVersion } from '../rows/row-names.js';
 import { kindsOf } from '../rows/warnings.js';
 import { guarded, type Readable, type Row, readContents, sumRows } from './read.js';
-import { type Heads, headsIn, type Revision } from './revision.js';
+import { type Heads, type Revision, readHeads } from './revision.js';
 
 export interface DayRows {
   readonly rows: readonly Row[];
@@ -239,20 +239,20 @@ interface ListedDays {
   readonly accounts: readonly string[];
 }
 
-const MOST_LISTED = 5_000;
+const MAX_LISTED = 5_000;
 const READ_AT_ONCE = 10;
 
 /** @throws GatewayError `not_known_then`, `not_ready`; `invalid_query` where there are too many */
 export async function listRevisions(g: Readable, wanted: RevisionsWanted): Promise<ListedDays> {
   const { series, dates } = wanted;
   return guarded(g, async () => {
-    const heads = (await g.store.heads(series, dates)).map(headsIn);
+    const heads = (await g.store.heads(series, dates)).map(readHeads);
     const known = heads.map(({ asked, revisions }) =>
       // Where the report names no account, its rows have to be read to tell whether it was erased: see readSums.
       revisions.filter((one) => asked.length === 0 || !g.isErased({ ...one, asked, held: [] })),
     );
     const count = known.flat().length;
-    if (count > MOST_LISTED) throw tooMany(count);
+    if (count > MAX_LISTED) throw tooMany(count);
     const wantedRows = known.flatMap((revisions, at) =>
       revisions
         .filter((revision) => voidOf(revision, wanted) === null)
@@ -321,6 +321,6 @@ function voidOf(revision: Revision, { generation, isProven }: RevisionsWanted): 
 function tooMany(count: number): GatewayError {
   return invalidQuery({
     param: 'query.dateTo',
-    message: `ends a period with ${count} revisions; the limit is ${MOST_LISTED}: request fewer days`,
+    message: `ends a period with ${count} revisions; the limit is ${MAX_LISTED}: request fewer days`,
   });
 }

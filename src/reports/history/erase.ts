@@ -5,7 +5,7 @@ import type { HistoryMonth, HistoryStore, HistoryWrite } from '../../store/histo
 import { isoDay } from '../query/days.js';
 import type { Erasures } from './erasures.js';
 import { readContents } from './read.js';
-import { decodeHeads, encodeHeads, type Heads, headsIn, type Revision } from './revision.js';
+import { decodeHeads, encodeHeads, type Heads, type Revision, readHeads } from './revision.js';
 
 const AT_ONCE = 100;
 
@@ -162,7 +162,7 @@ async function bytesOf(store: SweepOptions['store'], { series, month }: HistoryM
   const heads = await store.heads(series, daysOfMonth(month));
   return heads.reduce((sum, one) => {
     if (one === null) return sum;
-    const contents = headsIn(one).revisions.reduce((all, { bytes }) => all + bytes, 0);
+    const contents = readHeads(one).revisions.reduce((all, { bytes }) => all + bytes, 0);
     return sum + one.heads.length + contents;
   }, 0);
 }

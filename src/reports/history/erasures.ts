@@ -90,7 +90,7 @@ function concerns(advertiserId: string, { asked, held, rowCount }: KeptAccounts)
 }
 
 /** @returns every account that a report names; a value as it was given may hold several */
-export function accountsAsked({ account, accounts }: Report): readonly string[] {
+export function requestedAccounts({ account, accounts }: Report): readonly string[] {
   const named = accounts.flatMap(({ values }) => values.flatMap((value) => value.split(/\D+/)));
   return [...new Set([...(account === null ? [] : [account]), ...named])].filter((one) => one !== '').sort();
 }

@@ -20,7 +20,7 @@ const PROBED_DAYS = 7;
 const YOUNG_DAYS = 30;
 
 /** A day of an answer. */
-export interface LookedDay {
+export interface AnsweredDay {
   /** ISO */
   readonly date: string;
   readonly ageDays: number;
@@ -35,7 +35,7 @@ export interface LookedDay {
 }
 
 /** A day near by that the answer is not about, of which history has rows. */
-export interface Neighbour extends Pick<LookedDay, 'date' | 'ageDays' | 'emptyFromMs'> {
+export interface Neighbour extends Pick<AnsweredDay, 'date' | 'ageDays' | 'emptyFromMs'> {
   /** When the platform last gave its rows, epoch milliseconds. */
   readonly seenMs: number;
 }
@@ -74,34 +74,34 @@ export interface Losses {
 }
 
 export function judgeLosses(
-  days: readonly LookedDay[],
+  days: readonly AnsweredDay[],
   neighbours: readonly Neighbour[],
   rules: ForgettingRules,
 ): Losses {
   const { nowMs, retentionDays, restatementDays, emptyMs } = rules;
   const lost = days.filter(({ rows, knownRows }) => rows === 0 && knownRows > 0);
-  const sinceOf = ({ emptyFromMs }: Pick<LookedDay, 'emptyFromMs'>) => emptyFromMs ?? nowMs;
-  const isSecond = (day: LookedDay) => nowMs - sinceOf(day) >= SECOND_LOOK_MS;
-  const isFinal = ({ ageDays }: LookedDay) => ageDays > restatementDays;
-  const isDeclared = ({ ageDays }: LookedDay) => retentionDays !== null && ageDays > retentionDays;
+  const sinceOf = ({ emptyFromMs }: Pick<AnsweredDay, 'emptyFromMs'>) => emptyFromMs ?? nowMs;
+  const isSecond = (day: AnsweredDay) => nowMs - sinceOf(day) >= SECOND_LOOK_MS;
+  const isFinal = ({ ageDays }: AnsweredDay) => ageDays > restatementDays;
+  const isDeclared = ({ ageDays }: AnsweredDay) => retentionDays !== null && ageDays > retentionDays;
   const reach = days.reduce((most, { rows, ageDays }) => (rows > 0 ? Math.max(most, ageDays) : most), -1);
   // What was answered before the first look tells nothing of what the platform has since.
-  const reachOf = ({ emptyFromMs }: LookedDay) =>
+  const reachOf = ({ emptyFromMs }: AnsweredDay) =>
     emptyFromMs === null ? reach : Math.max(reach, rules.reachSince(emptyFromMs));
-  const isWithin = (day: LookedDay) => day.ageDays < reachOf(day);
+  const isWithin = (day: AnsweredDay) => day.ageDays < reachOf(day);
 
   const open = lost.filter((day) => !isDeclared(day) && !day.accepted);
   const outside = open.filter((day) => !isWithin(day));
   const gone = neighbours.filter(({ emptyFromMs }) => emptyFromMs !== null);
   const isAlive = reach >= 0 || neighbours.some((one) => isSeen(one, nowMs));
-  const isYoung = (day: LookedDay) => isWithin(day) || day.ageDays <= Math.max(restatementDays, YOUNG_DAYS);
+  const isYoung = (day: AnsweredDay) => isWithin(day) || day.ageDays <= Math.max(restatementDays, YOUNG_DAYS);
   const isAllEmpty = !isAlive && open.length + gone.length > 1 && open.some(isYoung);
   // One day alone may have been withdrawn; of two, every older one is gone.
   const youngestOut = Math.min(...outside.map(({ ageDays }) => ageDays));
   const isEdge = outside.length + gone.filter(({ ageDays }) => ageDays > youngestOut).length > 1;
   const probe = isAllEmpty ? null : probeOf(outside.filter(isSecond), days, neighbours);
 
-  function judge(day: LookedDay): Loss {
+  function judge(day: AnsweredDay): Loss {
     const sinceMs = sinceOf(day);
     const kept = (code: LossCode, againMs: number): Loss => ({ kind: 'kept', code, sinceMs, againMs });
     if (day.accepted) return { kind: 'believed', sinceMs };
@@ -132,13 +132,13 @@ function isSeen({ emptyFromMs, seenMs }: Neighbour, nowMs: number): boolean {
 
 /** The nearest day that is older than all that are in doubt, and was not seen to be empty; a week, where none is known. */
 function probeOf(
-  doubted: readonly LookedDay[],
-  days: readonly LookedDay[],
+  doubted: readonly AnsweredDay[],
+  days: readonly AnsweredDay[],
   neighbours: readonly Neighbour[],
 ): Days | null {
   const [oldest] = doubted.toSorted((a, b) => b.ageDays - a.ageDays);
   if (oldest === undefined) return null;
-  const isOlder = ({ ageDays }: Pick<LookedDay, 'ageDays'>) => ageDays > oldest.ageDays;
+  const isOlder = ({ ageDays }: Pick<AnsweredDay, 'ageDays'>) => ageDays > oldest.ageDays;
   const older = neighbours.filter(isOlder);
   if (older.length === 0 && !days.some(isOlder)) {
     const day = dayNumber(oldest.date) as number;
@@ -173,7 +173,7 @@ const Seen = recordForm(
 type Seen = RecordOf<typeof Seen>;
 type Reach = Seen['endpoints'][string];
 /** When, in epoch milliseconds, and an age in days. */
-type Sight = Reach['rows'][number];
+type SeenAge = Reach['rows'][number];
 
 /** Beyond this age in days the platform has forgotten, as far as is known. */
 interface RetentionEdge {
@@ -265,15 +265,20 @@ export function createRetention({
       };
     },
     /** The platform answered a day of this age with rows. Costs no call and no wait. @param exact that very moment counts */
-    sawRows(endpoint: string, ageDays: number, atMs: number, exact: boolean): void {
+    rowsSeen(endpoint: string, ageDays: number, atMs: number, exact: boolean): void {
       const { rows, edge } = atHand(endpoint);
       const isKnown = rows.some(([at, age]) => age >= ageDays && at >= atMs - (exact ? 0 : COARSE_MS));
       if (!isKnown || (edge !== undefined && ageDays >= edge.ageDays))
         note(endpoint, { rows: [[atMs, ageDays]] });
     },
     /** From this age on the platform was found to have forgotten. */
-    forgot(endpoint: string, { ageDays, refusedDays }: FoundEdge, sinceMs: number, atMs: number): void {
-      const refused: Sight[] = refusedDays === null ? [] : [[atMs, refusedDays]];
+    noteForgotten(
+      endpoint: string,
+      { ageDays, refusedDays }: FoundEdge,
+      sinceMs: number,
+      atMs: number,
+    ): void {
+      const refused: SeenAge[] = refusedDays === null ? [] : [[atMs, refusedDays]];
       note(endpoint, { rows: [], edge: { ageDays, sinceMs, atMs, ...latest('refused', refused) } });
     },
     /** When an edge was last proven wrong, epoch milliseconds, as far as this process knows; 0: never. */
@@ -326,7 +331,7 @@ export function mergeReach(one: Reach, other: Reach): Reach {
 }
 
 /** Within a day of the answer that proved an edge wrong, the same edge is not taken up again. */
-function mergeEdge(one: Reach['edge'], other: Reach['edge'], ends: readonly Sight[]): Reach['edge'] {
+function mergeEdge(one: Reach['edge'], other: Reach['edge'], ends: readonly SeenAge[]): Reach['edge'] {
   const edges = [one, other].filter((edge) => edge !== undefined);
   if (edges.length === 0) return undefined;
   const ageDays = Math.min(...edges.map((edge) => edge.ageDays));
@@ -338,7 +343,10 @@ function mergeEdge(one: Reach['edge'], other: Reach['edge'], ends: readonly Sigh
 }
 
 /** The one that was seen last, as a member, if there is one. */
-function latest<Name extends string>(name: Name, seen: readonly Sight[]): { readonly [_ in Name]?: Sight } {
+function latest<Name extends string>(
+  name: Name,
+  seen: readonly SeenAge[],
+): { readonly [_ in Name]?: SeenAge } {
   const [newest] = seen.toSorted((a, b) => b[0] - a[0] || b[1] - a[1]);
-  return (newest === undefined ? {} : { [name]: newest }) as { readonly [_ in Name]?: Sight };
+  return (newest === undefined ? {} : { [name]: newest }) as { readonly [_ in Name]?: SeenAge };
 }

@@ -18,7 +18,7 @@ import type { FreshnessRules } from '../rows/freshness.js';
 import { markDays, withMark } from './day-writes.js';
 import { listRevisions, type RevisionsWanted } from './diff-days.js';
 import { daysOfMonth, eraseHistory, monthsOf, sweepHistory } from './erase.js';
-import { accountsAsked, type Erasures } from './erasures.js';
+import { type Erasures, requestedAccounts } from './erasures.js';
 import type { Loss } from './forgotten.js';
 import { type DaysWanted, readContents, readDays } from './read.js';
 import {
@@ -31,7 +31,7 @@ import {
   record,
   voidCut,
 } from './record.js';
-import { believed, headsIn, type Revision } from './revision.js';
+import { type Revision, readHeads, validRevisions } from './revision.js';
 
 // What history holds of days that the platform answers without rows, or refuses; and the mark that it does.
 
@@ -61,9 +61,9 @@ async function recall(
   // The history of the fetch before this one is written behind its answer.
   const heads = await turns(series, () => store.heads(series, dates));
   const days = heads.flatMap((head, at): [string, RecalledDay][] => {
-    const { asked, revisions } = headsIn(head);
+    const { asked, revisions } = readHeads(head);
     const date = dates[at] as string;
-    const known = believed(revisions, generation);
+    const known = validRevisions(revisions, generation);
     const revision = known.findLast(({ unconfirmed }) => unconfirmed !== true);
     if (revision === undefined) return [];
     // Where the report names no account, its rows tell; see recallRows.
@@ -195,7 +195,7 @@ async function countLost(
   for await (const { series, month } of monthsOf(store)) {
     const dates = daysOfMonth(month).filter((date) => date < scope.before);
     if (dates.length === 0) continue;
-    const heads = (await store.heads(series, dates)).map(headsIn);
+    const heads = (await store.heads(series, dates)).map(readHeads);
     days += heads.filter(({ asked, revisions }, at) => {
       const lost = revisions.findLast(({ unconfirmed }) => unconfirmed !== true)?.lost;
       const isMeant = asked.length === 1 && asked[0] === scope.advertiserId;
@@ -249,7 +249,7 @@ export function createHistory(options: HistoryOptions) {
     async record(report: Report, fetched: FetchedDays): Promise<Recorded> {
       if (!isRecorded(report)) return { observations: [], finalized: [] };
       const { endpoint } = report;
-      const [asked, rules] = [accountsAsked(report), options.rulesOf(report)];
+      const [asked, rules] = [requestedAccounts(report), options.rulesOf(report)];
       return record(recorder, { ...fetched, endpoint, asked, rules });
     },
     /** Marks what came of answers that the platform had cut off. Never rejects. */

@@ -74,14 +74,14 @@ function decodePins(bytes: Buffer): readonly Pin[] | null {
 }
 
 /** A team that was deleted and made again is another one, and has other pins. */
-export type Lives = Pick<Directory, 'life'>;
+export type TeamLives = Pick<Directory, 'life'>;
 
-export function ownerOf({ team }: Pick<Caller, 'team'>, { life }: Lives): string {
+export function ownerOf({ team }: Pick<Caller, 'team'>, { life }: TeamLives): string {
   return `${team.id}:${life(team.id)}`;
 }
 
 /** Whether the team was deleted since. Of an unknown team nothing is said: the registry may have been lost. */
-export function isGone(owner: string, { life }: Lives): boolean {
+export function isGone(owner: string, { life }: TeamLives): boolean {
   const cut = owner.lastIndexOf(':');
   return life(owner.slice(0, cut)) > Number(owner.slice(cut + 1));
 }

@@ -6,9 +6,9 @@ import { dayNumber, daysBetween } from '../query/days.js';
 import type { ReportQuestion } from '../question.js';
 import { answerWithoutCall, type ReportAnswer } from '../report-answer.js';
 import type { KnownDay, Past } from '../rows/answer.js';
-import { byAge, isFinal, tellExpected } from '../rows/freshness.js';
+import { byAge, expectedFinalDates, isFinal } from '../rows/freshness.js';
 import { listed } from './read.js';
-import { type Moment, type Revision, seenOverFrom } from './revision.js';
+import { firstSeenAfterEnd, type Moment, type Revision } from './revision.js';
 
 /**
  * @param question by date, for a period
@@ -44,7 +44,7 @@ const HOUR_MS = 3_600_000;
 /** Age of the day when it was first seen: from its end, in the zone of the account. */
 function ageHoursOf({ canonical }: Gateway, { account }: Report, date: string, revision: Revision): number {
   const endMs = canonical.startOfDayOf(account, (dayNumber(date) as number) + 1);
-  return Math.max(0, ((seenOverFrom(revision) ?? revision.knownFrom) - endMs) / HOUR_MS);
+  return Math.max(0, ((firstSeenAfterEnd(revision) ?? revision.knownFrom) - endMs) / HOUR_MS);
 }
 
 /** The problem of days without such numbers. */
@@ -63,7 +63,7 @@ function unknownOf(
     const rules = policy.rulesFor(report);
     const { old, young } = byAge(dates, canonical.todayOf(report.account), rules);
     const detail = [
-      ...(young.length === 0 ? [] : [`Not final yet: ${tellExpected(young, rules)}.`]),
+      ...(young.length === 0 ? [] : [`Not final yet: ${expectedFinalDates(young, rules)}.`]),
       ...(old.length === 0
         ? []
         : [

@@ -10,14 +10,14 @@ import { type Entry, isEntryHeader, ROW_SEPARATOR, type RowsHeader } from '../ro
 import { isAdditive, isMoney } from '../rows/row-names.js';
 import type { Erasures } from './erasures.js';
 import {
-  believed,
   type Heads,
-  headsIn,
-  type KnownThen,
+  type KnownState,
   knownAt,
   type Moment,
   type Revision,
   type Revisions,
+  readHeads,
+  validRevisions,
 } from './revision.js';
 
 /** The name under which rows of a day are sealed: under another one they are not read. It never changes. */
@@ -146,7 +146,7 @@ export interface DaysWanted {
 }
 
 /** One day as it was known then. */
-export interface DayThen extends KnownThen {
+export interface HistoricDay extends KnownState {
   readonly entry: Entry<RowsHeader>;
 }
 
@@ -155,15 +155,15 @@ export interface DayThen extends KnownThen {
  * @returns in the order of the dates
  * @throws GatewayError `not_known_then`; `not_ready` while the store is away
  */
-export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonly DayThen[]> {
+export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonly HistoricDay[]> {
   const { series, dates, generation, moment } = wanted;
   return guarded(g, async () => {
     if (generation === null) throw notKept(NOT_PROVEN);
-    const heads = (await g.store.heads(series, dates)).map(headsIn);
-    const known = heads.map(({ revisions }) => believed(revisions, generation));
+    const heads = (await g.store.heads(series, dates)).map(readHeads);
+    const known = heads.map(({ revisions }) => validRevisions(revisions, generation));
     const chosen = known.map((revisions) => knownAt(revisions, moment));
     if (chosen.includes(null)) throw notKnown(wanted, known);
-    const days = (chosen as KnownThen[]).map((one, at) => ({ ...one, day: dates[at] as string }));
+    const days = (chosen as KnownState[]).map((one, at) => ({ ...one, day: dates[at] as string }));
     const contents = await readContents(g.store, series, days);
     return days.map(({ day, ...one }, at) => {
       const entry = contents[at] ?? null;

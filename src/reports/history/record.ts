@@ -12,12 +12,12 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import type { FreshnessRules } from '../rows/freshness.js';
 import { type SchemaChange, schemaChange } from '../rows/warnings.js';
 import {
+  compareWithHeads,
   type DayChange,
   type DayObservation,
   dateOf,
   type FinalDay,
   finalizedBy,
-  lookAt,
   markDays,
   rowsOfAnswer,
   withMark,
@@ -25,7 +25,7 @@ import {
 } from './day-writes.js';
 import type { Erasures } from './erasures.js';
 import { readContents } from './read.js';
-import { believed, noteMissed, type Revision } from './revision.js';
+import { noteMissed, type Revision, validRevisions } from './revision.js';
 
 // Tells when the columns of a report change between two revisions of a day: once a change, not once a day.
 
@@ -95,7 +95,7 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
 function beforeOf({ kind, revisions }: DayChange): Revision | null {
   const latest = revisions.at(-1);
   if (kind !== 'appended' || latest === undefined) return null;
-  const before = believed(revisions, latest.generation).at(-2);
+  const before = validRevisions(revisions, latest.generation).at(-2);
   if (before === undefined || before.rowCount === 0 || latest.rowCount === 0) return null;
   return before.schema === latest.schema ? null : before;
 }
@@ -216,13 +216,17 @@ function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], w
   r.logger.warn({ err: why, days: days.length }, 'failed to write fetched days to history');
 }
 
-interface Told {
+interface RecordResult {
   readonly observations: DayObservation[];
   readonly finalized: FinalDay[];
 }
 
 /** @returns the days that others were always quicker to write */
-async function write(r: Recorder, fetched: RecordedDays, told: Told): Promise<readonly Entry<RowsHeader>[]> {
+async function write(
+  r: Recorder,
+  fetched: RecordedDays,
+  told: RecordResult,
+): Promise<readonly Entry<RowsHeader>[]> {
   const { series, asked } = fetched;
   const isErased = ({ header: { seq, fetchStartedAt, accounts, rowCount } }: Entry<RowsHeader>) =>
     r.isErased({ seq, fetchedFrom: fetchStartedAt, asked, held: accounts, rowCount });
@@ -246,7 +250,7 @@ async function writeOnce(
   r: Recorder,
   fetched: RecordedDays,
   days: readonly Entry<RowsHeader>[],
-  told: Told,
+  told: RecordResult,
 ): Promise<readonly Entry<RowsHeader>[]> {
   const { store, latest, missed, metrics } = r;
   const { series, rules } = fetched;
@@ -259,7 +263,13 @@ async function writeOnce(
     latest.set(name, fetchStartedAt);
     const answerRows = rowsOfAnswer(fetched.days, entry);
     const missedFrom = missed.get(name);
-    return lookAt(heads[at] ?? null, { entry, answerRows, missedFrom, credential: r.credential(), rules });
+    return compareWithHeads(heads[at] ?? null, {
+      entry,
+      answerRows,
+      missedFrom,
+      credential: r.credential(),
+      rules,
+    });
   });
   const observations = looks.flatMap(({ observation }) => observation ?? []);
   told.observations.push(...observations);

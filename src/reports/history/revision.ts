@@ -132,12 +132,12 @@ function idOf(knownFrom: number): string {
 const NONE: Heads = { asked: [], revisions: [] };
 
 /** @returns no revisions where {@link decodeHeads} finds none; the void ones too */
-export function headsIn(found: { readonly heads: Buffer } | null | undefined): Heads {
+export function readHeads(found: { readonly heads: Buffer } | null | undefined): Heads {
   return found ? (decodeHeads(found.heads) ?? NONE) : NONE;
 }
 
 /** Those that are believed: not void, and of the generation that the kind has now. */
-export function believed(revisions: Revisions, generation: string): Revisions {
+export function validRevisions(revisions: Revisions, generation: string): Revisions {
   return revisions.filter((one) => one.void === undefined && one.generation === generation);
 }
 
@@ -150,7 +150,7 @@ export type Moment = { readonly at: number } | 'first' | 'final' | 'latest';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** A revision that is meant. */
-export interface KnownThen {
+export interface KnownState {
   readonly revision: Revision;
   /** Why that is not all: a later one, known by then, was removed to save room, or never written down. */
   readonly lacks: 'thinned' | 'missed' | null;
@@ -159,7 +159,7 @@ export interface KnownThen {
 }
 
 /** @returns null where there is none */
-export function knownAt(revisions: Revisions, moment: Moment): KnownThen | null {
+export function knownAt(revisions: Revisions, moment: Moment): KnownState | null {
   // What is missing after the newest is missing now.
   const atMs = typeof moment === 'object' ? moment.at : Number.MAX_SAFE_INTEGER;
   const revision = choose(revisions, moment);
@@ -173,13 +173,13 @@ export function knownAt(revisions: Revisions, moment: Moment): KnownThen | null 
 
 function choose(revisions: Revisions, moment: Moment): Revision | undefined {
   if (moment === 'latest') return revisions.at(-1);
-  if (moment === 'first') return revisions.find((one) => seenOverFrom(one) !== null);
+  if (moment === 'first') return revisions.find((one) => firstSeenAfterEnd(one) !== null);
   if (moment === 'final') return revisions.find(({ finalFrom }) => finalFrom !== undefined);
   return revisions.findLast(({ knownFrom }) => knownFrom <= moment.at);
 }
 
 /** @returns when it was first seen after the day was over, epoch milliseconds; null while it was not */
-export function seenOverFrom({ ageDays, knownFrom, closedFrom, unconfirmed }: Revision): number | null {
+export function firstSeenAfterEnd({ ageDays, knownFrom, closedFrom, unconfirmed }: Revision): number | null {
   // An empty day that no second look has confirmed may be a day that the platform has not filled yet.
   if (unconfirmed === true) return null;
   return ageDays > 0 ? knownFrom : (closedFrom ?? null);
@@ -269,7 +269,8 @@ function stamped(
   if (unconfirmed) return latest;
   const seenFrom = Math.max(fetchedAt, latest.knownFrom);
   const isClosing = ageDays > 0 && latest.ageDays <= 0 && latest.closedFrom === undefined;
-  const isFirstFinal = isFinal && knownAt(believed([...before, latest], latest.generation), 'final') === null;
+  const isFirstFinal =
+    isFinal && knownAt(validRevisions([...before, latest], latest.generation), 'final') === null;
   return {
     ...latest,
     ...(isClosing ? { closedFrom: seenFrom } : {}),
@@ -295,7 +296,7 @@ function thin(revisions: Revisions): { readonly kept: Revisions; readonly remove
   const closed = revisions.filter(({ ageDays }) => ageDays > 0);
   // What was said when the day was over, and when it was final, is asked for longest.
   const { generation } = revisions.at(-1) as Revision;
-  const counting = believed(revisions, generation);
+  const counting = validRevisions(revisions, generation);
   const stays = (['first', 'final', 'latest'] as const).map((moment) => knownAt(counting, moment)?.revision);
   const mayGo = closed.filter((one) => !stays.includes(one));
   const excess = new Set(mayGo.slice(0, Math.max(0, closed.length - CLOSED_DAY_MAX)));

@@ -8,7 +8,7 @@ import { recordForm } from '../../lib/record.js';
 import type { Documents } from '../../store/port.js';
 import { createSharedTallies, mergeDocument } from '../../store/shared-tallies.js';
 import type { Purges } from '../cache/purges.js';
-import { accountsAsked, type Erasures } from '../history/erasures.js';
+import { type Erasures, requestedAccounts } from '../history/erasures.js';
 import type { Report } from '../query/canonicalize.js';
 import { plainName } from '../query/parameters.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
@@ -33,12 +33,12 @@ interface SeenAdvertiser {
 }
 
 /** By id. */
-export type Book = ReadonlyMap<string, SeenAdvertiser>;
+export type KnownAdvertisers = ReadonlyMap<string, SeenAdvertiser>;
 
-export const NO_BOOK: Book = new Map();
+export const NO_ADVERTISERS: KnownAdvertisers = new Map();
 
 /** In whatever order what was seen is added, the same comes out. */
-export function merge(left: Book, right: Book): Book {
+export function merge(left: KnownAdvertisers, right: KnownAdvertisers): KnownAdvertisers {
   const all = new Map(left);
   for (const [id, one] of right) {
     const other = all.get(id);
@@ -61,7 +61,10 @@ function isLater(one: Source & { text?: string }, other: Source & { text?: strin
 }
 
 /** Without what is known no more. @param isGone whether what an answer said of an advertiser was purged or erased */
-export function without(book: Book, isGone: (id: string, source: Source) => boolean): Book {
+export function without(
+  book: KnownAdvertisers,
+  isGone: (id: string, source: Source) => boolean,
+): KnownAdvertisers {
   const kept = new Map<string, SeenAdvertiser>();
   for (const [id, { seen, name }] of book) {
     if (isGone(id, seen)) continue;
@@ -71,13 +74,13 @@ export function without(book: Book, isGone: (id: string, source: Source) => bool
 }
 
 /** The {@link MAX_ADVERTISERS} that were seen last. */
-export function bounded(book: Book): Book {
+export function bounded(book: KnownAdvertisers): KnownAdvertisers {
   if (book.size <= MAX_ADVERTISERS) return book;
   const all = [...book].sort(([a, left], [b, right]) => right.seen.at - left.seen.at || (a < b ? -1 : 1));
   return new Map(all.slice(0, MAX_ADVERTISERS));
 }
 
-const BookForm = recordForm(
+const AdvertisersForm = recordForm(
   Type.Object({
     form: Type.Literal(1),
     /** Id, when and under which purge it was seen last, and the same of its name. */
@@ -95,8 +98,8 @@ const BookForm = recordForm(
 );
 
 /** @returns null for what another release has written */
-export function decodeBook(text: string): Book | null {
-  const all = BookForm.parse(text);
+export function decodeAdvertisers(text: string): KnownAdvertisers | null {
+  const all = AdvertisersForm.parse(text);
   if (all === null) return null;
   return new Map(
     all.advertisers.map(([id, at, seq, text, nameAt, nameSeq]) => [
@@ -107,7 +110,7 @@ export function decodeBook(text: string): Book | null {
 }
 
 /** The same text for the same book. */
-export function encodeBook(book: Book): string {
+export function encodeAdvertisers(book: KnownAdvertisers): string {
   const advertisers = [...book]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, { seen, name }]) => [
@@ -231,31 +234,34 @@ const SEEN_TO_MS = 3_600_000;
 
 export function createAdvertisers(options: AdvertisersOptions) {
   const { documents, accountFields, logger } = options;
-  const present = (book: Book) => without(book, isGoneBy(options));
-  const form = { key: KEY, ttlMs: KEPT_MS, decode: decodeBook, encode: encodeBook };
-  const tallies = createSharedTallies<string, Book>({
-    ...{ ...form, documents, everyMs: FLUSH_EVERY_MS, none: NO_BOOK },
+  const present = (book: KnownAdvertisers) => without(book, isGoneBy(options));
+  const form = { key: KEY, ttlMs: KEPT_MS, decode: decodeAdvertisers, encode: encodeAdvertisers };
+  const tallies = createSharedTallies<string, KnownAdvertisers>({
+    ...{ ...form, documents, everyMs: FLUSH_EVERY_MS, none: NO_ADVERTISERS },
     documentOf: (key) => key,
     merge: (one, other) => bounded(merge(one, other)),
     keep: present,
     onAway: (error) => logger.debug({ err: error }, 'failed to store advertiser names; retrying'),
   });
-  const knownOf = (id: string) => present(pick(tallies.known(KEY) ?? NO_BOOK, id)).get(id);
+  const knownOf = (id: string) => present(pick(tallies.known(KEY) ?? NO_ADVERTISERS, id)).get(id);
 
   return {
     /** Told of the rows of each answer that may be kept. */
     observed(report: Report, entries: readonly Entry<RowsHeader>[]): void {
       if (isKnown(entries, knownOf, accountFields)) return;
-      const seen = present(bookOf(report, entries, accountFields));
+      const seen = present(advertisersOf(report, entries, accountFields));
       const news = new Map([...seen].filter(([id, one]) => isNews(one, knownOf(id))));
       if (news.size > 0) tallies.add(KEY, news);
     },
     /** What all have seen, and this process. @throws StoreUnavailable */
-    read: async (): Promise<Book> => present(await tallies.read(KEY)),
+    read: async (): Promise<KnownAdvertisers> => present(await tallies.read(KEY)),
     /** Removes what was erased or purged from the store; it is shown no more before. @throws StoreUnavailable */
     async removeGone(): Promise<void> {
       if ((await documents.get(KEY)) === null) return;
-      await mergeDocument<Book>(documents, { ...form, add: (all) => present(all ?? NO_BOOK) });
+      await mergeDocument<KnownAdvertisers>(documents, {
+        ...form,
+        add: (all) => present(all ?? NO_ADVERTISERS),
+      });
     },
     flush: tallies.flush,
     close: tallies.close,
@@ -263,17 +269,17 @@ export function createAdvertisers(options: AdvertisersOptions) {
 }
 
 /** Advertisers that rows name, and the one the report is of where it has rows. */
-function bookOf(
+function advertisersOf(
   report: Report,
   entries: readonly Entry<RowsHeader>[],
   accountFields: readonly string[],
-): Book {
+): KnownAdvertisers {
   const header = entries.find(({ header: { rowCount } }) => rowCount > 0)?.header;
-  if (header === undefined) return NO_BOOK;
+  if (header === undefined) return NO_ADVERTISERS;
   const source: Source = { seq: header.seq, at: Math.floor(header.fetchStartedAt) };
   const named = namesIn(entries, accountFields);
   // Rows that name nobody are of those who were asked for; of several it cannot be told whose they are.
-  const asked = named.size > 0 ? [] : accountsAsked(report).filter(isAdvertiserId);
+  const asked = named.size > 0 ? [] : requestedAccounts(report).filter(isAdvertiserId);
   const ids = asked.length === 1 ? [[asked[0] as string, null] as const] : [...named];
   return new Map(
     ids.map(([id, text]) => [id, { seen: source, name: text === null ? null : { ...source, text } }]),
@@ -294,9 +300,9 @@ function isKnown(
   });
 }
 
-function pick(book: Book, id: string): Book {
+function pick(book: KnownAdvertisers, id: string): KnownAdvertisers {
   const one = book.get(id);
-  return one === undefined ? NO_BOOK : new Map([[id, one]]);
+  return one === undefined ? NO_ADVERTISERS : new Map([[id, one]]);
 }
 
 function isNews(one: SeenAdvertiser, before: SeenAdvertiser | undefined): boolean {

@@ -9,7 +9,7 @@ import { createCountBatches } from '../../store/count-batches.js';
 import type { CounterAdd, Store } from '../../store/port.js';
 import type { FinalDay } from '../history/day-writes.js';
 import { readContents, sumRows } from '../history/read.js';
-import { believed, type Revision } from '../history/revision.js';
+import { type Revision, validRevisions } from '../history/revision.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
@@ -161,7 +161,7 @@ async function fieldsOf(
   timezone: string,
 ): Promise<string[]> {
   const final = revisions.at(-1) as Revision;
-  const seen = believed(revisions, final.generation).filter(
+  const seen = validRevisions(revisions, final.generation).filter(
     (one) => one.unconfirmed !== true && (one.schema === final.schema || one.rowCount === 0),
   );
   const others = seen.filter(({ digest }) => digest !== final.digest);

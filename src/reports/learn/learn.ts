@@ -133,7 +133,7 @@ export interface Comparison extends DaysOf {
 }
 
 /** What came of a comparison. */
-interface Comparing {
+interface ComparisonResult {
   /** same: nothing speaks against splitting · refuted: splitting lies · changed: days were restated, or that is open */
   readonly verdict: 'same' | 'refuted' | 'changed';
   /** Dates on which answers for different periods say the same. */
@@ -150,7 +150,7 @@ interface LearnerOptions {
   readonly onDependent: (report: Report, dates: readonly string[]) => void;
 }
 
-const NOTHING: Comparing = { verdict: 'same', same: new Set() };
+const NOTHING: ComparisonResult = { verdict: 'same', same: new Set() };
 
 export function createLearner(options: LearnerOptions) {
   return {
@@ -158,7 +158,8 @@ export function createLearner(options: LearnerOptions) {
     /** Another one makes finished answers void: they would be made otherwise now. */
     stampOf: (report: Report): string => markOf(options, report, 'stampOf'),
     /** Compares freshly split days with what was known of them before. */
-    compare: (news: Comparison, fetch: FetchRange): Promise<Comparing> => compare(options, news, fetch),
+    compare: (news: Comparison, fetch: FetchRange): Promise<ComparisonResult> =>
+      compare(options, news, fetch),
     /** An answer could not be split: for a day the kind is asked for as a whole. */
     couldNotSplit: (report: Report, reason: string): Promise<void> => couldNotSplit(options, report, reason),
     /** For people: what is known of all kinds, each as it is now. */
@@ -205,7 +206,7 @@ async function compare(
   options: LearnerOptions,
   { report, series, fresh, known }: Comparison,
   fetch: FetchRange,
-): Promise<Comparing> {
+): Promise<ComparisonResult> {
   const { id, pinned, generation } = statusOf(options, report);
   if (pinned) return NOTHING;
   const rules = options.policy.rulesFor(report);
@@ -230,7 +231,7 @@ async function settle(
   kind: Kind,
   disputes: readonly Dispute[],
   fetch: FetchRange,
-): Promise<Comparing['verdict']> {
+): Promise<ComparisonResult['verdict']> {
   const verdict = await settleDisputes(disputes, fetch);
   const [{ date }] = disputes as [Dispute];
   if (verdict === 'open') return 'changed';

@@ -69,7 +69,7 @@ export interface LookalikeRules {
   readonly nonAccounts?: readonly string[];
 }
 
-export interface GivenParameter {
+export interface CandidateParameter {
   readonly name: string;
   /** A query value as text, or a body's value. */
   readonly value: Json;
@@ -103,7 +103,7 @@ const COLUMN_NAME = /^\s*[+-]?[a-z_]+(?:[\s:]+(?:asc|desc))?\s*$/i;
 
 /** @returns the names of those that look like an account and are not checked as one, each once */
 export function accountLookalikes(
-  given: readonly GivenParameter[],
+  given: readonly CandidateParameter[],
   rules: LookalikeRules,
   own: OwnIds,
 ): string[] {
@@ -111,7 +111,7 @@ export function accountLookalikes(
     ({ name }) =>
       !rules.nonAccounts?.includes(name.replace(/\[\]$/, '')) && !rules.accountFields.includes(name),
   );
-  const look = { ...rules, ...own, own: ownValues(own.isOwn), left: { chars: MOST_CHARS } };
+  const look = { ...rules, ...own, own: ownValues(own.isOwn), left: { chars: MAX_CHARS } };
   const found = open.filter(({ name, value, asks, isVouchedFor }) => {
     if (isVouchedFor)
       return saysAccount(
@@ -140,8 +140,8 @@ interface Look extends LookalikeRules, OwnIds {
  * account, as an operator may say, changes nothing of what is beside it.
  */
 function chosenBeside(
-  given: readonly GivenParameter[],
-  open: readonly GivenParameter[],
+  given: readonly CandidateParameter[],
+  open: readonly CandidateParameter[],
   look: Look,
 ): string[] {
   const asking = open.filter(({ asks }) => asks);
@@ -189,7 +189,7 @@ function isLookalike(name: string, value: Json, above: Reading, look: Look): boo
   const plain = plainName(name);
   // Even by an own id: what is seen then is what somebody else may see.
   if (ACTS_AS.test(plain)) return true;
-  if (above.owners >= MOST_OWNERS && OWNER_NAME.test(plain)) return true;
+  if (above.owners >= MAX_OWNERS && OWNER_NAME.test(plain)) return true;
   // The own id beside it makes no other number one's own: `{"id": 1, "include": [2]}`.
   if (
     OWNER_NAME.test(plain) &&
@@ -253,22 +253,22 @@ function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
 }
 
 /** A text that is encoded more often is nobody's honest filter. */
-const MOST_DECODINGS = 8;
+const MAX_DECODINGS = 8;
 /** Nor is JSON in a text, in JSON in a text, in another; each could be encoded in many ways. */
-const MOST_TEXTS = 2;
+const MAX_TEXTS = 2;
 /** Nor are accounts in accounts, many times over. */
-const MOST_OWNERS = 4;
+const MAX_OWNERS = 4;
 /** All texts of a request together, each time they are decoded: what is refused for it is no question of anybody's. */
-const MOST_CHARS = 2_097_152;
+const MAX_CHARS = 2_097_152;
 
 function namesAccount(text: string, reading: Reading, look: Look): boolean {
   let plain = text;
-  for (let times = 0; times < MOST_DECODINGS; times++) {
+  for (let times = 0; times < MAX_DECODINGS; times++) {
     look.left.chars -= plain.length;
     if (look.left.chars < 0) return true;
     if (mayNameAnother(plain, reading.fields, look.isOwn)) return true;
     const inner = jsonIn(plain);
-    if (inner !== null && reading.inTexts >= MOST_TEXTS) return true;
+    if (inner !== null && reading.inTexts >= MAX_TEXTS) return true;
     if (inner !== null && holdsLookalike(inner, { ...reading, inTexts: reading.inTexts + 1 }, look))
       return true;
     const decoded = decodeOnce(plain);

@@ -30,10 +30,10 @@ const WRAPS = /^(?:[0-9]+|data|items?|lists?|rows?|results?|records?|entries|edg
  * What stands under a name: `id`, the id of an account; `ids`, ids of accounts where it is a list or an object, and a
  * count where it is one number.
  */
-export type Speaks = 'id' | 'ids' | null;
+export type AccountNameKind = 'id' | 'ids' | null;
 
 /** Whether a name, in whatever spelling, speaks of an account. Made for names of columns: once for each, not by row. */
-export function speaksOfAccount(name: string): Speaks {
+export function accountNameKind(name: string): AccountNameKind {
   const words = wordsOf(name);
   const bare = words.replaceAll(' ', '');
   if (SAYS_ID.test(words) || SAYS_ID.test(bare)) return 'id';

@@ -6,13 +6,13 @@
 
 import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from '../rows/json.js';
 import {
+  type AccountNameKind,
+  accountNameKind,
   holdsId,
   idNames,
   idsIn,
   isCount,
   OWNER,
-  type Speaks,
-  speaksOfAccount,
   wraps,
 } from './account-words.js';
 import { plainName } from './parameters.js';
@@ -59,9 +59,9 @@ export function accountsShown(
 }
 
 function collect(document: Json, pattern: RegExp, nonAccounts: readonly string[] | null): Set<string> {
-  const walk: Walk = { pattern, nonAccounts, accounts: new Set(), known: new Map(), texts: 0 };
-  visit(walk, document, '');
-  return walk.accounts;
+  const collector: Collector = { pattern, nonAccounts, accounts: new Set(), known: new Map(), texts: 0 };
+  visit(collector, document, '');
+  return collector.accounts;
 }
 
 /**
@@ -72,19 +72,19 @@ export function asDocument(name: string, value: Json): Json {
   return parts.reduceRight<Json>((below, part) => new JsonObject([part], [below]), value);
 }
 
-interface Walk {
+interface Collector {
   readonly pattern: RegExp;
   /** Null: the pattern alone counts. */
   readonly nonAccounts: readonly string[] | null;
   readonly accounts: Set<string>;
   /** What was found for each owner and list of names: rows share theirs. */
   readonly known: Map<string, Map<readonly string[], Verdict>>;
-  /** How many texts the walk is inside of. */
+  /** How many texts the collector is inside of. */
   texts: number;
 }
 
 /** `every`: every scalar below names an account, for the configured pattern says so. */
-type Reading = 'every' | Speaks;
+type Reading = 'every' | AccountNameKind;
 
 interface Verdict {
   readonly readings: readonly Reading[];
@@ -92,79 +92,79 @@ interface Verdict {
 }
 
 /** @param owner name of the member that holds the value */
-function visit(walk: Walk, value: Json, owner: string): void {
+function visit(collector: Collector, value: Json, owner: string): void {
   if (isJsonArray(value)) {
-    for (const item of value) visit(walk, item, owner);
+    for (const item of value) visit(collector, item, owner);
   } else if (value instanceof JsonObject) {
-    const { readings, ownersBelow } = verdictOn(walk, value.names, owner);
+    const { readings, ownersBelow } = verdictOn(collector, value.names, owner);
     for (let at = 0; at < value.values.length; at += 1) {
       const member = value.values[at];
       const reading = readings[at];
       if (member === undefined || member === null) continue;
-      if (reading === 'every') take(walk.accounts, member);
+      if (reading === 'every') take(collector.accounts, member);
       else if (reading !== null && reading !== undefined)
-        takeIds(walk, member, ownersBelow[at] as string, reading);
+        takeIds(collector, member, ownersBelow[at] as string, reading);
       else if (member instanceof JsonNumber) continue;
-      else if (typeof member === 'object') visit(walk, member, ownersBelow[at] as string);
-      else if (typeof member === 'string') visitText(walk, member, ownersBelow[at] as string, false);
+      else if (typeof member === 'object') visit(collector, member, ownersBelow[at] as string);
+      else if (typeof member === 'string') visitText(collector, member, ownersBelow[at] as string, false);
     }
-  } else if (typeof value === 'string') visitText(walk, value, owner, false);
+  } else if (typeof value === 'string') visitText(collector, value, owner, false);
 }
 
 /** What may be an id below a name that speaks of an account; objects by their own members. */
-function takeIds(walk: Walk, value: Json, owner: string, reading: Speaks): void {
-  if (isJsonArray(value)) for (const item of value) takeIds(walk, item, owner, 'id');
-  else if (value instanceof JsonObject) visit(walk, value, owner);
+function takeIds(collector: Collector, value: Json, owner: string, reading: AccountNameKind): void {
+  if (isJsonArray(value)) for (const item of value) takeIds(collector, item, owner, 'id');
+  else if (value instanceof JsonObject) visit(collector, value, owner);
   else {
-    if (reading === 'id' || !isCount(value)) for (const id of idsIn(value)) walk.accounts.add(id);
-    if (typeof value === 'string') visitText(walk, value, owner, true);
+    if (reading === 'id' || !isCount(value)) for (const id of idsIn(value)) collector.accounts.add(id);
+    if (typeof value === 'string') visitText(collector, value, owner, true);
   }
 }
 
 const OPENING = /^\s*[[{]\s*["{[\d]/;
 const OF_AN_ACCOUNT = new RegExp(`${OWNER}|adv|acc|\\\\u`, 'i');
 /** A text in a text in a text is nobody's honest report. */
-const MOST_TEXTS = 8;
+const MAX_TEXTS = 8;
 
 /**
  * JSON that is kept in a text. Looked for in every text of an answer, so the first character decides for nearly all.
  * @param isOwned whether it stands under a name that speaks of an account
  */
-function visitText(walk: Walk, text: string, owner: string, isOwned: boolean): void {
+function visitText(collector: Collector, text: string, owner: string, isOwned: boolean): void {
   const first = text.charCodeAt(0);
   if (first !== 0x7b && first !== 0x5b && !(first <= 0x20)) return;
-  if (walk.nonAccounts === null || walk.texts >= MOST_TEXTS || !OPENING.test(text)) return;
+  if (collector.nonAccounts === null || collector.texts >= MAX_TEXTS || !OPENING.test(text)) return;
   if (!isOwned && !OF_AN_ACCOUNT.test(text)) return;
-  walk.texts += 1;
+  collector.texts += 1;
   try {
     const value = parseJson(text.trim());
-    if (isOwned) takeIds(walk, value, owner, 'id');
-    else visit(walk, value, owner);
+    if (isOwned) takeIds(collector, value, owner, 'id');
+    else visit(collector, value, owner);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
   }
-  walk.texts -= 1;
+  collector.texts -= 1;
 }
 
-function verdictOn(walk: Walk, names: readonly string[], owner: string): Verdict {
-  const known = walk.known.get(owner) ?? new Map<readonly string[], Verdict>();
-  const verdict = known.get(names) ?? judge(walk, names, owner);
-  walk.known.set(owner, known.set(names, verdict));
+function verdictOn(collector: Collector, names: readonly string[], owner: string): Verdict {
+  const known = collector.known.get(owner) ?? new Map<readonly string[], Verdict>();
+  const verdict = known.get(names) ?? judge(collector, names, owner);
+  collector.known.set(owner, known.set(names, verdict));
   return verdict;
 }
 
 /** Once for the names of all rows alike. */
-function judge(walk: Walk, names: readonly string[], owner: string): Verdict {
-  const { pattern, nonAccounts } = walk;
+function judge(collector: Collector, names: readonly string[], owner: string): Verdict {
+  const { pattern, nonAccounts } = collector;
   const above = plainName(owner);
   const owners = ['', above, above.replace(/s$/, ''), above.replace(/ies$/, 'y')];
-  const isOwned = nonAccounts !== null && owner !== '' && speaksOfAccount(owner) !== null;
-  if (isOwned) for (const id of idNames(names)) walk.accounts.add(id);
+  const isOwned = nonAccounts !== null && owner !== '' && accountNameKind(owner) !== null;
+  if (isOwned) for (const id of idNames(names)) collector.accounts.add(id);
   const readingOf = (name: string): Reading => {
     const bare = plainName(name);
     if (owners.some((prefix) => `${prefix}${bare}`.search(pattern) >= 0)) return 'every';
     if (nonAccounts === null || nonAccounts.includes(name)) return null;
-    return isOwned && holdsId(name) ? 'id' : speaksOfAccount(name);
+    return isOwned && holdsId(name) ? 'id' : accountNameKind(name);
   };
   return {
     readings: names.map(readingOf),

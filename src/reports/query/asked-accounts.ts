@@ -2,13 +2,13 @@
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../rows/json.js';
 import {
   accountLookalikes,
-  type GivenParameter,
+  type CandidateParameter,
   type LookalikeRules,
   type OwnIds,
 } from './account-lookalikes.js';
 import { OWNER } from './account-words.js';
 import { collectAccounts, isAccountName } from './accounts.js';
-import { type Given, isOwn } from './given-parameters.js';
+import { isOwn, type RequestParameter } from './given-parameters.js';
 import { isInteger, type ParameterTable } from './parameters.js';
 
 /** What an account-like parameter said. */
@@ -18,7 +18,7 @@ export interface NamedAccount {
 }
 
 /** @returns the first account field's value that is an id; null when there is none */
-export function accountOf(given: readonly Given[], fields: readonly string[]): string | null {
+export function accountOf(given: readonly RequestParameter[], fields: readonly string[]): string | null {
   for (const field of fields) {
     const one = given.find(({ name }) => name === field);
     const text = one === undefined ? null : scalar(one);
@@ -29,7 +29,7 @@ export function accountOf(given: readonly Given[], fields: readonly string[]): s
 }
 
 /** Every account-like value; policy decides on them. */
-export function namedAccounts(given: readonly Given[], rules: LookalikeRules): NamedAccount[] {
+export function namedAccounts(given: readonly RequestParameter[], rules: LookalikeRules): NamedAccount[] {
   return given.flatMap((one): NamedAccount[] => {
     const itself = rules.accountFields.includes(one.name) || isAccountName(one.name, rules.accountPattern);
     if (one.place === 'query') return itself ? [{ param: one.name, values: one.values }] : [];
@@ -42,18 +42,18 @@ export function namedAccounts(given: readonly Given[], rules: LookalikeRules): N
 
 /**
  * Parameters that look like an account, and are not checked as one.
- * @param vouchedFor names that an operator says are none, where they stand as a parameter
+ * @param declaredNames names that an operator says are none, where they stand as a parameter
  */
 export function lookalikesOf(
-  given: readonly Given[],
-  vouchedFor: readonly string[],
+  given: readonly RequestParameter[],
+  declaredNames: readonly string[],
   rules: LookalikeRules & { readonly table: ParameterTable },
   isOwnAccount: OwnIds['isOwn'],
 ): readonly string[] {
   const isOpen = (name: string) => (rules.table.kinds.get(name) ?? 'text') === 'text';
   const open = given.filter((one) => !isOwn(one) && isOpen(one.name));
-  const parameters = open.flatMap(({ name, place, values, json }): GivenParameter[] => {
-    const isVouchedFor = vouchedFor.includes(name);
+  const parameters = open.flatMap(({ name, place, values, json }): CandidateParameter[] => {
+    const isVouchedFor = declaredNames.includes(name);
     return (place === 'body' ? [json] : values).map((value) => ({ name, value, asks: true, isVouchedFor }));
   });
   // No parameter `ids` is documented for reports; campaigns have a name of their own.
@@ -66,7 +66,7 @@ function jsonTexts(json: Json): string[] {
   return [typeof json === 'string' ? json : writeJson(json)];
 }
 
-function scalar({ place, values, json }: Given): string | null {
+function scalar({ place, values, json }: RequestParameter): string | null {
   if (place === 'query') return values[0] ?? null;
   if (json instanceof JsonNumber) return json.text;
   return typeof json === 'string' ? json : null;

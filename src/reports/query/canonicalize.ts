@@ -9,23 +9,23 @@ import { type FieldFault, GatewayError } from '../../errors.js';
 import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
 import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './asked-accounts.js';
 import {
-  type Given,
-  type GivenRequest,
   isOwn,
   type Member,
   type Place,
   type QueryPair,
-  readGiven,
+  type RawParameters,
+  type RequestParameter,
   readMember,
+  readRequestParameters,
   splitOf,
 } from './given-parameters.js';
 import { type OutputOptions, readOutputOptions } from './output-options.js';
 import {
+  declaredNames,
   type NameRules,
   type UnknownName,
   unknownNameFaults,
   unknownNames,
-  vouchedFor,
 } from './parameters.js';
 import { type Period, periodOf } from './period.js';
 
@@ -60,7 +60,7 @@ export interface ParsedReport {
   readonly today: number;
 }
 
-export interface ReportRequest extends GivenRequest {
+export interface ReportRequest extends RawParameters {
   readonly endpoint: string;
   readonly method: 'GET' | 'POST';
   /** Names that are probably meant for known ones are passed on all the same: the app is written for the platform. */
@@ -77,7 +77,7 @@ export interface ParseRules extends LookalikeRules, NameRules {
 /** @throws GatewayError `invalid_query`, with one entry in `errors` for each parameter at fault */
 export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedReport {
   const faults: FieldFault[] = [];
-  const given = readGiven(request, rules.table, faults);
+  const given = readRequestParameters(request, rules.table, faults);
   const account = accountOf(given, rules.accountFields);
   const today = rules.todayOf(account);
   const { endpoint, lenient = false } = request;
@@ -96,7 +96,7 @@ export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedR
   return {
     options,
     today,
-    lookalikes: onceForEach((isOwn) => lookalikesOf(given, vouchedFor(endpoint, rules), rules, isOwn)),
+    lookalikes: onceForEach((isOwn) => lookalikesOf(given, declaredNames(endpoint, rules), rules, isOwn)),
     report: {
       endpoint,
       method: request.method,
@@ -112,7 +112,7 @@ export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedR
   };
 }
 
-function asPair({ name, values }: Given): QueryPair {
+function asPair({ name, values }: RequestParameter): QueryPair {
   return { name, value: values[0] ?? '' };
 }
 

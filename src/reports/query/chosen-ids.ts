@@ -4,7 +4,7 @@
  */
 
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../rows/json.js';
-import { idsIn, speaksOfAccount, wordsOf } from './account-words.js';
+import { accountNameKind, idsIn, wordsOf } from './account-words.js';
 
 interface Member {
   readonly name: string;
@@ -56,7 +56,7 @@ function saysAccount(value: Json): boolean {
   return (
     typeof value === 'string' &&
     /^[\w\s.,+-]{2,200}$/.test(value) &&
-    value.split(',').some((one) => speaksOfAccount(one) !== null)
+    value.split(',').some((one) => accountNameKind(one) !== null)
   );
 }
 

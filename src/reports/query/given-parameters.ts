@@ -72,7 +72,7 @@ function encode(text: string): string {
 export type Place = 'query' | 'body';
 
 /** One parameter as given: query values in order, or one JSON value. */
-export interface Given {
+export interface RequestParameter {
   readonly name: string;
   readonly list: boolean;
   readonly place: Place;
@@ -82,7 +82,7 @@ export interface Given {
 
 const INNER_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
 
-export interface GivenRequest {
+export interface RawParameters {
   /** The query string as received, without `?`. */
   readonly query: string;
   /** The parsed body of a POST. */
@@ -90,22 +90,22 @@ export interface GivenRequest {
 }
 
 /** @param faults filled with one entry for each name at fault */
-export function readGiven(
-  { query, body }: GivenRequest,
+export function readRequestParameters(
+  { query, body }: RawParameters,
   table: ParameterTable,
   faults: FieldFault[],
-): Given[] {
+): RequestParameter[] {
   const given = [...fromQuery(query, table, faults), ...fromBody(body, table, faults)];
   refuseRepeats(given, faults);
   return given;
 }
 
 /** Whether it is a parameter of the gateway itself, not the platform's. */
-export function isOwn({ name }: Given): boolean {
+export function isOwn({ name }: RequestParameter): boolean {
   return name.startsWith('_');
 }
 
-function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): Given[] {
+function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): RequestParameter[] {
   const byName = new Map<string, { list: boolean; values: string[] }>();
   for (const { name, value } of parseQueryText(text)) {
     const own = name.startsWith('_');
@@ -127,9 +127,9 @@ function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): G
   return [...byName].map(([name, { list, values }]) => ({ name, list, place: 'query', values, json: null }));
 }
 
-function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldFault[]): Given[] {
+function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldFault[]): RequestParameter[] {
   if (body === null) return [];
-  return body.names.flatMap((name, index): Given[] => {
+  return body.names.flatMap((name, index): RequestParameter[] => {
     const fault = name.startsWith('_')
       ? 'is a gateway parameter and belongs in the query string'
       : nameFault(name, table);
@@ -160,7 +160,7 @@ function refuseInnerNames(param: string, json: Json, faults: FieldFault[]): void
   });
 }
 
-function refuseRepeats(given: readonly Given[], faults: FieldFault[]): void {
+function refuseRepeats(given: readonly RequestParameter[], faults: FieldFault[]): void {
   const seen = new Set<string>();
   for (const { name } of given) {
     if (seen.has(name)) faults.push({ param: name, message: 'is given in both query and body' });
@@ -191,7 +191,7 @@ export interface ReadMember {
  * @returns none for one at fault, of which `faults` tells, or without a value
  */
 export function readMember(
-  one: Given,
+  one: RequestParameter,
   table: ParameterTable,
   today: number,
   faults: FieldFault[],
@@ -207,7 +207,7 @@ export function readMember(
   return [{ texts: read.texts, member: knownMember(one, kind, read.texts) }];
 }
 
-function knownMember({ name, place }: Given, kind: Kind, texts: readonly string[]): Member {
+function knownMember({ name, place }: RequestParameter, kind: Kind, texts: readonly string[]): Member {
   if (place === 'body') return { name, place, pairs: [], json: knownJson(kind, texts) };
   const sent = kind === 'set' ? `${name}[]` : name;
   return { name, place, pairs: texts.map((value) => ({ name: sent, value })), json: '' };
@@ -220,7 +220,7 @@ function knownJson(kind: Kind, texts: readonly string[]): string {
   return kind === 'int' ? first : JSON.stringify(first);
 }
 
-function readUnknown({ name, list, place, values, json }: Given): ReadMember {
+function readUnknown({ name, list, place, values, json }: RequestParameter): ReadMember {
   if (place === 'body') {
     return { texts: scalarTexts(json), member: { name, place, pairs: [], json: sortedJson(json) } };
   }

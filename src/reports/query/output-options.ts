@@ -131,7 +131,7 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
   };
 }
 
-const MOST_FIELDS = 256;
+const MAX_FIELDS = 256;
 
 /** @returns names of columns, in their order; faults are added to `faults` */
 export function readFields(text: string, faults: FieldFault[]): readonly string[] {
@@ -139,8 +139,8 @@ export function readFields(text: string, faults: FieldFault[]): readonly string[
   const twice = fields.find((field, at) => fields.indexOf(field) < at);
   const message = fields.includes('')
     ? 'must be column names separated by commas, such as date,spent'
-    : fields.length > MOST_FIELDS
-      ? `names more than ${MOST_FIELDS} columns`
+    : fields.length > MAX_FIELDS
+      ? `names more than ${MAX_FIELDS} columns`
       : twice === undefined
         ? null
         : `names ${twice} twice`;
@@ -149,7 +149,7 @@ export function readFields(text: string, faults: FieldFault[]): readonly string[
 }
 
 /** Known columns that a message names. */
-const MOST_NAMED = 15;
+const MAX_NAMED = 15;
 
 /**
  * @param columns of the answer's rows; none where it has no rows, and then no name is a fault
@@ -162,7 +162,7 @@ export function fieldFaults(
 ): FieldFault[] {
   if (columns.length === 0) return [];
   const unknown = fields.filter((field) => !columns.includes(field) && !seen.has(field));
-  const known = columns.slice(0, MOST_NAMED).join(', ') + (columns.length > MOST_NAMED ? ' and others' : '');
+  const known = columns.slice(0, MAX_NAMED).join(', ') + (columns.length > MAX_NAMED ? ' and others' : '');
   return unknown.map((field) => {
     const meant =
       columns.find((column) => plainName(column) === plainName(field)) ?? nearName(field, columns);

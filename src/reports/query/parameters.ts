@@ -206,7 +206,7 @@ function aliasOf(...meant: string[]) {
 }
 
 /** Names that an operator vouches for at an endpoint. */
-export function vouchedFor(endpoint: string, { endpoints }: NameRules): readonly string[] {
+export function declaredNames(endpoint: string, { endpoints }: NameRules): readonly string[] {
   return endpoints.get(endpoint)?.knownParameters ?? [];
 }
 
@@ -220,10 +220,10 @@ export function unknownNames(
   rules: NameRules,
 ): UnknownName[] {
   const unvouched = given.filter(
-    ({ name }) => !rules.table.kinds.has(name) && !vouchedFor(endpoint, rules).includes(name),
+    ({ name }) => !rules.table.kinds.has(name) && !declaredNames(endpoint, rules).includes(name),
   );
   if (unvouched.length === 0) return [];
-  const known = [...rules.table.kinds.keys(), ...vouchedFor(endpoint, rules)];
+  const known = [...rules.table.kinds.keys(), ...declaredNames(endpoint, rules)];
   return unvouched.map(({ name, list }) => ({
     name: list ? `${name}[]` : name,
     meant: meantFor(name, known),

@@ -129,7 +129,7 @@ export function findWordedCode(document: Json, rows: Json): string | null {
 }
 
 /** Whether a member's name tells of a call, and not of a report. */
-export function tellsOfCall(name: string): boolean {
+export function isCallMetadata(name: string): boolean {
   const word = bareWord(name);
   return OF_A_CALL.has(word) || word.startsWith('retry');
 }

@@ -85,17 +85,17 @@ export function byAge(
 }
 
 /** Days that a message names; of more it names these and says how many there are. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** E.g. `2026-11-17 (expected to be final on 2026-11-23) and 4 more, the last, 2026-11-21, on 2026-11-27`. */
-export function tellExpected(dates: readonly string[], { restatementDays }: FinalRules): string {
+export function expectedFinalDates(dates: readonly string[], { restatementDays }: FinalRules): string {
   const finalOn = (date: string) => isoDay((dayNumber(date) as number) + restatementDays + 1);
   const named = dates
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map((date) => `${date} (expected to be final on ${finalOn(date)})`)
     .join(', ');
   const last = dates.at(-1) as string;
-  const more = dates.length - MOST_NAMED;
+  const more = dates.length - MAX_NAMED;
   return more <= 0 ? named : `${named} and ${more} more, the last, ${last}, on ${finalOn(last)}`;
 }
 

@@ -8,8 +8,8 @@ import {
   findErrorSign,
   findRefusal,
   findWordedCode,
+  isCallMetadata,
   startsWithDay,
-  tellsOfCall,
 } from './flaws.js';
 import { type Json, JsonNumber, JsonObject } from './json.js';
 import { camelCase, holdsId, isReportFigure } from './row-names.js';
@@ -76,7 +76,7 @@ function doubtInColumns(
     refusal === null || known.has(camelCase(refusal)) ? null : JSON.stringify(refusal.slice(0, 40));
   if (known.size > 0) {
     if (word !== null) return `its only row has ${word}, as refusals do`;
-    const isFigure = (name: string) => !holdsId(name) && !tellsOfCall(name);
+    const isFigure = (name: string) => !holdsId(name) && !isCallMetadata(name);
     return shared.some(isFigure) ? null : 'its only row has no known column except ids';
   }
   if (word !== null) throw refused(`it is one object with ${word} and no list of rows`);
@@ -117,13 +117,13 @@ function doubtInNothing(
 /** An object of nothing but words about a call is no row, unless all of them are columns of the endpoint. */
 function isRow({ names }: JsonObject, known: ReadonlySet<string>): boolean {
   const isKnown = names.length > 0 && names.every((name) => known.has(camelCase(name)));
-  return isKnown || names.some((name) => !tellsOfCall(name));
+  return isKnown || names.some((name) => !isCallMetadata(name));
 }
 
 function hasNumber({ names, values }: JsonObject): boolean {
   return values.some((value, at) => {
     const isNumber = value instanceof JsonNumber || (typeof value === 'string' && FIGURE.test(value));
-    return (isNumber || value === null) && !tellsOfCall(names[at] as string);
+    return (isNumber || value === null) && !isCallMetadata(names[at] as string);
   });
 }
 

@@ -5,7 +5,7 @@ import type { AssembleInput, KnownDay, Past } from './answer.js';
 import { decodeFacts, holdsTexts } from './column-types.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
-import { type FinalRules, tellExpected } from './freshness.js';
+import { expectedFinalDates, type FinalRules } from './freshness.js';
 
 // What columns of rows are: numbers or texts. Where two sets of rows differ in that, the schema changed. Pure.
 
@@ -122,9 +122,9 @@ export function questionWarnings({ endpoint, passedOn, from, to }: Report): read
     // Probable typing errors first: they have to be corrected.
     const ranked = [...passedOn].sort((a, b) => Number(b.meant.length > 0) - Number(a.meant.length > 0));
     const named = ranked
-      .slice(0, MOST_NAMED)
+      .slice(0, MAX_NAMED)
       .map(({ name, meant }) => (meant.length === 0 ? name : `${name} (${didYouMean(...meant)})`));
-    const more = ranked.length > MOST_NAMED ? [`${ranked.length - MOST_NAMED} more in meta.passedOn`] : [];
+    const more = ranked.length > MAX_NAMED ? [`${ranked.length - MAX_NAMED} more in meta.passedOn`] : [];
     warnings.push({
       code: 'parameters_passed_on',
       message: `Unknown to the gateway and sent to the platform unchanged: ${[...named, ...more].join(', ')}. A platform that does not know them ignores them silently. Correct misspelt names; an operator can declare the others under report.endpoints."${endpoint}".knownParameters.`,
@@ -140,10 +140,10 @@ export function questionWarnings({ endpoint, passedOn, from, to }: Report): read
 }
 
 /** Names and days that a message lists; the answer has all of them. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function someOf(names: readonly string[]): string {
-  return names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ' and others' : '');
+  return names.slice(0, MAX_NAMED).join(', ') + (names.length > MAX_NAMED ? ' and others' : '');
 }
 
 function doubtWarnings({ endpoint }: Report, all: readonly Entry[]): readonly Warning[] {
@@ -256,6 +256,6 @@ function historyWarnings(past: Past | null): readonly Warning[] {
 function leftOutWarnings(days: readonly string[], isEmpty: boolean, rules: FinalRules): readonly Warning[] {
   if (days.length === 0) return [];
   const rest = isEmpty ? 'No day of the period is left, so there are no rows. ' : '';
-  const message = `Left out because they are not final: ${tellExpected(days, rules)}. ${rest}Without _final=only they are included as they are now.`;
+  const message = `Left out because they are not final: ${expectedFinalDates(days, rules)}. ${rest}Without _final=only they are included as they are now.`;
   return [{ code: 'provisional_days_left_out', message, days }];
 }

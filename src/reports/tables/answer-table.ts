@@ -13,7 +13,7 @@ import {
 } from './table.js';
 
 /** What the rows of an answer are. */
-export type AnswerAsk =
+export type TableRequest =
   | {
       readonly kind: 'report';
       /** In the order in which they are wanted; null: all. */
@@ -24,17 +24,17 @@ export type AnswerAsk =
   | { readonly kind: 'changes' };
 
 /** Days of a warning that are listed. */
-const MOST_DAYS = 31;
+const MAX_DAYS = 31;
 
 /** @throws GatewayError `upstream_invalid_response`; `upstream_too_large`; `invalid_query` */
-export function answerTable(text: string, ask: AnswerAsk): Table {
+export function answerTable(text: string, ask: TableRequest): Table {
   const answer = readAnswer(text);
   return ask.kind === 'report' ? reportTable(answer, ask) : changesTable(answer);
 }
 
 function reportTable(
   { data, meta }: JsonAnswer,
-  ask: Extract<AnswerAsk, { readonly kind: 'report' }>,
+  ask: Extract<TableRequest, { readonly kind: 'report' }>,
 ): Table {
   const { rowCount: _, reach: _people, warnings, ...known } = meta;
   const columns = ask.columns ?? columnsOf(data);
@@ -117,6 +117,6 @@ const isObject = (value: unknown): boolean =>
 /** Many days are told by their number. */
 function shortened(warning: Row): Row {
   const { days } = warning;
-  if (!Array.isArray(days) || days.length <= MOST_DAYS) return warning;
+  if (!Array.isArray(days) || days.length <= MAX_DAYS) return warning;
   return { ...warning, days: [days[0], '…', days.at(-1)], dayCount: days.length };
 }

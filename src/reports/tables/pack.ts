@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { type Caps, CURSOR_CHARS, type Page, pagesOf, writePage } from './pages.js';
 import type { Table } from './table.js';
 
-export interface PackAsk {
+export interface PackOptions {
   readonly caps: Caps;
   /** The name of the walk, which its cursors hold. */
   readonly walk: string;
@@ -18,18 +18,18 @@ export interface Packed {
 }
 
 /** Of one walk. */
-export const WALK_LIMITS = { pages: 10_000, bytes: 16_777_216 } as const;
+export const RESULT_LIMITS = { pages: 10_000, bytes: 16_777_216 } as const;
 
 /** Fast and small enough: rows of numbers shrink to a fifth. */
 const LEVEL = { level: 1 };
 
 /** @throws GatewayError `invalid_query` where a row does not fit */
-export function packTable(table: Table, { caps, walk }: PackAsk): Packed {
+export function packTable(table: Table, { caps, walk }: PackOptions): Packed {
   const { rowCount: totalRows, columns } = table;
   const pages = pagesOf(table, caps);
   const packed = (further: Packed['further']) => ({ first, totalRows, columns, further });
   const first = pages.next().value as Page;
-  if (totalRows / caps.maxRows > WALK_LIMITS.pages) return packed(null);
+  if (totalRows / caps.maxRows > RESULT_LIMITS.pages) return packed(null);
   const further: Uint8Array[] = [];
   let bytes = 0;
   let next = pages.next();
@@ -41,7 +41,7 @@ export function packTable(table: Table, { caps, walk }: PackAsk): Packed {
     const body = gzipSync(writePage(page, totalRows, cursor, !isLast), LEVEL);
     further.push(body);
     bytes += body.length;
-    if (bytes > WALK_LIMITS.bytes || further.length > WALK_LIMITS.pages) return packed(null);
+    if (bytes > RESULT_LIMITS.bytes || further.length > RESULT_LIMITS.pages) return packed(null);
   }
   return packed(further);
 }

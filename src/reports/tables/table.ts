@@ -23,7 +23,7 @@ export const DOES_NOT_ADD_UP = 'does not add up';
 
 /** Empty ones too. The largest answer that is taken has three million members. */
 const MAX_CELLS = 5_000_000;
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** @returns every column that any row has, in the order in which they come */
 export function columnsOf(rows: readonly Row[]): string[] {
@@ -51,7 +51,7 @@ function* listsOf(rows: readonly Row[], columns: readonly string[]): Iterable<re
  */
 export function checkSize(rows: readonly Row[], columns: readonly string[]): void {
   if (rows.length * columns.length <= MAX_CELLS) return;
-  const named = columns.slice(0, MOST_NAMED).map((name) => name.slice(0, 40));
+  const named = columns.slice(0, MAX_NAMED).map((name) => name.slice(0, 40));
   throw new GatewayError('upstream_too_large', {
     detail: `The table has ${rows.length} rows and ${columns.length} columns, which is more than ${MAX_CELLS} cells.`,
     help: `Name the columns you need. Available: ${named.join(', ')} and others.`,

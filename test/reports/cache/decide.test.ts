@@ -63,7 +63,7 @@ async function requestWith(
       generation: 'first',
       policy: policyOf(),
       purges,
-      accept: 'usual',
+      minFreshness: 'usual',
       wholeOnly: null,
       comparisonDue: false,
       ...more,
@@ -87,21 +87,21 @@ describe('a decision', () => {
     expect(keysOf(stale)).toEqual([SECOND.id]);
     expect([...known.keys()]).toEqual(keysOf(REFS));
     expect(fetches.map(({ range }) => range)).toEqual([{ from: '2026-11-18', to: '2026-11-19' }]);
-    const old = decideNow({ accept: 'old' });
+    const old = decideNow({ minFreshness: 'old' });
     expect(isAnswered(old)).toBe(true);
     expect(datesOf(old.parts)).toEqual(REFS.map(({ from }) => from));
   });
 
   it('accepts no old answer with less than an entry for each day', async () => {
     const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
-    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(false);
+    expect(isAnswered(decideNow({ minFreshness: 'old' }))).toBe(false);
   });
 
   it('takes days of another generation for absent, also for want of anything better', async () => {
     const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, 1000, 'before')]));
     const { missing, known } = decideNow();
     expect(keysOf(missing)).toEqual(keysOf(REFS));
-    expect([known.size, isAnswered(decideNow({ accept: 'old' }))]).toEqual([0, false]);
+    expect([known.size, isAnswered(decideNow({ minFreshness: 'old' }))]).toEqual([0, false]);
   });
 
   it('takes what a call brings in place of what was stale', async () => {
@@ -125,7 +125,7 @@ describe('a decision', () => {
     await purges.append({ from: '2026-11-17', to: '2026-11-18' }, 'audit');
     bring([SECOND, day(SECOND, 0)], [THIRD, day(THIRD, 0)]);
     expect(keysOf(decideNow().missing)).toEqual([FIRST.id, SECOND.id]);
-    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(false);
+    expect(isAnswered(decideNow({ minFreshness: 'old' }))).toBe(false);
   });
 
   it('ends with a refusal, found or brought; it is no entry', async () => {
@@ -152,12 +152,12 @@ describe('a decision', () => {
       [FIRST, day(FIRST)],
     ]);
     expect(beside.decideNow()).toMatchObject({ mode: 'days', missing: [SECOND, THIRD] });
-    expect(beside.decideNow({ accept: 'old' })).toMatchObject({ mode: 'whole', missing: [] });
+    expect(beside.decideNow({ minFreshness: 'old' })).toMatchObject({ mode: 'whole', missing: [] });
   });
 
   it('of a refresh takes what is stale for missing', async () => {
     const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, HOUR)]));
-    expect(decideNow({ accept: 'fresh' })).toMatchObject({ missing: REFS, stale: [] });
+    expect(decideNow({ minFreshness: 'fresh' })).toMatchObject({ missing: REFS, stale: [] });
   });
 
   it('gives what may be no report only where it is told to, and never in place of a report', async () => {
@@ -168,7 +168,7 @@ describe('a decision', () => {
     });
     bring(...doubtful);
     expect(keysOf(decideNow().missing)).toEqual([SECOND.id, THIRD.id]);
-    const { missing, parts } = decideNow({ accept: 'doubtful' });
+    const { missing, parts } = decideNow({ minFreshness: 'doubtful' });
     expect(missing).toEqual([]);
     expect(parts.map(({ header }) => header.form === 'rows' && header.doubt !== undefined)).toEqual([
       false,
@@ -217,7 +217,7 @@ describe('a decision for no-cache', () => {
       { maxAgeMs: 0 },
     );
     expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
-    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(true);
+    expect(isAnswered(decideNow({ minFreshness: 'old' }))).toBe(true);
   });
 });
 

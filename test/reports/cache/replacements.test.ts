@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createOneATurn } from '../../../src/reports/cache/background.js';
+import { createTurnQueue } from '../../../src/reports/cache/background.js';
 import { createReplacements, type Extent, isNewest } from '../../../src/reports/cache/replacements.js';
 import { createRememberedQueries, type Sent } from '../../../src/reports/queries.js';
 import type { Query } from '../../../src/reports/query.js';
@@ -132,7 +132,7 @@ describe('other replicas', () => {
 });
 
 it('lets what waits go on in order, one in each turn, and none in the turn that asks', async () => {
-  const turns = createOneATurn();
+  const turns = createTurnQueue();
   const gone: string[] = [];
   for (const name of ['one', 'two', 'three']) void turns.next().then(() => gone.push(name));
   const seen: string[][] = [[...gone]];
@@ -144,7 +144,7 @@ it('lets what waits go on in order, one in each turn, and none in the turn that 
 });
 
 it('begins again when nobody had waited', async () => {
-  const turns = createOneATurn();
+  const turns = createTurnQueue();
   for (let round = 0; round < 3; round += 1) expect(await turns.next()).toBeUndefined();
 });
 

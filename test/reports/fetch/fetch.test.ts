@@ -1,7 +1,7 @@
 /** What happens around a fetch: waits, refreshes, purges meanwhile, what is kept and noted. */
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createOneATurn } from '../../../src/reports/cache/background.js';
+import { createTurnQueue } from '../../../src/reports/cache/background.js';
 import { createLookUp } from '../../../src/reports/cache/look-up.js';
 import { createCacheTier } from '../../../src/reports/cache/tier.js';
 import { afterFetch } from '../../../src/reports/fetch/after-fetch.js';
@@ -67,7 +67,7 @@ async function openKeep() {
   const compared: Comparison[] = [];
   const g = {
     ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },
-    ...{ turns: createOneATurn(), writeBehind: createWriteBehind(tier, () => {}) },
+    ...{ turns: createTurnQueue(), writeBehind: createWriteBehind(tier, () => {}) },
     replacements: { note: async () => {} },
     history: { record: async () => ({ observations: [], finalized: [] }) },
     ...{ advertisers: { observed: () => {} } },

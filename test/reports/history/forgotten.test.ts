@@ -3,9 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type AnsweredDay,
   type ForgettingRules,
   judgeLosses,
-  type LookedDay,
   mergeReach,
   type Neighbour,
   SECOND_LOOK_MS,
@@ -18,7 +18,7 @@ const rules = (more: Partial<ForgettingRules> = {}): ForgettingRules => ({
   ...{ nowMs: NOW, retentionDays: null, restatementDays: 5, emptyMs: 300_000, reachSince: () => -1 },
   ...more,
 });
-const day = (ageDays: number, more: Partial<LookedDay> = {}): LookedDay => ({
+const day = (ageDays: number, more: Partial<AnsweredDay> = {}): AnsweredDay => ({
   ...{ date: isoDay(TODAY - ageDays), ageDays, rows: 1, knownRows: 1, emptyFromMs: null, accepted: false },
   ...more,
 });

@@ -14,7 +14,7 @@ import {
 import { createErasures } from '../../../src/reports/history/erasures.js';
 import { createPins, encodePins, PIN_LIMITS, type Pin } from '../../../src/reports/history/pins.js';
 import { readDays } from '../../../src/reports/history/read.js';
-import { headsIn } from '../../../src/reports/history/revision.js';
+import { readHeads } from '../../../src/reports/history/revision.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
 import type { HistoryStore } from '../../../src/store/history-port.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
@@ -72,7 +72,7 @@ describe('a day that was fetched', () => {
     const { history } = await openHistory();
     await recorderOn(history).record(fetchOf(1, NOON));
     const [heads] = await history.heads(SERIES, DATES);
-    const [revision] = headsIn(heads).revisions;
+    const [revision] = readHeads(heads).revisions;
     const [content] = await history.contents(SERIES, [{ day: DATES[0] as string, name: revision?.id ?? '' }]);
     expect(revision?.bytes).toBe((content?.header.length ?? 0) + (content?.body.length ?? 0));
     expect(revision).toMatchObject({ credential: 'token', ageDays: 3, rowCount: 1 });
@@ -278,7 +278,7 @@ async function seriesLeft(history: HistoryStore): Promise<Record<string, number>
   const left: Record<string, number> = {};
   for (const { series, month } of await history.months(null, 100)) {
     const heads = await history.heads(series, daysOfMonth(month));
-    const revisions = heads.flatMap((one) => headsIn(one).revisions);
+    const revisions = heads.flatMap((one) => readHeads(one).revisions);
     const wanted = revisions.map(({ id }) => ({ day: DATE, name: id }));
     const contents = await history.contents(series, wanted);
     expect(contents.every((one) => one !== null)).toBe(true);

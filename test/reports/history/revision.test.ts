@@ -5,15 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { isSameMethod, listRevisions, type RevisionsWanted } from '../../../src/reports/history/diff-days.js';
 import type { Erasures } from '../../../src/reports/history/erasures.js';
 import {
-  believed,
   decodeHeads,
   encodeHeads,
+  firstSeenAfterEnd,
   knownAt,
   noteFetch,
   type Revision,
   type Revisions,
   type SeenDay,
-  seenOverFrom,
+  validRevisions,
 } from '../../../src/reports/history/revision.js';
 import { DAY, HOUR, MINUTE } from '../../support/test-clock.js';
 
@@ -183,7 +183,7 @@ describe('vintages', () => {
       );
       const first = knownAt(revisions, 'first')?.revision;
       expect(first).toMatchObject({ digest: 'a', knownFrom: DAY - MINUTE, ageDays: 0 });
-      expect(seenOverFrom(first as NonNullable<typeof first>)).toBe(DAY + MINUTE);
+      expect(firstSeenAfterEnd(first as NonNullable<typeof first>)).toBe(DAY + MINUTE);
     });
 
     it('is nothing while the day was seen before its end only, or is empty and not confirmed', () => {
@@ -216,7 +216,7 @@ describe('vintages', () => {
       const voided = [{ ...(cut as NonNullable<typeof cut>), void: 'cut' as const }];
       const noted = noteFetch(voided, seen(8 * DAY, 'b'));
       const kept = 'revisions' in noted ? noted.revisions : [];
-      expect(knownAt(believed(kept, 'g'), 'final')?.revision).toMatchObject({
+      expect(knownAt(validRevisions(kept, 'g'), 'final')?.revision).toMatchObject({
         digest: 'b',
         finalFrom: 8 * DAY,
       });
@@ -224,7 +224,7 @@ describe('vintages', () => {
 
     it('is stamped anew where the kind was proven anew, for what was before is believed no more', () => {
       const revisions = historyOf(seen(7 * DAY, 'a'), seen(8 * DAY, 'a', { generation: 'h' }));
-      expect(knownAt(believed(revisions, 'h'), 'final')?.revision.finalFrom).toBe(8 * DAY);
+      expect(knownAt(validRevisions(revisions, 'h'), 'final')?.revision.finalFrom).toBe(8 * DAY);
     });
   });
 
@@ -258,7 +258,7 @@ describe('vintages', () => {
         expect(digestOf(revisions, 'final')).toBe(final?.digest ?? null);
         const known = knownAt(revisions, 'first')?.revision;
         if (known !== undefined && first !== undefined)
-          expect(seenOverFrom(known)).toBeGreaterThanOrEqual(first.fetchedAt);
+          expect(firstSeenAfterEnd(known)).toBeGreaterThanOrEqual(first.fetchedAt);
         expect(revisions.map(({ knownFrom }) => knownFrom)).toEqual(
           revisions.map(({ knownFrom }) => knownFrom).toSorted((a, b) => a - b),
         );

@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Book,
   bounded,
-  decodeBook,
-  encodeBook,
+  decodeAdvertisers,
+  encodeAdvertisers,
+  type KnownAdvertisers,
   MAX_ADVERTISERS,
   MAX_NAME,
   merge,
-  NO_BOOK,
+  NO_ADVERTISERS,
   namesIn,
   without,
 } from '../../../src/reports/learn/advertisers.js';
@@ -73,8 +73,8 @@ const one = fc.record({
 });
 const book = fc
   .uniqueArray(fc.tuple(fc.constantFrom('1', '2', '3'), one), { selector: ([id]) => id })
-  .map((all): Book => new Map(all));
-const text = (all: Book) => encodeBook(all);
+  .map((all): KnownAdvertisers => new Map(all));
+const text = (all: KnownAdvertisers) => encodeAdvertisers(all);
 
 describe('what several have seen', () => {
   it('is the same in whatever order, and however often, it is added', () => {
@@ -90,16 +90,18 @@ describe('what several have seen', () => {
   it('is read as it was written; what another release has written is left alone', () => {
     fc.assert(
       fc.property(book, (all) => {
-        expect(text(decodeBook(text(all)) as Book)).toBe(text(all));
+        expect(text(decodeAdvertisers(text(all)) as KnownAdvertisers)).toBe(text(all));
       }),
     );
-    expect(decodeBook('{"form":2}')).toBeNull();
+    expect(decodeAdvertisers('{"form":2}')).toBeNull();
   });
 
   it('is gone by what was purged: the name of an older answer, or all', () => {
-    const all: Book = new Map([['1', { seen: { at: 9, seq: 2 }, name: { at: 3, seq: 1, text: 'Old' } }]]);
+    const all: KnownAdvertisers = new Map([
+      ['1', { seen: { at: 9, seq: 2 }, name: { at: 3, seq: 1, text: 'Old' } }],
+    ]);
     expect(without(all, (_, { seq }) => seq < 2).get('1')).toEqual({ seen: { at: 9, seq: 2 }, name: null });
-    expect(without(all, () => true)).toEqual(NO_BOOK);
+    expect(without(all, () => true)).toEqual(NO_ADVERTISERS);
     expect(without(all, () => false)).toEqual(all);
   });
 
@@ -114,6 +116,6 @@ describe('what several have seen', () => {
     const kept = bounded(new Map(worst));
     expect(kept.size).toBe(MAX_ADVERTISERS);
     expect(kept.has(String(Number.MAX_SAFE_INTEGER))).toBe(false);
-    expect(Buffer.byteLength(encodeBook(kept))).toBeLessThan(DOCUMENT_MAX_BYTES);
+    expect(Buffer.byteLength(encodeAdvertisers(kept))).toBeLessThan(DOCUMENT_MAX_BYTES);
   });
 });

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors.js';
 import { answerTable } from '../../../src/reports/tables/answer-table.js';
-import { packTable, WALK_LIMITS } from '../../../src/reports/tables/pack.js';
+import { packTable, RESULT_LIMITS } from '../../../src/reports/tables/pack.js';
 import { CURSOR_CHARS, pagesOf, writePage } from '../../../src/reports/tables/pages.js';
 import { type Row, sortRows } from '../../../src/reports/tables/table.js';
 
@@ -219,7 +219,7 @@ it('is nothing where the steps are so small that there are too many, and no row 
       for (; ; read += 1) yield [read];
     },
   };
-  const rowCount = WALK_LIMITS.pages + 1;
+  const rowCount = RESULT_LIMITS.pages + 1;
   const endless = { about: {}, columns: ['at'], rowCount, rows };
   const packed = packTable(endless, { caps: { maxRows: 1, maxBytes: 8192 }, walk: WALK });
   expect(packed.further).toBeNull();

@@ -12,15 +12,15 @@ import {
 } from '../../rows/digest.js';
 import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../../rows/entry.js';
 import { projectRows, toCsv, toNdjson } from '../../rows/row-formats.js';
-import { type AnswerAsk, answerTable } from '../../tables/answer-table.js';
-import { type PackAsk, type Packed, packTable } from '../../tables/pack.js';
+import { answerTable, type TableRequest } from '../../tables/answer-table.js';
+import { type Packed, type PackOptions, packTable } from '../../tables/pack.js';
 import { encodeEntry, type RawWrite } from '../entry.js';
 
 export interface TableTask {
   /** An answer of the gateway as JSON, in pieces, in order. */
   readonly chunks: readonly Uint8Array[];
-  readonly ask: AnswerAsk;
-  readonly pack: PackAsk;
+  readonly ask: TableRequest;
+  readonly pack: PackOptions;
 }
 
 /** @returns cache entries in memory that both threads see */
