@@ -5,8 +5,8 @@
  * the purges (4) and their number (3) · rowCount (4) · plain length (4) · CRC-32 of the plain (4) and of the stored
  * bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2) · originMs (6) · emptySince (6)
  *
- * Entries without the last two members end before them. The version of the entry is its `fetchStartedAt`. Its generation is
- * one of the facts: it is the same for all days of a kind.
+ * Without the last two members the header ends before them. The version of the entry is its `fetchStartedAt`. The generation
+ * is a fact, shared by all days of a kind.
  */
 import { dayNumber, isoDay } from '../query/days.js';
 
@@ -57,7 +57,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface Packed {
   readonly bytes: Buffer;
-  /** Members without a place in it, or with a value that does not fit. */
+  /** Members without a place in the header, or with a value that does not fit. */
   readonly rest: Members;
 }
 
@@ -96,14 +96,14 @@ function lengthBy(marks: number): number {
   return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
 }
 
-/** Whether it is as long as its marks say. */
+/** Whether its length matches its marks. */
 export function isWholeHeader(bytes: Buffer): boolean {
   return bytes.length >= HEADER_MIN_BYTES && bytes.length >= lengthBy(bytes.readUInt16BE(MARKS_AT));
 }
 
 /**
- * Runs for each day of each answer from a store. So it does not use the tables above, and starts from an empty object: V8
- * takes a hundred times as long to add members to a spread one.
+ * Hot path: runs for each day of each answer. Uses no tables and starts from an empty object: adding members to a spread
+ * object is a hundred times slower in V8.
  * @param bytes a whole header with the right checksum
  */
 export function unpack(version: number, bytes: Buffer, rest: object): object {
@@ -157,7 +157,7 @@ function packSplitFrom(bytes: Buffer, splitFrom: unknown): Members | null {
   return fits ? rest : null;
 }
 
-/** One run that begins with the last day, as a day has that was seen empty. */
+/** Packs a single run that begins with the last day, the usual case of an empty day. */
 function writeEmptySince(bytes: Buffer, runs: unknown, lastDay: unknown): boolean {
   if (!Array.isArray(runs) || runs.length !== 1) return false;
   const [run]: unknown[] = runs;

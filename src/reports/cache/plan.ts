@@ -1,6 +1,4 @@
-/**
- * Which platform calls bring which days. Pure: day numbers in, ranges out.
- */
+/** Plans platform calls for days. Pure. */
 import { dayNumber, isoDay } from '../query/days.js';
 import type { Period } from '../query/period.js';
 import type { EntryRef } from '../question.js';
@@ -8,7 +6,7 @@ import type { Entry } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs, isFinal } from '../rows/freshness.js';
 
 export interface PlanRules {
-  /** Two runs of wanted days become one call when at most this many days lie between them. */
+  /** Runs of needed days are merged across gaps of at most this many days. */
   readonly mergeGapDays: number;
   /** Longest call. */
   readonly maxDaysPerCall: number;
@@ -21,9 +19,9 @@ export interface DayRange {
 }
 
 /**
- * Ranges that together hold every needed day, none of them longer than a call may be.
- * @param needed day numbers, ascending, each once
- * @returns newest first: the days people look at most are asked for first
+ * Ranges that cover every needed day, within the limit of a call.
+ * @param needed day numbers, ascending, unique
+ * @returns newest first: recent days are read most
  */
 export function planCalls(needed: readonly number[], rules: PlanRules): DayRange[] {
   const runs: DayRange[] = [];
@@ -38,7 +36,7 @@ export function planCalls(needed: readonly number[], rules: PlanRules): DayRange
 }
 
 /**
- * Stretches calls over days that ride along: not needed now, but soon, and free when a call passes anyway.
+ * Extends calls over nearby days that need a refresh soon: they cost no extra call.
  * @param calls from {@link planCalls}
  * @param prefetched day numbers within the asked period, ascending
  */
@@ -64,7 +62,7 @@ export function stretchCalls(
       )
         from = day;
     }
-    // The call on the other side of a gap must not bring the same prefetched again.
+    // The call across the gap must not prefetch the same days.
     taken.add(from).add(to);
     return { from, to };
   });
@@ -75,13 +73,11 @@ function between(days: ReadonlySet<number>, low: number, high: number): boolean 
   return false;
 }
 
-// Which calls bring which entries. Pure.
-
-/** One call, and the wanted entries it would bring. */
+/** One call, and the wanted entries it covers. */
 export interface PlannedFetch {
   readonly refs: readonly EntryRef[];
   readonly range: Period;
-  /** What is locked for it, in place of its entries' own locks, since a part of the period is never asked for. */
+  /** Replaces the locks of its entries if only the whole period may be requested. */
   readonly lockAs: string | null;
 }
 
@@ -89,9 +85,9 @@ export interface PlanInput {
   readonly mode: 'days' | 'whole';
   /** All entries of the report. */
   readonly refs: readonly EntryRef[];
-  /** Those to be brought. */
+  /** Entries to fetch. */
   readonly wanted: readonly EntryRef[];
-  /** What is known of entries, by key. */
+  /** Known entries by key. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly nowMs: number;
   readonly plan: PlanRules;
@@ -102,8 +98,8 @@ export interface PlanInput {
 }
 
 /**
- * A day that may still change is fetched ahead of time by a call that passes by once this much of its freshness is
- * gone. The call costs no more for it, and a call of its own, soon, is saved (`bench/economics.mjs` shows how many).
+ * A provisional day is prefetched by a nearby call once this share of its freshness has passed. That saves a later call
+ * (`bench/economics.mjs` shows how many).
  */
 const PREFETCHED_FROM = 0.5;
 
@@ -137,9 +133,9 @@ function numberOf({ from }: EntryRef): number {
 }
 
 /**
- * @param left entries that are locked, and not yet fetched
- * @param underWay entries that others fetch: a call must not reach across them and fetch them a second time
- * @returns one call, null where none is needed, and the entries of `left` in it; the others are left to the next
+ * @param left locked entries that are not fetched yet
+ * @param underWay entries that others are fetching; the call must not span them
+ * @returns one call, or null, and the entries of `left` in it; the rest is for the next round
  */
 export function leftToFetch(
   planned: PlannedFetch,

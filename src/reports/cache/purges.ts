@@ -1,9 +1,9 @@
 /**
  * Purges as a short list of records: an entry whose fetch started before a matching record counts as absent, in every tier
- * and for every kind of stale use. Nothing has to be found and deleted, so nothing can be missed.
+ * and for any stale use. Nothing is searched and deleted, so nothing is missed.
  *
- * Purges are numbered within their registry, and the cache may outlive it: an entry of another registry is absent too, for
- * it may have missed purges.
+ * Numbers are unique within a registry, and the cache may outlive it: entries of another registry are absent too, because
+ * they may have missed purges.
  */
 import { hash } from 'node:crypto';
 import Type from 'typebox';
@@ -12,14 +12,14 @@ import { type RecordChange, updateRecord } from '../../store/registry/record-boo
 import type { Registry } from '../../store/registry/replica.js';
 
 export const PURGES_RECORD = 'purges';
-/** Beyond it the oldest records become one that matches everything older. */
+/** Older records are merged into one that matches everything. */
 const MAX_RECORDS = 200;
 
-/** What is purged; an absent member matches everything. */
+/** An absent member matches everything. */
 export interface PurgeScope {
   readonly advertiserId?: string;
   readonly endpoint?: string;
-  /** ISO days; an entry is hit when its period touches the range. */
+  /** ISO days; matches entries whose period overlaps. */
   readonly from?: string;
   readonly to?: string;
 }
@@ -39,14 +39,14 @@ export const PurgeList = recordForm(
 );
 type PurgeRecord = RecordOf<typeof PurgeList>[number];
 
-/** What an entry is about. Null matches every purge: such an entry may contain anything. */
+/** What an entry contains. Null is unknown and matches every purge. */
 export interface PurgeSubject {
   readonly seq: number;
   /** Of the first account field in the query. */
   readonly advertiserId: string | null;
-  /** Every account that the query names, in any field; one value may be a list. */
+  /** Accounts named in the query, in any field; a value may be a list. */
   readonly named: readonly { readonly values: readonly string[] }[];
-  /** Every account that the answer holds. */
+  /** Accounts contained in the answer. */
   readonly held: readonly string[];
   readonly endpoint: string;
   readonly from: string | null;
@@ -76,8 +76,7 @@ export function createPurges(registry: Registry) {
 
   return {
     /**
-     * Number of the newest purge known; to be read before a platform call. Numbers of two registries never meet: the
-     * registry is in their upper digits.
+     * Number of the newest known purge; read it before a platform call. The upper digits identify the registry.
      */
     get seq(): number {
       return current().newest;
@@ -89,7 +88,7 @@ export function createPurges(registry: Registry) {
     },
     /**
      * @param audit a line stored with it
-     * @param also other records that are changed with it, by its number
+     * @param also other records of the same commit, given its number
      */
     append: (
       scope: PurgeScope,
@@ -123,7 +122,7 @@ function firstOf(epoch: string): number {
   return digest * PER_REGISTRY;
 }
 
-/** Number of purges in a list, which may be from a backup of another registry. */
+/** Number of purges in a list; the list may come from a backup of another registry. */
 function countOf(records: readonly PurgeRecord[]): number {
   return (records.at(-1)?.seq ?? 0) % PER_REGISTRY;
 }
@@ -133,7 +132,7 @@ function readPurges(text: string | undefined): readonly PurgeRecord[] {
 }
 
 /**
- * The list to use after a backup is restored: the longer one, so that no number is used twice.
+ * The list after a restore: the longer one, so that no number is reused.
  * @param present the current record; undefined without one
  */
 export function laterPurges(present: string | undefined, backup: string): string {
@@ -153,7 +152,7 @@ function matches(record: PurgeRecord, subject: PurgeSubject): boolean {
   return record.seq > subject.seq && isInScope(record, subject);
 }
 
-/** Whether a purge of this scope, made now, would remove it. */
+/** Whether a purge of this scope would match. */
 export function isInScope({ advertiserId, endpoint, from, to }: PurgeScope, subject: PurgeSubject): boolean {
   if (advertiserId !== undefined && !concerns(advertiserId, subject)) return false;
   if (endpoint !== undefined && endpoint !== subject.endpoint) return false;

@@ -1,6 +1,6 @@
 /**
- * What was fetched of a series, so that a finished body, or a part that was read before a wait, is told from the newest
- * that this process knows. Each fetch is noted here at once; other replicas are told when the store has it.
+ * Recent fetches of each series, to detect finished bodies and parts that a later fetch replaced. A fetch is recorded here
+ * at once, and announced to other replicas when it is stored.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -14,33 +14,33 @@ const Extent = Type.Object({
   /** ISO; null where the platform chose the period. */
   from: Type.Union([Type.String(), Type.Null()]),
   to: Type.Union([Type.String(), Type.Null()]),
-  /** One entry for this very period; else the days of it. */
+  /** One entry for exactly this period, else its days. */
   isWhole: Type.Boolean(),
-  /** When its fetch began, epoch milliseconds; the earliest of several. */
+  /** Start of its (earliest) fetch, epoch milliseconds. */
   startedAt: Type.Number(),
 });
 const Announcement = recordForm(
   Type.Object({ origin: Type.String(), series: Type.String(), fetched: Type.Array(Extent) }),
 );
 
-/** Which part of a series is meant, and how new it is. */
+/** A part of a series, and its age. */
 export type Extent = RecordOf<typeof Announcement>['fetched'][number];
 
 /** The fetches of one series. */
 interface Fetches {
-  /** NaN once the series was forgotten: nothing that rests on it counts as newest then. */
+  /** NaN once the series was evicted: then nothing counts as newest. */
   count: number;
   /** The last of them, in order. */
   readonly latest: Extent[];
 }
 
-/** How many fetches of a series something takes into account. */
+/** The number of fetches of a series that are taken into account. */
 export interface Basis {
   readonly fetches: Readonly<Fetches>;
   seen: number;
 }
 
-/** What a finished body is made of. */
+/** The data that a finished body depends on. */
 export interface MadeOf {
   readonly basis: Basis;
   readonly held: readonly Extent[];
@@ -49,9 +49,9 @@ export interface MadeOf {
 export type Replacements = ReturnType<typeof createReplacements>;
 
 const CHANNEL = 'fetched';
-/** Series beyond it are forgotten, the one read longest ago first: their bodies are made anew. */
+/** LRU limit; bodies of evicted series are rebuilt. */
 const MAX_SERIES = 10_000;
-/** A body that has missed more fetches than this counts as replaced. */
+/** A body that missed more fetches counts as replaced. */
 const MAX_FETCHES = 8;
 
 export function createReplacements(bus: Bus, logger: Logger) {
@@ -63,7 +63,7 @@ export function createReplacements(bus: Bus, logger: Logger) {
   });
 
   function add(series: string, fetched: readonly Extent[]): void {
-    // No body is held of a series that was never read.
+    // Series that were never read have no bodies.
     const fetches = known.peek(series);
     if (fetches === undefined) return;
     fetches.count += fetched.length;
@@ -78,14 +78,14 @@ export function createReplacements(bus: Bus, logger: Logger) {
   }
 
   return {
-    /** To be taken before the parts of a series are read. */
+    /** Call before reading parts of a series. */
     basisOf(series: string): Basis {
       const before = known.get(series);
       const fetches = before ?? { count: 0, latest: [] };
       if (before === undefined) known.set(series, fetches);
       return { fetches, seen: fetches.count };
     },
-    /** @param stored when the store has it: then replicas are told. Never rejects */
+    /** @param stored write to the store, after which replicas are notified. Never rejects */
     async note(series: string, fetched: readonly Extent[], stored: Promise<unknown>): Promise<void> {
       if (fetched.length === 0) return;
       add(series, fetched);
@@ -104,7 +104,7 @@ export function createReplacements(bus: Bus, logger: Logger) {
   };
 }
 
-/** Whether none of these was replaced since; what came meanwhile is taken into account then. */
+/** Whether none of these was replaced since; if so, advances the basis. */
 export function isNewest(basis: Basis, held: readonly Extent[]): boolean {
   const { count, latest } = basis.fetches;
   if (count === basis.seen) return true;

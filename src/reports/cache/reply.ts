@@ -16,22 +16,22 @@ export interface Validators {
   readonly tag: string;
   readonly asOfMs: number;
   readonly freshUntilMs: number;
-  /** When the question itself comes to mean another; Infinity when it never does. */
+  /** When a relative period changes its days; else Infinity. */
   readonly meansUntilMs: number;
-  /** False when the platform forbade to keep it: then nobody on the way to the caller may either. */
+  /** False after `no-store` of the platform, which is passed on. */
   readonly keep: boolean;
 }
 
 export const VARY = 'accept, accept-encoding, authorization, x-api-key';
 
-/** Each coding is a representation of its own, and a strong tag tells them apart (RFC 9110, section 8.8.3). */
+/** A strong tag differs by content coding (RFC 9110, section 8.8.3). */
 export function entityTag(tag: string, coding: Coding): string {
   return coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`;
 }
 
 /**
- * Whether the caller holds this answer already, in the coding it would get: what it has in another one may be of no
- * use to it, as where it asks for plain text now.
+ * Whether the caller already has this answer in the negotiated coding. Another coding does not count: the caller may not
+ * accept it now.
  */
 export function isNotModified(ifNoneMatch: string | undefined, tag: string, coding: Coding): boolean {
   if (ifNoneMatch === undefined) return false;
@@ -49,12 +49,12 @@ export function cacheHeaders(
 ): Record<string, string> {
   const ageS = Math.max(0, Math.floor((nowMs - validators.asOfMs) / 1000));
   const leftS = Math.floor((validators.freshUntilMs - nowMs) / 1000);
-  // However fresh the answer is, it is one to this question only while that means the same.
+  // A relative period limits the lifetime, too.
   const usableS = Math.min(leftS, Math.floor((validators.meansUntilMs - nowMs) / 1000));
   return {
     etag: entityTag(validators.tag, coding),
     age: String(ageS),
-    // Age counts against max-age, so what is left comes on top of it.
+    // Caches subtract age from max-age.
     'cache-control': validators.keep
       ? `private, max-age=${ageS + Math.max(0, usableS)}`
       : 'private, no-store',
@@ -76,7 +76,7 @@ export function createReply(now: () => number, background: (work: Promise<unknow
     noteOnTrace(trace, query, source, answer.rowCount);
     // The caller has this answer in this coding (RFC 9110, section 13.1.2: for a 200 alone).
     if (status === 200 && isNotModified(ifNoneMatch, tag, coding)) {
-      // The body is made for memory all the same: the caller will revalidate again, and is answered from there.
+      // Built for memory anyway: the caller will revalidate again.
       if (source.storable && answer.weight <= HIT_BYTES) background(turn().then(answer.body));
       return { status: 304, headers: headersOf(query, answer, source, now()), body: null };
     }
@@ -95,7 +95,7 @@ const FROM_MEMORY: Source = {
   days: null,
 };
 
-/** The reply of an answer in memory. It is composed once, and again when its age or lifetime changes by a second. */
+/** The reply of an answer in memory; recomposed when its age or lifetime in seconds changes. */
 export function replyFromMemory(
   query: Query,
   finished: Finished,
@@ -110,7 +110,7 @@ export function replyFromMemory(
   return isNotModified(ifNoneMatch, finished.tag, finished.coding) ? replies.notModified : replies.whole;
 }
 
-/** {@link replyFromMemory}, noted on the trace of its request. */
+/** Records a {@link replyFromMemory} on the trace. */
 export function noteFromMemory(trace: Trace, query: Query, finished: Finished, reply: ReportReply): void {
   noteOnTrace(trace, query, FROM_MEMORY, finished.rowCount);
   if (reply.body !== null) trace.mark('render');

@@ -1,4 +1,4 @@
-/** One report under way: the question, the entries in hand, and what is decided from them. */
+/** State of one report in progress: question, entries and decisions. */
 
 import type { FetchResult } from '../fetch/fetched.js';
 import type { Gateway } from '../gateway.js';
@@ -12,17 +12,16 @@ import { type Basis, type Extent, isNewest, type MadeOf } from './replacements.j
 export interface Run {
   readonly question: ReportQuestion;
   readonly context: RequestContext;
-  /** Generation of the kind at the start; days that were split under another one are void. */
+  /** Generation of the kind at the start; days of another one are void. */
   readonly generation: string;
   readonly entries: EntryStore;
-  /** The fetches that the entries in hand take into account. */
+  /** The fetches that the entries take into account. */
   basis: Basis;
   readonly results: FetchResult[];
   mode: Mode;
-  /** What is good enough. */
   minFreshness: DecideInput['minFreshness'];
   degraded: boolean;
-  /** Its calls, or those of the refresh behind it, bring all days, to be compared. */
+  /** Its calls, or those of its refresh, fetch all days for a comparison. */
   compares: boolean;
 }
 
@@ -56,7 +55,7 @@ function refsOf({ question, mode }: Run): readonly EntryRef[] {
   return mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
 }
 
-/** Adds what the store has of some entries. */
+/** Reads entries from the store. */
 export async function look(g: Gateway, run: Run, refs: readonly EntryRef[]): Promise<void> {
   const { question, context, entries } = run;
   const { found, degraded } = await g.lookUp.read(question.report, refs, context.patience);
@@ -64,10 +63,10 @@ export async function look(g: Gateway, run: Run, refs: readonly EntryRef[]): Pro
   run.degraded = degraded;
 }
 
-/** Each time something was replaced meanwhile. */
+/** Rereads per request after concurrent replacements. */
 const READS_AGAIN = 3;
 
-/** Reads again what was replaced since it was read, so that an answer holds one state of its days. */
+/** Rereads replaced entries, so that an answer has one state of its days. */
 export async function renew(g: Gateway, run: Run, decision: Decision): Promise<Decision> {
   let current = decision;
   for (let times = 0; times < READS_AGAIN && !isCurrent(run, current); times += 1) {
@@ -121,7 +120,7 @@ export function decideFor(g: Gateway, run: Run, minFreshness = run.minFreshness)
   });
 }
 
-/** Whether an entry that another request or replica fetched meanwhile is fresh enough. */
+/** Whether an entry that others fetched meanwhile is fresh enough. */
 export function isFresh(
   g: Gateway,
   { question, context, generation, entries }: Run,

@@ -1,6 +1,6 @@
 /**
- * The store as a cache that never throws. A store that is away, or an entry that is damaged or of another form, is a miss, a
- * log line and a count. What this process writes can be read at once, before the store has it.
+ * The store as a cache that never throws: an unavailable store or an unreadable entry is a miss, a log line and a metric.
+ * Own writes can be read before they are stored.
  */
 import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
@@ -20,15 +20,15 @@ export interface TierWrite extends Omit<RawWrite, 'id'> {
   readonly ttlMs: number;
 }
 
-/** When the store is asked. */
+/** When to read the store. */
 export interface ReadWhen {
   /** Not before it. Later writes of this process are not read all the same. */
   readonly begin?: Promise<unknown>;
-  /** A call of the store for the same series, begun just before: see {@link CacheStore.read}. */
+  /** A store call for the same series that was just sent; see {@link CacheStore.read}. */
   readonly after?: Promise<unknown>;
 }
 
-/** full: the store answers, and has no room for the write. */
+/** full: the store responds but has no space. */
 export type TierFault = 'unavailable' | 'damaged' | 'full';
 
 export type CacheTier = ReturnType<typeof createCacheTier>;
@@ -46,13 +46,13 @@ export function createCacheTier({
   readonly onFault: (fault: TierFault) => void;
 }) {
   const size = createReadSize();
-  /** Entries that this process is writing, by name: they are read from here until the store has them. */
+  /** Pending writes by name, readable until stored. */
   const underWay = new Map<string, TierWrite>();
 
   function fail(error: unknown, doing: string): void {
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
       onFault('full');
-      // Not for each entry: how full the store is is reported elsewhere.
+      // Debug level: a full store is reported elsewhere.
       logger.debug({ err: error }, 'the cache store is full');
       return;
     }
@@ -105,7 +105,7 @@ export function createCacheTier({
       }));
       for (const batch of batches(writes)) {
         await store.write(batch);
-        // A hit that came meanwhile goes first.
+        // Lets pending hits go first.
         if (batch.length < writes.length) await turn();
       }
       return true;
@@ -144,7 +144,7 @@ export function createCacheTier({
   };
 }
 
-/** By the rule of the stores: a write that is under way may be older than what another replica stored. */
+/** By the stores' rule: a pending write may be older than the entry of another replica. */
 function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
   if (written === null || present === null) return written ?? present;
   return replaces(written.version, present.version) ? written : present;
@@ -160,7 +160,7 @@ const MANY = 8;
 /** Weight of the latest read. */
 const LATEST_PART = 0.25;
 
-/** How many entries to read at once, so that large ones do not delay the reads of others. */
+/** Adapts the batch size of reads, so that large entries do not delay other reads. */
 function createReadSize() {
   let entryBytes = USUAL_BYTES;
   return {
@@ -169,7 +169,7 @@ function createReadSize() {
     },
     note(entries: readonly (CacheEntry | null)[]): void {
       const found = entries.filter((entry) => entry !== null);
-      // A few large ones, as whole answers are, say nothing about days.
+      // Few entries are usually whole answers, which say nothing about days.
       if (found.length < MANY) return;
       const bytes = found.reduce((sum, { body, header }) => sum + body.length + header.length, 0);
       entryBytes += (bytes / found.length - entryBytes) * LATEST_PART;

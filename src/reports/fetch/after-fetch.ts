@@ -1,7 +1,7 @@
 /**
- * What follows every fetch, behind its answer. A further thing to learn from fetched days is a line here.
+ * What follows every fetch, in the background. Register new listeners for fetched days here.
  *
- * The answer, and others that are ready, are sent first. Then the stored entries are read, and only then overwritten.
+ * Order: pending answers are sent, then the stored entries are read for comparison, then overwritten.
  */
 
 import type { Gateway } from '../gateway.js';
@@ -11,7 +11,7 @@ import { prepareResult, previousDays } from './keep.js';
 import { noteReference } from './reference-reports.js';
 import { observeSelection } from './select.js';
 
-/** @returns what the fetch answers with; `kept`: the write to the store, which the answer does not wait for. Never rejects */
+/** @returns the result; `kept`: the write to the store, which the answer does not wait for. Never rejects */
 export async function afterFetch(
   g: Gateway,
   fetch: Fetch,
@@ -20,7 +20,7 @@ export async function afterFetch(
   const { report, series } = fetch;
   const { entries, days, writes, extents, mode, unsplittable } = prepareResult(g, fetch, fetched);
   const answered = g.turns.next();
-  // Rows from history are no news of the platform.
+  // Rows from history are no new platform data.
   const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
   const before = said === null ? null : previousDays(g, { ...fetch, mode }, said, answered);
   if (said !== null && fetch.form === 'rows') g.background(learnFromDays(g, fetch, said, answered));
@@ -38,7 +38,7 @@ export async function afterFetch(
   return { kept, result: { entries, by: 'own', stored, storable, unsplittable } };
 }
 
-/** Never rejects. @param begin when the store may be asked; from the call on the history waits for these days */
+/** Never rejects. @param begin when the store may be read; history reads wait for these days from the call on */
 async function learnFromDays(
   g: Gateway,
   { report, series }: Fetch,

@@ -1,6 +1,6 @@
 /**
- * One range of a report: fetched, fetched again in halves where its row count may be a cap, split by day, and kept. The one
- * place for it: requests, cross-checks and learning fetch here.
+ * Fetches one range of a report, in halves if its row count may be a cap, splits it by day and stores it. Used by requests,
+ * cross-checks and learning.
  */
 
 import { GatewayError } from '../../errors.js';
@@ -21,7 +21,7 @@ import { coverRefusal, recoverLostDays } from './settle-lost.js';
 
 /**
  * @returns `kept`: the write to the store, which may still be under way
- * @throws CallFailed for everything that is not an answer or a refusal; GatewayError for what was not sent
+ * @throws CallFailed for everything but an answer or a refusal; GatewayError if nothing was sent
  */
 export async function fetchDays(
   g: Gateway,
@@ -34,7 +34,7 @@ export async function fetchDays(
   const answered =
     first.kind === 'refusal' ? await coverRefusal(g, fetch, first, ask) : await uncap(g, fetch, first);
   const fetched = await recoverLostDays(g, fetch, answered, ask);
-  // The refusal of a part that learning asked for says nothing of the report.
+  // A refusal of a range that learning chose is not stored.
   if (fetched.kind === 'refusal' && !fetch.learns)
     return { fetched, result: LOOK_AGAIN, kept: Promise.resolve() };
   noteUnsplittable(g, fetch, fetched);
@@ -43,8 +43,8 @@ export async function fetchDays(
 }
 
 /**
- * Days of a range that no caller asked for, to compare other answers with. Charged to the gateway itself, and not learned
- * from again. They are newer than what there is, so they are kept: a restated day is right from then on.
+ * Fetches a range for comparison only. Charged to the gateway, not learned from again, and stored, because it is the newest
+ * data.
  */
 export async function fetchToLearn(
   g: Gateway,
@@ -67,7 +67,7 @@ export async function fetchToLearn(
   return new Map(fetched.days.map((entry) => [entry.header.lastDay as string, entry]));
 }
 
-/** A call that waits for a slot, and is tried again, as every call. */
+/** Acquires a slot, and retries. */
 function withSlot<T>(
   g: Gateway,
   { report, team }: Pick<Fetch, 'report' | 'team'>,
@@ -91,13 +91,13 @@ function fetchFurther(g: Gateway, fetch: Fetch, range: Period): Promise<Fetched>
   return withSlot(g, fetch, (slot) => fetchOnce(g, slot, fetch, range));
 }
 
-/** The refusal of a part says nothing of the whole, where that can be asked for. */
+/** Whether a part was refused, and the whole can be requested instead. */
 function isRefusedPart(g: Gateway, { mode, report, learns }: Fetch, fetched: Fetched): boolean {
   if (!learns || mode !== 'days' || fetched.kind !== 'refusal') return false;
   return REMEMBERED.includes(fetched.refusal.header.status) && g.partRefusals.isPart(report, fetched.range);
 }
 
-/** @throws GatewayError `upstream_error` when the team may not cause the call that the refusal of a part needs */
+/** @throws GatewayError `upstream_error` if the team's share does not allow the further call */
 async function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
   const { report } = fetch;
   const whole = g.partRefusals.wholeOf(report) as Period;
@@ -108,7 +108,7 @@ async function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
   return fetched;
 }
 
-/** One request to the platform, made with a slot in hand. */
+/** One request to the platform, in a slot. */
 function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise<Fetched> {
   const { report, series, known, mode, onCall } = fetch;
   const { method, target, body } = buildPlatformCall(report, range.from, range.to);
@@ -116,7 +116,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
     'accept-encoding': 'gzip',
     ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
   };
-  // Beside the call: only the first answers of a process wait for it.
+  // In parallel with the call; only the first answers of a process wait for it.
   void g.shapes.load();
   const asked = {
     ...{ report, range, whole: mode === 'whole' },
@@ -139,7 +139,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
   });
 }
 
-/** For a day the kind is not fetched by days again. That a single day is capped says nothing of other series. */
+/** Fetches the kind as a whole for a day; not if a single day is capped, which concerns one series only. */
 function noteUnsplittable(g: Gateway, { report, mode }: Fetch, fetched: Fetched): void {
   if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
   const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;
@@ -148,7 +148,7 @@ function noteUnsplittable(g: Gateway, { report, mode }: Fetch, fetched: Fetched)
     g.background(g.learner.couldNotSplit(report, reason));
 }
 
-/** Whether a call was refused because the team's share is spent; also as the cause of another error. */
+/** Whether the team's share is spent; checks causes too. */
 export function isShareSpent(error: unknown): error is GatewayError {
   if (!(error instanceof GatewayError)) return false;
   return error.code === 'upstream_budget_exhausted' || isShareSpent(error.cause);

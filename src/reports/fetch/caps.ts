@@ -1,7 +1,6 @@
 /**
- * Row caps that nobody announced: a platform that silently stops at a number of rows gives different ranges the
- * same count. A cap that was proven is shared by replicas, for its kind of report; that a count is a coincidence is
- * remembered in this process, for it costs at most a few calls to find out again.
+ * Detects undocumented row caps: a platform that silently truncates returns the same row count for different ranges. Proven
+ * caps are shared by replicas, per kind of report; coincidences are remembered per process, because checking costs few calls.
  */
 import Type from 'typebox';
 import { createLastUsed } from '../../lib/last-used.js';
@@ -14,21 +13,21 @@ import { dayNumber } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
 
-/** Counts below are not suspicious: no platform caps so low, and small counts coincide all the time. */
+/** Smaller counts coincide often and are no caps. */
 const SMALLEST_CAP = 500;
 const SERIES = 2000;
 /** Ranges of one series whose counts are remembered. */
 const RANGES = 32;
-/** For so long a count counts as a coincidence. */
+/** How long a count is known as a coincidence. */
 const CLEARED_MS = 86_400_000;
 
 export type Caps = ReturnType<typeof createCaps>;
 
 interface Counts {
   readonly byRange: Map<string, number>;
-  /** Ranges whose halves hold no more: nothing is missing from them, however often their count is a cap elsewhere. */
+  /** Ranges whose halves have no more rows: complete, even if their count is a cap elsewhere. */
   readonly complete: Set<string>;
-  /** Counts that are coincidences: since when that is known, and of ranges of how many days. */
+  /** Coincidental counts: when that was found, and for which length of range. */
   readonly cleared: Map<number, { readonly at: number; readonly days: number }>;
 }
 
@@ -44,7 +43,7 @@ export function createCaps(
     return counts;
   };
 
-  /** A clock that was set back must not make a coincidence last. */
+  /** A clock set back must not prolong a coincidence. */
   function isCleared({ cleared }: Counts, range: string, rowCount: number): boolean {
     const known = cleared.get(rowCount);
     if (known === undefined || lengthOf(range) > known.days) return false;
@@ -53,7 +52,7 @@ export function createCaps(
   }
 
   return {
-    /** Whether this count may be a cap: configured, proven for the kind, or equal to the count of another range. */
+    /** Whether the count may be a cap: configured, proven, or equal to that of another range. */
     suspects(what: ReportSeries, range: string, rowCount: number): boolean {
       const { endpoint } = what.report;
       const { rowCap } = policy.endpoints.get(endpoint) ?? {};
@@ -69,8 +68,8 @@ export function createCaps(
       return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, range, rowCount);
     },
     /**
-     * The halves of a suspected range do not hold more, and it is kept: for ranges of this series that are no longer the
-     * number is a coincidence. Of a cap that was proven it tells nothing: a range may hold exactly as many.
+     * The halves have no more rows: for ranges of this series up to this length the count is a coincidence. Does not refute a
+     * proven cap.
      */
     clear(what: ReportSeries, range: string, rowCount: number): void {
       const { byRange, complete, cleared } = countsOf(what.series);
@@ -79,8 +78,8 @@ export function createCaps(
       if (!known.has(what, rowCount)) cleared.set(rowCount, { at: now(), days: lengthOf(range) });
     },
     /**
-     * The halves hold more: the number is a cap, from now on wherever it comes up.
-     * @returns other ranges that came with this number before; what was split from them is wrong
+     * The halves have more rows: the count is a cap.
+     * @returns other ranges with this count; days split from them are wrong
      */
     async confirm(what: ReportSeries, range: string, rowCount: number): Promise<readonly string[]> {
       const { byRange, complete, cleared } = countsOf(what.series);
@@ -89,7 +88,7 @@ export function createCaps(
       const same = [...byRange].filter(([other, count]) => other !== range && count === rowCount);
       return same.map(([other]) => other).filter((other) => !complete.has(other));
     },
-    /** What was split from this range is gone, or was not kept. */
+    /** Days split from this range were purged, or not stored. */
     forget(id: string, range: string): void {
       forget(countsOf(id), range);
     },
@@ -101,23 +100,23 @@ function forget({ byRange, complete }: Counts, range: string): void {
   complete.delete(range);
 }
 
-/** Days of a range named `from/to`; 0 when it is open, or none. */
+/** Days of a range `from/to`; 0 if open. */
 function lengthOf(range: string): number {
   const [from, to] = range.split('/').map((date) => dayNumber(date));
   return from == null || to == null ? 0 : to - from + 1;
 }
 
-/** Kinds and caps of a kind that are remembered; those learned first go first. */
+/** Limits; the oldest are dropped. */
 const MAX_KINDS = 200;
 const MAX_CAPS = 8;
-/** A cap that was not seen again for so long is forgotten. */
+/** Lifetime of a cap. */
 const KEPT_MS = 30 * 86_400_000;
 
 const CapList = recordForm(
   Type.Array(
     Type.Object({
       count: Type.Number(),
-      /** The series that proved it: only that one can take it back. */
+      /** The series that proved it; only this one can refute it. */
       series: Type.String(),
       /** Milliseconds since the epoch. */
       at: Type.Number(),
@@ -129,8 +128,7 @@ type KnownCap = RecordOf<typeof CapList>[number];
 type KnownCaps = ReturnType<typeof createKnownCaps>;
 
 /**
- * Row caps that were proven, as records of the registry: replicas share them, and a restart keeps them. One record for each
- * kind of report.
+ * Proven row caps, as registry records, one per kind of report.
  * @param kindOf identity of a kind of report
  */
 export function createKnownCaps(
@@ -138,7 +136,7 @@ export function createKnownCaps(
   kindOf: (report: Report) => string,
   { now, logger, background }: Pick<Gateway, 'now' | 'logger' | 'background'>,
 ) {
-  /** What the registry did not take. */
+  /** Caps that the registry did not accept. */
   const own = new Map<string, readonly KnownCap[]>();
 
   const book = createRecordBook<readonly KnownCap[]>(registry, {
@@ -187,7 +185,7 @@ export function createKnownCaps(
 
   return {
     has: (what: ReportSeries, rowCount: number): boolean => all(what).some(({ count }) => count === rowCount),
-    /** Never fails: what the registry does not take this process knows all the same. */
+    /** Never fails: without the registry the cap is kept in this process. */
     async learn(what: ReportSeries, rowCount: number): Promise<void> {
       if (all(what).some(({ count, series }) => count === rowCount && series === what.series)) return;
       const cap = { count: rowCount, series: what.series, at: now() };
@@ -197,7 +195,7 @@ export function createKnownCaps(
         'the platform truncates answers at a row count: fetching answers of that size in halves; consider report.endpoints.*.rowCap',
       );
     },
-    /** An answer with so many rows: lower caps of its series are none any more. */
+    /** Refutes lower caps of the series. */
     exceeded(what: ReportSeries, rowCount: number): void {
       if (all(what).some(({ count, series }) => series === what.series && count < rowCount)) {
         background(unlearn(what, ({ count }) => count < rowCount));

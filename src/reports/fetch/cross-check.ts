@@ -1,12 +1,10 @@
 /**
- * Stage behind the answer: answers joined from days are held against the platform's whole answer for the same range, so
- * that a platform that changes its ways is noticed: the first joins of each series, then one a day of each series that
- * is in use, also when it is answered from memory, and one in so many. A series is asked for in several lengths, and a
- * platform may sample long ranges only: so each week the first join of about a length, and each that is longer, is
- * checked too. Not where the configuration has decided, nor a range without a final day, of which nothing can be told.
+ * Background stage: compares joined answers with the platform's whole answer for the same range, to detect a platform that
+ * changes its behaviour. Checked are the first joins of each series, one a day of each series in use, also from memory, and
+ * one in N. Because a platform may sample long ranges only, each week the first join of each length class, and each longer
+ * one, is checked too. Not checked: kinds pinned by configuration, and ranges without a final day.
  *
- * A check costs a call, unless one is made anyway: where days are missing and a check is due, the whole range is asked
- * for instead of the missing days alone.
+ * A check costs a call, unless days are missing anyway: then the call fetches the whole range.
  */
 import { createLastUsed } from '../../lib/last-used.js';
 import { daysFound } from '../cache/look-up.js';
@@ -21,32 +19,31 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import { isFinalDay } from '../rows/freshness.js';
 import { fetchToLearn } from './call-platform.js';
 
-// When a series is to be checked: its first joins, one a day, and each week the first of about a length and each that is
-// longer. What was checked is remembered by this process; replicas agree on who makes a check by the names given here.
+// The schedule. Each process remembers its checks; replicas agree on a check by its lease name.
 
-/** Series of one process that are remembered; of one that is not the check is made anew, once among all replicas. */
+/** LRU limit of series per process. */
 const SERIES = 10_000;
 
-/** Joins of each series that are checked before it is left to the daily check. */
+/** Joins of each series that are checked before daily checks suffice. */
 const FIRST_JOINS = 2;
 
 const DAY_MS = 86_400_000;
 
 const WEEK_DAYS = 7;
 
-/** Longest time a check waits for a call that is made anyway: a few times as long as a day that may change is fresh. */
+/** Longest wait of a check for a call that is made anyway: several freshness periods of a provisional day. */
 const WAIT_MS = DAY_MS / 4;
 
-/** How far a series was checked in this process. */
+/** Check state of a series in this process. */
 interface Checked {
   readonly generation: string;
   first: number;
   day: number;
   notBefore: number;
   count: number;
-  /** When a check that is due began to wait for a call that is made anyway, epoch milliseconds. */
+  /** When a due check began to wait for another call, epoch milliseconds. */
   waitsFrom: number | null;
-  /** The longest range that was checked, for each {@link lengthClass}, in the week it was checked in. */
+  /** The longest checked range of each {@link lengthClass}, with its week. */
   lengths: ReadonlyMap<number, { readonly week: number; readonly days: number }>;
 }
 
@@ -57,7 +54,7 @@ const UNCHECKED: Checked = {
 
 export type CheckSchedule = ReturnType<typeof createCheckSchedule>;
 
-/** @param every one join of a series in so many, beside the first and the daily ones; 0: none at all */
+/** @param every checks one join in so many, besides the first and daily ones; 0: no checks */
 export function createCheckSchedule(
   every: number,
   { learner, policy, now }: Pick<Gateway, 'policy' | 'now'> & { readonly learner: Pick<Learner, 'status'> },
@@ -66,12 +63,12 @@ export function createCheckSchedule(
   const today = () => Math.floor(now() / DAY_MS);
   const week = () => Math.floor(today() / WEEK_DAYS);
 
-  /** Only final days are compared: a check of other ones would tell nothing, and stand for one that does. */
+  /** Only final days can be compared. */
   const isComparable = (report: Report) => isFinalNow(report, report.from as string);
   const isFinalNow = (report: Report, date: string) =>
     isFinalDay(dayNumber(date) as number, today(), policy.rulesFor(report).restatementDays);
 
-  /** @returns how far a series was checked; null where nothing is to be checked */
+  /** @returns null if the series is not checked */
   function stateOf({ report, series }: ReportSeries): Checked | null {
     const { pinned, state, generation } = learner.status(report);
     if (every === 0 || pinned || state !== 'proven' || !isComparable(report)) return null;
@@ -91,23 +88,23 @@ export function createCheckSchedule(
   return {
     stateOf,
     isDue,
-    /** Whether the next call for days of a series should bring its whole range, for comparison. */
+    /** Whether the next call of a series should fetch its whole range, for comparison. */
     callIsDue(what: ReportSeries): boolean {
       const state = stateOf(what);
       return state !== null && isDue(state, what);
     },
     /**
-     * Whether a check that is due is left to a call that is made anyway, which brings the whole range: there is one soon
-     * where a day may still change. Not the first checks of a series.
+     * Whether a due check waits for another call: a range with a provisional day has one soon. Not for the first checks of a
+     * series.
      */
     isWaiting(state: Checked, { report }: ReportSeries): boolean {
       if (state.first < FIRST_JOINS || isFinalNow(report, report.to as string)) return false;
       const nowMs = now();
-      // A clock that was set back must not make it wait until the time from which it was.
+      // A clock set back must not prolong the wait.
       if (state.waitsFrom === null || state.waitsFrom > nowMs) state.waitsFrom = nowMs;
       return nowMs - state.waitsFrom < WAIT_MS;
     },
-    /** Notes a check as made. @returns its name among all replicas */
+    /** Records a check. @returns its lease name */
     note({ series, report }: ReportSeries, state: Checked): string {
       state.waitsFrom = null;
       const isNew = isNewLength(state, report);
@@ -120,26 +117,26 @@ export function createCheckSchedule(
       state.lengths = new Map([...state.lengths, [lengthClass(days), { week: week(), days }]]);
       return `${prefix}${week()}:length-${days}`;
     },
-    /** The state of a series that may be due; null where a look into a map tells that it is not. */
+    /** State of a series that may be due; null if not. Costs one map lookup. */
     afterHit(what: ReportSeries): Checked | null {
       const before = seen.get(what.series);
       if (before?.day === today() || now() < (before?.notBefore ?? 0) || !isComparable(what.report))
         return null;
       const state = stateOf(what);
-      // Nothing to check: not to be found out at each hit.
+      // Remembered, so that not each hit finds out.
       if (state === null) seen.set(what.series, { ...UNCHECKED, day: today() });
       return state;
     },
   };
 }
 
-/** Whether a range is longer than what was checked this week of about its length. */
+/** Whether a range is longer than those checked this week in its length class. */
 function isLongest({ lengths }: Checked, days: number, week: number): boolean {
   const longest = lengths.get(lengthClass(days));
   return longest?.week !== week || days > longest.days;
 }
 
-/** Only reports with both ends are answered from days. */
+/** In days; both ends are set. */
 function lengthOf({ from, to }: Report): number {
   return (dayNumber(to as string) as number) - (dayNumber(from as string) as number) + 1;
 }
@@ -149,22 +146,22 @@ function lengthClass(days: number): number {
   return Math.floor(Math.log2(days));
 }
 
-/** A check that failed is tried again after this time, not at each answer. */
+/** Pause after a failed check. */
 const RETRY_MS = 300_000;
 
-/** A lease is in real time; its name holds the day or the week, so it may last longer. */
+/** The lease name contains the day or week, so the lease may last longer. */
 const LEASE_MS = (WEEK_DAYS + 1) * DAY_MS;
 
-/** A call that a check was due for was made, and its answer was compared. */
+/** A due check was made by another call. */
 export function noteCompared(g: Gateway, what: ReportSeries): void {
   const state = g.checks.stateOf(what);
   if (state === null) return;
   g.metrics.crossCheck();
-  // That other replicas need not is only thrift.
+  // Best effort: spares other replicas the check.
   isMine(g, g.checks.note(what, state)).catch(() => {});
 }
 
-/** Such a call had no answer that could be compared: for a moment calls bring no more than they must. */
+/** The call for a due check had no comparable answer: pauses checks. */
 export function checkCouldNotRun(g: Gateway, what: ReportSeries): void {
   const state = g.checks.stateOf(what);
   if (state === null) return;
@@ -172,7 +169,7 @@ export function checkCouldNotRun(g: Gateway, what: ReportSeries): void {
   g.evidence.failed(what.report);
 }
 
-/** To be called for every answer from days that is worth a check ({@link checkFrom}). */
+/** Call for every joined answer after its {@link checkFrom}. */
 export async function checkJoin(
   g: Gateway,
   what: ReportSeries,
@@ -188,7 +185,7 @@ export async function checkJoin(
   else if (state.count === 0) await check(g, what, known);
 }
 
-/** The same, of an answer from memory. Costs a look into a map, but for the first one a day. */
+/** {@link checkJoin} for an answer from memory. Usually costs one map lookup. */
 export function checkAfterHit(g: Gateway, what: ReportSeries): Promise<void> | null {
   const { checks } = g;
   g.explorer.used(g, what);
@@ -200,7 +197,7 @@ export function checkAfterHit(g: Gateway, what: ReportSeries): Promise<void> | n
   });
 }
 
-/** @returns whether no other replica has made, or is making, this check. While the store is away there is none to ask. */
+/** @returns whether this replica may make the check. @throws StoreUnavailable */
 async function isMine({ store, self }: Gateway, name: string): Promise<boolean> {
   const [mine = false] = await store.leases.claim([name], self, LEASE_MS);
   return mine;
@@ -236,8 +233,8 @@ async function checkOnce(
 }
 
 /**
- * From when on an answer is worth a check: at once when it is more, or less, than one answer of the platform for the
- * very range; else from the day after it was fetched.
+ * When a joined answer is due for a check: at once, unless it is one platform answer for exactly this range; then on the day
+ * after its fetch.
  * @returns epoch milliseconds
  */
 export function checkFrom(parts: readonly Entry<RowsHeader>[], { from, to }: Report): number {

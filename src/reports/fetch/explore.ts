@@ -1,7 +1,6 @@
 /**
- * Calls that nobody asked for, so that finality is not learned from young days alone: once a month, of each endpoint, split and
- * advertiser that is in use, the last 90 days. Behind answers, where the platform has nothing better to do; what it brings is
- * kept, recorded and compared like any other answer.
+ * Exploration: fetches the last 90 days of each endpoint, split and advertiser in use once a month, so that finality is not
+ * learned from young days only. Runs in the background when the platform is idle; results are processed like any answer.
  */
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
@@ -18,17 +17,16 @@ import type { ReportSeries } from '../query/platform-call.js';
 import { dayRef } from '../question.js';
 import { fetchToLearn, isShareSpent } from './call-platform.js';
 
-// Tries shared by several callers. Of callers of one team who want the same, one waits in line for a slot; of callers whose
-// try failed together, one tries again, and its result is for all. The others wait for it, holding nothing.
+// Attempts shared by callers: one of a team's equal requests queues for a slot; after a shared failure one caller retries for
+// all. The others wait without holding anything.
 
 interface AttemptInput<T> {
-  /** What is wanted, and the team that is charged for it. */
+  /** Identity of the request and the team that is charged. */
   readonly name: string;
-  /** The failure of the try before; null: this is the first. */
+  /** Failure of the previous attempt; null for the first. */
   readonly after: CallFailed | null;
-  /** Ends the wait for another caller's try. */
+  /** Ends the wait for another caller. */
   readonly signal: AbortSignal;
-  /** Makes it. */
   readonly attempt: () => Promise<T>;
 }
 
@@ -37,7 +35,7 @@ export type SharedAttempts<T> = ReturnType<typeof createSharedAttempts<T>>;
 /** @param maxWaiting callers that may wait at once in this process */
 export function createSharedAttempts<T>(maxWaiting: number) {
   const underWay = new Map<string, Promise<T>>();
-  /** The one try that followed a failure. It is kept when it is over: a caller that still backs off takes it for its own. */
+  /** The attempt that followed a failure. Kept when settled: callers that still back off share it. */
   const following = new WeakMap<CallFailed, Promise<T>>();
   let waiting = 0;
 
@@ -64,8 +62,8 @@ export function createSharedAttempts<T>(maxWaiting: number) {
 
   return {
     /**
-     * @returns the result; `isOwn` false: of another caller's try
-     * @throws the reason of the signal; the failure of the try, own or not; GatewayError `overloaded` when too many wait
+     * @returns the result; `isOwn` false: of another caller
+     * @throws the signal's reason; the attempt's failure, own or not; GatewayError `overloaded` if too many wait
      */
     async share(input: AttemptInput<T>): Promise<{ readonly value: T; readonly isOwn: boolean }> {
       const { name, after, signal } = input;
@@ -81,14 +79,14 @@ export function createSharedAttempts<T>(maxWaiting: number) {
         }
       }
     },
-    /** Callers who wait for another's try. */
+    /** Callers waiting for another one. */
     get waiting(): number {
       return waiting;
     },
   };
 }
 
-/** A share that is spent, or time that was over before a call was made: the others try again. */
+/** A spent share or an early timeout concerns one caller; the others retry. */
 function concernsOne(error: unknown): boolean {
   return isShareSpent(error) || (error instanceof GatewayError && error.code === 'upstream_timeout');
 }
@@ -96,21 +94,20 @@ function concernsOne(error: unknown): boolean {
 const DAYS = 90;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Series that are remembered. */
 const MAX_SERIES = 10_000;
 
 export type Explorer = ReturnType<typeof createExplorer>;
 
 export function createExplorer(documents: Documents) {
   const scopes = createExploredScopes(documents);
-  /** By series, when to look again. */
+  /** Next check by series. */
   const notBefore = new Map<string, number>();
-  /** When this process made such calls, in the last day. */
+  /** Times of exploration calls of this process in the last day. */
   let made: readonly number[] = [];
   let isRunning = false;
   let isStopped = false;
 
-  /** All of them, one more included, are so many of the calls that callers caused, and never more. */
+  /** Whether one more call stays within `exploreShare` of the calls that callers caused. */
   function mayCall({ now, isIdle, config, recentCalls }: Gateway): boolean {
     made = made.filter((at) => Math.abs(now() - at) < DAY_MS);
     return isIdle() && made.length + 1 <= config.finality.exploreShare * recentCalls.count();
@@ -141,11 +138,11 @@ export function createExplorer(documents: Documents) {
       notBefore.set(what.series, Math.min(dueAt, now() + DAY_MS));
       return;
     }
-    // Days of a kind that may not be cut are fetched with their ranges, and so are not kept one by one.
+    // Kinds that are not proven are not stored by day.
     if (isRunning || isStopped || learner.status(what.report).state !== 'proven' || !mayCall(g)) return;
     isRunning = true;
     try {
-      // Replicas agree on who makes the call by who has written that it is made.
+      // The claim decides which replica makes the call.
       if (!(await scopes.claim(id, now())) || isStopped) return;
       await explore(g, what);
     } catch (error) {
@@ -157,18 +154,18 @@ export function createExplorer(documents: Documents) {
   }
 
   return {
-    /** A report is in use. Costs a look into a map, but for the first time an hour. */
+    /** Notes that a report is in use. Usually costs one map lookup. */
     used(g: Gateway, what: ReportSeries): void {
       const { mode, exploreShare } = g.config.finality;
       if (mode !== 'learned' || exploreShare <= 0 || isStopped) return;
       if (g.now() < (notBefore.get(what.series) ?? 0)) return;
       if (notBefore.size >= MAX_SERIES) notBefore.clear();
       notBefore.set(what.series, g.now() + HOUR_MS);
-      // Of what is not recorded nothing is learned.
+      // Nothing is learned from reports without history.
       if (what.report.split.includes('date') && g.history.isRecorded(what.report))
         g.background(look(g, what));
     },
-    /** Starts no further look. */
+    /** Starts no further exploration. */
     stop(): void {
       isStopped = true;
     },
@@ -177,7 +174,7 @@ export function createExplorer(documents: Documents) {
 
 const KEY = 'explored';
 const MONTH_MS = 30 * DAY_MS;
-/** Scopes that are remembered, and for how long one that is in use no more. */
+/** Limit of scopes, and lifetime of unused ones. */
 const MAX_SCOPES = 2000;
 const KEPT_MS = 180 * DAY_MS;
 
@@ -186,7 +183,7 @@ const ScopesForm = recordForm(
 );
 type Scopes = RecordOf<typeof ScopesForm>;
 
-/** Since when each scope is in use, or was explored last: one document, which all replicas agree by. */
+/** First use or last exploration of each scope, in one document shared by all replicas. */
 function createExploredScopes(documents: Documents) {
   const change = (step: (since: Scopes['since']) => Scopes['since']) =>
     mergeDocument<Scopes>(documents, {
@@ -198,12 +195,12 @@ function createExploredScopes(documents: Documents) {
       },
     });
   return {
-    /** Begins to remember it where it is new. @returns null where there is no room. @throws StoreUnavailable */
+    /** Adds a new scope. @returns null if the limit is reached. @throws StoreUnavailable */
     async sinceOf(id: string, nowMs: number): Promise<number | null> {
       const all = await change((since) => (Object.hasOwn(since, id) ? since : withScope(since, id, nowMs)));
       return all?.since[id] ?? null;
     },
-    /** @returns whether it was due, and is this caller's to explore. @throws StoreUnavailable */
+    /** @returns whether this caller is to explore it now. @throws StoreUnavailable */
     async claim(id: string, nowMs: number): Promise<boolean> {
       let isMine = false;
       await change((since) => {
@@ -213,7 +210,7 @@ function createExploredScopes(documents: Documents) {
       });
       return isMine;
     },
-    /** It failed. @param at as if it had been explored then. @throws StoreUnavailable */
+    /** After a failure. @param at pretended time of the exploration. @throws StoreUnavailable */
     async retry(id: string, at: number): Promise<void> {
       await change((since) => (Object.hasOwn(since, id) ? { ...since, [id]: at } : since));
     },
