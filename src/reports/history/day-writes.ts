@@ -1,4 +1,4 @@
-/** What a fetch, or a mark, changes in the history of days: decided on their heads, and as the store takes it. */
+/** Changes of the history by a fetch or a mark: decided on the stored heads, encoded for the store. */
 import { LRUCache } from 'lru-cache';
 import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../../store/history-port.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
@@ -23,21 +23,21 @@ export interface DayChange {
   readonly kind: 'appended' | 'confirmed';
   readonly stamp: number;
   readonly revisions: Revisions;
-  /** Name of the content to be kept; null where it is kept already. */
+  /** Name of the content to store; null if already stored. */
   readonly added: string | null;
   readonly removed: readonly string[];
 }
 
-/** A day as a fetch returned it, with what the fetch knows of it. */
+/** A fetched day with its context. */
 interface FetchedDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
   readonly entry: Entry<RowsHeader>;
-  /** End of the first fetch that was missed, and is not marked yet. */
+  /** End of the first missed fetch that is not marked yet. */
   readonly missedFrom: number | undefined;
   /** Which days of its report are final. */
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
 }
 
-/** A day that a fetch returned, beside what was known of it before. */
+/** A fetched day and its earlier revisions. */
 export interface DayObservation {
   /** ISO */
   readonly date: string;
@@ -45,7 +45,7 @@ export interface DayObservation {
   readonly seen: SeenDay;
 }
 
-/** A day that was seen final for the first time, as it is written down now. */
+/** A day recorded as final for the first time. */
 export interface FinalDay {
   /** ISO */
   readonly date: string;
@@ -54,17 +54,17 @@ export interface FinalDay {
 }
 
 interface DayComparison {
-  /** Null where nothing is to be written; `late` where another fetch that began later was written down before. */
+  /** Null if nothing is to be written; `late` if a fetch that began later is already recorded. */
   readonly change: DayChange | 'late' | null;
-  /** Null where it is late, or unknown. */
+  /** Null if late or unknown. */
   readonly observation: DayObservation | null;
 }
 
-/** A fetched day beside the heads that are stored. */
+/** Compares a fetched day with the stored heads. */
 export function compareWithHeads(head: HistoryHeads | null, fetched: FetchedDay): DayComparison {
   const { entry, missedFrom } = fetched;
   const known = head === null ? [] : (decodeHeads(head.heads)?.revisions ?? null);
-  // A later release has written it: this one would take away what it does not know.
+  // Written by a newer release: do not overwrite members unknown here.
   if (known === null) return { change: null, observation: null };
   const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
   const seen = seenDay(fetched);
@@ -100,10 +100,10 @@ function seenDay({ entry: { header }, answerRows, credential, rules }: FetchedDa
   };
 }
 
-/** Reports have few different ones, and each day of each fetch has one. */
+/** Memoized: reports have few schemas, and every fetched day has one. */
 const schemas = new LRUCache<string, string>({ max: 1000 });
 
-/** Which columns there are, and which of them hold texts: how many digits the numbers have is theirs to change. */
+/** Identifies the columns and which of them hold text; the precision of numbers may change. */
 function schemaOf(header: RowsHeader): string {
   const name = JSON.stringify([header.columns, header.types]);
   const known = schemas.get(name) ?? makeSchema(header);
@@ -149,7 +149,7 @@ export async function writesFor(
   });
 }
 
-/** Says of a revision what its rows take, which is known only now. */
+/** Sets the stored size of a new revision. */
 function withBytes(
   revisions: Revisions,
   name: string | null,
@@ -160,7 +160,7 @@ function withBytes(
   return revisions.map((one) => (one.id === name ? { ...one, bytes } : one));
 }
 
-/** Rows of the answer that a day was split from: days of several answers may come together. */
+/** Row count of the answer that a day was split from; `days` may come from several answers. */
 export function rowsOfAnswer(days: readonly Entry<RowsHeader>[], { header: one }: Entry<RowsHeader>): number {
   return days.reduce((sum, { header }) => {
     const isOfIt =
@@ -189,10 +189,9 @@ export function finalizedBy(
 }
 
 /**
- * Marks what is known of days, without a change of their rows. A day that another writes at this moment stays as it is, and
- * is newer.
- * @param mark the same list where nothing is to be marked
- * @returns of the days that were to be marked, whether they are
+ * Marks revisions of days without changing their rows. Concurrently written days are skipped: they are newer.
+ * @param mark returns the same list if nothing is to be marked
+ * @returns whether each day to be marked was written
  * @throws StoreUnavailable
  */
 export async function markDays(
@@ -213,7 +212,7 @@ export async function markDays(
   return new Map(writes.map(({ day }, at) => [day, done[at] === true]));
 }
 
-/** @returns the same list where none is meant */
+/** @returns the same list if none matches */
 export function withMark(
   revisions: Revisions,
   isMeant: (one: Revision) => boolean,

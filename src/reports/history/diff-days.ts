@@ -1,8 +1,8 @@
 /**
- * What differs between two looks at a day, row by row and column by column. Pure.
+ * Differences between two states of a day, by row and column. Pure.
  *
- * Rows are matched by date, ids and what the report is split by. Names are attributes: a campaign that was renamed is a
- * row that changed, and not one that went away while another came.
+ * Rows are matched by date, ids and the dimensions of the split. Names are attributes: a renamed campaign is a changed row,
+ * not a removed and an added one.
  */
 import { type GatewayError, invalidQuery } from '../../errors.js';
 import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../rows/decimal.js';
@@ -20,7 +20,7 @@ export interface DayRows {
 interface CellDiff {
   readonly old: unknown;
   readonly new: unknown;
-  /** Of numbers: what was added. */
+  /** For numbers: new minus old. */
   readonly diff?: number | string;
   /** In percent of the old value, to 4 places; null from 0. */
   readonly percent?: number | string | null;
@@ -29,7 +29,7 @@ interface CellDiff {
 export interface RowDiff {
   readonly dimensions: ReadonlyMap<string, unknown>;
   readonly changed: ReadonlyMap<string, CellDiff>;
-  /** method: columns or token are others, so it need not be the platform that changed it */
+  /** method: columns or token differ, so the platform need not have changed the data */
   readonly kind: 'changed' | 'added' | 'removed' | 'method';
 }
 
@@ -40,7 +40,7 @@ interface DiffRules {
   readonly isMethod: boolean;
 }
 
-/** @returns rows that differ, in the order of the newer look; those that are there no more come last */
+/** @returns rows that differ, in the order of the newer state; removed ones last */
 export function diffDay(old: DayRows, now: DayRows, rules: DiffRules): RowDiff[] {
   const isDimension = dimensionsOf(old, now, rules);
   const compared = comparedColumns(old, now, isDimension);
@@ -87,7 +87,7 @@ function dimensionsOf(old: DayRows, now: DayRows, { date, split }: DiffRules): (
   };
 }
 
-/** Columns that both looks have; of a look without rows it is not known which it has. */
+/** Columns of both states; the columns of a state without rows are unknown. */
 function comparedColumns(old: DayRows, now: DayRows, isDimension: (column: string) => boolean): string[] {
   const either = new Set([...now.columns, ...old.columns]);
   const inBoth = (column: string) => old.columns.includes(column) && now.columns.includes(column);
@@ -97,7 +97,7 @@ function comparedColumns(old: DayRows, now: DayRows, isDimension: (column: strin
 function byIdentity(rows: readonly Row[], isDimension: (column: string) => boolean): Map<string, Row[]> {
   const found = new Map<string, Row[]>();
   for (const row of rows) {
-    // Ids are texts in one answer and numbers in another, and the same ids.
+    // An id may be text in one answer and a number in another.
     const own = [...row]
       .filter(([column]) => isDimension(column))
       .map(([column, value]) => [column, String(value)]);
@@ -115,14 +115,14 @@ interface Pairs {
   readonly gone: Row[];
 }
 
-/** Rows of one identity, mostly one on each side; of several those belong together that share their texts. */
+/** Pairs rows of one identity, usually one on each side; several are paired by equal texts. */
 function pairUp(old: readonly Row[], now: readonly Row[], columns: readonly string[]): Pairs {
   if (old.length <= 1 && now.length <= 1) {
     const [one, other] = [old[0], now[0]];
     if (one !== undefined && other !== undefined) return { pairs: [[one, other]], rest: [], gone: [] };
     return { pairs: [], rest: [...now], gone: [...old] };
   }
-  // The last is the first of the old look: rows may be tens of thousands, where a report names no id.
+  // Reversed, so that pop() takes the first in O(1): without ids there may be tens of thousands of rows.
   const byTexts = new Map<string, Row[]>();
   for (const row of [...old].reverse()) {
     const texts = textsOf(row, columns);
@@ -143,7 +143,7 @@ function pairUp(old: readonly Row[], now: readonly Row[], columns: readonly stri
   return { pairs, rest: open.slice(left.length), gone: left.slice(open.length) };
 }
 
-/** Rows whose texts are the same have the same. */
+/** Equal for rows with equal texts. */
 function textsOf(row: Row, columns: readonly string[]): string {
   const texts = columns.map((column) => {
     const value = row.get(column);
@@ -176,21 +176,21 @@ function diffCell(column: string, before: unknown, after: unknown): CellDiff | n
   return JSON.stringify(before) === JSON.stringify(after) ? null : { old: before, new: after };
 }
 
-/** A text in a column of names is no number, though it may look like one. */
+/** Text in a column of names is no number, even if it looks like one. */
 function quantityOf(column: string, value: unknown): Decimal | null {
   return holdsText(column, column) || isVersion(column) ? null : decimalOf(value);
 }
 
-/** A revision with its rows, as far as they can be read. */
+/** A revision and its shape. */
 interface Shaped {
   readonly revision: Pick<Revision, 'schema' | 'credential'>;
-  /** Null where the rows can no longer be read. */
+  /** Null if the rows can no longer be read. */
   readonly header: Pick<RowsHeader, 'columns' | 'types' | 'rowCount'> | null;
 }
 
 /**
- * Whether two revisions of a day differ by what the platform said, and not by how it was asked and read: the same token, and
- * columns of the same names and kinds; a day without rows has none that could differ.
+ * Whether two revisions differ by platform data only, not by method: same token, and columns of equal names and types. A day
+ * without rows matches any columns.
  */
 export function isSameMethod(a: Shaped, b: Shaped): boolean {
   if (a.revision.credential !== b.revision.credential) return false;
@@ -211,25 +211,23 @@ function haveSameColumns(a: Columns, b: Columns): boolean {
   });
 }
 
-// All that is known of some days: each revision with what became of it, what its rows add up to, and what is missing.
-
 export interface RevisionsWanted {
   readonly series: string;
   /** ISO, in order. */
   readonly dates: readonly string[];
-  /** Of the kind's divisibility: what was split under another one is void. */
+  /** Of the kind; revisions of another one are void. */
   readonly generation: string;
-  /** Whether it is proven that reports of the kind may be split at all. */
+  /** Whether the kind is proven divisible. */
   readonly isProven: boolean;
 }
 
 export interface ListedRevision {
   readonly revision: Revision;
-  /** first: of those that count · method: columns or token differ from the one before · void: counts no more */
+  /** first: first valid one · method: columns or token differ from the previous one · void: no longer valid */
   readonly kind: 'first' | 'changed' | 'method' | 'void';
-  /** Why it counts no more. */
+  /** Why it is void. */
   readonly void: string | null;
-  /** Null where there is nothing to add up: it is void, or its rows can no longer be read. */
+  /** Null if void, or if its rows can no longer be read. */
   readonly totals: Readonly<Record<string, number | string>> | null;
 }
 
@@ -242,13 +240,13 @@ interface ListedDays {
 const MAX_LISTED = 5_000;
 const READ_AT_ONCE = 10;
 
-/** @throws GatewayError `not_known_then`, `not_ready`; `invalid_query` where there are too many */
+/** @throws GatewayError `not_known_then`, `not_ready`; `invalid_query` if there are too many */
 export async function listRevisions(g: Readable, wanted: RevisionsWanted): Promise<ListedDays> {
   const { series, dates } = wanted;
   return guarded(g, async () => {
     const heads = (await g.store.heads(series, dates)).map(readHeads);
     const known = heads.map(({ asked, revisions }) =>
-      // Where the report names no account, its rows have to be read to tell whether it was erased: see readSums.
+      // If the report names no account, the rows tell whether it was erased; see readSums.
       revisions.filter((one) => asked.length === 0 || !g.isErased({ ...one, asked, held: [] })),
     );
     const count = known.flat().length;
@@ -273,7 +271,7 @@ interface Summed {
   readonly totals: Readonly<Record<string, number | string>>;
 }
 
-/** @returns by revision, of those whose rows can be read; and those that were erased */
+/** @returns sums of readable revisions, and the erased revisions */
 async function readSums(
   { store, isErased }: Readable,
   series: string,

@@ -1,4 +1,4 @@
-/** Removes history: of erased accounts, of days past retention, and of the oldest months where there is too much. */
+/** Removes history: of erased accounts, past retention, and the oldest months beyond the size limit. */
 import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
 import type { HistoryMonth, HistoryStore, HistoryWrite } from '../../store/history-port.js';
@@ -19,7 +19,7 @@ export async function* monthsOf(store: Pick<HistoryStore, 'months'>): AsyncGener
   }
 }
 
-/** @returns 31 names; some months have fewer days, and nothing lies under the rest */
+/** @returns 31 names, also for shorter months */
 export function daysOfMonth(month: string): readonly string[] {
   return Array.from({ length: 31 }, (_, at) => `${month}-${String(at + 1).padStart(2, '0')}`);
 }
@@ -30,9 +30,9 @@ interface EraseOptions {
 }
 
 /**
- * Removes what was recorded of erased accounts. Until then it is not shown either; see erasures.ts. Looks through the whole
- * history: what a report was asked for is in the heads, and what its rows name only with them.
- * @returns how many days had something of it
+ * Removes the data of erased accounts, which is hidden already (erasures.ts). Scans the whole history: requested accounts are
+ * in the heads, accounts of rows only in the contents.
+ * @returns the number of affected days
  * @throws StoreUnavailable
  */
 export async function eraseHistory(options: EraseOptions, isStopped: () => boolean): Promise<number> {
@@ -67,7 +67,7 @@ async function eraseMonth(options: EraseOptions, what: HistoryMonth): Promise<nu
   }
   const hit = days.filter(({ erased }) => erased.length > 0);
   if (hit.length === 0) return 0;
-  // With what its days share, which names accounts too.
+  // Removes shared facts, too: they name accounts.
   if (days.every(({ heads, erased }) => erased.length === heads.revisions.length)) await store.remove(what);
   else await store.write(what.series, hit.map(withoutErased));
   return hit.length;
@@ -89,7 +89,7 @@ async function erasedOf(
   );
 }
 
-/** A write that another has overtaken is made by the next pass. */
+/** A write that loses to a concurrent one is repeated by the next pass. */
 function withoutErased({ date, stamp, heads, erased }: Day): HistoryWrite {
   const revisions = heads.revisions.filter((one) => !erased.includes(one));
   return {
@@ -106,7 +106,7 @@ export interface SweepOptions {
   readonly logger: Logger;
 }
 
-/** What is there after a sweep. */
+/** Result of a sweep. */
 interface Swept {
   readonly bytes: number;
   readonly months: number;
@@ -116,7 +116,7 @@ interface Swept {
 const DAY_MS = 86_400_000;
 
 /**
- * Keeps the history within its time and its room: the oldest months go first, and whole.
+ * Keeps the history within its retention and size limit: removes whole months, oldest first.
  * @param isStopped ends it early
  * @throws StoreUnavailable
  */

@@ -1,7 +1,7 @@
 /**
- * Accounts whose history was erased, as numbered records beside the purges: what was asked for before such a record does
- * not count, in whatever store it lies, and whoever appends it late. So an append under way cannot bring it back, and
- * nothing has to be found before the answer "erased" is true; removing the rows follows (`erase.ts`).
+ * Accounts whose history was erased, as numbered records beside the purges. Data requested before such a record is void,
+ * wherever it is stored and however late it is appended. So concurrent appends cannot restore it, and the erasure takes effect
+ * before the rows are removed (`erase.ts`).
  */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
@@ -11,29 +11,29 @@ import { areOfOneRegistry, type Purges } from '../cache/purges.js';
 import type { Report } from '../query/canonicalize.js';
 
 const ERASURES_RECORD = 'erasures';
-/** Beyond it the oldest, whose rows are long removed, are forgotten. */
+/** The oldest, whose rows are removed by then, are dropped. */
 const MAX_RECORDS = 1000;
 
 const ErasureList = recordForm(
   Type.Array(
     Type.Object({
-      /** Of the purge that went with it: an older fetch knew nothing of it. */
+      /** Number of its purge. */
       seq: Type.Integer(),
       advertiserId: Type.String(),
       /** Epoch milliseconds. */
       at: Type.Integer(),
-      /** All rows were removed after nobody could write any more. */
+      /** All rows were removed, and no older write can follow. */
       done: Type.Optional(Type.Literal(true)),
     }),
   ),
 );
 export type Erasure = RecordOf<typeof ErasureList>[number];
 
-/** What was kept of one day, or of a whole answer. */
+/** Accounts of stored data. */
 export interface KeptAccounts {
-  /** The newest purge known before the platform was asked. */
+  /** The newest purge known before the fetch. */
   readonly seq: number;
-  /** When it was asked, epoch milliseconds. */
+  /** Start of the fetch, epoch milliseconds. */
   readonly fetchedFrom: number;
   /** Accounts that the report names. */
   readonly asked: readonly string[];
@@ -58,7 +58,7 @@ export function createErasures(registry: Registry, purges: Pick<Purges, 'append'
   return {
     isErased: (kept: KeptAccounts): boolean =>
       known.some((one) => isBefore(kept, one) && concerns(one.advertiserId, kept)),
-    /** Those whose rows may still lie somewhere. */
+    /** Erasures whose rows may not be removed yet. */
     open: (): readonly Erasure[] => known.filter(({ done }) => done !== true),
     /** @param audit a line stored with it. @throws StoreUnavailable */
     append: (advertiserId: string, at: number, audit: string): Promise<void> =>
@@ -67,7 +67,7 @@ export function createErasures(registry: Registry, purges: Pick<Purges, 'append'
         const { revision = 0 } = registry.get(ERASURES_RECORD) ?? {};
         return [[ERASURES_RECORD, JSON.stringify(all), revision]];
       }),
-    /** Notes that nothing is left of these. @throws StoreUnavailable */
+    /** Marks erasures as complete. @throws StoreUnavailable */
     close: (done: readonly Erasure[]): Promise<void> =>
       updateRecord(registry, ERASURES_RECORD, (text) => {
         if (text === null) return null;
@@ -78,18 +78,18 @@ export function createErasures(registry: Registry, purges: Pick<Purges, 'append'
   };
 }
 
-/** By the number; where the registry is another by now, which kept its records, by the time. */
+/** By number; by time if the registry was replaced since. */
 function isBefore(kept: KeptAccounts, { seq, at }: Erasure): boolean {
   return areOfOneRegistry(kept.seq, seq) ? kept.seq < seq : kept.fetchedFrom <= at;
 }
 
-/** What names no account, and whose rows name none, may be anybody's. */
+/** Data without any account may belong to any advertiser. */
 function concerns(advertiserId: string, { asked, held, rowCount }: KeptAccounts): boolean {
   if (asked.includes(advertiserId) || held.includes(advertiserId)) return true;
   return asked.length === 0 && held.length === 0 && rowCount > 0;
 }
 
-/** @returns every account that a report names; a value as it was given may hold several */
+/** @returns all accounts that a report names; a value may contain several */
 export function requestedAccounts({ account, accounts }: Report): readonly string[] {
   const named = accounts.flatMap(({ values }) => values.flatMap((value) => value.split(/\D+/)));
   return [...new Set([...(account === null ? [] : [account]), ...named])].filter((one) => one !== '').sort();

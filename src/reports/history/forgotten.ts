@@ -1,7 +1,7 @@
 /**
- * Days that history has with rows and the platform answers without: whether that is believed. A day is gone when a second
- * look says so, while the platform still answers an older day with rows. Otherwise the platform may have forgotten it, or
- * no longer lets the account see it, and the rows of history stand. Pure.
+ * Days that have rows in history and none at the platform: decides whether they are really empty. They are if a second fetch
+ * confirms it while the platform still returns rows of an older day. Otherwise the platform may have dropped them or revoked
+ * access, and history is served. Pure.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -10,13 +10,13 @@ import type { Documents } from '../../store/port.js';
 import { createSharedTallies } from '../../store/shared-tallies.js';
 import { dayNumber, isoDay } from '../query/days.js';
 
-/** A second look this much later can confirm that the rows of a day are gone. */
+/** Minimum time until a second fetch can confirm that the rows of a day are gone. */
 export const SECOND_LOOK_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-/** As many days are asked for where history knows no older one. */
+/** Days that are probed if history has no older one. */
 const PROBED_DAYS = 7;
-/** No platform is taken to forget a day that is younger. */
+/** Younger days are assumed to be within any platform's retention. */
 const YOUNG_DAYS = 30;
 
 /** A day of an answer. */
@@ -24,36 +24,36 @@ export interface AnsweredDay {
   /** ISO */
   readonly date: string;
   readonly ageDays: number;
-  /** Rows that the platform gave. */
+  /** Row count at the platform. */
   readonly rows: number;
-  /** Rows that history has of it; 0: none. */
+  /** Row count in history. */
   readonly knownRows: number;
-  /** When the platform first gave none, although history has some, epoch milliseconds; null: that is new. */
+  /** When the platform was first seen without rows, epoch milliseconds; null: now. */
   readonly emptyFromMs: number | null;
-  /** An operator has accepted that its rows are gone. */
+  /** An operator accepted that its rows are gone. */
   readonly accepted: boolean;
 }
 
-/** A day near by that the answer is not about, of which history has rows. */
+/** A nearby day outside the answer, with rows in history. */
 export interface Neighbour extends Pick<AnsweredDay, 'date' | 'ageDays' | 'emptyFromMs'> {
-  /** When the platform last gave its rows, epoch milliseconds. */
+  /** When the platform last returned its rows, epoch milliseconds. */
   readonly seenMs: number;
 }
 
 export interface ForgettingRules {
   readonly nowMs: number;
-  /** Age in days beyond which the platform is declared to have nothing; null: not declared. */
+  /** Declared retention of the platform in days; null: not declared. */
   readonly retentionDays: number | null;
   readonly restatementDays: number;
-  /** After which an empty day that is not final is asked for again. */
+  /** Refetch interval of an empty provisional day. */
   readonly emptyMs: number;
-  /** The greatest age that the platform answered with rows since an instant, for any series of the endpoint; -1: none. */
+  /** Greatest age with rows at the endpoint since an instant, in days; -1: none. */
   readonly reachSince: (ms: number) => number;
 }
 
 type LossCode = 'beyond_retention' | 'all_days_empty';
 
-/** What is made of a day that has lost its rows: it is empty, or its rows are those of history until it is asked for again. */
+/** Decision on a day that lost its rows: it is empty (`believed`), or served from history until refetched (`kept`). */
 export type Loss =
   | { readonly kind: 'believed'; readonly sinceMs: number }
   | { readonly kind: 'kept'; readonly code: LossCode; readonly sinceMs: number; readonly againMs: number };
@@ -65,11 +65,11 @@ interface Days {
 }
 
 export interface Losses {
-  /** By date: of the days without rows of which history has some. */
+  /** By date, for days without rows that have some in history. */
   readonly days: ReadonlyMap<string, Loss>;
-  /** The age from which on every day has lost its rows; null where the answer shows no such edge. */
+  /** Age from which every day has lost its rows; null if there is no such edge. */
   readonly edgeDays: number | null;
-  /** Older days whose rows, or their absence, would decide what is in doubt; null: none is in doubt, or none can decide. */
+  /** Older days to fetch for a decision; null if none is needed or possible. */
   readonly probe: Days | null;
 }
 
@@ -85,7 +85,7 @@ export function judgeLosses(
   const isFinal = ({ ageDays }: AnsweredDay) => ageDays > restatementDays;
   const isDeclared = ({ ageDays }: AnsweredDay) => retentionDays !== null && ageDays > retentionDays;
   const reach = days.reduce((most, { rows, ageDays }) => (rows > 0 ? Math.max(most, ageDays) : most), -1);
-  // What was answered before the first look tells nothing of what the platform has since.
+  // Answers before the first empty fetch say nothing about later retention.
   const reachOf = ({ emptyFromMs }: AnsweredDay) =>
     emptyFromMs === null ? reach : Math.max(reach, rules.reachSince(emptyFromMs));
   const isWithin = (day: AnsweredDay) => day.ageDays < reachOf(day);
@@ -96,7 +96,7 @@ export function judgeLosses(
   const isAlive = reach >= 0 || neighbours.some((one) => isSeen(one, nowMs));
   const isYoung = (day: AnsweredDay) => isWithin(day) || day.ageDays <= Math.max(restatementDays, YOUNG_DAYS);
   const isAllEmpty = !isAlive && open.length + gone.length > 1 && open.some(isYoung);
-  // One day alone may have been withdrawn; of two, every older one is gone.
+  // A single day may have been withdrawn; an edge needs two.
   const youngestOut = Math.min(...outside.map(({ ageDays }) => ageDays));
   const isEdge = outside.length + gone.filter(({ ageDays }) => ageDays > youngestOut).length > 1;
   const probe = isAllEmpty ? null : probeOf(outside.filter(isSecond), days, neighbours);
@@ -112,7 +112,7 @@ export function judgeLosses(
     if (isWithin(day)) return kept('beyond_retention', final ? SECOND_LOOK_MS : emptyMs);
     if (isEdge && final) return kept('beyond_retention', DAY_MS);
     if (!second) return kept('beyond_retention', final ? SECOND_LOOK_MS : emptyMs);
-    // Nothing near by can be asked for: what other series were answered with lately has to do.
+    // No nearby day can be probed: rely on recent answers of other series.
     if (!isEdge && probe === null && day.ageDays < rules.reachSince(nowMs - WEEK_MS))
       return { kind: 'believed', sinceMs };
     return kept('beyond_retention', final ? DAY_MS : SECOND_LOOK_MS);
@@ -130,7 +130,7 @@ function isSeen({ emptyFromMs, seenMs }: Neighbour, nowMs: number): boolean {
   return emptyFromMs === null && nowMs - seenMs < WEEK_MS;
 }
 
-/** The nearest day that is older than all that are in doubt, and was not seen to be empty; a week, where none is known. */
+/** The nearest older day that was not seen empty; the week before if history has no older day. */
 function probeOf(
   doubted: readonly AnsweredDay[],
   days: readonly AnsweredDay[],
@@ -149,22 +149,22 @@ function probeOf(
   return date === undefined ? null : { from: date, to: date };
 }
 
-// How far back the platform answers with rows, by endpoint: what was seen in the last seven days, and from which age on it
-// was found to have forgotten. Gathered in memory, and added now and then to what all replicas have seen.
+// Observed retention by endpoint: ages with rows in the last seven days, and the age from which rows are gone. Collected in
+// memory and periodically merged into a document of all replicas.
 
 const Milliseconds = Type.Integer();
 const ReachForm = Type.Object({
-  /** When days of an age, the greatest of an answer, came with rows; the newest first, each older than those before. */
+  /** Time and greatest age with rows, newest first, with increasing ages. */
   rows: Type.Array(Type.Tuple([Milliseconds, Type.Integer()])),
-  /** From this age on every day had lost its rows, when it was last looked at. */
+  /** Age from which every day had lost its rows at the last check. */
   edge: Type.Optional(
     Type.Object({
       ...{ ageDays: Type.Integer(), sinceMs: Milliseconds, atMs: Milliseconds },
-      /** When a day of a range that was refused was refused alone, and its age. */
+      /** Time and age of a day that was also refused alone. */
       refused: Type.Optional(Type.Tuple([Milliseconds, Type.Integer()])),
     }),
   ),
-  /** When rows of a day beyond the edge came last, and its age. */
+  /** Time and age of the last rows beyond the edge. */
   ended: Type.Optional(Type.Tuple([Milliseconds, Type.Integer()])),
 });
 const Seen = recordForm(
@@ -175,28 +175,28 @@ type Reach = Seen['endpoints'][string];
 /** When, in epoch milliseconds, and an age in days. */
 type SeenAge = Reach['rows'][number];
 
-/** Beyond this age in days the platform has forgotten, as far as is known. */
+/** Known limit of the platform's retention. */
 interface RetentionEdge {
   readonly endpoint: string;
   readonly days: number;
   /** learned: seen in its answers · declared: `platform.retentionDays` */
   readonly source: 'learned' | 'declared';
-  /** When it was first seen, as an instant; null: it is declared. */
+  /** When it was first seen, as an instant; null if declared. */
   readonly since: string | null;
 }
 
 export interface EndpointRetention {
   /** See {@link ForgettingRules.reachSince}. */
   reachSince(ms: number): number;
-  /** The greatest age at which a day was refused alone since an instant; -1: none. */
+  /** Greatest age of a day that was refused alone since an instant; -1: none. */
   refusedSince(ms: number): number;
-  /** The youngest age that is declared, or else known, to be forgotten; null: none is. */
+  /** Declared, else learned, age from which rows are gone; null: unknown. */
   readonly edgeDays: number | null;
 }
 
 interface FoundEdge {
   readonly ageDays: number;
-  /** The age at which a day was refused alone; null: none was tried. */
+  /** Age of a day that was refused alone; null: not tried. */
   readonly refusedDays: number | null;
 }
 
@@ -205,7 +205,7 @@ export type Retention = ReturnType<typeof createRetention>;
 const KEY = 'retention';
 const KEPT_MS = 400 * DAY_MS;
 const FLUSH_EVERY_MS = 30_000;
-/** The same age is not written down again within this time. */
+/** The same age is not recorded again within this time. */
 const COARSE_MS = 600_000;
 const NOTHING: Reach = { rows: [] };
 
@@ -243,7 +243,7 @@ export function createRetention({
 
   const atHand = (endpoint: string) => tallies.atHand(KEY).endpoints[endpoint] ?? NOTHING;
 
-  /** What all replicas have seen; this process alone while the store is away. */
+  /** Shared observations; those of this process while the store is unavailable. */
   async function read(): Promise<Seen['endpoints']> {
     const seen = await tallies.read(KEY).catch((error: unknown) => {
       logger.debug({ err: error }, "failed to read the platform's observed retention from the store");
@@ -264,14 +264,14 @@ export function createRetention({
         edgeDays: declaredDays === null ? (edge?.ageDays ?? null) : declaredDays + 1,
       };
     },
-    /** The platform answered a day of this age with rows. Costs no call and no wait. @param exact that very moment counts */
+    /** Records that the platform returned rows of this age. @param exact do not skip repeated ages */
     rowsSeen(endpoint: string, ageDays: number, atMs: number, exact: boolean): void {
       const { rows, edge } = atHand(endpoint);
       const isKnown = rows.some(([at, age]) => age >= ageDays && at >= atMs - (exact ? 0 : COARSE_MS));
       if (!isKnown || (edge !== undefined && ageDays >= edge.ageDays))
         note(endpoint, { rows: [[atMs, ageDays]] });
     },
-    /** From this age on the platform was found to have forgotten. */
+    /** Records an edge. */
     noteForgotten(
       endpoint: string,
       { ageDays, refusedDays }: FoundEdge,
@@ -281,9 +281,9 @@ export function createRetention({
       const refused: SeenAge[] = refusedDays === null ? [] : [[atMs, refusedDays]];
       note(endpoint, { rows: [], edge: { ageDays, sinceMs, atMs, ...latest('refused', refused) } });
     },
-    /** When an edge was last proven wrong, epoch milliseconds, as far as this process knows; 0: never. */
+    /** When an edge was last proven wrong, as known to this process, epoch milliseconds; 0: never. */
     endedMs: (endpoint: string): number => ends.get(endpoint) ?? 0,
-    /** Where the platform forgets. Never rejects. */
+    /** Known edges. Never rejects. */
     async edges(): Promise<readonly RetentionEdge[]> {
       const seen = await read();
       return [...endpoints()].flatMap((endpoint) =>
@@ -310,7 +310,7 @@ function merge(one: Seen, other: Seen): Seen {
   return { ...one, endpoints: { ...one.endpoints, ...Object.fromEntries(endpoints) } };
 }
 
-/** What both have seen: rows of the last seven days as far as no later answer reached as far, and the edge that stands. */
+/** Merges observations: rows of the last seven days unless a later answer reached as far, and the valid edge. */
 export function mergeReach(one: Reach, other: Reach): Reach {
   const rows = [...one.rows, ...other.rows].toSorted((a, b) => b[0] - a[0] || b[1] - a[1]);
   const newestMs = rows[0]?.[0] ?? 0;
@@ -330,7 +330,7 @@ export function mergeReach(one: Reach, other: Reach): Reach {
   return { rows: kept, ...ended, ...(edge !== undefined && beyond.length === 0 && { edge }) };
 }
 
-/** Within a day of the answer that proved an edge wrong, the same edge is not taken up again. */
+/** An edge that was proven wrong is not accepted again for a day. */
 function mergeEdge(one: Reach['edge'], other: Reach['edge'], ends: readonly SeenAge[]): Reach['edge'] {
   const edges = [one, other].filter((edge) => edge !== undefined);
   if (edges.length === 0) return undefined;
@@ -342,7 +342,7 @@ function mergeEdge(one: Reach['edge'], other: Reach['edge'], ends: readonly Seen
   return { ageDays, sinceMs, atMs, ...latest('refused', refused) };
 }
 
-/** The one that was seen last, as a member, if there is one. */
+/** The newest, as a member; no member if empty. */
 function latest<Name extends string>(
   name: Name,
   seen: readonly SeenAge[],
