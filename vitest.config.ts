@@ -3,7 +3,10 @@ import { defineConfig } from 'vitest/config';
 import { kindsOfTests } from './test/support/kinds.js';
 
 const kinds = kindsOfTests();
-const { real } = kinds;
+/** Chart, image, compose file, alert rules: checked by helm, promtool and the like, and by nothing else of the program. */
+const isOfDeploy = (name: string) => name.startsWith('deploy/');
+const real = kinds.real.filter((name) => !isOfDeploy(name));
+const deploy = kinds.real.filter(isOfDeploy);
 /** Tests that replace time and randomness of the whole process. */
 const alone = ['simulation/simulation.test.ts'];
 const quick = kinds.quick.filter((name) => !alone.includes(name));
@@ -66,6 +69,16 @@ export default defineConfig({
           name: 'real',
           isolate: false,
           include: below(real),
+          setupFiles: ['test/support/setup.ts', 'test/support/as-it-was.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'deploy',
+          isolate: false,
+          include: below(deploy),
           setupFiles: ['test/support/setup.ts', 'test/support/as-it-was.ts'],
           globalSetup: ['test/support/global-setup.ts'],
         },
