@@ -8,6 +8,8 @@ import inject, { type InjectOptions } from 'light-my-request';
 import type { Dispatcher } from 'undici';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { issue } from '../../src/api/admin/keys.js';
+import { addTeam } from '../../src/api/admin/teams.js';
 import { buildAdminPlane } from '../../src/api/admin.js';
 import { buildDataPlane } from '../../src/api/data.js';
 import { type Config, loadConfig } from '../../src/config/load.js';
@@ -18,6 +20,7 @@ import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator-api.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../src/store/port.js';
+import type { NewTeam } from '../../src/teams/auth/team.js';
 import { createLog, type Log } from '../../src/telemetry/logger.js';
 import { createMemoryServer } from './memory/memory-store.js';
 import { createTestClock, type TestClock } from './test-clock.js';
@@ -189,9 +192,8 @@ export async function startGatewayAt(
     workersReady: () => true,
   };
   const data = await buildDataPlane(app);
-  const admin = await buildAdminPlane(app);
+  const { plane: admin, close: closeAdmin } = onceAsked(() => buildAdminPlane(app));
   const { call, report } = callsOf(data);
-  const { manage, addTeam } = managementOf(admin);
   return {
     services,
     clock,
@@ -201,8 +203,8 @@ export async function startGatewayAt(
     buildData: (changes) => buildDataPlane({ ...app, services: { ...services, ...changes } }),
     call,
     report,
-    manage,
-    addTeam,
+    manage: managementOf(admin),
+    addTeam: teamsOf(services),
     get log() {
       return lines.map((line) => JSON.parse(line) as LogLine);
     },
@@ -211,7 +213,7 @@ export async function startGatewayAt(
     },
     async close() {
       await data.close();
-      await admin.close();
+      await closeAdmin();
       await services.close();
       if (options.sharedStore === undefined) await own.close();
       await rm(folder, { recursive: true, force: true });
@@ -298,7 +300,10 @@ async function settings(
   env: Readonly<Record<string, string>>,
 ): Promise<Config> {
   const path = join(folder, 'config.yaml');
-  await writeFile(path, stringify(tree));
+  const own = tree.platform as { readonly retry?: object } | undefined;
+  // Retries follow each other at once, unless a test is about the wait between them.
+  const given = { ...tree, platform: { ...own, retry: { baseMs: 1, ...own?.retry } } };
+  await writeFile(path, stringify(given));
   return loadConfig({
     GATEWAY_CONFIG: path,
     GATEWAY_DATA_DIR: join(folder, 'data'),
@@ -343,9 +348,33 @@ function callsOf(data: FastifyInstance): Pick<TestGateway, 'call' | 'report'> {
   };
 }
 
-function managementOf(admin: FastifyInstance): Pick<TestGateway, 'manage' | 'addTeam'> {
-  let teams = 0;
-  const manage: TestGateway['manage'] = async (method, path, json) => {
+/** A plane that is built when it is first asked: most tests never do. Until then each member of it is a function that waits. */
+function onceAsked(build: () => Promise<FastifyInstance>) {
+  let building: Promise<FastifyInstance> | null = null;
+  let built: FastifyInstance | null = null;
+  const open = async (): Promise<FastifyInstance> => {
+    building ??= build();
+    built = await building;
+    return built;
+  };
+  const memberOf = (plane: FastifyInstance, name: string | symbol): unknown => {
+    const member: unknown = Reflect.get(plane, name);
+    return typeof member === 'function' ? member.bind(plane) : member;
+  };
+  const plane = new Proxy({} as FastifyInstance, {
+    get(_target, name) {
+      if (built !== null) return memberOf(built, name);
+      // It is no promise.
+      if (name === 'then') return undefined;
+      return async (...args: unknown[]) =>
+        (memberOf(await open(), name) as (...of: unknown[]) => unknown)(...args);
+    },
+  });
+  return { plane, close: async () => void (await (await building)?.close()) };
+}
+
+function managementOf(admin: FastifyInstance): TestGateway['manage'] {
+  return async (method, path, json) => {
     const response = await admin.inject({
       method,
       url: `/admin/v1${path}`,
@@ -359,19 +388,23 @@ function managementOf(admin: FastifyInstance): Pick<TestGateway, 'manage' | 'add
       throw new Error(`${method} ${path} answered ${response.statusCode}: ${response.payload}`);
     return response.payload === '' ? {} : (JSON.parse(response.payload) as Record<string, unknown>);
   };
-  return {
-    manage,
-    async addTeam(team = {}) {
-      teams += 1;
-      const { id } = await manage('POST', '/teams', {
-        id: `team-${teams}`,
-        scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh'],
-        advertisers: '*',
-        limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000 },
-        ...team,
-      });
-      const { key } = await manage('POST', `/teams/${id}/keys`, {});
-      return String(key);
-    },
+}
+
+/** As the admin plane does it, which need not be built for that. */
+function teamsOf(services: Services): TestGateway['addTeam'] {
+  const actor = { name: 'admin', address: '127.0.0.1' };
+  let teams = 0;
+  return async (given = {}) => {
+    teams += 1;
+    const team = {
+      id: `team-${teams}`,
+      scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh'],
+      advertisers: '*',
+      limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000 },
+      ...given,
+    };
+    const { id: teamId } = await addTeam(team as NewTeam, actor, services);
+    const { text } = await issue({ teamId, label: '', expiresAt: null }, actor, services);
+    return text;
   };
 }

@@ -21,7 +21,11 @@ async function routesOf(work: () => Promise<void>): Promise<readonly RouteOption
 }
 
 it('each schema of both planes is one, and compiles', async () => {
-  const routes = await routesOf(async () => (await startGateway()).close());
+  const routes = await routesOf(async () => {
+    const gateway = await startGateway();
+    await gateway.admin.ready();
+    await gateway.close();
+  });
   const schemas = routes.flatMap(({ method, url, schema }) =>
     PARTS.flatMap((part) =>
       schema?.[part] === undefined ? [] : [[`${method} ${url} ${part}`, schema[part]] as const],

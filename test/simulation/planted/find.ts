@@ -16,7 +16,7 @@ export type PlantedFault = (typeof faults)[number];
 export const PLANTED: readonly PlantedFault[] = faults;
 
 export interface Search {
-  /** How many seeds were played: the one that found it last, then 1, 2, 3. */
+  /** Seeds that were played, from 1 on. */
   readonly seeds: number;
   /** What the last of them said; null: none found it. */
   readonly found: string | null;
@@ -24,7 +24,7 @@ export interface Search {
 
 /** Needs the built program. @param goOn asked before each seed, with the number of those that were played */
 export async function searchPlanted(
-  { edits, seed }: PlantedFault,
+  { edits }: PlantedFault,
   goOn: (seeds: number) => boolean,
 ): Promise<Search> {
   const folder = mkdtempSync(join(tmpdir(), 'dgw-planted-'));
@@ -38,8 +38,8 @@ export async function searchPlanted(
     );
     let seeds = 0;
     while (goOn(seeds)) {
-      const [failure] = (await module.playSeed(seeds === 0 ? seed : seeds)).failures;
       seeds += 1;
+      const [failure] = (await module.playSeed(seeds)).failures;
       if (failure !== undefined) return { seeds, found: failure.split('\n')[0] ?? failure };
     }
     return { seeds, found: null };

@@ -61,7 +61,7 @@ async function playSeeds({ seed, say, timeLeft }: StageInput): Promise<CaseResul
 async function findPlanted(fault: PlantedFault, { say, timeLeft }: StageInput): Promise<CaseResult> {
   const line = {
     name: `Planted: ${fault.name}`,
-    what: 'A fault in a copy of the program, for seeds to find.',
+    what: 'A fault in a copy of the program, for seeds 1, 2 … to find.',
   };
   let isOver = false;
   const { seeds, found } = await searchPlanted(fault, (played) => {
@@ -70,7 +70,7 @@ async function findPlanted(fault: PlantedFault, { say, timeLeft }: StageInput): 
   });
   if (found !== null) {
     say(`planted, and found: ${found}`);
-    return { ...line, times: seeds, result: 'held', worst: '-', note: `found within ${seeds} seeds` };
+    return { ...line, times: seeds, result: 'held', worst: '-', note: `found by seed ${seeds}` };
   }
   const note = isOver ? `time was up after ${seeds} seeds` : 'no seed found it';
   return { ...line, times: seeds, result: isOver ? 'not run' : 'failed', worst: '-', note };
