@@ -1,7 +1,8 @@
 /** A registry exported from one gateway, and imported into another. */
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Backup } from '../../src/api/admin/registry.js';
 import type { Store } from '../../src/store/port.js';
+import { sharedGateway } from '../support/scene.js';
 import {
   ADMIN_TOKEN,
   gatewayAt,
@@ -28,8 +29,7 @@ async function restore(gateway: TestGateway, body: object) {
 }
 
 /** A gateway with two teams, three keys (one revoked, one rolled), and a token that was rotated to. */
-async function openFilled() {
-  const gateway = await withGateway();
+async function fill(gateway: SimulatedGateway) {
   const [first, second] = [await gateway.addTeam({ advertisers: [1, 2] }), await gateway.addTeam()];
   const revoked = await gateway.manage('POST', '/teams/team-1/keys', { label: 'leaked' });
   await gateway.manage('DELETE', `/keys/${revoked.id}`);
@@ -39,6 +39,8 @@ async function openFilled() {
   await gateway.manage('POST', '/token/rotate', { token, force: true });
   return { gateway, token, valid: [first, second, String(rolled.key)], revoked: String(revoked.key) };
 }
+
+const openFilled = async () => fill(await withGateway());
 
 /** The vault with its active and previous token in each other's place. */
 function swapped(vault: string): string {
@@ -185,7 +187,20 @@ function changed(backup: Backup, prefix: string, members: object): Backup {
   return { ...backup, records };
 }
 
-describe('a backup that the admin API would refuse', () => {
+/** A backup with each record changed, or left out where nothing is made of it. */
+const each = (backup: Backup, change: (record: Backup['records'][0]) => Backup['records'][0] | null) => ({
+  ...backup,
+  records: backup.records.flatMap((record) => change(record) ?? []),
+});
+
+describe('a backup that is refused', () => {
+  const [source, target] = [sharedGateway(), sharedGateway()];
+  let backup: Backup;
+  beforeAll(async () => {
+    await fill(source());
+    backup = await exported(source());
+  });
+
   it.each<[string, string, object, string]>([
     ['a team whose addresses are none', 'team/', { ipAllow: ['10.0.0.1', 'nonsense'] }, '.ipAllow.1'],
     ['a key that expires at no date', 'key/', { expiresAt: 'garbage' }, '.expiresAt'],
@@ -199,62 +214,41 @@ describe('a backup that the admin API would refuse', () => {
       { secrets: [{ hash: 'h', prefix: 'p', validUntil: 'soon' }] },
       '.secrets.0.validUntil',
     ],
-  ])('for %s is refused, by the record and the place in it', async (_what, prefix, members, place) => {
-    const { gateway } = await openFilled();
-    const backup = await exported(gateway);
-    const other = await withGateway();
-    const { status, body } = await restore(other, changed(backup, prefix, members));
+  ])('for %s is told the record and the place in it', async (_what, prefix, members, place) => {
+    const { status, body } = await restore(target(), changed(backup, prefix, members));
     expect([status, body.code]).toEqual([422, 'invalid_body']);
     const [{ param } = { param: '' }] = body.errors as { param: string }[];
     expect(param.startsWith(prefix)).toBe(true);
     expect(param).toContain(place);
-    expect(await other.manage('GET', '/teams')).toEqual({ teams: [] });
+    expect(await target().manage('GET', '/teams')).toEqual({ teams: [] });
   });
-});
 
-describe('a backup that cannot be read', () => {
   it.each<[string, (backup: Backup) => object, string]>([
     ['of a newer release', (backup) => ({ ...backup, schema: 99 }), 'schema'],
     ['of something else', (backup) => ({ ...backup, format: 'other' }), 'format'],
     [
       'with a token moved elsewhere',
-      (backup) => ({
-        ...backup,
-        records: backup.records.map((record) =>
-          record.id === 'vault' ? { ...record, text: swapped(record.text) } : record,
-        ),
-      }),
+      (backup) => each(backup, (one) => (one.id === 'vault' ? { ...one, text: swapped(one.text) } : one)),
       'vault',
     ],
     [
       'with a vault that is none',
-      (backup) => ({
-        ...backup,
-        records: backup.records.map((record) => (record.id === 'vault' ? { ...record, text: '{}' } : record)),
-      }),
+      (backup) => each(backup, (one) => (one.id === 'vault' ? { ...one, text: '{}' } : one)),
       'vault',
     ],
     [
       'with a damaged team',
-      (backup) => ({
-        ...backup,
-        records: [...backup.records, { id: 'team/bad', text: '{"id":"bad"}' }],
-      }),
+      (backup) => ({ ...backup, records: [...backup.records, { id: 'team/bad', text: '{"id":"bad"}' }] }),
       'team/bad',
     ],
     [
       'with a team under the id of another',
-      (backup) => ({
-        ...backup,
-        records: backup.records.map((record) =>
-          record.id === 'team/team-1' ? { ...record, id: 'team/other' } : record,
-        ),
-      }),
+      (backup) => each(backup, (one) => (one.id === 'team/team-1' ? { ...one, id: 'team/other' } : one)),
       'team/other',
     ],
     [
       'without its pepper',
-      (backup) => ({ ...backup, records: backup.records.filter(({ id }) => id !== 'meta/pepper') }),
+      (backup) => each(backup, (one) => (one.id === 'meta/pepper' ? null : one)),
       'meta/pepper',
     ],
     [
@@ -268,14 +262,12 @@ describe('a backup that cannot be read', () => {
       'records',
     ],
   ])('%s is refused, names what is wrong, and changes nothing', async (_what, spoil, param) => {
-    const { gateway } = await openFilled();
-    const backup = await exported(gateway);
-    const other = await withGateway();
-    const before = new Map(other.services.registry.list(''));
-    const { status, body } = await restore(other, spoil(backup));
+    const { registry } = target().services;
+    const before = new Map(registry.list(''));
+    const { status, body } = await restore(target(), spoil(backup));
     expect([status, body.code]).toEqual([422, 'invalid_body']);
     expect(JSON.stringify(body.errors)).toContain(param);
-    expect(new Map(other.services.registry.list(''))).toEqual(before);
+    expect(new Map(registry.list(''))).toEqual(before);
   });
 });
 

@@ -2,8 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE, type ErrorCode, GatewayError } from '../../src/errors.js';
 import { type Problem, toProblem } from '../../src/lib/http/problem.js';
+import { sharedGateway } from '../support/scene.js';
 import { REPORT, type Reply, withGateway } from '../support/start-gateway.js';
 
+const shared = sharedGateway();
 const problem = (reply: Reply) => reply.json<Problem>();
 
 describe('the help of an error', () => {
@@ -15,7 +17,7 @@ describe('the help of an error', () => {
   });
 
   it('names the parameters of a query that are at fault, and not all of many', async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const key = await gateway.addTeam();
     const asked = await gateway.call(`${REPORT}?advertiserId=x&dateFrom=never`, { key });
     expect(problem(asked).help).toBe('Correct advertiserId, dateFrom and repeat.');
@@ -26,7 +28,7 @@ describe('the help of an error', () => {
   });
 
   it('says the first fault as its detail, how many there are, and what to use instead', async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const key = await gateway.addTeam();
     const ask = async (query: string) => {
       const { detail, help } = problem(await gateway.call(`${REPORT}?advertiserId=1&${query}`, { key }));
@@ -55,7 +57,7 @@ describe('the help of an error', () => {
   });
 
   it("names the scope that is missing, and the team's own", async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const key = await gateway.addTeam({ id: 'growth', scopes: ['platform:read'] });
     expect(problem(await gateway.call(`${REPORT}?advertiserId=1`, { key })).help).toBe(
       'Ask your operator to give the team growth the scope report:read; it holds platform:read.',
@@ -63,7 +65,7 @@ describe('the help of an error', () => {
   });
 
   it("names the team's own advertisers alone, at most twenty", async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const few = await gateway.addTeam({ id: 'few', advertisers: [1, 2] });
     expect(problem(await gateway.call(`${REPORT}?advertiserId=777`, { key: few })).help).toBe(
       'Use an advertiser of your team (1, 2), or ask your operator to add this one to the team few.',
@@ -83,8 +85,8 @@ describe('the help of an error', () => {
   });
 
   it('names the very field of a body that names a foreign advertiser', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam({ id: 'few', advertisers: [1], scopes: ['platform:read'] });
+    const gateway = shared();
+    const key = await gateway.addTeam({ id: 'one', advertisers: [1], scopes: ['platform:read'] });
     const reply = await gateway.call('/api/v1/campaign/get', { method: 'POST', key, json: { userId: 9 } });
     expect(problem(reply).detail).toBe('The team may not see the advertiser that body.userId names.');
   });
@@ -99,13 +101,13 @@ describe('an address', () => {
     ['/API/v1/x', 'begins with /API/v1 in place of /api/v1'],
     ['/api/v1/x:y', 'a character other than'],
   ])('%s is told which rule it breaks', async (path, rule) => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const { code, detail } = problem(await gateway.call(path));
     expect([code, detail]).toEqual(['invalid_path', expect.stringContaining(rule)]);
   });
 
   it('at which there is nothing is told of one that is near', async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const key = await gateway.addTeam();
     const told = async (path: string, shown?: string) =>
       problem(await gateway.call(path, shown === undefined ? {} : { key: shown }));
@@ -122,7 +124,7 @@ describe('an address', () => {
   });
 
   it('of the admin plane is told of one there', async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const reply = await gateway.admin.inject('/admin/v2/status');
     expect(reply.json<Problem>().detail).toContain('did you mean /admin/v1/status?');
     expect((await gateway.admin.inject('/report/x')).json<Problem>().detail).toBe(
@@ -131,7 +133,7 @@ describe('an address', () => {
   });
 
   it('that takes other methods says which, and does not send to itself', async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const other = async (method: 'GET' | 'PUT', url: string) => {
       const reply = await gateway.admin.inject({ method, url });
       return [reply.statusCode, reply.headers.allow, reply.json<Problem>().detail];
@@ -155,7 +157,7 @@ describe('an address', () => {
   });
 
   it('that is none but / is a page for a browser, and JSON for others', async () => {
-    const gateway = await withGateway();
+    const gateway = shared();
     const page = await gateway.data.inject({ url: '/', headers: { accept: 'text/html,*/*;q=0.8' } });
     expect([page.statusCode, page.headers['content-type'], page.headers.vary]).toEqual([
       200,

@@ -212,7 +212,6 @@ describe('GET /gateway/v1/me', () => {
 
 describe('the pages about errors', () => {
   it('are where each problem says they are', async () => {
-    const gateway = await withGateway();
     for (const [code, { title }] of Object.entries(CATALOGUE)) {
       const page = await gateway.call(`/docs/errors/${code}`);
       expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -224,7 +223,6 @@ describe('the pages about errors', () => {
   it.each(['nothing', 'constructor', 'toString', '__proto__', 'hasOwnProperty'])(
     'are not there for %s',
     async (code) => {
-      const gateway = await withGateway();
       expect(outcomeOf(await gateway.call(`/docs/errors/${code}`))).toBe('404 not_found');
     },
   );
@@ -232,8 +230,6 @@ describe('the pages about errors', () => {
 
 describe('endpoints named like what every object has', () => {
   it('is an endpoint, a parameter, a value and an account like any other word', async () => {
-    const gateway = await withGateway();
-    const key = await gateway.addTeam();
     const day = 'dateFrom=2026-10-10&dateTo=2026-10-10';
     for (const word of ['constructor', '__proto__', 'toString', 'hasOwnProperty'])
       for (const path of [
