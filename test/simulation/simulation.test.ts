@@ -1,16 +1,15 @@
 /**
  * Three gateways in virtual time, with faults, by seed: see docs/hardening.md. `SEED=7` plays one again, `SEEDS=200` plays
- * 1 to 200 as well.
+ * as many.
  */
 import { describe, expect, it } from 'vitest';
-import planted from './planted/faults.json' with { type: 'json' };
 import { type PlayOptions, playSeed } from './play-seed.js';
 import regressionSeeds from './regression-seeds.json' with { type: 'json' };
 
-/** `npm test` plays those that found a fault, and those that find a planted one; `npm run test:all` plays 200 more. */
-const { SEED, SEEDS = '0', BY_FASTIFY } = process.env;
+/** As many as `npm test` has time for; `npm run test:all` plays 200. */
+const { SEED, SEEDS = '16', BY_FASTIFY } = process.env;
 const inTurn = Array.from({ length: Number(SEEDS) }, (_, at) => at + 1);
-const always = [...regressionSeeds, ...planted].map(({ seed }) => seed);
+const always = regressionSeeds.map(({ seed }) => seed);
 /** Of either way in. */
 const TWICE = [1, 2];
 const once = [...new Set([...always, ...inTurn])].filter((seed) => !TWICE.includes(seed));
