@@ -1,6 +1,6 @@
 /**
- * Advertisers and their names, as answers of the platform told them: noted behind the answer, gathered in memory, and added
- * now and then to what all replicas have seen, one document.
+ * Advertisers and their names, collected from platform answers in the background, and periodically merged into a document of
+ * all replicas.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -13,20 +13,18 @@ import type { Report } from '../query/canonicalize.js';
 import { plainName } from '../query/parameters.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 
-// What is known of advertisers, by all replicas together: when each was seen last, and by which name. Pure.
-
-/** Advertisers that are remembered: those seen last. With the longest names they fit a document of the store. */
+/** Limit; those seen last are kept. With the longest names they fit a document of the store. */
 export const MAX_ADVERTISERS = 2500;
 
-/** From which answer something is known: a purge or an erasure after it makes it absent. */
+/** The answer that something is known from; a later purge or erasure makes it absent. */
 interface Source {
-  /** The newest purge known before the platform was asked. */
+  /** The newest purge known before the fetch. */
   readonly seq: number;
-  /** When it was asked, epoch milliseconds. */
+  /** Start of the fetch, epoch milliseconds. */
   readonly at: number;
 }
 
-/** One advertiser. Its name may come from an older answer than the last one that held it. */
+/** One advertiser; its name may come from an older answer. */
 interface SeenAdvertiser {
   readonly seen: Source;
   readonly name: (Source & { readonly text: string }) | null;
@@ -37,7 +35,7 @@ export type KnownAdvertisers = ReadonlyMap<string, SeenAdvertiser>;
 
 export const NO_ADVERTISERS: KnownAdvertisers = new Map();
 
-/** In whatever order what was seen is added, the same comes out. */
+/** Commutative, associative and idempotent. */
 export function merge(left: KnownAdvertisers, right: KnownAdvertisers): KnownAdvertisers {
   const all = new Map(left);
   for (const [id, one] of right) {
@@ -60,7 +58,7 @@ function isLater(one: Source & { text?: string }, other: Source & { text?: strin
   return one.seq === other.seq ? (one.text ?? '') > (other.text ?? '') : one.seq > other.seq;
 }
 
-/** Without what is known no more. @param isGone whether what an answer said of an advertiser was purged or erased */
+/** Drops purged and erased data. */
 export function without(
   book: KnownAdvertisers,
   isGone: (id: string, source: Source) => boolean,
@@ -73,7 +71,7 @@ export function without(
   return kept;
 }
 
-/** The {@link MAX_ADVERTISERS} that were seen last. */
+/** The {@link MAX_ADVERTISERS} seen last. */
 export function bounded(book: KnownAdvertisers): KnownAdvertisers {
   if (book.size <= MAX_ADVERTISERS) return book;
   const all = [...book].sort(([a, left], [b, right]) => right.seen.at - left.seen.at || (a < b ? -1 : 1));
@@ -83,7 +81,7 @@ export function bounded(book: KnownAdvertisers): KnownAdvertisers {
 const AdvertisersForm = recordForm(
   Type.Object({
     form: Type.Literal(1),
-    /** Id, when and under which purge it was seen last, and the same of its name. */
+    /** Id, time and purge when last seen; name, and the same of the name. */
     advertisers: Type.Array(
       Type.Tuple([
         Type.String(),
@@ -97,7 +95,7 @@ const AdvertisersForm = recordForm(
   }),
 );
 
-/** @returns null for what another release has written */
+/** @returns null for documents of another release */
 export function decodeAdvertisers(text: string): KnownAdvertisers | null {
   const all = AdvertisersForm.parse(text);
   if (all === null) return null;
@@ -124,12 +122,12 @@ export function encodeAdvertisers(book: KnownAdvertisers): string {
 
 /** The longest name that is kept, in UTF-16 units. */
 export const MAX_NAME = 200;
-/** Rows are read behind the answer, on the thread that answers: more bytes of one answer are not looked at. */
+/** Limit of bytes read per answer: rows are read on the main thread. */
 const MAX_BYTES = 262_144;
 
 /**
- * @param accountFields members that hold the id by which teams are limited; no other id counts, for it may be of another kind
- * @returns each id once, with the last name that stands beside it in a row, or null
+ * @param accountFields members with the id by which teams are limited
+ * @returns ids with the last name next to them in a row, or null
  */
 export function namesIn(
   entries: readonly Entry<RowsHeader>[],
@@ -147,12 +145,12 @@ export function namesIn(
   return found;
 }
 
-/** Whether rows with these columns can say an advertiser's name. */
+/** Whether rows with these columns can have an advertiser's name. */
 function tellsNames(columns: readonly string[], accountFields: readonly string[]): boolean {
   return membersOf(columns, accountFields).some(({ name, isBoth }) => isBoth || name !== null);
 }
 
-/** Where a row says an advertiser: a member with its id and maybe one with its name, or one that holds both. */
+/** Members of a row that name an advertiser: one with the id and maybe one with the name, or one object with both. */
 interface Members {
   readonly id: string;
   readonly name: string | null;
@@ -173,7 +171,7 @@ function membersOf(columns: readonly string[], accountFields: readonly string[])
   });
 }
 
-/** Whole rows alone, as many as lie within so many bytes. */
+/** Whole rows within the first `bytes` bytes. */
 function rowsWithin(body: Buffer, bytes: number): readonly string[] {
   if (body.length <= bytes) return body.toString().split(ROW_SEPARATOR);
   const end = body.lastIndexOf(ROW_SEPARATOR, bytes);
@@ -192,19 +190,19 @@ function readRow(text: string, members: readonly Members[], found: Map<string, s
   }
 }
 
-/** Rows were normalised before: what is a number there, JSON holds exactly. */
+/** Rows are normalised: numbers are exact. */
 function note(id: unknown, name: unknown, found: Map<string, string | null>): void {
   const text = typeof id === 'number' ? String(id) : id;
   if (typeof text !== 'string' || !isAdvertiserId(text)) return;
   found.set(text, nameOf(name) ?? found.get(text) ?? null);
 }
 
-/** As a team's list of advertisers can hold it. */
+/** Valid in a team's list of advertisers. */
 function isAdvertiserId(text: string): boolean {
   return /^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
-/** For people: without what is not to be seen or cannot be written, and never longer than {@link MAX_NAME}. */
+/** For people: without control characters and lone surrogates, at most {@link MAX_NAME} long. */
 function nameOf(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const name = value
@@ -227,9 +225,9 @@ export type Advertisers = ReturnType<typeof createAdvertisers>;
 
 const KEY = 'advertisers';
 const FLUSH_EVERY_MS = 10_000;
-/** An advertiser that nobody asked for in so long is forgotten with the document. */
+/** Lifetime of the document. */
 const KEPT_MS = 400 * 86_400_000;
-/** When an advertiser was seen is kept this exactly: not every answer is a write to the store. */
+/** Resolution of `seen`, so that not every answer is a write to the store. */
 const SEEN_TO_MS = 3_600_000;
 
 export function createAdvertisers(options: AdvertisersOptions) {
@@ -246,16 +244,16 @@ export function createAdvertisers(options: AdvertisersOptions) {
   const knownOf = (id: string) => present(pick(tallies.known(KEY) ?? NO_ADVERTISERS, id)).get(id);
 
   return {
-    /** Told of the rows of each answer that may be kept. */
+    /** Call for the rows of each storable answer. */
     observed(report: Report, entries: readonly Entry<RowsHeader>[]): void {
       if (isKnown(entries, knownOf, accountFields)) return;
       const seen = present(advertisersOf(report, entries, accountFields));
       const news = new Map([...seen].filter(([id, one]) => isNews(one, knownOf(id))));
       if (news.size > 0) tallies.add(KEY, news);
     },
-    /** What all have seen, and this process. @throws StoreUnavailable */
+    /** Of all replicas. @throws StoreUnavailable */
     read: async (): Promise<KnownAdvertisers> => present(await tallies.read(KEY)),
-    /** Removes what was erased or purged from the store; it is shown no more before. @throws StoreUnavailable */
+    /** Removes erased and purged data, which is hidden already, from the store. @throws StoreUnavailable */
     async removeGone(): Promise<void> {
       if ((await documents.get(KEY)) === null) return;
       await mergeDocument<KnownAdvertisers>(documents, {
@@ -268,7 +266,7 @@ export function createAdvertisers(options: AdvertisersOptions) {
   };
 }
 
-/** Advertisers that rows name, and the one the report is of where it has rows. */
+/** Advertisers named by rows, else the report's own one if it has rows. */
 function advertisersOf(
   report: Report,
   entries: readonly Entry<RowsHeader>[],
@@ -278,7 +276,7 @@ function advertisersOf(
   if (header === undefined) return NO_ADVERTISERS;
   const source: Source = { seq: header.seq, at: Math.floor(header.fetchStartedAt) };
   const named = namesIn(entries, accountFields);
-  // Rows that name nobody are of those who were asked for; of several it cannot be told whose they are.
+  // Rows without a name belong to the requested advertiser, unless several were requested.
   const asked = named.size > 0 ? [] : requestedAccounts(report).filter(isAdvertiserId);
   const ids = asked.length === 1 ? [[asked[0] as string, null] as const] : [...named];
   return new Map(
@@ -286,7 +284,7 @@ function advertisersOf(
   );
 }
 
-/** Whether all that these rows can tell was told within the hour: then they are not read. */
+/** Whether these rows can add nothing new; then they are not read. */
 function isKnown(
   entries: readonly Entry<RowsHeader>[],
   knownOf: (id: string) => SeenAdvertiser | undefined,
@@ -315,7 +313,7 @@ function isGoneBy({ purges, erasures }: AdvertisersOptions) {
   return (id: string, { seq, at }: Source): boolean =>
     purges.isPurged({
       ...{ seq, advertiserId: id, named: [], held: [id] },
-      // Of no report, and on no day: a purge of some reports or days leaves the name.
+      // A purge of some reports or days leaves the name.
       ...{ endpoint: '', from: '9999-12-31', to: '0000-01-01' },
     }) || erasures.isErased({ seq, fetchedFrom: at, asked: [id], held: [id], rowCount: 1 });
 }

@@ -1,4 +1,4 @@
-/** Compares the days of a new answer with what earlier answers said of them. Pure. */
+/** Compares the days of a new answer with those of earlier answers. */
 import { dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, RowsHeader, SplitFrom } from '../rows/entry.js';
@@ -10,12 +10,12 @@ export type Days = ReadonlyMap<string, Entry<RowsHeader>>;
 
 interface DaysInput extends Pick<DaysOf, 'series' | 'known'> {
   readonly fresh: readonly Entry<RowsHeader>[];
-  /** Of the kind's divisibility: what was split under another one says nothing. */
+  /** Of the kind; days of another one are ignored. */
   readonly generation: string;
   readonly rules: FreshnessRules;
 }
 
-/** A final day of which two answers say different things. */
+/** A final day with different rows in two answers. */
 export interface Dispute {
   readonly date: string;
   readonly older: Entry<RowsHeader>;
@@ -23,10 +23,10 @@ export interface Dispute {
 }
 
 interface DaysCompared {
-  /** Of answers that differ in both ends, and only days with rows. */
+  /** Between answers that differ in both ends; only days with rows. */
   readonly agreements: readonly Agreement[];
   readonly disputes: readonly Dispute[];
-  /** Dates on which answers for different periods say the same, rows or none. */
+  /** Dates on which answers for different periods agree, also without rows. */
   readonly same: ReadonlySet<string>;
 }
 
@@ -52,7 +52,7 @@ export function compareDays({ series, fresh, known, generation, rules }: DaysInp
   return { agreements, disputes, same };
 }
 
-/** Only days past restatement say anything: the others may differ for good reasons. */
+/** Only final days can be compared: others may differ legitimately. */
 export function isComparable(
   { header }: Entry<RowsHeader>,
   generation: string,
@@ -68,28 +68,25 @@ function splitFromOf({ header }: Entry<RowsHeader>): SplitFrom {
 }
 
 export interface DaysOf extends ReportSeries {
-  /** What is known of days already, to tell an empty day that stays empty. */
+  /** Known days, to confirm empty ones. */
   readonly known: Days;
 }
 
-/** @returns null when the platform refused, or when its answer may not be split */
+/** @returns null if the platform refused, or if its answer cannot be split */
 export type FetchDays = (what: DaysOf, from: string, to: string) => Promise<Days | null>;
 
-// Stage behind the answer: two answers disagree on final days. Has the platform restated them, or do its numbers depend
-// on the range asked for?
+// Two answers disagree on final days: did the platform restate them, or do its numbers depend on the requested range?
 //
-// The day alone proves nothing: where one of the answers began or ended at it, it only repeats that question. So a
-// third range is asked for, which begins and ends elsewhere than both. It must say what the newer answer says; and the
-// older question, asked again, must have come to say the same, for a difference that lies in the range would still be
-// there.
+// A third range with other ends than both must agree with the newer answer. The older range, fetched again, must agree too:
+// a difference caused by the range would persist.
 
-/** @returns the days of a range as the platform gives them now; null when that cannot be told */
+/** @returns the current days of a range; null if unknown */
 export type FetchRange = (from: string, to: string) => Promise<Days | null>;
 
-/** open: the platform could not be asked, or there is no such range */
+/** open: the platform did not answer, or there is no such range */
 type Verdict = 'restated' | 'dependent' | 'open';
 
-/** Older questions that are asked again; days come from as many calls as it took to bring them. */
+/** Limit of older ranges that are fetched again. */
 const ASKED_AGAIN = 3;
 
 export async function settleDisputes(disputes: readonly Dispute[], fetch: FetchRange): Promise<Verdict> {
@@ -105,7 +102,7 @@ export async function settleDisputes(disputes: readonly Dispute[], fetch: FetchR
   return 'restated';
 }
 
-/** Whether these days say what the newer answers say. */
+/** Whether these days agree with the newer answers. */
 function confirms(days: Days | null, disputes: readonly Dispute[]): Verdict {
   if (days === null) return 'open';
   for (const { date, newer } of disputes) {
@@ -126,7 +123,7 @@ function independentOf(disputes: readonly Dispute[]) {
   );
 }
 
-/** The questions that brought the older answers, those of most days first; not one that was asked again already. */
+/** Ranges of the older answers, those with most disputes first; without ranges that the newer answer repeats. */
 function olderPeriods(disputes: readonly Dispute[]): [period: string, about: readonly Dispute[]][] {
   const periods = new Map<string, Dispute[]>();
   for (const dispute of disputes) {

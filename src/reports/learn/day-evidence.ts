@@ -1,7 +1,7 @@
 /**
- * What fetched days tell of days: for how long numbers change (finality), and whether served days proved right (truth). The
- * evidence is gathered behind answers, in one document a scope, which all replicas share. A further document lists the scopes,
- * for documents cannot be listed. The window that follows from the evidence goes to the registry.
+ * Evidence from refetched days: how long numbers change (finality), and whether served days were correct (truth). Collected
+ * in the background, in one shared document per scope, with an index document of the scopes. The resulting window is stored in
+ * the registry.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -51,13 +51,13 @@ import {
   windowOf,
 } from './windows.js';
 
-/** lost: there was no room for it. */
+/** lost: beyond the limit. */
 type FinalityEvent = 'changed' | 'widened' | 'narrowed' | 'lost';
 
 export interface DayEvidenceOptions {
   readonly config: Pick<Config, 'finality' | 'history' | 'report'>;
   readonly policy: Pick<ReportPolicy, 'timezoneOf'>;
-  /** Whether days of the report are the same whatever range they are cut from. */
+  /** Whether the report is proven divisible by day. */
   readonly isSplit: (report: Report) => boolean;
   readonly registry: Registry;
   readonly store: Pick<Store, 'counters' | 'documents' | 'history'>;
@@ -66,7 +66,6 @@ export interface DayEvidenceOptions {
     truth(verdict: Verdict, days: number): void;
   };
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
-  /** Work behind an answer; told of what fails. */
   readonly background: (work: Promise<unknown>) => void;
   readonly logger: Logger;
 }
@@ -83,15 +82,14 @@ const HISTORY_OFF = 'history.enabled is false.';
 const FLUSH_EVERY_MS = 30_000;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 500 * DAY_MS;
-/** Scopes and days of which an error line was written. */
+/** Limit of remembered error lines, by scope and day. */
 const MAX_LOGGED = 10_000;
 const SHOWN_DATES = 10;
 
 export class DayEvidence {
-  /** Which days of a report are final, and how long the others are fresh. */
   readonly rulesFor: Rules['rulesFor'];
   readonly stampOf: Rules['stampOf'];
-  /** By how much numbers change until a day is final, by the age of a day of one scope. @throws StoreUnavailable */
+  /** Expected changes until a day is final, by age, for one scope. @throws StoreUnavailable */
   readonly readChanges: ReturnType<typeof createExpectedChanges>['read'];
   readonly aboutFinality: object;
   readonly aboutTruth: object;
@@ -142,7 +140,7 @@ export class DayEvidence {
     this.aboutTruth = { ...ABOUT_TRUTH, ...(off === null ? {} : { notMeasured: off }) };
   }
 
-  /** Told of fetched days beside what history knew of them, behind the answer. */
+  /** Records fetched days with their earlier revisions. */
   observed(report: Report, days: readonly DayObservation[]): void {
     if (this.#learnsFinality) this.#noteObservations(report, days);
     const rules = { timezone: this.#timezoneOf(report), isSplit: this.#options.isSplit(report) };
@@ -152,18 +150,18 @@ export class DayEvidence {
     );
   }
 
-  /** Told of days that were seen final for the first time, behind the answer. */
+  /** Records days that were seen final for the first time. */
   finalized(report: Report, series: string, days: readonly FinalDay[]): void {
     if (this.#learnsFinality && days.length > 0)
       this.#options.background(this.#expected.note(report, series, days));
   }
 
-  /** Told of days that were served, cut from ranges or joined, and that depend on the range asked for. */
+  /** Records served days whose numbers depend on the requested range. */
   dependent(report: Report, dates: readonly string[]): void {
     this.#noteDates(report, dates, 'wrong');
   }
 
-  /** Told of days that were served, before they are compared with the platform. */
+  /** Checks the digests of served days before they are compared with the platform. */
   served(report: Report, days: Iterable<Entry<RowsHeader>>): void {
     const wrong = [...days].filter((day) => !matchesDigest(day));
     this.#noteDates(
@@ -173,14 +171,14 @@ export class DayEvidence {
     );
   }
 
-  /** The days of a report were to be fetched again, and could not be. */
+  /** Records a failed refetch of a report's days. */
   failed(report: Report): void {
     const { from, to } = report;
     if (from !== null && to !== null)
       this.#noteDates(report, daysBetween(from, to).slice(-VERDICT_DAYS), 'failed');
   }
 
-  /** By how much numbers of days of that age change until they are final; null where that cannot be said yet. */
+  /** Expected change of days of that age until they are final; null if unknown. */
   expectedChange(report: Report, ageDays: number): ExpectedChange | null {
     return this.#learnsFinality ? this.#expected.of(report, ageDays) : null;
   }
@@ -190,7 +188,7 @@ export class DayEvidence {
     const evidence = await this.#tallies.read(scope);
     const known = this.#windows.get(scope);
     return {
-      /** By which days are final now. */
+      /** The window in use. */
       windowDays: this.#rules.rulesOf(scope).restatementDays,
       learnedDays: known?.days ?? null,
       settledFromDays: known?.settledFrom ?? null,
@@ -231,7 +229,7 @@ export class DayEvidence {
     return [...(await this.#scopes.read('truth-scopes')).values()].map(({ scope }) => scope);
   }
 
-  /** Writes down what was learned so far. Never rejects. */
+  /** Never rejects. */
   async flush(): Promise<void> {
     await Promise.all([this.#tallies, this.#scopes, this.#expected].map((part) => part.flush()));
   }
@@ -267,7 +265,7 @@ export class DayEvidence {
     if (evidence.dates.size === 0 || includes(known, evidence)) return;
     const changed = observations.filter((one) => one.changed && one.ageThen > 0);
     this.#options.metrics.finality('changed', changed.length);
-    // At once: a late change makes days provisional that were final a moment ago.
+    // At once: a late change makes final days provisional again.
     this.#rules.widen(scope, this.#windowOf(evidence).days);
     this.#add(scope, evidence);
   }
@@ -299,7 +297,7 @@ export class DayEvidence {
     this.#scopes.add('truth-scopes', inUse(scope, today - (today % ANEW_DAYS)));
   }
 
-  /** One line for each scope and day on which something was wrong. */
+  /** One line per scope and day. */
   #logWrong(scope: Scope, wrong: readonly DayVerdict[]): void {
     const name = `${scopeId(scope)} ${this.#today()}`;
     if (this.#logged.has(name)) return;
@@ -312,7 +310,7 @@ export class DayEvidence {
     );
   }
 
-  /** Shares the window that follows from the evidence of all replicas, where it is another. */
+  /** Shares the window computed from the evidence of all replicas, if it changed. */
   async #shareWindow(scope: Scope, all: Evidence): Promise<void> {
     if (!this.#learnsFinality || !hasObservations(all)) return;
     const { metrics, logger, config } = this.#options;
@@ -333,7 +331,7 @@ export class DayEvidence {
   }
 }
 
-/** Earlier releases wrote two documents a scope. */
+/** Earlier releases wrote two documents per scope. */
 async function readFormer(documents: Documents, scope: Scope): Promise<Evidence | undefined> {
   const id = scopeId(scope);
   const [finality, truth] = await Promise.all([
@@ -346,24 +344,24 @@ async function readFormer(documents: Documents, scope: Scope): Promise<Evidence 
 
 const SCOPES_KEPT_DAYS = 200;
 const MAX_SCOPES = 2000;
-/** A scope that is in use is written anew every so many days. */
+/** Interval at which a scope in use is rewritten. */
 const ANEW_DAYS = 30;
 
 const ScopesForm = recordForm(
   Type.Object({
     form: Type.Literal(1),
-    /** Endpoint, split, account, and the day number when that was last written. */
+    /** Endpoint, split, account, and day number of the last write. */
     scopes: Type.Array(
       Type.Tuple([Type.String(), Type.String(), Type.Union([Type.String(), Type.Null()]), Type.Integer()]),
     ),
   }),
 );
-/** By scope, when it was last in use, as a day number. */
+/** By scope; `day`: day number of the last use. */
 type ScopesInUse = ReadonlyMap<string, { readonly scope: Scope; readonly day: number }>;
 
 const inUse = (scope: Scope, day: number): ScopesInUse => new Map([[scopeId(scope), { scope, day }]]);
 
-/** The scopes in use, one document of all replicas. Those used last are kept. */
+/** The scopes in use, in one shared document; the least recently used are dropped. */
 function createScopesInUse(documents: Documents, today: () => number, onAway: (error: unknown) => void) {
   return createSharedTallies<'truth-scopes', ScopesInUse>({
     ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: SCOPES_KEPT_DAYS * DAY_MS, none: new Map(), onAway },

@@ -1,7 +1,7 @@
 /**
- * The evidence about one scope (endpoint, split, advertiser), by day: at which ages the day was seen and seen again later, after
- * which age it changed, and the verdict of each repeated fetch. Finality and truth are read from it. Pure. All of it only grows,
- * by union and by maximum: replicas add theirs in any order, and twice, and each date counts once an age.
+ * Evidence about one scope (endpoint, split, advertiser), by date: ages at which a day was seen and seen again, the age after
+ * which it changed, and the verdict of each refetch. Source of finality and truth. Pure. Merging is by union and maximum, so
+ * replicas may add in any order and repeatedly; each date counts once per age.
  */
 import Type from 'typebox';
 import { recordForm } from '../../lib/record.js';
@@ -11,22 +11,22 @@ import { dayAt, dayNumber } from '../query/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 import { sortedHashOf } from '../rows/select-rows.js';
 
-/** Ages beyond are taken for this one. */
+/** Greater ages count as this one. */
 const MAX_AGE = 90;
 const AGES = Array.from({ length: MAX_AGE }, (_, at) => at + 1);
 
-/** Days that are remembered; of older ones only how late one changed. */
+/** Days kept by date; of older ones only the latest change is kept. */
 const KEPT_DAYS = 400;
-/** Days whose verdicts are remembered. */
+/** Days whose verdicts are kept. */
 export const VERDICT_DAYS = 200;
 
 /**
- * The verdicts on a day that was fetched again, from the mildest to the worst.
- * - failed: it was to be fetched again, and could not be
- * - same: the same rows as before
- * - differs_since: other rows, and no more can be said
- * - restated: the rows had been confirmed after they were first seen, and then changed
- * - wrong: the rows that were served are not those of their digest, or depended on the range that they were cut from
+ * Verdicts on a refetched day, best to worst.
+ * - failed: the refetch failed
+ * - same: equal rows
+ * - differs_since: other rows, reason unknown
+ * - restated: the rows were confirmed once, and then changed
+ * - wrong: the served rows do not match their digest, or depended on the requested range
  */
 export const VERDICTS = ['failed', 'same', 'differs_since', 'restated', 'wrong'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -35,39 +35,39 @@ export type Verdict = (typeof VERDICTS)[number];
 export interface DayVerdict {
   /** ISO */
   readonly date: string;
-  /** How old the day was when it was fetched again. */
+  /** Age at the refetch. */
   readonly ageDays: number;
   readonly verdict: Verdict;
 }
 
 /** The evidence about one date. */
 export interface DateEvidence {
-  /** A bit for each age at which it was seen, and again later. */
+  /** Bit set of ages at which it was seen, and again later. */
   readonly again: bigint;
-  /** The greatest age at which it was seen; -1: it was never seen again. */
+  /** Greatest age at which it was seen; -1: never seen again. */
   readonly until: number;
-  /** The greatest age at which something was seen that was other later; -1: none. */
+  /** Greatest age with numbers that changed later; -1: none. */
   readonly changedAfter: number;
-  /** The greatest age at which a change was seen; -1: none. */
+  /** Greatest age at which a change was seen; -1: none. */
   readonly changedAt: number;
-  /** For each of {@link VERDICTS} a bit for each age; empty: it was never to be fetched again. */
+  /** Bit set of ages for each of {@link VERDICTS}; empty: never refetched. */
   readonly verdicts: readonly bigint[];
 }
 
 export interface Evidence {
-  /** Since when there is any, epoch milliseconds. */
+  /** Start of the evidence, epoch milliseconds. */
   readonly since: number;
   /** By day number. */
   readonly dates: ReadonlyMap<number, DateEvidence>;
-  /** Of dates that are no longer remembered: the greatest age after which one changed, and the last day on which that was seen. */
+  /** Of dropped dates: greatest age after which one changed, and the last day on which that was seen. */
   readonly forgotten: { readonly after: number; readonly on: number };
 }
 
-/** A known day that was seen again. */
+/** A refetch of a known day. */
 export interface Observation {
   /** ISO */
   readonly date: string;
-  /** How old it was when it was first seen so, and when it was last seen so. */
+  /** Age when the known state was first and last seen. */
   readonly ageFirst: number;
   readonly ageThen: number;
   readonly ageNow: number;
@@ -84,7 +84,7 @@ export const NO_EVIDENCE: Evidence = {
   forgotten: { after: -1, on: -1 },
 };
 
-/** The evidence of one observation; none of a day that was not over. */
+/** Evidence of one observation; none for a day that had not ended. */
 export function evidenceOf(observed: Observation): Evidence {
   const { date, ageFirst, ageThen, ageNow, changed, at } = observed;
   if (ageThen < 1 || (!changed && ageNow <= ageThen)) return NO_EVIDENCE;
@@ -96,7 +96,7 @@ export function evidenceOf(observed: Observation): Evidence {
   });
 }
 
-/** The evidence of verdicts; none of days that were not over. @param at epoch milliseconds */
+/** Evidence of verdicts; none for days that had not ended. @param at epoch milliseconds */
 export function evidenceOfVerdicts(verdicts: readonly DayVerdict[], at: number): Evidence {
   return verdicts
     .filter(({ ageDays }) => ageDays > 0)
@@ -153,7 +153,7 @@ export function hasObservations({ dates, forgotten }: Evidence): boolean {
   return forgotten.after >= 0 || [...dates.values()].some(({ until }) => until >= 0);
 }
 
-/** Without what is too long ago to be remembered by date. @param today as a day number */
+/** Drops dates that are too old. @param today day number */
 export function forget(evidence: Evidence, today: number): Evidence {
   let { after, on } = evidence.forgotten;
   const dates = new Map<number, DateEvidence>();
@@ -182,7 +182,7 @@ const EvidenceForm = recordForm(
     forgotten: Type.Tuple([Type.Integer(), Type.Integer()]),
     /** Day number, ages seen again (hexadecimal), until, changed after, changed at. */
     dates: Type.Array(Type.Tuple([Type.Integer(), HEX, Type.Integer(), Type.Integer(), Type.Integer()])),
-    /** Absent in documents of releases that wrote them elsewhere. */
+    /** Absent in documents of older releases. */
     verdicts: Type.Optional(VerdictRows),
   }),
 );
@@ -206,7 +206,7 @@ export function encodeEvidence({ since, dates, forgotten }: Evidence): string {
   });
 }
 
-/** @returns null for what is none, or was written by a later release: it is then left as it is */
+/** @returns null if invalid or written by a newer release; such documents are left unchanged */
 export function decodeEvidence(text: string): Evidence | null {
   const form = EvidenceForm.parse(text);
   if (form === null) return null;
@@ -219,7 +219,7 @@ export function decodeEvidence(text: string): Evidence | null {
   return { since: form.since, dates, forgotten: { after, on } };
 }
 
-/** Of a document with verdicts alone, as earlier releases wrote beside one without. @returns null for what is none */
+/** Reads a verdicts document of earlier releases. @returns null if invalid */
 export function decodeVerdicts(text: string): Evidence | null {
   const form = VerdictsForm.parse(text);
   if (form === null) return null;
@@ -227,7 +227,7 @@ export function decodeVerdicts(text: string): Evidence | null {
   return { ...NO_EVIDENCE, since: form.since, dates: new Map(dates) };
 }
 
-/** How many distinct dates were seen at an age and again later, and how many of them had changed then. */
+/** Distinct dates seen at an age and again later, and how many of them had changed. */
 export interface AgeCount {
   readonly ageDays: number;
   readonly n: number;
@@ -244,7 +244,7 @@ export function countAges({ dates }: Evidence): AgeCount[] {
   });
 }
 
-/** Distinct dates by their worst verdict at an age; n: all that were fetched again; failed: those that could not be. */
+/** Distinct dates by their worst verdict at an age; n: all refetched ones, without failed ones. */
 type VerdictCount = Readonly<Record<Verdict, number>> & { readonly ageDays: number; readonly n: number };
 
 /** By age, where there is any. */
@@ -263,19 +263,18 @@ export function countVerdicts({ dates }: Evidence): VerdictCount[] {
   });
 }
 
-// What a day that is fetched again says of what was known of it before. Pure.
+// Compares a refetched day with the known revision.
 
 interface VerdictRules {
   /** Of the account. */
   readonly timezone: string;
-  /** Whether a day of the report is the same whatever range it is cut from: else no change of it is a restatement. */
+  /** Whether the report is divisible by day; else no change is a restatement. */
   readonly isSplit: boolean;
 }
 
 /**
- * The revision that a day is compared with.
- * @returns null where there is none: it is the first fetch, an empty day that no second fetch has confirmed, or a day that was
- *   split under a proof that was refuted since
+ * The revision to compare with.
+ * @returns null for a first fetch, an unconfirmed empty day, or a day of a refuted generation
  */
 function revisionBefore({ before, seen }: DayObservation): Revision | null {
   if (seen.unconfirmed) return null;
@@ -283,7 +282,7 @@ function revisionBefore({ before, seen }: DayObservation): Revision | null {
   return known === undefined || known.generation !== seen.generation ? null : known;
 }
 
-/** With other columns the platform has changed no number. */
+/** Different columns are no change of numbers. */
 function hasOtherColumns(known: Revision, seen: DayObservation['seen']): boolean {
   return known.rowCount > 0 && seen.rowCount > 0 && known.schema !== seen.schema;
 }
@@ -293,7 +292,7 @@ function lastSeenAge(known: Revision, date: string, timezone: string): number {
   return Math.max(known.ageDays, dayAt(known.confirmedUntil, timezone) - (dayNumber(date) as number));
 }
 
-/** For finality. @returns null where it tells nothing */
+/** For finality. @returns null if inconclusive */
 export function observationOf(observed: DayObservation, timezone: string): Observation | null {
   const { date, seen } = observed;
   const known = revisionBefore(observed);
@@ -308,7 +307,7 @@ export function observationOf(observed: DayObservation, timezone: string): Obser
   };
 }
 
-/** For truth. @returns null where it tells nothing, as of a day that was not over when it was last seen */
+/** For truth. @returns null if inconclusive, e.g. the day had not ended when last seen */
 export function verdictOf(observed: DayObservation, { timezone, isSplit }: VerdictRules): DayVerdict | null {
   const { date, seen } = observed;
   const known = revisionBefore(observed);
@@ -320,7 +319,7 @@ export function verdictOf(observed: DayObservation, { timezone, isSplit }: Verdi
   return { ...day, verdict: isRestated ? 'restated' : 'differs_since' };
 }
 
-/** Whether the rows of a kept day are those of the digest that `meta.revision` of an answer is made of. */
+/** Whether the rows of a stored day match its digest, from which `meta.revision` is derived. */
 export function matchesDigest({ header, body }: Entry<RowsHeader>): boolean {
   if (header.splitFrom === null) return true;
   const texts = header.rowCount === 0 ? [] : body.toString().split(ROW_SEPARATOR);

@@ -1,6 +1,5 @@
 /**
- * Stage beside the path: learns whether answers may be split by day, and goes on checking. What it learns of a kind is
- * shared by replicas: records of the registry.
+ * Learns whether kinds of report are divisible by day, and keeps checking. Results are registry records, shared by replicas.
  */
 import type { Logger } from 'pino';
 import { randomBuffer } from '../../lib/chance.js';
@@ -27,17 +26,14 @@ import {
   wholeUntil,
 } from './state.js';
 
-// What is known of kinds of reports, as records of the registry, so that replicas share it. It changes rarely: a few
-// times while learning and on probation, once when proven, once when refuted.
-
 const PREFIX = 'divisible/';
-/** Generation of kinds without a record; not under the prefix, for it is no kind. */
+/** Generation of kinds without a record. */
 const BASE_RECORD = 'divisible-base';
-/** Before anything was learned all replicas must split under one name. */
+/** Initial generation of all replicas. */
 const FIRST_GENERATION = 'first';
-/** Kinds that are remembered; an application that sends a new unknown parameter each time must not fill the registry. */
+/** Limit, so that an application with ever new parameters does not fill the registry. */
 export const MAX_KINDS = 500;
-/** Forgotten at once beyond the bound, since forgetting what was refuted makes other segments void too. */
+/** Evicted in batches, because evicting a refuted kind changes the base generation and voids other data. */
 const FORGOTTEN_AT_ONCE = 25;
 
 type Kinds = ReturnType<typeof createKinds>;
@@ -65,10 +61,10 @@ export function createKinds(registry: Registry) {
   }
 
   /**
-   * The kinds beyond the bound, to be forgotten: what costs least to learn again first, and of that the oldest.
+   * Kinds to evict beyond the limit: cheapest to relearn first, then oldest.
    *
-   * A kind that is forgotten is split under the base's name again, so that name must not be one it was refuted under:
-   * when a kind that has left the base is forgotten, the base gets a new name. Kinds with a record keep theirs.
+   * An evicted kind uses the base generation again, under which it may have been refuted. So evicting a kind with another
+   * generation renews the base generation. Kinds with a record keep theirs.
    */
   function surplus(
     others: readonly { readonly record: string; readonly revision: number }[],
@@ -86,9 +82,9 @@ export function createKinds(registry: Registry) {
   return {
     get: book.get,
     list: book.list,
-    /** Segments of the kind are split under this name; what was split under another one is void. */
+    /** Data split under another generation is void. */
     generationOf: (id: string): string => stampsOf(id).generation,
-    /** Differs where answers are made otherwise: its generation, and whether it is proven. */
+    /** Changes whenever answers are built differently: generation, and whether it is proven. */
     stampOf: (id: string): string => stampsOf(id).stamp,
     /** @returns the kind before and after; `step` may be called more than once */
     async change(id: string, step: (value: Divisibility) => Divisibility) {
@@ -104,7 +100,7 @@ export function createKinds(registry: Registry) {
   };
 }
 
-/** The less it took to get there, the sooner it is forgotten. */
+/** Rank for eviction: effort to relearn. */
 function worth(value: Divisibility | null): number {
   return value === null ? 0 : ['learning', 'refuted', 'probation', 'proven'].indexOf(value.state);
 }
@@ -115,28 +111,27 @@ function newGeneration(): string {
 
 export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
 
-/** How reports of one kind are answered now. */
+/** Current state of one kind. */
 export interface DivisibilityStatus {
   readonly id: string;
   readonly state: DivisibilityState;
   readonly pinned: boolean;
   readonly generation: string;
-  /** An answer could not be split: until then the kind is asked for as a whole, whatever its state. */
+  /** Until then the kind is fetched as a whole, because an answer could not be split. */
   readonly wholeUntil: number | null;
 }
 
 export type Learner = ReturnType<typeof createLearner>;
 
-/** Freshly split days of a report, to be compared with what was known of them before. */
+/** Fetched days of a report, to be compared with the known ones. */
 export interface Comparison extends DaysOf {
   readonly fresh: readonly Entry<RowsHeader>[];
 }
 
-/** What came of a comparison. */
 interface ComparisonResult {
-  /** same: nothing speaks against splitting · refuted: splitting lies · changed: days were restated, or that is open */
+  /** same: consistent · refuted: numbers depend on the range · changed: restated, or undecided */
   readonly verdict: 'same' | 'refuted' | 'changed';
-  /** Dates on which answers for different periods say the same. */
+  /** Dates on which answers for different periods agree. */
   readonly same: ReadonlySet<string>;
 }
 
@@ -146,7 +141,7 @@ interface LearnerOptions {
   readonly now: () => number;
   readonly logger: Logger;
   readonly onEvent: (event: DivisibilityEvent) => void;
-  /** Told of days that depend on the range asked for, and were cut from ranges, or joined, until now. */
+  /** Called with days of a proven kind whose numbers depend on the requested range. */
   readonly onDependent: (report: Report, dates: readonly string[]) => void;
 }
 
@@ -155,19 +150,19 @@ const NOTHING: ComparisonResult = { verdict: 'same', same: new Set() };
 export function createLearner(options: LearnerOptions) {
   return {
     status: (report: Report): DivisibilityStatus => statusOf(options, report),
-    /** Another one makes finished answers void: they would be made otherwise now. */
+    /** A changed stamp voids finished answers. */
     stampOf: (report: Report): string => markOf(options, report, 'stampOf'),
-    /** Compares freshly split days with what was known of them before. */
+    /** Compares fetched days with the known ones. */
     compare: (news: Comparison, fetch: FetchRange): Promise<ComparisonResult> =>
       compare(options, news, fetch),
-    /** An answer could not be split: for a day the kind is asked for as a whole. */
+    /** An answer could not be split: fetches the kind as a whole for a day. */
     couldNotSplit: (report: Report, reason: string): Promise<void> => couldNotSplit(options, report, reason),
-    /** For people: what is known of all kinds, each as it is now. */
+    /** For people: all kinds with their current state. */
     list: (): readonly (readonly [id: string, known: Divisibility])[] =>
       options.kinds.list().map(([id, known]) => [id, { ...known, state: stateOf(known, options.now()) }]),
-    /** For people: what is known of a kind. */
+    /** For people. */
     show: (report: Report): Divisibility | null => options.kinds.get(idOf(options, report)),
-    /** On probation: a whole answer was found to be the join of its days. */
+    /** On probation: a whole answer equals the join of its days. */
     async passed(report: Report, trial: Trial): Promise<void> {
       const { id, pinned } = statusOf(options, report);
       if (pinned) return;
@@ -220,7 +215,7 @@ async function compare(
   return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
 }
 
-/** A kind, and the report by which something of it came up. */
+/** A kind, and the report at hand. */
 interface Kind {
   readonly id: string;
   readonly report: Report;
@@ -239,7 +234,7 @@ async function settle(
     await noteRestated(options, kind, disputes);
     return 'changed';
   }
-  // What was not proven was never cut: each range was answered as the platform did.
+  // Kinds that were not proven were served as whole answers.
   if (statusOf(options, kind.report).state === 'proven')
     options.onDependent(
       kind.report,

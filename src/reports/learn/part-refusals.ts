@@ -1,7 +1,6 @@
 /**
- * Stage beside the path: which kinds of report the platform refuses a part of although it answers the whole: a day
- * that has only begun, a period of one day. Such reports are asked for as a whole for a day. The record lives in the
- * registry, so that replicas share it.
+ * Kinds of report of which the platform refuses parts but answers the whole, e.g. a day that has only begun. Such kinds are
+ * fetched as a whole for a day. A registry record, shared by replicas.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -15,9 +14,9 @@ import type { ReportPolicy } from '../report-policy.js';
 import { divisibilityId } from './state.js';
 
 const RECORD = 'part-refusals';
-/** After it the kind may show that it answers parts. */
+/** After it, parts are tried again. */
 const LIFETIME_MS = 86_400_000;
-/** Kinds that are remembered; those that end first are forgotten first. */
+/** Limit; those that expire first are dropped. */
 const MAX_KINDS = 500;
 
 export type PartRefusals = ReturnType<typeof createPartRefusals>;
@@ -39,7 +38,7 @@ export function createPartRefusals({
   readonly logger: Logger;
 }) {
   const { accountFields, plan } = policy;
-  /** What this process has learned, be it that the store could not be told. */
+  /** Learned by this process, even if the store is unavailable. */
   const own = new Map<string, number>();
   let shared = new Map<string, number>();
 
@@ -49,12 +48,12 @@ export function createPartRefusals({
   read();
   registry.onChange(RECORD, read);
 
-  /** A clock that stepped back must not make the record last for longer. */
+  /** A clock set back must not prolong the record. */
   function isInForce(untilMs: number | undefined): boolean {
     return untilMs !== undefined && untilMs > now() && untilMs <= now() + LIFETIME_MS;
   }
 
-  /** The period of a report that one call may bring; null when its ends are open, or when it is too long for that. */
+  /** The period of a report if one call may fetch it; null if open or too long. */
   function wholeOf({ from, to }: Report): Period | null {
     if (from === null || to === null) return null;
     const days = (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
@@ -63,12 +62,12 @@ export function createPartRefusals({
 
   return {
     wholeOf,
-    /** The same, when the report's kind is known to refuse parts, else null. */
+    /** {@link wholeOf} if the kind is known to refuse parts, else null. */
     wholeOnly(report: Report): Period | null {
       const id = divisibilityId(report, accountFields);
       return isInForce(own.get(id)) || isInForce(shared.get(id)) ? wholeOf(report) : null;
     },
-    /** Whether a range is less than a whole that could be asked for instead. */
+    /** Whether a range is a part of a whole that can be requested instead. */
     isPart(report: Report, range: Period): boolean {
       const whole = wholeOf(report);
       return whole !== null && (whole.from !== range.from || whole.to !== range.to);
@@ -102,7 +101,7 @@ export function createPartRefusals({
   };
 }
 
-/** A record of another form tells nothing, and nothing depends on it: the platform tells again. */
+/** Records of another format are ignored; they are relearned. */
 function parse(text: string | null): readonly Entry[] {
   return text === null ? [] : (Entries.parse(text) ?? []).filter(Entry.is);
 }

@@ -1,4 +1,4 @@
-/** What is learned together: reports of one endpoint and split, of one advertiser; and the bound of what was counted. */
+/** The scope of learning: endpoint, split and advertiser; and the upper bound of a counted share. */
 import type { Report } from '../query/canonicalize.js';
 import { digest } from '../query/platform-call.js';
 
@@ -6,7 +6,7 @@ export interface Scope {
   readonly endpoint: string;
   /** As `date+campaign`. */
   readonly split: string;
-  /** Null: of reports that name none. */
+  /** Null: reports without an advertiser. */
   readonly account: string | null;
 }
 
@@ -14,17 +14,17 @@ export function scopeOf({ endpoint, split, account }: Report): Scope {
   return { endpoint, split: split.join('+'), account };
 }
 
-/** Short, and without any sign that a store would read. */
+/** Short, safe as a store key. */
 export function scopeId({ endpoint, split, account }: Scope): string {
   return digest([endpoint, split, account === null ? '' : `=${account}`]).slice(0, 22);
 }
 
-// How often something may happen that was seen so often, by the exact bound of Clopper and Pearson. Pure.
+// Exact upper bound of Clopper and Pearson.
 
 const CHANCE = 0.05;
 const STEPS = 50;
 
-/** @returns the share, 0 to 1, that is not exceeded with 95 %; 1 where nothing was looked at */
+/** @returns the share, 0 to 1, that is not exceeded with 95 % confidence; 1 without samples */
 export function upperBound(seen: number, of: number): number {
   if (seen >= of) return 1;
   let [low, high] = [seen / of, 1];
@@ -36,7 +36,7 @@ export function upperBound(seen: number, of: number): number {
   return high;
 }
 
-/** Of so many or fewer out of `of`, each with this share. In logarithms: for hundreds the terms are too small to hold. */
+/** P(X ≤ most) of a binomial distribution. In logarithms: terms underflow for hundreds of samples. */
 function chanceOfAtMost(most: number, of: number, share: number): number {
   let term = of * Math.log1p(-share);
   let sum = Math.exp(term);
@@ -47,7 +47,7 @@ function chanceOfAtMost(most: number, of: number, share: number): number {
   return sum;
 }
 
-/** In per cent, rounded up to two places: a bound that is rounded down is none. */
+/** In percent, rounded up to two places. */
 export function percentAtMost(seen: number, of: number): number {
   return Math.min(100, Math.ceil(upperBound(seen, of) * 10_000 - 1e-6) / 100);
 }

@@ -1,7 +1,6 @@
 /**
- * Whether a report of some campaigns is that of all campaigns, with the rows of others left out: learned as divisibility is,
- * from answers that hold both, never assumed, and checked once a day for as long as it is used. One record of the registry
- * for each kind of report, so that replicas share it.
+ * Learns whether a report of some campaigns equals the report of all campaigns without the other rows. Like divisibility it is
+ * proven from answers, and checked daily while in use. One registry record per kind of report.
  */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
@@ -10,20 +9,20 @@ import type { Registry } from '../../store/registry/replica.js';
 import type { Report } from '../query/canonicalize.js';
 import { divisibilityId } from './state.js';
 
-/** Kinds that are remembered; those learned first go first. */
+/** Limit; the oldest are dropped. */
 const MAX_KINDS = 200;
-/** Questions whose answers have to agree, each with rows that were selected and rows that were left out. */
+/** Required agreeing answers, each with selected and left-out rows. */
 export const NEEDED_AGREEMENTS = 3;
 const CHECKED_MS = 86_400_000;
 const REFUTED_MS = 30 * 86_400_000;
 
 const Known = recordForm(
   Type.Object({
-    /** Identities of the questions that agreed, as long as there are too few. */
+    /** Questions that agreed, until there are enough. */
     agreements: Type.Array(Type.String()),
     /** When an answer agreed last, epoch milliseconds; null: never. */
     checkedAt: Type.Union([Type.Number(), Type.Null()]),
-    /** Until then it is not learned anew. */
+    /** Not relearned until then. */
     refutedUntil: Type.Union([Type.Number(), Type.Null()]),
   }),
 );
@@ -53,7 +52,7 @@ export function createSelectable({
     });
 
   return {
-    /** due: proven, and to be checked by the next question. */
+    /** due: proven, to be checked by the next question. */
     stateOf: (report: Report): SelectableState => stateOf(book.get(idOf(report)) ?? UNKNOWN, now()),
     /** @param question its identity, with its period. @throws StoreUnavailable */
     agreed: (report: Report, question: string): Promise<void> =>
@@ -71,7 +70,7 @@ export function createSelectable({
   };
 }
 
-/** A clock that was set back must make nothing last longer. */
+/** A clock set back must not prolong a state. */
 function stateOf({ agreements, checkedAt, refutedUntil }: Known, nowMs: number): SelectableState {
   if (refutedUntil !== null && nowMs < refutedUntil && nowMs >= refutedUntil - REFUTED_MS) return 'refuted';
   if (agreements.length < NEEDED_AGREEMENTS) return 'learning';
