@@ -14,6 +14,16 @@ const entry = (key: string, text: string, version: number, ttlMs = MINUTE) => ({
 
 export function describeVersions(open: OpenHarness): void {
   describe('cache versions', () => {
+    it('do not let a clock that was wrong block a key: five minutes ahead is the most', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        await keep(cache, [
+          entry('{s}a', 'ahead', NOON + VERSION_LEAD_MAX_MS),
+          entry('{s}b', 'too far ahead', NOON + VERSION_LEAD_MAX_MS + 1),
+        ]);
+        await keep(cache, [entry('{s}a', 'now', NOON), entry('{s}b', 'now', NOON)]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}b'])).toEqual([Buffer.from('ahead'), Buffer.from('now')]);
+      }));
+
     it('let an older write change nothing of a newer entry, neither its lifetime nor that it is there', () =>
       withStore(open, async ({ store: { cache }, elapse }) => {
         await keep(cache, [entry('{s}a', 'new', NOON, 2 * MINUTE), entry('{s}b', 'new', NOON, 9 * MINUTE)]);

@@ -84,12 +84,4 @@ describe('what the platform said of the active token', () => {
     await scene.evidence.flush();
     expect(scene.keeper.vault().active?.refusedAt).toEqual(expect.any(String));
   });
-
-  it('keeps a token that was refused from being put back by itself', async () => {
-    const scene = await openUnproven();
-    scene.evidence.note(scene.id, 'refused');
-    await scene.evidence.flush();
-    await scene.rotation.rotate(staged('another'), true, ALICE);
-    expect(scene.keeper.vault().previous?.refusedAt).toEqual(expect.any(String));
-  });
 });

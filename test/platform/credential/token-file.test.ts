@@ -89,16 +89,6 @@ describe('a token file that is changed', () => {
     expect(secretsIn(scene)).toMatchObject({ active: next, pending: null });
   });
 
-  it('is proven by a report that nobody asked for, where none that was asked for can prove it', async () => {
-    const guess = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01';
-    const { scene, mounted, look } = await openFollowing({ probe: null, guesses: [guess] });
-    const next = scene.simulator.issueToken();
-    await mounted.put(next);
-    await look();
-    expect(secretsIn(scene)).toMatchObject({ active: next, pending: null });
-    expect(reportCalls(scene)).toHaveLength(1);
-  });
-
   it('with a token that cannot be proven for now is tried again after a minute', async () => {
     const { scene, mounted, look } = await openFollowing();
     const next = scene.simulator.issueToken();

@@ -96,7 +96,7 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
 }
 
 /** Flips the last bit of a record's value. @param folder of an environment, which stays open */
-export async function damageRecord(folder: string, key: Buffer): Promise<void> {
+async function damageRecord(folder: string, key: Buffer): Promise<void> {
   const db = openLmdb<Buffer, Buffer>({
     path: folder,
     noSubdir: false,

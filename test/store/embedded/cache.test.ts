@@ -5,14 +5,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createClock } from '../../../src/lib/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
-import { DiskCache, entryKey } from '../../../src/store/embedded/disk-cache.js';
-import { openEnvironment } from '../../../src/store/embedded/environment.js';
-import { createTable } from '../../../src/store/embedded/table.js';
+import { entryKey } from '../../../src/store/embedded/disk-cache.js';
 import type { CachePlace, CacheStore } from '../../../src/store/port.js';
 import { DAY, MINUTE } from '../../support/test-clock.js';
 import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
-import { damageRecord, day, withCache, writeOf } from './cache-rig.js';
+import { day, withCache, writeOf } from './cache-rig.js';
 import { inFolder } from './in-folder.js';
 
 const isThere = async (cache: CacheStore, places: readonly CachePlace[]) =>
@@ -104,8 +102,6 @@ describe('a disk that is almost full', () => {
     }));
 });
 
-const entry = { key: '{s}a', value: Buffer.from('kept'), ttlMs: MINUTE, version: 1 };
-
 describe('facts that were changed on the disk', () => {
   it('are written again with the next entry that needs them', () =>
     withCache(async (rig) => {
@@ -121,39 +117,23 @@ describe('facts that were changed on the disk', () => {
 
 describe('a record that was changed on the disk', () => {
   it('is given as no entry, for the reader to see, alone or among many, and can be written again', () =>
-    inFolder(async (folder) => {
-      const path = join(folder, 'cache');
-      const logger = createTestLog();
-      const environment = await openEnvironment({
-        folder: path,
-        mapBytes: 2 ** 26,
-        durable: false,
-        logger,
-      });
-      const table = createTable(environment);
-      const cache = new DiskCache({
-        generations: () => [table],
-        clock: createClock(),
-        hasRoom: async () => true,
-        onWritten: () => {},
-      });
-      const names = Array.from({ length: 10 }, (_, at) => `{s}${at}`);
-      await keep(
-        cache,
-        names.map((key) => ({ ...entry, key })),
-      );
-      await damageRecord(path, entryKey({ series: 's', group: 'g', field: '3' }));
-
-      const expected = names.map((_, at) => (at === 3 ? '' : 'kept'));
-      expect((await bodiesOf(cache, names)).map(String)).toEqual(expected);
-      expect((await bodiesOf(cache, ['{s}3'])).map(String)).toEqual(['']);
-      await keep(cache, [{ ...entry, key: '{s}3' }]);
-      expect((await bodiesOf(cache, names)).map(String)).toEqual(names.map(() => 'kept'));
-      await environment.close();
+    withCache(async ({ cache, damage }) => {
+      const days = Array.from({ length: 10 }, (_, at) => day(at));
+      const bodies = async (...asked: number[]) =>
+        (await cache.read(asked.map(day))).map((found) => String(found?.body));
+      const all = [...days.keys()];
+      await cache.write(days.map((place) => writeOf(place, { body: Buffer.from('kept') })));
+      await damage(entryKey(day(3)));
+      expect(await bodies(...all)).toEqual(all.map((at) => (at === 3 ? '' : 'kept')));
+      expect(await bodies(3)).toEqual(['']);
+      await cache.write([writeOf(day(3), { body: Buffer.from('kept') })]);
+      expect(await bodies(...all)).toEqual(all.map(() => 'kept'));
     }));
 });
 
 describe('the folder of the cache at the start', () => {
+  const entry = { key: '{s}a', value: Buffer.from('kept'), ttlMs: MINUTE, version: 1 };
+
   async function open(dataDir: string) {
     const log = createTestLog();
     const clock = createClock();
