@@ -51,19 +51,16 @@ describe('a data folder that another user has a part of', () => {
     return gateway.stdout;
   }
 
-  it.each(['state/lock.mdb', 'state/data.mdb', 'state', 'volatile', 'cache', 'cache/3-1', '.'])(
-    'stops the start, naming %s',
-    async (name) => {
-      const path = join(data, name);
-      const wasThere = await stat(path).catch(() => null);
-      if (wasThere === null) await mkdir(path, { mode: 0o700 });
-      await chown(path, 0, 0);
-      const gateway = serveAsUser();
-      expect(await gateway.exited).toEqual({ code: 78, signal: null });
-      expect(gateway.stderr).toContain(`${path} cannot be read and written (EACCES): give it to the user`);
-      await chown(path, USER, USER);
-    },
-  );
+  it.each(['state/data.mdb', 'volatile', 'cache/3-1', '.'])('stops the start, naming %s', async (name) => {
+    const path = join(data, name);
+    const wasThere = await stat(path).catch(() => null);
+    if (wasThere === null) await mkdir(path, { mode: 0o700 });
+    await chown(path, 0, 0);
+    const gateway = serveAsUser();
+    expect(await gateway.exited).toEqual({ code: 78, signal: null });
+    expect(gateway.stderr).toContain(`${path} cannot be read and written (EACCES): give it to the user`);
+    await chown(path, USER, USER);
+  });
 
   it('begins with an empty cache where only files of the cache are not ours', async () => {
     await chown(join(data, 'cache', '3-1', 'lock.mdb'), 0, 0);
@@ -75,48 +72,51 @@ const PAGE_BYTES = 4096;
 /** Pages that say where all others are. */
 const META_PAGES = 2;
 
-it.each([
+describe.concurrent.each([
   ['cut off', null],
   ['overwritten', Buffer.alloc(PAGE_BYTES, 0xff)],
-])('a cache whose file is %s at run time is thrown away, and kept anew', async (_how, nonsense) => {
-  const env = { ...platform.env, GATEWAY_DATA_DIR: join(await tempFolder(), 'data') };
-  let gateway = await startGateway(env);
-  const { key } = await newTeam(gateway, { id: 'team' });
-  const ask = async (advertiser: number): Promise<string> => {
-    const answer = await fetch(`${gateway.data}${REPORT}?advertiserId=${advertiser}&_period=yesterday`, {
-      headers: { 'x-api-key': key },
-      signal: AbortSignal.timeout(2000),
-    });
-    await answer.arrayBuffer();
-    return answer.headers.get('cache-status') ?? '';
-  };
-  for (let at = 1; at <= 20; at += 1) await ask(at);
-  const file = await open(join(gateway.dataDir, 'cache', '3-1', 'data.mdb'), 'r+');
-  const pages = (await file.stat()).size / PAGE_BYTES;
-  if (nonsense === null) await file.truncate(META_PAGES * PAGE_BYTES);
-  else
-    for (let at = META_PAGES; at < pages; at += 1) await file.write(nonsense, 0, PAGE_BYTES, at * PAGE_BYTES);
-  await file.close();
-  let asked = 20;
-  await waitFor(
-    'a cache that begins empty',
-    async () => {
-      asked += 1;
-      // lmdb may end the process over it: then the next start finds the damage.
-      const isGone = await ask(asked).then(
-        () => false,
-        () => true,
-      );
-      if (isGone) {
-        await gateway.exited;
-        gateway = await startGateway(env);
-      }
-      return logLines(gateway).some(({ msg }) => msg?.includes('begins empty'));
-    },
-    gateway,
-  );
-  await waitFor('an entry that is kept', async () => (await ask(asked)).includes('; hit'), gateway);
-  expect(await gateway.end('SIGTERM')).toMatchObject({ code: 0 });
-  gateway = await startGateway(env);
-  expect(await ask(asked)).toContain('detail=store');
+])('a cache whose file is %s at run time', (_how, nonsense) => {
+  it('is thrown away, and kept anew', async ({ expect }) => {
+    const env = { ...platform.env, GATEWAY_DATA_DIR: join(await tempFolder(), 'data') };
+    let gateway = await startGateway(env);
+    const { key } = await newTeam(gateway, { id: 'team' });
+    const ask = async (advertiser: number): Promise<string> => {
+      const answer = await fetch(`${gateway.data}${REPORT}?advertiserId=${advertiser}&_period=yesterday`, {
+        headers: { 'x-api-key': key },
+        signal: AbortSignal.timeout(2000),
+      });
+      await answer.arrayBuffer();
+      return answer.headers.get('cache-status') ?? '';
+    };
+    for (let at = 1; at <= 20; at += 1) await ask(at);
+    const file = await open(join(gateway.dataDir, 'cache', '3-1', 'data.mdb'), 'r+');
+    const pages = (await file.stat()).size / PAGE_BYTES;
+    if (nonsense === null) await file.truncate(META_PAGES * PAGE_BYTES);
+    else
+      for (let at = META_PAGES; at < pages; at += 1)
+        await file.write(nonsense, 0, PAGE_BYTES, at * PAGE_BYTES);
+    await file.close();
+    let asked = 20;
+    await waitFor(
+      'a cache that begins empty',
+      async () => {
+        asked += 1;
+        // lmdb may end the process over it: then the next start finds the damage.
+        const isGone = await ask(asked).then(
+          () => false,
+          () => true,
+        );
+        if (isGone) {
+          await gateway.exited;
+          gateway = await startGateway(env);
+        }
+        return logLines(gateway).some(({ msg }) => msg?.includes('begins empty'));
+      },
+      gateway,
+    );
+    await waitFor('an entry that is kept', async () => (await ask(asked)).includes('; hit'), gateway);
+    expect(await gateway.end('SIGTERM')).toMatchObject({ code: 0 });
+    gateway = await startGateway(env);
+    expect(await ask(asked)).toContain('detail=store');
+  });
 });

@@ -46,23 +46,10 @@ describe.concurrent('a start', () => {
     }
   });
 
-  it('can be made by `npm start`, whose exit code is the gateway’s', async ({ expect }) => {
+  it('by `npm start` has the exit code of the gateway', async ({ expect }) => {
     const refused = launch('npm', ['start'], { PORT: '0' });
     expect((await refused.exited).code).toBe(78);
     expect(refused.stderr).toContain('PLATFORM_BASE_URL: was not set; allowed is ');
-
-    const dataDir = join(await tempFolder(), 'data');
-    const started = launch('npm', ['start'], {
-      ...platform.env,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ADMIN_PORT: '0',
-      GATEWAY_DATA_DIR: dataDir,
-    });
-    const url = await waitFor('the data plane', () => planeOf(started, 'data'), started);
-    expect((await ask(`${url}/readyz`)).status).toBe(200);
-    expect(await started.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(logLines(started).at(-1)?.msg).toBe('stopped');
   });
 });
 
@@ -102,7 +89,7 @@ describe.concurrent('a stop', () => {
     },
   );
 
-  it('a stop takes no longer than it was told, whatever the platform does', async ({ expect }) => {
+  it('takes no longer than it was told, whatever the platform does', async ({ expect }) => {
     const hanging = await startPlatform();
     const yaml = join(await tempFolder(), 'gateway.yaml');
     await writeFile(yaml, 'server: { drainSeconds: 1 }\nplatform: { timeoutMs: 600000 }\n');
@@ -118,7 +105,7 @@ describe.concurrent('a stop', () => {
     expect(await answer).toBeInstanceOf(Error);
   });
 
-  it('a Ctrl-C at `npm start` finishes what is under way', async ({ expect }) => {
+  it('by Ctrl-C at `npm start` finishes what is under way', async ({ expect }) => {
     const slow = await startPlatform({ switches: { latencyMs: 800 } });
     const adminToken = 'an-admin-token-for-tests';
     const npm = launch('npm', ['start'], {

@@ -21,9 +21,29 @@ it('the package has all that the demo, its pages and its settings need', async (
   await mkdir(empty);
   const env = { PORT: '0', ADMIN_PORT: '0', TMPDIR: folder };
   const demo = launch('sh', ['-c', `cd '${empty}' && exec node '${cli}' demo --once`], env);
-  expect(await demo.exited).toEqual({ code: 0, signal: null });
-  expect(demo.stdout).toMatch(/\d+ questions, \d+ platform calls?\./);
-  expect(demo.stderr).toBe('');
+  const exit = await demo.exited;
+  const { stdout, stderr } = demo;
+  expect(exit, `it said:\n${stdout}\n${stderr}`).toEqual({ code: 0, signal: null });
+  // A miss, a hit, another format, an overlap, totals, and somebody else's advertiser.
+  expect(stdout).toMatch(/200 · fwd=miss; stored · .* platform calls: 1/);
+  expect(stdout).toMatch(/200 · hit; ttl=\d+; detail=(l1|store) · .* platform calls: 0/);
+  expect(stdout).toMatch(/_format=csv\n {3}200 · .* platform calls: 0\n {3}first lines: date,/);
+  expect(stdout).toMatch(/overlapping range/);
+  expect(stdout).toMatch(/true reach [\d,]+; the days added up would claim [\d,]+/);
+  expect(stdout).toMatch(/403 · .* platform calls: 0/);
+  const [, questions, calls, direct, saved] =
+    /(\d+) questions, (\d+) platform calls?\..* would have made (\d+): (\d+) saved\./.exec(stdout) ?? [];
+  expect(Number(questions)).toBeGreaterThanOrEqual(5);
+  expect(Number(calls)).toBeGreaterThan(0);
+  expect(Number(saved)).toBe(Number(direct) - Number(calls));
+  // What was spent on comparing counts, and is little beside what dashboards ask for.
+  expect(Number(saved)).toBeGreaterThan(Number(calls));
+  expect(stdout.match(/^ {3}checked: \d+ rows, each value is the platform's own$/gm)).toHaveLength(7);
+  expect(stdout).toMatch(
+    /\n7 of the answers were held against .*: all the same\.\n\d+ questions, .* saved\.\n$/,
+  );
+  expect(stdout).not.toContain('WRONG');
+  expect(stderr).toBe('');
   expect(await readdir(empty)).toEqual([]);
   const shipped = await readdir(join(folder, 'package'));
   expect(shipped).toEqual(

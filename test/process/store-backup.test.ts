@@ -14,8 +14,11 @@ import {
 import { waitFor } from '../support/wait-for.js';
 
 let platform: Platform;
+/** For the tests that do not end it. */
+let shared: Gateway;
 beforeAll(async () => {
   platform = await startPlatform();
+  shared = await startGateway(platform.env);
 });
 
 const envOf = ({ admin, dataDir }: Gateway) => ({ GATEWAY_DATA_DIR: dataDir, GATEWAY_ADMIN_URL: admin });
@@ -62,7 +65,7 @@ it('holds every change that was acknowledged before, and the gateway keeps those
 });
 
 it('refuses a folder that cannot be made, and says what is allowed', async () => {
-  const gateway = await startGateway(platform.env);
+  const gateway = shared;
   const folder = await tempFolder();
   await mkdir(join(folder, 'there'));
   const ran = await runCli(['store', 'backup', join(folder, 'there')], envOf(gateway));
@@ -91,7 +94,7 @@ it('refuses a folder that cannot be made, and says what is allowed', async () =>
 });
 
 it('is of the gateway that GATEWAY_ADMIN_URL names, unless --data-dir names a folder', async () => {
-  const { admin, adminToken } = await startGateway(platform.env);
+  const { admin, adminToken } = shared;
   const folder = await tempFolder();
   const env = { GATEWAY_ADMIN_URL: admin, ADMIN_TOKEN: adminToken };
   const copy = join(folder, 'copy');

@@ -96,7 +96,7 @@ it('two days of dashboards cost the platform so many calls, and no more', async 
 
 /** New objects go through so much memory until it is swept; each sweep tells that about as much was allocated. */
 const [NURSERY_MIB, MIB] = [1, 1_048_576];
-const MEASURED_HITS = 2500;
+const MEASURED_HITS = 1500;
 
 /** The built gateway with a nursery of a fixed size, so that the number of its sweeps counts bytes. */
 async function startCounted() {
@@ -141,7 +141,7 @@ it('a hit allocates so many bytes, and no more', async () => {
     }
   };
   // Compiled code allocates less than what is interpreted.
-  await hits(1500);
+  await hits(1000);
   const before = await sweeps();
   await hits(MEASURED_HITS);
   const bytes = ((await sweeps()) - before) * NURSERY_MIB * MIB;

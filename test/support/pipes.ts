@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterEachFile } from './after-file.js';
 
 export interface Pipe {
   /** The end to write to, in the mode a shell gives it. */
@@ -16,6 +16,13 @@ export interface Pipe {
   closeWriter(): void;
 }
 
+const left = new Set<() => void>();
+afterEachFile(() => {
+  for (const close of left) close();
+  left.clear();
+});
+
+/** Closed with the test file. */
 export function openPipe(): Pipe {
   const folder = mkdtempSync(join(tmpdir(), 'dgw-pipe-'));
   const path = join(folder, 'pipe');
@@ -28,7 +35,7 @@ export function openPipe(): Pipe {
   const close = (fd: number) => {
     if (open.delete(fd)) closeSync(fd);
   };
-  onTestFinished(() => [...open].forEach(close));
+  left.add(() => [...open].forEach(close));
   return {
     writeEnd,
     read(maxBytes = 1_048_576) {
