@@ -1,6 +1,7 @@
 /**
  * Runs the quick tests of the rooms that changed: `npm run test:quick`, or `npm run test:quick -- --since main`.
- * A file of `src/` stands for the folder of `test/` that mirrors its own; a test stands for itself.
+ * A file of `src/` stands for the folder of `test/` that mirrors its own, and for the tests elsewhere that import it; a
+ * test stands for itself.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -32,17 +33,27 @@ function changed() {
   return open.length > 0 ? open : git('diff', '--name-only', 'HEAD~1');
 }
 
-/** @returns the tests of a changed file, or null where it has none of its own */
+/** @returns the tests of a changed file */
 function testsOf(file) {
-  if (/^test\/.*\.test\.tsx?$/.test(file)) return existsSync(file) ? file : null;
-  if (!/^(src|test)\/.*\.tsx?$/.test(file)) return null;
+  if (/^test\/.*\.test\.tsx?$/.test(file)) return existsSync(file) ? [file] : [];
+  if (!/^(src|test)\/.*\.tsx?$/.test(file)) return [];
   let folder = join('test', dirname(file).split('/').slice(1).join('/'));
   while (folder !== 'test' && !existsSync(folder)) folder = dirname(folder);
-  return ['test', 'test/support'].includes(folder) ? null : folder;
+  return [...(['test', 'test/support'].includes(folder) ? [] : [folder]), ...importersOf(file)];
 }
 
-const found =
-  positionals.length > 0 ? positionals : [...new Set(changed().map(testsOf))].filter(Boolean).sort();
+/** A helper of tests stands for its folder alone: too many import it. */
+function importersOf(file) {
+  if (!file.startsWith('src/')) return [];
+  const { status, stdout } = spawnSync(
+    'git',
+    ['grep', '--untracked', '-lF', `${file.replace(/\.tsx?$/, '.js')}'`, '--', 'test/*.test.ts'],
+    { encoding: 'utf8' },
+  );
+  return status === 0 ? stdout.split('\n').filter(Boolean) : [];
+}
+
+const found = positionals.length > 0 ? positionals : [...new Set(changed().flatMap(testsOf))].sort();
 const tests = found.length > 0 ? found : CORE;
 process.stdout.write(`quick tests of ${tests.join(', ')}\n`);
 const args = ['vitest', 'run', '--project', 'quick', '--project', 'alone', '--passWithNoTests', ...tests];
