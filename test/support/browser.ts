@@ -12,13 +12,13 @@ import { ROOT } from './processes.js';
 /** Pictures are for people, and take time: they are kept where `SCREENSHOTS=1` asks for them, not in the repository. */
 const SHOTS = process.env.SCREENSHOTS === '1' ? join(ROOT, 'coverage', 'screenshots') : null;
 
-export interface Look {
+interface Look {
   readonly name: 'light' | 'dark' | 'phone';
   readonly colorScheme: 'light' | 'dark';
   readonly viewport: { readonly width: number; readonly height: number };
 }
 
-export const LOOKS: readonly Look[] = [
+const LOOKS: readonly [Look, ...Look[]] = [
   { name: 'light', colorScheme: 'light', viewport: { width: 1360, height: 900 } },
   { name: 'dark', colorScheme: 'dark', viewport: { width: 1360, height: 900 } },
   { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
@@ -31,9 +31,7 @@ export interface Visit {
   readonly faults: readonly string[];
   /** Forgets the faults so far: a refused call makes an error on the console that is meant to be there. */
   forgive(): void;
-  /** Keeps a picture of all of the page, where pictures are asked for. */
-  shot(name: string): Promise<void>;
-  /** In all three looks, one after the other; then it is as before. Expects that axe finds nothing wrong in any */
+  /** Expects that axe finds nothing wrong in any of the looks; keeps a picture of each, where pictures are asked for. */
   shots(name: string): Promise<void>;
   /** For what has no picture. @returns what axe finds wrong, a line each */
   axe(): Promise<string[]>;
@@ -56,7 +54,7 @@ async function open(): Promise<BrowserContext> {
 }
 
 /** The page is left when the test is through, with its cookies. */
-export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise<Visit> {
+export async function visit(url: string): Promise<Visit> {
   opened ??= open();
   const context = await opened;
   const page = tab !== null && tabIsFree ? tab : await context.newPage();
@@ -72,14 +70,13 @@ export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise
     await context.clearPermissions();
     tabIsFree = true;
   });
-  await appear(page, look);
+  await appear(page, LOOKS[0]);
   await page.goto(url);
   return {
     page,
     context,
     faults,
     forgive: () => faults.splice(0),
-    shot: (name) => shoot(page, `${name}-${look.name}`),
     async shots(name) {
       const wrong: string[] = [];
       const check = await loadAxe(page);
@@ -88,7 +85,7 @@ export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise
         await shoot(page, `${name}-${other.name}`);
         wrong.push(...(await check(RULES[other.name])).map((fault) => `${other.name}: ${fault}`));
       }
-      await appear(page, look);
+      await appear(page, LOOKS[0]);
       expect(wrong).toEqual([]);
     },
     axe: async () => (await loadAxe(page))(RULES.light),
