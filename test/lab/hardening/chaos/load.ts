@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Chance, chanceOf } from '../../../simulation/chance-of-seed.js';
 import { type Answer, type Ask, ask, daysBefore, REPORT } from '../../../support/ask.js';
+import { CAMPAIGN } from '../../../support/campaign.js';
 import type { Gateway } from '../../../support/processes.js';
 import { type Fleet, TEAMS, type TeamId } from './fleet.js';
 import { LONGEST_MS, type Oracle, type Question } from './oracle.js';
@@ -12,17 +13,6 @@ const [OLDEST, NEWEST] = [75, 40];
 const ADVERTISERS = [1, 2, 3, 4, 5, 6];
 /** Beyond the longest wait that is allowed, so that what is too late is still told by how much. */
 const GIVE_UP_MS = 3 * LONGEST_MS;
-const CAMPAIGN = {
-  ...{
-    userId: 2,
-    name: 'Autumn',
-    adDomain: 'shop.example',
-    clickUrl: 'https://shop.example/',
-    country: 'DE',
-  },
-  ...{ dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, budget: { daily: 10, total: 900 } },
-  ...{ creativeSetIds: [1], currency: 'EUR' },
-};
 
 interface Call extends Question {
   readonly path: string;

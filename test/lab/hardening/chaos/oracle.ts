@@ -58,15 +58,8 @@ export interface Report {
 
 type Row = Record<string, unknown>;
 
-/**
- * @param rules looked at with each answer
- * @param patience how much longer than promised everything may take
- */
-export function createOracle(
-  fleet: { readonly secrets: ReadonlySet<string>; readonly sim: Pick<Fleet['sim'], 'truth'> },
-  rules: () => Rules,
-  patience = 1,
-): Oracle {
+/** @param rules looked at with each answer */
+export function createOracle(fleet: Pick<Fleet, 'secrets' | 'sim'>, rules: () => Rules): Oracle {
   const truths = new Map<string, Promise<string>>();
   let allowed = new Set<string>();
   let violations: string[] = [];
@@ -77,7 +70,7 @@ export function createOracle(
     if (violations.length < TOLD) violations.push(text);
   };
   const holdsAt = (changedAt: number) =>
-    isAway ? Number.POSITIVE_INFINITY : Math.max(changedAt, backAt) + patience * FOLLOWED_MS;
+    isAway ? Number.POSITIVE_INFINITY : Math.max(changedAt, backAt) + FOLLOWED_MS;
 
   /** CSV knows texts only. */
   function truthOf(query: string, asTexts: boolean): Promise<string> {
@@ -94,7 +87,7 @@ export function createOracle(
     times.push(tookMs);
     const { team, form, advertiserId, query, deadSince } = question;
     const label = `${team} ${form} ${query}`;
-    if (tookMs > patience * LONGEST_MS) fault(`${label}: took ${Math.round(tookMs)} ms`);
+    if (tookMs > LONGEST_MS) fault(`${label}: took ${Math.round(tookMs)} ms`);
     if (answer === null) return fault(`${label}: no answer: ${error}`);
     const all = `${answer.text}\n${JSON.stringify(answer.headers)}`;
     for (const secret of fleet.secrets) if (all.includes(secret)) fault(`${label}: a secret in the answer`);

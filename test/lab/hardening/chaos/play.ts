@@ -22,25 +22,14 @@ export interface Player {
   play(trouble: Trouble, untilMs: number): Promise<CaseResult>;
 }
 
-export interface PlayerOptions {
-  /** Decides what callers and operators do. */
-  readonly seed: number;
-  /** The platform's. */
-  readonly today: string;
-  /** How long a fault is on. */
-  readonly faultMs?: number;
-  /** How much longer than promised everything may take. */
-  readonly patience?: number;
-}
-
-export function createPlayer({ fleet, locks }: Scene, options: PlayerOptions): Player {
-  const { seed, today, faultMs = FAULT_MS, patience = 1 } = options;
+/** @param seed decides what callers and operators do @param today the platform's */
+export function createPlayer({ fleet, locks }: Scene, seed: number, today: string): Player {
   const changes = noChanges();
   let at = 0;
   const read = new Map<Gateway, number>();
   let operator: Operator;
   let mayRefuse = false;
-  const oracle = createOracle(fleet, () => operator.rules, patience);
+  const oracle = createOracle(fleet, () => operator.rules);
 
   async function play(trouble: Trouble, untilMs: number): Promise<CaseResult> {
     at += 1;
@@ -60,9 +49,9 @@ export function createPlayer({ fleet, locks }: Scene, options: PlayerOptions): P
     do {
       oracle.storeIs(trouble.isOfStore);
       await trouble.on();
-      await pause(faultMs);
+      await pause(FAULT_MS);
       await trouble.off();
-      const backMs = await back(fleet, today, patience * BACK_MS);
+      const backMs = await back(fleet, today);
       oracle.storeIs(false);
       if (backMs === null) oracle.fault('not every gateway was back in time');
       worstBackMs = Math.max(worstBackMs, backMs ?? BACK_MS);
@@ -103,7 +92,7 @@ export function createPlayer({ fleet, locks }: Scene, options: PlayerOptions): P
 }
 
 /** Until each gateway brings a fresh report and says that its store is well. @returns ms, null when it took too long */
-async function back(fleet: Fleet, today: string, longestMs: number): Promise<number | null> {
+async function back(fleet: Fleet, today: string): Promise<number | null> {
   const startedMs = performance.now();
   const key = fleet.keys.get('all')?.key ?? '';
   const { path } = questionOf(chanceOf(2, 'back'), today);
@@ -112,7 +101,7 @@ async function back(fleet: Fleet, today: string, longestMs: number): Promise<num
       const fresh = await ask(data + path, { key, headers: { 'cache-control': 'no-cache' } });
       const ready = await ask(`${data}/readyz`);
       if (fresh.status === 200 && ready.json<{ store?: string }>().store === 'ok') break;
-      if (performance.now() - startedMs > longestMs) return null;
+      if (performance.now() - startedMs > BACK_MS) return null;
       await pause(LOOK_MS);
     }
   return performance.now() - startedMs;

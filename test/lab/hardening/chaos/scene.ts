@@ -34,15 +34,15 @@ const PLATFORM = [
 const STORE = ['503 not_ready', '503 write_guard_unavailable'];
 const NONE: Fault = { kind: 'none' };
 
-/** One server, each gateway by a proxy of its own. @param yaml more of the gateways' configuration */
-export async function openPlainScene(seed: number, yaml: object = {}): Promise<Scene> {
+/** One server, each gateway by a proxy of its own. */
+export async function openPlainScene(seed: number): Promise<Scene> {
   const redis = await startRedis({ args: ['--appendonly', 'yes'] });
   endLater(redis.close);
   const proxies: FaultProxy[] = [];
   for (let at = 0; at < GATEWAYS; at += 1) proxies.push(await startFaultProxy(redis.port, seed + at));
   const fleet = await startFleet(
     seed,
-    { yaml, envOf: (at) => ({ REDIS_URL: `redis://127.0.0.1:${proxies[at]?.port}` }) },
+    { envOf: (at) => ({ REDIS_URL: `redis://127.0.0.1:${proxies[at]?.port}` }) },
     proxies,
   );
   return {

@@ -5,11 +5,8 @@ import { waitFor } from '../../../support/wait-for.js';
 import type { Diary } from './works.js';
 import { activeToken, askMe, CREATE, create, EACH, leftOfDay, MAX_A_DAY, type World } from './world.js';
 
-/** What is looked at. */
-type Looked = Pick<World, 'gateways' | 'sim' | 'keys' | 'redisIsKilled'>;
-
 /** @returns what does not hold, a line each. Forgets of the diary what is settled */
-export async function faultsAfter(world: Looked, diary: Diary): Promise<string[]> {
+export async function faultsAfter(world: World, diary: Diary): Promise<string[]> {
   const faults: string[] = [];
   for (const gateway of world.gateways) {
     faults.push(...(await faultsOfName(gateway, diary)));
@@ -70,7 +67,7 @@ async function faultsOfToken(gateway: Gateway, { token }: Diary): Promise<string
 
 /** Repeats each: the platform is told of none a second time, and whoever had an answer gets the same. */
 async function faultsOfOnce(
-  { gateways, keys, sim, redisIsKilled }: Looked,
+  { gateways, keys, sim, redisIsKilled }: World,
   { once }: Diary,
 ): Promise<string[]> {
   const faults: string[] = [];
@@ -104,9 +101,9 @@ async function repeat(gateway: Gateway, key: string, name: string): Promise<Answ
 }
 
 /** What the team was charged in all; by the platform's own count, what was sent since `forget` of its calls. */
-const charged = new WeakMap<Looked, { day: string; sent: number }>();
+const charged = new WeakMap<World, { day: string; sent: number }>();
 
-async function faultsOfCharges(world: Looked): Promise<string[]> {
+async function faultsOfCharges(world: World): Promise<string[]> {
   const sentNow = (await world.sim.calls()).filter(
     ({ path, body }) => path === CREATE && body.includes('"guarded-'),
   ).length;

@@ -32,8 +32,6 @@ export function newDiary(): Diary {
 
 type Step = (gateway: Gateway) => Promise<void>;
 
-type Worked = Pick<World, 'gateways' | 'sim' | 'keys'>;
-
 export interface WorksOptions {
   /** From 0 to 1, by seed. */
   readonly chance: () => number;
@@ -43,7 +41,7 @@ export interface WorksOptions {
 
 /** @returns stops them when each has ended its step */
 export function startWorks(
-  world: Worked,
+  world: World,
   diary: Diary,
   { chance, imports }: WorksOptions,
 ): () => Promise<void> {
@@ -69,7 +67,7 @@ export function startWorks(
 /** Imports take the place of all there is: so long after one, others change it. */
 const BETWEEN_IMPORTS_MS = 150;
 
-function worksOf(world: Worked, diary: Diary, imports: boolean): readonly Step[] {
+function worksOf(world: World, diary: Diary, imports: boolean): readonly Step[] {
   const door = createDoor();
   const together =
     (step: Step): Step =>
@@ -83,7 +81,7 @@ function worksOf(world: Worked, diary: Diary, imports: boolean): readonly Step[]
 }
 
 /** What is there is put in its own place, under another name of the team. */
-async function importChanged(gateway: Gateway, { gateways }: Worked, { name }: Diary): Promise<void> {
+async function importChanged(gateway: Gateway, { gateways }: World, { name }: Diary): Promise<void> {
   const exports = await Promise.all(gateways.map((one) => admin<Backup>(one, 'GET', '/registry/export')));
   const [backup] = exports as [Backup];
   // One that has not heard of the last change would take it back.
@@ -100,7 +98,7 @@ async function importChanged(gateway: Gateway, { gateways }: Worked, { name }: D
   name.acknowledged = number;
 }
 
-function changesOf({ sim }: Worked, diary: Diary): readonly Step[] {
+function changesOf({ sim }: World, diary: Diary): readonly Step[] {
   let last: IssuedKey | null = null;
   return [
     async function rename(gateway) {
@@ -129,7 +127,7 @@ function changesOf({ sim }: Worked, diary: Diary): readonly Step[] {
   ];
 }
 
-function writesOf({ keys }: Worked, diary: Diary): readonly Step[] {
+function writesOf({ keys }: World, diary: Diary): readonly Step[] {
   let writes = 0;
   return [
     async function writeOnce(gateway) {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { admin, ask, newTeam, simulatorOf } from '../../../support/ask.js';
+import { CAMPAIGN } from '../../../support/campaign.js';
 import {
   type Env,
   type Gateway,
@@ -21,15 +22,11 @@ export const MAX_A_DAY = 1_000_000_000;
 const GUARD = { [`POST ${CREATE}`]: { budget: { field: 'body.budget.total', maxPerDay: MAX_A_DAY } } };
 const REDIS_DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-export type Victim = 'gateway' | 'redis';
-
 export interface World {
   readonly name: string;
   readonly what: string;
   readonly gateways: readonly Gateway[];
   readonly redis: RedisServer | null;
-  /** What one of them is started with. */
-  settingsOf(at: number): Env;
   readonly sim: ReturnType<typeof simulatorOf>;
   /** What was answered while Redis was away may not have been written down. */
   readonly redisIsKilled: boolean;
@@ -37,10 +34,6 @@ export interface World {
   readonly keys: { readonly free: string; readonly guarded: string };
   /** Kills one of them, waits until it is gone, and starts it again. @param chance from 0 to 1: which one */
   strike(chance: number): Promise<void>;
-  /** Starts one that has ended. @param env beside its settings */
-  again(at: number, env?: Env): Promise<void>;
-  /** Resolves when everything that a caller can ask answers, at all of them. */
-  allAnswer(): Promise<void>;
   /** Ends them all. */
   end(): Promise<void>;
 }
@@ -53,7 +46,7 @@ export interface Kind {
   readonly env: Env | ((at: number) => Env);
   /** Arguments of its Redis, in the place of those that sync each change. */
   readonly redisArgs?: readonly string[];
-  readonly victim: Victim | 'either';
+  readonly victim: 'gateway' | 'either';
 }
 
 export const KINDS: readonly Kind[] = [
@@ -102,7 +95,7 @@ export async function openWorld({ name, what, count, env, redisArgs, victim }: K
   return {
     name,
     what,
-    ...{ gateways, redis, settingsOf, allAnswer },
+    ...{ gateways, redis },
     sim: simulatorOf(platform.url),
     keys: { free, guarded },
     redisIsKilled: victim === 'either',
@@ -115,20 +108,12 @@ export async function openWorld({ name, what, count, env, redisArgs, victim }: K
       }
       await allAnswer();
     },
-    async again(at, more = {}) {
-      gateways[at] = await startGateway({ ...settingsOf(at), ...more });
-      await allAnswer();
-    },
     async end() {
       for (const gateway of gateways) await gateway.end('SIGTERM');
       await platform.close();
-      await closeRedis(redis);
+      await redis?.close();
     },
   };
-}
-
-async function closeRedis(redis: RedisServer | null): Promise<void> {
-  await redis?.close();
 }
 
 /** @returns the status, 0 where nobody answers */
@@ -149,11 +134,7 @@ export function create(gateway: Gateway, key: string, name: string, idempotencyK
   return ask(`${gateway.data}${CREATE}${query}`, {
     method: 'POST',
     key,
-    json: {
-      ...{ userId: 1, name, adDomain: 'shop.example', clickUrl: 'https://shop.example/', country: 'DE' },
-      ...{ dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, creativeSetIds: [1] },
-      budget: { daily: 1, total: EACH },
-    },
+    json: { ...CAMPAIGN, name, budget: { daily: 1, total: EACH } },
     headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
   });
 }

@@ -16,27 +16,19 @@ export interface Held {
  * @throws when one is refused
  */
 export async function holdIdle(url: string, count: number): Promise<Held> {
+  const { hostname, port } = new URL(url);
   const sockets: Socket[] = [];
   for (let at = 0; at < count; at += BATCH)
     await Promise.all(
       Array.from({ length: Math.min(BATCH, count - at) }, async () => {
-        const socket = dial(url);
+        // What closes them is looked at, not how.
+        const socket = connect({ host: hostname, port: Number(port), noDelay: true }).on('error', () => {});
         sockets.push(socket);
         await once(socket, 'connect');
         socket.write('GET /healthz HTTP/1.1\r\nhost: gateway\r\n\r\n');
         await once(socket, 'data');
       }),
     );
-  return heldOf(sockets);
-}
-
-function dial(url: string): Socket {
-  const { hostname, port } = new URL(url);
-  // What closes them is looked at, not how.
-  return connect({ host: hostname, port: Number(port), noDelay: true }).on('error', () => {});
-}
-
-function heldOf(sockets: readonly Socket[]): Held {
   return {
     open: () => sockets.filter(({ closed }) => !closed).length,
     close() {

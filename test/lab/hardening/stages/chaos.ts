@@ -41,7 +41,7 @@ export const stage: Stage = {
       const scene = await open(seed);
       try {
         const today = await scene.fleet.sim.today();
-        const player = createPlayer(scene, { seed, today });
+        const player = createPlayer(scene, seed, today);
         for (const trouble of fromAnother(scene.troubles, seed)) {
           if (timeLeft() < LEAST_MS) add(notRun(trouble.name, trouble.what));
           else add(await player.play(trouble, Date.now() + timeLeft() / casesLeft - REST_MS));

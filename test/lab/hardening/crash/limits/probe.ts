@@ -21,8 +21,6 @@ export interface Probe {
   readonly made: ReadonlySet<string>;
   /** What has no place among answers: rows that are not true, connections that broke off. */
   readonly faults: readonly string[];
-  /** The longest wait, milliseconds. */
-  readonly worstMs: number;
   stop(): Promise<void>;
 }
 
@@ -31,16 +29,14 @@ export async function startProbe(world: World): Promise<Probe> {
   const [changes, reports] = [new Map<string, number>(), new Map<string, number>()];
   const faults: string[] = [];
   const today = await world.sim.today();
-  let [going, worstMs, turn] = [true, 0, 0];
+  let [going, turn] = [true, 0];
   const made = new Set<string>();
 
   async function put(counts: Map<string, number>, url: string, options: Ask) {
-    const startedMs = performance.now();
     const answer = await ask(url, options).catch((error: unknown) => {
       faults.push(`${options.method ?? 'GET'} broke off: ${error instanceof Error ? error.message : error}`);
       return null;
     });
-    worstMs = Math.max(worstMs, performance.now() - startedMs);
     if (answer === null) return null;
     const code = answer.status < 400 ? '' : ` ${codeOf(answer.text)}`;
     counts.set(`${answer.status}${code}`, (counts.get(`${answer.status}${code}`) ?? 0) + 1);
@@ -77,9 +73,6 @@ export async function startProbe(world: World): Promise<Probe> {
   });
   return {
     ...{ changes, reports, made, faults },
-    get worstMs() {
-      return worstMs;
-    },
     async stop() {
       going = false;
       await Promise.all(loops);
