@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { type HttpPlatform, startHttpPlatform } from '../support/broken-platform.js';
 import { listenGateway } from '../support/listen-gateway.js';
+import { type HttpPlatform, startHttpPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf, type Reply, type TestGateway } from '../support/start-gateway.js';
 import { waitFor } from '../support/wait-for.js';
 

@@ -1,8 +1,8 @@
 /** Contract: a write reaches the platform once, whatever goes wrong, with an idempotency key or without. */
 import { Agent, request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startHttpPlatform } from '../support/broken-platform.js';
 import { listenGateway } from '../support/listen-gateway.js';
+import { startHttpPlatform } from '../support/raw-platform.js';
 import { gatewayAt } from '../support/start-gateway.js';
 
 const FAULTS: readonly [string, Parameters<typeof startHttpPlatform>[0]][] = [

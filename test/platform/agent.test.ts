@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ProxySettings } from '../../src/config/load.js';
 import { createAgent } from '../../src/platform/client.js';
-import { startHttpPlatform } from '../support/broken-platform.js';
+import { startHttpPlatform } from '../support/raw-platform.js';
 
 interface Proxy {
   readonly url: string;

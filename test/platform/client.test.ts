@@ -6,7 +6,7 @@ import { createClock } from '../../src/lib/clock.js';
 import { createCircuit } from '../../src/platform/circuit.js';
 import { startDeadline } from '../../src/platform/deadline.js';
 import { createPace } from '../../src/platform/pace.js';
-import { deadUrl, startHttpPlatform, startTcpPlatform } from '../support/broken-platform.js';
+import { deadUrl, startHttpPlatform, startTcpPlatform } from '../support/raw-platform.js';
 import { waitFor } from '../support/wait-for.js';
 import { createHarness, type HarnessOptions, READ, TOKEN } from './client-harness.js';
 

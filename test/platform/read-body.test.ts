@@ -5,7 +5,7 @@ import { Agent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
 import { readBody as readPieces } from '../../src/platform/read-body.js';
-import { startHttpPlatform, startTcpPlatform } from '../support/broken-platform.js';
+import { startHttpPlatform, startTcpPlatform } from '../support/raw-platform.js';
 import { runs } from '../support/runs.js';
 
 const ENCODERS = {

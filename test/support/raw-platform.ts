@@ -1,7 +1,7 @@
-/** A platform of a test's own making, for answers that the simulator would not give. */
+/** A platform of a test's own making, on real sockets, for answers that the simulator would not give. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { waitFor } from './wait-for.js';
@@ -12,8 +12,16 @@ export interface RawPlatform {
   readonly token: string;
   /** Every request so far, as it came. */
   readonly requests: readonly IncomingMessage[];
-  /** Replaces what answers. */
+  /** Connections open now. */
+  readonly connections: ReadonlySet<Socket>;
+  /** Replaces what answers: requests that come from now on, at once. */
   answer(handler: Handler): void;
+  /** Answers nothing from now on. */
+  hold(): void;
+  /** Answers what is held, and from now on at once. */
+  release(): void;
+  /** Resolves when so many requests have come, and what the gateway does meanwhile has settled. */
+  arrived(count: number): Promise<void>;
 }
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -25,26 +33,104 @@ export async function startRawPlatform(handler: Handler): Promise<RawPlatform> {
   return platform;
 }
 
-export async function openRawPlatform(handler: Handler): Promise<RawPlatform & { close(): void }> {
+/** One that holds its answers from the beginning. Ended with the test. */
+export async function startHeldPlatform(handler: Handler): Promise<RawPlatform> {
+  const platform = await startRawPlatform(handler);
+  platform.hold();
+  return platform;
+}
+
+export async function openRawPlatform(handler: Handler): Promise<RawPlatform & { close(): Promise<void> }> {
   const requests: IncomingMessage[] = [];
-  let answer = handler;
+  const held: (() => void)[] = [];
+  let [answer, holding] = [handler, false];
   const server = createServer((request, response) => {
     requests.push(request);
-    answer(request, response);
+    const now = answer;
+    if (holding) held.push(() => now(request, response));
+    else now(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  server.keepAliveTimeout = 60_000;
   return {
-    url: `http://127.0.0.1:${port}`,
+    ...(await listen(server)),
     token: '42|platform/token"of_this-test',
     requests,
     answer(next) {
       answer = next;
+      holding = false;
     },
-    close() {
-      server.closeAllConnections();
-      server.close();
+    hold() {
+      holding = true;
+    },
+    release() {
+      holding = false;
+      for (const late of held.splice(0)) late();
+    },
+    async arrived(count) {
+      await waitFor(`${count} requests`, () => requests.length >= count);
+      for (let turn = 0; turn < 20; turn++) await turnOfTheLoop();
+    },
+  };
+}
+
+interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly rawHeaders: readonly string[];
+  body: string;
+}
+
+export interface HttpPlatform extends Pick<RawPlatform, 'connections'> {
+  readonly url: URL;
+  readonly seen: readonly SeenRequest[];
+}
+
+/** The same for a client without a gateway: bodies are read. Ended with the test. */
+export async function startHttpPlatform(answer: Handler): Promise<HttpPlatform> {
+  const seen: SeenRequest[] = [];
+  const { url, connections } = await startRawPlatform((request, response) => {
+    const { method = '', url: target = '', headers, rawHeaders } = request;
+    const noted: SeenRequest = { method, url: target, headers, rawHeaders, body: '' };
+    seen.push(noted);
+    request.setEncoding('utf8').on('data', (text: string) => {
+      noted.body += text;
+    });
+    answer(request, response);
+  });
+  return { url: new URL(url), seen, connections };
+}
+
+/** Speaks TCP alone: `serve` gets each connection. Ended with the test. */
+export async function startTcpPlatform(serve: (socket: Socket) => void) {
+  const { url, connections, close } = await listen(
+    createTcpServer((socket) => serve(socket.on('error', () => {}))),
+  );
+  onTestFinished(close);
+  return { url: new URL(url), connections };
+}
+
+/** An address on which nobody listens. */
+export async function deadUrl(): Promise<URL> {
+  const { url, close } = await listen(createTcpServer());
+  await close();
+  return new URL(url);
+}
+
+async function listen(server: Server) {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: connections as ReadonlySet<Socket>,
+    async close() {
+      const closed = once(server.close(), 'close');
+      for (const socket of connections) socket.destroy();
+      await closed;
     },
   };
 }
@@ -64,41 +150,5 @@ export function sends(
       ...headers,
     });
     response.end(body);
-  };
-}
-
-export interface HeldPlatform extends RawPlatform {
-  /** Resolves when so many requests have come, and whatever came to the gateway with them has settled down. */
-  arrived(count: number): Promise<void>;
-  /** Answers what is held, and from now on at once. */
-  release(): void;
-  /** Holds what comes from now on. */
-  hold(): void;
-}
-
-/** A platform that answers only when it is told to. Ended with the test. */
-export async function startHeldPlatform(handler: Handler): Promise<HeldPlatform> {
-  const held: (() => void)[] = [];
-  let holding = true;
-  const platform = await startRawPlatform((request, response) => {
-    if (holding) held.push(() => handler(request, response));
-    else handler(request, response);
-  });
-  return {
-    url: platform.url,
-    token: platform.token,
-    requests: platform.requests,
-    answer: platform.answer,
-    async arrived(count) {
-      await waitFor(`${count} requests`, () => platform.requests.length >= count);
-      for (let turn = 0; turn < 20; turn++) await turnOfTheLoop();
-    },
-    release() {
-      holding = false;
-      for (const answer of held.splice(0)) answer();
-    },
-    hold() {
-      holding = true;
-    },
   };
 }

@@ -11,8 +11,8 @@ import {
   type TestGateway,
 } from './start-gateway.js';
 
-export interface Scene<Platform extends RawPlatform = RawPlatform> {
-  readonly platform: Platform;
+export interface Scene {
+  readonly platform: RawPlatform;
   readonly gateway: TestGateway;
   readonly key: string;
   /** Asks for the campaign report, and waits for the work behind the answer. */
@@ -22,11 +22,8 @@ export interface Scene<Platform extends RawPlatform = RawPlatform> {
 }
 
 /** Ended with the test. @param answer what the platform says, or a platform that is there */
-export async function openScene<Platform extends RawPlatform = RawPlatform>(
-  answer: Handler | Platform,
-  options: GatewayOptions = {},
-): Promise<Scene<Platform>> {
-  const platform = typeof answer === 'function' ? ((await startRawPlatform(answer)) as Platform) : answer;
+export async function openScene(answer: Handler | RawPlatform, options: GatewayOptions = {}): Promise<Scene> {
+  const platform = typeof answer === 'function' ? await startRawPlatform(answer) : answer;
   const scene = await sceneAt(platform, options);
   onTestFinished(() => scene.gateway.close());
   return scene;
@@ -35,7 +32,7 @@ export async function openScene<Platform extends RawPlatform = RawPlatform>(
 /** One for all tests of the `describe` or file that it is called in. */
 export function sharedScene(answer: Handler, options: GatewayOptions = {}): () => Scene {
   let scene: Scene;
-  let end: () => void;
+  let end: () => Promise<void>;
   beforeAll(async () => {
     const { close, ...platform } = await openRawPlatform(answer);
     end = close;
@@ -43,7 +40,7 @@ export function sharedScene(answer: Handler, options: GatewayOptions = {}): () =
   });
   afterAll(async () => {
     await scene.gateway.close();
-    end();
+    await end();
   });
   return () => scene;
 }
@@ -58,10 +55,7 @@ export function sharedGateway(options: Parameters<typeof startGateway>[0] = {}):
   return () => gateway;
 }
 
-async function sceneAt<Platform extends RawPlatform>(
-  platform: Platform,
-  options: GatewayOptions,
-): Promise<Scene<Platform>> {
+async function sceneAt(platform: RawPlatform, options: GatewayOptions): Promise<Scene> {
   const gateway = await startGatewayAt(platform, options);
   const key = await gateway.addTeam();
   async function ask(query: string, call?: Call) {

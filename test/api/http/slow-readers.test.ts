@@ -7,7 +7,7 @@ import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FINAL, RESTATING } from '../../gateway/reports.js';
 import { listenGateway } from '../../support/listen-gateway.js';
-import { type HeldPlatform, sends, startHeldPlatform } from '../../support/raw-platform.js';
+import { sends, startHeldPlatform } from '../../support/raw-platform.js';
 import { openScene } from '../../support/scene.js';
 import { type GatewayOptions, outcomeOf, REPORT, type TestGateway } from '../../support/start-gateway.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -69,7 +69,7 @@ describe('a caller of a large report', () => {
 describe('requests that are sent ahead', () => {
   async function openAhead(answer: string, queries: readonly string[], options: GatewayOptions) {
     const held = await startHeldPlatform(sends(answer));
-    const scene = await openScene<HeldPlatform>(held, { logLevel: 'info', ...options });
+    const scene = await openScene(held, { logLevel: 'info', ...options });
     const { gateway, platform } = scene;
     const limits = { maxConcurrent: 100, requestsPerMinute: 1_000_000 };
     const key = await gateway.addTeam({ id: 'few', limits });

@@ -8,9 +8,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createOutlet } from '../../../src/api/proxy/clean-answer.js';
 import { holdsToken } from '../../../src/platform/scrub.js';
 import { SPELLINGS } from '../../platform/spellings.js';
-import { deadUrl } from '../../support/broken-platform.js';
 import { listenGateway } from '../../support/listen-gateway.js';
-import { type Handler, sends, startRawPlatform } from '../../support/raw-platform.js';
+import { deadUrl, type Handler, sends, startRawPlatform } from '../../support/raw-platform.js';
 import { openScene, sharedScene } from '../../support/scene.js';
 import { type Call, gatewayAt, outcomeOf, type TestGateway } from '../../support/start-gateway.js';
 

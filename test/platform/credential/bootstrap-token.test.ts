@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bootstrapToken, type SeedOutcome } from '../../../src/platform/credential/token-file.js';
 import type { Vault } from '../../../src/platform/credential/vault.js';
-import { startHttpPlatform } from '../../support/broken-platform.js';
+import { startHttpPlatform } from '../../support/raw-platform.js';
 import {
   ALICE,
   type Credential,

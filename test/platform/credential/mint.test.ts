@@ -7,7 +7,7 @@ import { fixedSecret } from '../../../src/config/secret.js';
 import { GatewayError } from '../../../src/errors.js';
 import { type MintOptions, mintToken } from '../../../src/platform/credential/mint.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
-import { deadUrl, startHttpPlatform } from '../../support/broken-platform.js';
+import { deadUrl, startHttpPlatform } from '../../support/raw-platform.js';
 
 function mint(baseUrl: URL, options: Partial<MintOptions> = {}) {
   const agent = new Agent();

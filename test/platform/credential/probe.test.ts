@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { probeToken } from '../../../src/platform/credential/verify-token.js';
 import { saysError } from '../../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
-import { deadUrl, startHttpPlatform } from '../../support/broken-platform.js';
+import { deadUrl, startHttpPlatform } from '../../support/raw-platform.js';
 import { PROBE } from './credential-harness.js';
 
 /** Waits longer than a loaded machine takes, where no silence is tested. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startHttpPlatform } from '../../support/broken-platform.js';
+import { startHttpPlatform } from '../../support/raw-platform.js';
 import { ALICE, openScene, PROBE, type Scene, secretsIn, staged } from './credential-harness.js';
 
 /** A scene whose active token is the simulated platform's own. */
