@@ -25,7 +25,7 @@ import { createStandingClock, type TestClock } from '../../support/test-clock.js
 export const ALICE = { name: 'alice', address: '10.0.0.1' };
 export const PEPPER = randomBytes(32);
 export const PROBE = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01';
-export const TOKEN_PATH = '/oauth/token';
+const TOKEN_PATH = '/oauth/token';
 const MASTER_KEY = fixedSecret('GATEWAY_MASTER_KEY', randomBytes(32).toString('base64'));
 
 export interface Credential {
@@ -53,7 +53,7 @@ export interface CredentialOptions {
 }
 
 /** One replica on a store. */
-export async function openCredential(options: CredentialOptions): Promise<Credential> {
+async function openCredential(options: CredentialOptions): Promise<Credential> {
   const { store, clock, baseUrl, probe = PROBE, guesses = [], mint = 'request', account } = options;
   const { registry, log } = await openReplica(store, { clock });
   const { logger } = log;
