@@ -164,7 +164,7 @@ describe('stale-while-revalidate', () => {
     await gateway.report(key, RESTATING);
     gateway.clock.advance(HOUR);
     gateway.simulator.fault({ kind: 'status', status: 500, times: 2 });
-    const failures = () => gateway.log.filter(({ msg }) => msg.includes('a refresh')).length;
+    const failures = () => gateway.log.filter(({ msg }) => msg.includes('background refresh')).length;
     for (const [restS, ttl, failed] of [
       [0, 0, 1],
       [0, 0, 1],
