@@ -1,4 +1,4 @@
-/** The history of reports: what of them is recorded, and what is read back. */
+/** The history of reports: records fetched days, and reads them. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Config } from '../../config/load.js';
@@ -33,13 +33,11 @@ import {
 } from './record.js';
 import { type Revision, readHeads, validRevisions } from './revision.js';
 
-// What history holds of days that the platform answers without rows, or refuses; and the mark that it does.
-
-/** What was known last of a day. */
+/** The last known state of a day. */
 export interface RecalledDay {
   /** ISO */
   readonly date: string;
-  /** Believed, and not an empty one that no second look has confirmed. */
+  /** Valid, and no unconfirmed empty one. */
   readonly revision: Revision;
   /** The day was seen final. */
   readonly final: boolean;
@@ -48,8 +46,8 @@ export interface RecalledDay {
 }
 
 /**
- * What was known last of days, with what earlier fetches of this process still have to write.
- * @returns by date; days of which nothing is known are absent
+ * The last known state of days, including pending writes of this process.
+ * @returns by date; unknown days are absent
  * @throws StoreUnavailable
  */
 async function recall(
@@ -58,7 +56,7 @@ async function recall(
   dates: readonly string[],
   generation: string,
 ): Promise<ReadonlyMap<string, RecalledDay>> {
-  // The history of the fetch before this one is written behind its answer.
+  // Waits for pending writes of earlier fetches.
   const heads = await turns(series, () => store.heads(series, dates));
   const days = heads.flatMap((head, at): [string, RecalledDay][] => {
     const { asked, revisions } = readHeads(head);
@@ -66,7 +64,7 @@ async function recall(
     const known = validRevisions(revisions, generation);
     const revision = known.findLast(({ unconfirmed }) => unconfirmed !== true);
     if (revision === undefined) return [];
-    // Where the report names no account, its rows tell; see recallRows.
+    // If the report names no account, the rows decide; see recallRows.
     if (asked.length > 0 && isErased({ ...revision, asked, held: [] })) return [];
     const final = known.some(({ finalFrom }) => finalFrom !== undefined);
     return [[date, { date, revision, final, asked }]];
@@ -74,7 +72,7 @@ async function recall(
   return new Map(days);
 }
 
-/** @returns in their order; null for rows that are gone, damaged or erased. @throws StoreUnavailable */
+/** @returns in order; null for missing, damaged or erased rows. @throws StoreUnavailable */
 async function recallRows(
   { store, isErased }: Pick<Recorder, 'store' | 'isErased'>,
   series: string,
@@ -89,7 +87,7 @@ async function recallRows(
   });
 }
 
-/** Notes since when the platform answers without the rows of these days, where that is new. Never rejects. */
+/** Marks days that the platform now returns without rows. Never rejects. */
 async function markLost(
   { turns, store, logger }: Pick<Recorder, 'turns' | 'store' | 'logger'>,
   series: string,
@@ -114,7 +112,7 @@ async function markLost(
   }
 }
 
-/** Rows of history in the place of what the platform said. @param said the header of that */
+/** Rows from history in place of the platform's. @param said header of the platform's answer */
 export function fromHistory(
   said: Pick<RowsHeader, 'fetchStartedAt' | 'fetchedAt' | 'fetchedOn' | 'seq' | 'kind'>,
   { header, body }: Entry<RowsHeader>,
@@ -126,10 +124,10 @@ export function fromHistory(
   return { body, header: { ...header, fetchStartedAt, fetchedAt, fetchedOn, seq, kind, forgotten } };
 }
 
-// Days that an operator has accepted as empty: what the platform no longer has of them is believed at the first look.
+// Days that an operator accepted as empty: their loss needs no second fetch.
 
 const RECORD = 'accepted-empty';
-/** Beyond it the oldest are forgotten: what they were about is empty in the history by then. */
+/** The oldest are dropped: their days are empty in history by then. */
 const MAX_RECORDS = 1000;
 
 const Accepted = recordForm(
@@ -139,13 +137,13 @@ const Accepted = recordForm(
       endpoint: Type.Optional(Type.String()),
       /** ISO; exclusive. */
       before: Type.String(),
-      /** Epoch milliseconds: rows that were seen later are not meant. */
+      /** Epoch milliseconds; does not apply to rows seen later. */
       at: Type.Integer(),
     }),
   ),
 );
 
-/** What is accepted: days of the reports that name an advertiser, before a day. */
+/** Days before a date, of reports that name an advertiser. */
 type AcceptedScope = Pick<RecordOf<typeof Accepted>[number], 'advertiserId' | 'endpoint' | 'before'>;
 
 export type AcceptedEmpty = ReturnType<typeof createAcceptedEmpty>;
@@ -160,7 +158,7 @@ export function createAcceptedEmpty(registry: Registry, purges: Pick<Purges, 'ap
     known = read();
   });
   return {
-    /** @param asked accounts that the report names: each has to be accepted. @param seenMs when its rows were last seen */
+    /** @param asked accounts of the report; all must be accepted. @param seenMs when its rows were last seen */
     isAccepted: (asked: readonly string[], endpoint: string, date: string, seenMs: number): boolean =>
       asked.length > 0 &&
       asked.every((account) =>
@@ -168,7 +166,7 @@ export function createAcceptedEmpty(registry: Registry, purges: Pick<Purges, 'ap
           (one) => one.at >= seenMs && one.advertiserId === account && isWithin(one, endpoint, date),
         ),
       ),
-    /** Cached days of that scope are asked for again. @param audit a line stored with it. @throws StoreUnavailable */
+    /** Purges cached days of the scope. @param audit a line stored with it. @throws StoreUnavailable */
     append(scope: AcceptedScope, at: number, audit: string): Promise<void> {
       const to = isoDay((dayNumber(scope.before) as number) - 1);
       const { before: _, ...purged } = scope;
@@ -181,12 +179,12 @@ export function createAcceptedEmpty(registry: Registry, purges: Pick<Purges, 'ap
   };
 }
 
-/** Whether a day of a report is in the scope, as far as endpoint and date tell. */
+/** Whether a day is in the scope, by endpoint and date. */
 function isWithin(scope: Omit<AcceptedScope, 'advertiserId'>, endpoint: string, date: string): boolean {
   return date < scope.before && (scope.endpoint === undefined || scope.endpoint === endpoint);
 }
 
-/** @returns days of that scope that the platform answers without their rows, and that are given from history. @throws StoreUnavailable */
+/** Counts lost days of the scope that are served from history. @throws StoreUnavailable */
 async function countLost(
   store: Pick<HistoryStore, 'heads' | 'months'>,
   scope: AcceptedScope,
@@ -211,7 +209,6 @@ export interface HistoryOptions extends Pick<Recorder, 'encode' | 'credential'> 
   readonly config: Pick<Config, 'history'>;
   readonly store: Pick<Store, 'history' | 'leases'>;
   readonly metrics: Recorder['metrics'] & { historyBytes(bytes: number): void };
-  /** Which days of a report are final, and how long the others are fresh. */
   readonly rulesOf: (report: Report) => FreshnessRules;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
@@ -221,9 +218,9 @@ export interface HistoryOptions extends Pick<Recorder, 'encode' | 'credential'> 
 
 export type History = ReturnType<typeof createHistory>;
 
-/** What was missed while the store was away is marked that soon after it is back. */
+/** Interval at which missed fetches are marked. */
 const MARK_EVERY_MS = 15_000;
-/** Longer than any fetch, and what is written behind it, takes. */
+/** Longer than any fetch with its writes. */
 const FETCH_MS = 3_600_000;
 
 export function createHistory(options: HistoryOptions) {
@@ -252,11 +249,11 @@ export function createHistory(options: HistoryOptions) {
       const [asked, rules] = [requestedAccounts(report), options.rulesOf(report)];
       return record(recorder, { ...fetched, endpoint, asked, rules });
     },
-    /** Marks what came of answers that the platform had cut off. Never rejects. */
+    /** Voids revisions from truncated answers. Never rejects. */
     async voidCut(report: Report, cut: CutDays): Promise<void> {
       if (isRecorded(report)) await voidCut(recorder, cut);
     },
-    // What this process could not record it says at once, and others soon.
+    // Missed fetches of this process are marked first.
     readDays: (wanted: DaysWanted) =>
       markMissed(recorder, wanted.series).then(() => readDays(readable, wanted)),
     listRevisions: (wanted: RevisionsWanted) =>
@@ -267,11 +264,10 @@ export function createHistory(options: HistoryOptions) {
     markLost: (series: string, days: readonly RecalledDay[], lost: NonNullable<Revision['lost']>) =>
       markLost(recorder, series, days, lost),
     /**
-     * Erases what was known of an account, for good.
+     * Erases the history of an account permanently.
      * @param audit a line stored with it
-     * @returns days that had something of it; null while the store of the history does not answer: it is shown to nobody all
-     *   the same, and removed later
-     * @throws StoreUnavailable where nothing was erased
+     * @returns the number of affected days; null if the history store does not respond: hidden now, and removed later
+     * @throws StoreUnavailable if nothing was erased
      */
     async erase(advertiserId: string, audit: string): Promise<number | null> {
       await erasures.append(advertiserId, now(), audit);
@@ -285,9 +281,9 @@ export function createHistory(options: HistoryOptions) {
       }
     },
     /**
-     * Believes that days are empty that the platform answers without rows.
-     * @param audit a line stored with it; null: nothing is changed
-     * @returns days that are given from history until now
+     * Accepts days without rows at the platform as empty.
+     * @param audit a line stored with it; null: dry run
+     * @returns days that were served from history until now
      * @throws StoreUnavailable
      */
     async acceptEmpty(scope: AcceptedScope, audit: string | null): Promise<number> {
@@ -295,7 +291,7 @@ export function createHistory(options: HistoryOptions) {
       if (audit !== null) await options.accepted.append(scope, now(), audit);
       return days;
     },
-    /** A job of the leader: keeps the history within its time and its room. */
+    /** Job of the leader: applies retention and size limit. */
     sweep: hourly(createSweep(options), enabled),
     /** Ends its own work. */
     close: () => marks.stop(),
@@ -309,7 +305,7 @@ function createSweep({ config, store, metrics, clock, erasures, logger }: Histor
       const rules = { store: store.history, retentionDays, maxBytes, now: clock.now, logger };
       const { bytes } = await sweepHistory(rules, isStopped);
       metrics.historyBytes(bytes);
-      // Fetches under way may have written since, and a process may have ended: erased once more.
+      // Concurrent fetches may have written since, or a process may have ended: erase again.
       const open = erasures.open();
       if (open.length === 0) return;
       const over = open.filter(({ at }) => at < clock.now() - FETCH_MS);

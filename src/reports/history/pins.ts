@@ -1,6 +1,6 @@
 /**
- * Answers that stay. All pins of a team lie together: an index of them, which is written only where it is what was read,
- * and their rows beside it. So the limits hold however many are made at once, on however many replicas.
+ * Pins: answers that are kept. The pins of a team are stored together: an index with optimistic locking, and the rows. So the
+ * limits hold for concurrent requests on all replicas.
  */
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
@@ -16,8 +16,6 @@ import { monthsOf } from './erase.js';
 import type { Erasures } from './erasures.js';
 import { decodeContents } from './read.js';
 
-// An answer that stays: what is known of it without its rows.
-
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
 
 const PinForm = Type.Object({
@@ -26,32 +24,32 @@ const PinForm = Type.Object({
   createdAt: Type.Number(),
   note: textOrNull,
   endpoint: Type.String(),
-  /** With the days that a relative period meant, and without what shapes an answer. */
+  /** With resolved dates, without output options. */
   query: Type.String(),
   /** Of the report without its period. */
   series: Type.String(),
-  /** ISO; null where the platform chose it. */
+  /** ISO; null if the platform chose it. */
   from: textOrNull,
   to: textOrNull,
   account: textOrNull,
   split: Type.Array(Type.String()),
-  /** Null for what is not kept by days. */
+  /** Null for reports that are not stored by day. */
   revision: textOrNull,
   /** Since when the rows were known, epoch milliseconds. */
   knownAt: Type.Number(),
   final: Type.Boolean(),
   rowCount: Type.Number(),
-  /** Accounts that the question names, and those in the rows: who may see the pin. */
+  /** Accounts in the question and in the rows; they decide who may see the pin. */
   named: Type.Array(Type.String()),
   held: Type.Array(Type.String()),
-  /** Of its oldest part: the newest purge known before it was asked for, and when that was, epoch milliseconds. */
+  /** Of its oldest part: the newest purge known before the fetch, and the start of the fetch, epoch milliseconds. */
   seq: Type.Number(),
   fetchedFrom: Type.Number(),
-  /** How many parts its rows lie in. */
+  /** Number of parts. */
   parts: Type.Number(),
-  /** What it takes in the store. */
+  /** Stored size. */
   bytes: Type.Number(),
-  /** How its rows are written as JSON, CSV and NDJSON: another release that writes them otherwise keeps this way too. */
+  /** Version of the JSON, CSV and NDJSON output of its rows; later releases keep supporting it. */
   format: Type.Literal(1),
 });
 
@@ -63,7 +61,7 @@ export function encodePins(pins: readonly Pin[]): Buffer {
   return Buffer.from(JSON.stringify({ form: 1, pins }));
 }
 
-/** @returns null for what a later release has written: it is then left as it is */
+/** @returns null for data of a newer release, which is left unchanged */
 function decodePins(bytes: Buffer): readonly Pin[] | null {
   try {
     const index: unknown = JSON.parse(bytes.toString());
@@ -73,20 +71,20 @@ function decodePins(bytes: Buffer): readonly Pin[] | null {
   }
 }
 
-/** A team that was deleted and made again is another one, and has other pins. */
+/** A deleted and recreated team is another team with its own pins. */
 export type TeamLives = Pick<Directory, 'life'>;
 
 export function ownerOf({ team }: Pick<Caller, 'team'>, { life }: TeamLives): string {
   return `${team.id}:${life(team.id)}`;
 }
 
-/** Whether the team was deleted since. Of an unknown team nothing is said: the registry may have been lost. */
+/** Whether the team was deleted. False for unknown teams: the registry may have been lost. */
 export function isGone(owner: string, { life }: TeamLives): boolean {
   const cut = owner.lastIndexOf(':');
   return life(owner.slice(0, cut)) > Number(owner.slice(cut + 1));
 }
 
-/** Whether the team may see every account that the question names, or that is in the rows. */
+/** Whether the team may see every account in the question and in the rows. */
 export function mayBeSeen({ named, held }: Pin, { team }: Pick<Caller, 'team'>): boolean {
   if (team.advertisers === '*') return true;
   const allowed = new Set(team.advertisers.map(String));
@@ -109,9 +107,9 @@ interface PinsOptions {
 
 export const PIN_LIMITS = { pins: 1_000, bytes: 104_857_600 } as const;
 
-/** The one day under which an index lies in the port, whose series is the owner. */
+/** Fixed day under which the index is stored; the series is the owner. */
 const PLACE = '2000-01-01';
-/** Others write the same index at times; each time one of them gets through. */
+/** Attempts under concurrent writes; each round at least one writer succeeds. */
 const TRIES = 50;
 
 export function createPins({ store, encode, isErased }: PinsOptions) {
@@ -128,7 +126,7 @@ export function createPins({ store, encode, isErased }: PinsOptions) {
     throw new GatewayError('not_ready', { detail: 'A newer release has written the pins of this team.' });
   }
 
-  /** @param change returns null where nothing is to be done */
+  /** @param change returns null if nothing changes */
   async function update(owner: string, change: (pins: readonly Pin[]) => Change | null): Promise<boolean> {
     return turns(owner, async () => {
       for (let tries = 0; tries < TRIES; tries += 1) {
@@ -156,10 +154,10 @@ export function createPins({ store, encode, isErased }: PinsOptions) {
   }
 
   return {
-    /** The oldest first. @throws GatewayError `conflict` where none can be kept; `not_ready` */
+    /** Oldest first. @throws GatewayError `not_ready` */
     list: (owner: string): Promise<readonly Pin[]> =>
       kept(async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
-    /** In the order in which they were pinned; null where there is no such pin. @throws GatewayError */
+    /** @returns null if there is no such pin. @throws GatewayError */
     read: (owner: string, id: string): Promise<PinnedRows | null> =>
       kept(async () => {
         const pin = (await readIndex(owner)).pins.find((one) => one.id === id);
@@ -178,13 +176,13 @@ export function createPins({ store, encode, isErased }: PinsOptions) {
     /** @returns whether there was one */
     remove: (owner: string, id: string): Promise<boolean> =>
       kept(async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
-    /** Removes what was erased, which is not shown any more. @returns how many there were. @throws StoreUnavailable */
+    /** Removes erased pins, which are hidden already. @returns their number. @throws StoreUnavailable */
     async removeErased(): Promise<number> {
       let count = 0;
       for await (const { series } of monthsOf(store)) count += await removeWhere(series, isOver);
       return count;
     },
-    /** Removes the pins of those who are no more. @returns how many owners there were */
+    /** Removes the pins of deleted teams. @returns the number of owners */
     async sweep(isGone: (owner: string) => boolean): Promise<number> {
       let count = 0;
       for await (const all of monthsOf(store)) {
@@ -225,7 +223,7 @@ interface Change {
   readonly removed?: readonly string[];
 }
 
-/** @throws GatewayError `internal_error` where rows are gone or damaged */
+/** @throws GatewayError `internal_error` if rows are missing or damaged */
 async function readParts(
   store: Pick<HistoryStore, 'contents'>,
   owner: string,
@@ -256,7 +254,7 @@ function refuseTooMany(pins: readonly Pin[], more: Pin): void {
     });
 }
 
-/** @throws GatewayError `conflict` where there is no room; `not_ready` while the store is away */
+/** @throws GatewayError `conflict` if the store is full; `not_ready` if it is unavailable */
 async function kept<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -274,5 +272,5 @@ async function kept<T>(work: () => Promise<T>): Promise<T> {
 
 const namesOf = ({ id, parts }: Pin) => Array.from({ length: parts }, (_, at) => `${id}.${at}`);
 
-/** Under another name rows are not read: no pin shows those of another one. It never changes. */
+/** Sealed name of a part, so that no pin can show rows of another. Must never change. */
 const partName = (owner: string, id: string, at: number) => `p1:{${owner}}:${id}:${at}`;

@@ -47,7 +47,7 @@ function ageHoursOf({ canonical }: Gateway, { account }: Report, date: string, r
   return Math.max(0, ((firstSeenAfterEnd(revision) ?? revision.knownFrom) - endMs) / HOUR_MS);
 }
 
-/** The problem of days without such numbers. */
+/** The error for days without such numbers. */
 function unknownOf(
   { canonical, policy }: Gateway,
   report: Report,

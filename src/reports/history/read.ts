@@ -1,4 +1,4 @@
-/** Reads the history: rows of revisions, and what was known of days at one moment, from history alone. */
+/** Reads the history: rows of revisions, and states of days at one time. */
 
 import { GatewayError } from '../../errors.js';
 import { turn } from '../../lib/time.js';
@@ -20,12 +20,12 @@ import {
   validRevisions,
 } from './revision.js';
 
-/** The name under which rows of a day are sealed: under another one they are not read. It never changes. */
+/** Sealed name of a day's rows; they cannot be read under another one. Must never change. */
 export function contentName(series: string, day: string): string {
   return `h1:{${series}}:${day}`;
 }
 
-/** @returns in their order; null for what is gone or damaged. @throws StoreUnavailable */
+/** @returns in order; null for missing or damaged rows. @throws StoreUnavailable */
 export async function readContents(
   store: Pick<HistoryStore, 'contents'>,
   series: string,
@@ -38,11 +38,7 @@ export async function readContents(
   return decodeContents(contents, (at) => contentName(series, wanted[at]?.day as string));
 }
 
-/**
- * Rows as the store has them.
- * @param nameAt under which the rows at a place were sealed
- * @returns in their order; null for what is gone or damaged
- */
+/** @param nameAt sealed name of each. @returns in order; null for missing or damaged rows */
 export async function decodeContents(
   contents: readonly (HistoryContent | null)[],
   nameAt: (at: number) => string,
@@ -57,7 +53,7 @@ export async function decodeContents(
   return rows;
 }
 
-/** A row of a day: names and values, in its own order. They were normalised: what is a number there, JSON holds exactly. */
+/** A row: values by name, in order. Normalised: numbers are exact. */
 export type Row = ReadonlyMap<string, unknown>;
 
 export function rowsOf({ body }: Pick<Entry<RowsHeader>, 'body'>): Row[] {
@@ -70,10 +66,10 @@ function rowsIn(text: string): Row[] {
   return rows.map((row) => new Map(Object.entries(row)));
 }
 
-/** Rows that are added up in one turn of the event loop: about 2 ms. A day may have tens of thousands. */
+/** Rows added up per turn of the event loop: about 2 ms. A day may have tens of thousands. */
 const ROWS_A_TURN = 1_000;
 
-/** @returns by column, in the order in which they stand; those that hold anything but numbers are left out */
+/** @returns sums by column, in order; columns with anything but numbers are left out */
 export async function sumRows({
   body,
 }: Pick<Entry<RowsHeader>, 'body'>): Promise<Record<string, number | string>> {
@@ -85,7 +81,7 @@ export async function sumRows({
     await turn();
     for (const row of rowsIn(texts.slice(at, at + ROWS_A_TURN).join()))
       for (const [column, value] of row) {
-        // To look into a name takes longer than to add.
+        // Cached: classifying a name is slower than adding.
         const kind = kinds.get(column) ?? kindOf(column);
         kinds.set(column, kind);
         if (kind === 'currency') currencies.add(value);
@@ -109,15 +105,14 @@ function kindOf(column: string): Kind {
   return isAdditive(column) ? 'additive' : 'other';
 }
 
-/** What is readable, and where. */
 export interface Readable {
-  /** False: no history is kept. */
+  /** False: history is off. */
   readonly enabled: boolean;
   readonly store: Pick<HistoryStore, 'heads' | 'contents'>;
   readonly isErased: Erasures['isErased'];
 }
 
-/** @throws GatewayError `not_known_then` where no history is kept; `not_ready` while the store is away */
+/** @throws GatewayError `not_known_then` if history is off; `not_ready` if the store is unavailable */
 export async function guarded<T>({ enabled }: Pick<Readable, 'enabled'>, work: () => Promise<T>): Promise<T> {
   if (!enabled)
     throw new GatewayError('not_known_then', {
@@ -138,22 +133,22 @@ export interface DaysWanted {
   readonly series: string;
   /** ISO, in order. */
   readonly dates: readonly string[];
-  /** Of the kind's divisibility: what was split under another one is not believed. Null: it is not proven. */
+  /** Of the kind; revisions of another one are ignored. Null: the kind is not proven. */
   readonly generation: string | null;
   readonly moment: Moment;
-  /** What is said of days of which nothing was known then, where that is not `not_known_then`. */
+  /** Error for unknown days, instead of `not_known_then`. */
   readonly unknown?: (dates: readonly string[]) => GatewayError;
 }
 
-/** One day as it was known then. */
+/** The state of one day at that time. */
 export interface HistoricDay extends KnownState {
   readonly entry: Entry<RowsHeader>;
 }
 
 /**
- * What was known of days of a series at one moment. Nothing is fetched.
+ * States of a series' days at one time. Nothing is fetched.
  * @returns in the order of the dates
- * @throws GatewayError `not_known_then`; `not_ready` while the store is away
+ * @throws GatewayError `not_known_then`; `not_ready` if the store is unavailable
  */
 export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonly HistoricDay[]> {
   const { series, dates, generation, moment } = wanted;
@@ -204,7 +199,7 @@ function notKept(detail: string): GatewayError {
 
 const SHOWN = 10;
 
-/** Days in a sentence. */
+/** Dates for a message, shortened. */
 export function listed(dates: readonly string[]): string {
   const more = dates.length > SHOWN ? ` and ${dates.length - SHOWN} more days` : '';
   return dates.slice(0, SHOWN).join(', ') + more;

@@ -1,6 +1,6 @@
 /**
- * Records fetched days, behind their answers: a day is appended to its history when its rows differ from what was known.
- * An answer never waits for it; what cannot be written is counted, and marked when the store is back.
+ * Records fetched days in the background: appends a revision if the rows differ from the known ones. Answers never wait for
+ * it; failed writes are counted, and marked when the store is available again.
  */
 import type { Logger } from 'pino';
 import { createLastUsed } from '../../lib/last-used.js';
@@ -27,7 +27,7 @@ import type { Erasures } from './erasures.js';
 import { readContents } from './read.js';
 import { noteMissed, type Revision, validRevisions } from './revision.js';
 
-// Tells when the columns of a report change between two revisions of a day: once a change, not once a day.
+// Detects changed columns between two revisions of a day; reported once per change.
 
 interface SchemaDriftOptions {
   readonly store: Pick<HistoryStore, 'contents'>;
@@ -35,7 +35,7 @@ interface SchemaDriftOptions {
   readonly logger: Logger;
 }
 
-/** A report, as the log names it. */
+/** A report, for the log. */
 interface Watched {
   readonly series: string;
   readonly endpoint?: string;
@@ -73,7 +73,7 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
       changes.flatMap((change) => {
         const before = beforeOf(change);
         const [latest] = change.revisions.slice(-1);
-        // What was compared once need not be read for each of its days.
+        // One comparison per pair of schemas.
         return before === null ? [] : [[`${before.schema} ${latest?.schema}`, { change, before }] as const];
       }),
     );
@@ -91,7 +91,7 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
   };
 }
 
-/** @returns the revision before a new one of other columns; null where there is none, or one of them has no rows to tell by */
+/** @returns the revision before one with other columns; null if there is none, or if one of them has no rows */
 function beforeOf({ kind, revisions }: DayChange): Revision | null {
   const latest = revisions.at(-1);
   if (kind !== 'appended' || latest === undefined) return null;
@@ -101,8 +101,7 @@ function beforeOf({ kind, revisions }: DayChange): Revision | null {
 }
 
 /**
- * Of one day each. missed: it could not be written; erased: its account was erased meanwhile; voided: one of its revisions
- * came from an answer that the platform had cut off.
+ * Per day. missed: not written; erased: its account was erased meanwhile; voided: a revision came from a truncated answer.
  */
 export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erased' | 'voided';
 
@@ -110,11 +109,11 @@ export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erase
 export interface FetchedDays {
   readonly series: string;
   readonly days: readonly Entry<RowsHeader>[];
-  /** When they may be written. From the call on, a look at the series' history in this process waits for them. */
+  /** When they may be written. History reads of the series in this process wait for them from the call on. */
   readonly begin?: Promise<unknown>;
 }
 
-/** The same, with what is known of their report. */
+/** With facts about their report. */
 interface RecordedDays extends FetchedDays {
   /** Accounts that it names. */
   readonly asked: readonly string[];
@@ -124,37 +123,37 @@ interface RecordedDays extends FetchedDays {
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
 }
 
-/** What recording a fetch told of its days. */
+/** Result of recording a fetch. */
 export interface Recorded {
-  /** Days beside what was known of them, once or more often; not those that a later fetch has overtaken. */
+  /** Days with their earlier revisions, possibly repeated; without days that a later fetch has overtaken. */
   readonly observations: readonly DayObservation[];
-  /** Days that were recorded as final for the first time: each by one of all replicas. */
+  /** Days recorded as final for the first time; each by one replica. */
   readonly finalized: readonly FinalDay[];
 }
 
-/** Days of one series that were split from answers that the platform had cut off. */
+/** Days of one series that were split from truncated answers. */
 export interface CutDays {
   readonly series: string;
   /** ISO */
   readonly dates: readonly string[];
-  /** Rows at which the platform cut them off. */
+  /** Row count at which the platform truncated. */
   readonly answerRows: number;
 }
 
-/** Others write the same days at times; each time one of them gets through. */
+/** Attempts under concurrent writes; each round at least one writer succeeds. */
 const TRIES = 5;
-/** Rows that may wait to be written; beyond it a fetch is not recorded, unless it waits alone. */
+/** Limit of pending writes; a fetch beyond it is not recorded, unless it is the only one. */
 const MAX_WAITING_BYTES = 16_777_216;
-/** Rows that are written at once; one day may have more. */
+/** Size of one write; a single day may exceed it. */
 const PORTION_BYTES = 4_194_304;
-/** Days of which this process remembers something. */
+/** LRU limit of days per process. */
 const REMEMBERED_DAYS = 10_000;
 /** An ISO date, and what divides it from its series. */
 const DATE_CHARS = 11;
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** What a process knows of the history that it writes. The functions below work on it. */
+/** Recorder state of a process, used by the functions below. */
 export function createRecorder(options: {
   readonly store: Pick<HistoryStore, 'heads' | 'contents' | 'write' | 'remove'>;
   readonly isErased: Erasures['isErased'];
@@ -172,11 +171,11 @@ export function createRecorder(options: {
   return {
     ...options,
     watchSchema: createWatchSchema({ store, logger, onSchemaChange: metrics.schemaChange }),
-    // What is decided on heads that another call is about to replace would be decided on nothing.
+    // Serializes read-decide-write per series.
     turns: createTurns(),
-    /** By series and date: start of the latest fetch. A day that did not change is not written, and yet an earlier fetch of it is late. */
+    /** By series and date: start of the latest fetch, also of unchanged days, to detect late ones. */
     latest: createLastUsed<number>(REMEMBERED_DAYS),
-    /** By series and date: end of the first fetch that could not be recorded, and is not marked yet. */
+    /** By series and date: end of the first missed fetch that is not marked yet. */
     missed: createLastUsed<number>(REMEMBERED_DAYS),
     waitingBytes: 0,
   };
@@ -221,7 +220,7 @@ interface RecordResult {
   readonly finalized: FinalDay[];
 }
 
-/** @returns the days that others were always quicker to write */
+/** @returns the days that lost every attempt to concurrent writes */
 async function write(
   r: Recorder,
   fetched: RecordedDays,
@@ -239,13 +238,13 @@ async function write(
       left = await writeOnce(r, fetched, left, told);
     never.push(...left);
   }
-  // What was erased while it was written must not come back.
+  // Data erased during the write must not come back.
   const months = new Set(days.filter(isErased).map((entry) => monthOf(dateOf(entry))));
   for (const month of months) await r.store.remove({ series, month });
   return never;
 }
 
-/** @returns those of `days` that somebody else has written meanwhile. @throws StoreUnavailable */
+/** @returns days that others wrote meanwhile. @throws StoreUnavailable */
 async function writeOnce(
   r: Recorder,
   fetched: RecordedDays,
@@ -288,9 +287,7 @@ async function writeOnce(
   return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
 }
 
-/**
- * Marks what could not be recorded, of one series or of all. Never rejects: what is left is marked later.
- */
+/** Marks missed fetches, of one series or all. Never rejects: the rest is marked later. */
 export async function markMissed(r: Recorder, only?: string): Promise<void> {
   const all = new Set([...r.missed.keys()].map(seriesOf));
   for (const series of only === undefined ? all : all.has(only) ? [only] : []) {
@@ -309,11 +306,11 @@ async function markSeries({ store, missed }: Recorder, series: string): Promise<
   const done = await markDays(store, series, dates, (known, at) =>
     noteMissed(known, missed.get(names[at] as string) ?? 0),
   );
-  // Another has written the day meanwhile: it is marked the next time.
+  // Days written concurrently are marked the next time.
   for (const [at, name] of names.entries()) if (done.get(dates[at] as string) !== false) missed.delete(name);
 }
 
-/** Marks the revisions that came of cut off answers. Never rejects. */
+/** Voids revisions from truncated answers. Never rejects. */
 export async function voidCut(
   { turns, store, metrics, logger }: Recorder,
   { series, dates, answerRows }: CutDays,
@@ -336,7 +333,7 @@ export async function voidCut(
 const nameOf = (series: string, date: string) => `${series}|${date}`;
 const seriesOf = (name: string) => name.slice(0, -DATE_CHARS);
 
-/** A store that is given all of a large report at once answers nobody else in time, and may be taken to be away. */
+/** Splits large writes: a single one would delay other calls until the store seems unavailable. */
 function portionsOf(days: readonly Entry<RowsHeader>[]): readonly (readonly Entry<RowsHeader>[])[] {
   const portions: Entry<RowsHeader>[][] = [];
   let room = 0;
@@ -352,7 +349,7 @@ function portionsOf(days: readonly Entry<RowsHeader>[]): readonly (readonly Entr
   return portions;
 }
 
-/** Not what may be no report, nor what is visibly not what was asked for, nor what the platform's own headers decide about. */
+/** Not recorded: doubtful and flawed answers, and those with freshness from platform headers. */
 function isKept({ header: { splitFrom, originMs, doubt, flaws } }: Entry<RowsHeader>): boolean {
   return splitFrom !== null && originMs === null && doubt === undefined && flaws === undefined;
 }

@@ -1,69 +1,68 @@
 /**
- * What was known of one day of a series, and since when: a list in the sense of SQL:2011's system time, to which is only
- * ever appended. The day itself is the valid time.
+ * Known states of one day of a series over time: an append-only list, as system time of SQL:2011; the day is the valid time.
  */
 import Type, { type Static } from 'typebox';
 import { recordForm } from '../../lib/record.js';
 
 const RevisionForm = Type.Object({
-  /** Names its rows in the store. Made of `knownFrom`, so that none is used twice for a day. */
+  /** Name of its rows in the store, from `knownFrom`, so unique per day. */
   id: Type.String(),
-  /** End of the fetch that first saw it, epoch milliseconds; later than that of the revision before. */
+  /** End of the fetch that first saw it, epoch milliseconds; strictly increasing. */
   knownFrom: Type.Integer(),
   /** End of the last fetch that saw the same, within {@link CONFIRMED_EVERY_MS}. */
   confirmedUntil: Type.Integer(),
-  /** Start of the fetch that first saw it: by it fetches are in order, whichever ends first. */
+  /** Start of the fetch that first saw it; defines the order of fetches. */
   fetchedFrom: Type.Integer(),
-  /** How many days old the day was then, in its account's zone; 0: today. */
+  /** Age of the day then, in the account's zone; 0: today. */
   ageDays: Type.Integer(),
-  /** Of the rows, without regard to their order. */
+  /** Of the rows, independent of order. */
   digest: Type.String(),
-  /** Of what the columns were: where it differs, the method changed, and maybe not the numbers. */
+  /** Of the columns; if it differs, the method changed, not necessarily the numbers. */
   schema: Type.String(),
-  /** Of the kind's divisibility; rows split under one that was refuted since are not believed. */
+  /** Of the kind; rows of a refuted one are ignored. */
   generation: Type.String(),
-  /** Fingerprint of the token it was asked with; null where there was none. */
+  /** Fingerprint of the token of the fetch; null without one. */
   credential: Type.Union([Type.String(), Type.Null()]),
   rowCount: Type.Integer(),
   /** Rows of the whole answer that it was split from. */
   answerRows: Type.Integer(),
-  /** The newest purge known before the platform was asked; see erasures.ts. */
+  /** The newest purge known before the fetch; see erasures.ts. */
   seq: Type.Integer(),
-  /** Why it is believed no more; it is listed, and skipped by everything else. */
+  /** Why it is void; void revisions are listed and otherwise skipped. */
   void: Type.Optional(Type.Literal('cut')),
-  /** What its rows take in the store. */
+  /** Stored size of its rows. */
   bytes: Type.Integer(),
-  /** No rows, and no second look has said so yet. */
+  /** Empty, and not confirmed by a second fetch. */
   unconfirmed: Type.Optional(Type.Literal(true)),
-  /** When the first of the revisions between it and the next was known that were removed to save room. */
+  /** `knownFrom` of the first revision after it that was removed to save space. */
   thinnedFrom: Type.Optional(Type.Integer()),
-  /** Of rows that were known while the day was not over: end of the first fetch that saw the same afterwards. */
+  /** For rows known before the day ended: end of the first fetch afterwards with equal rows. */
   closedFrom: Type.Optional(Type.Integer()),
-  /** End of the first fetch that saw the day final, when it was the latest: at most one a generation. */
+  /** End of the first fetch that saw the day final with this revision; at most one per generation. */
   finalFrom: Type.Optional(Type.Integer()),
-  /** End of the first fetch after it that could not be written down: the store was away. */
+  /** End of the first later fetch that could not be recorded. */
   missedFrom: Type.Optional(Type.Integer()),
-  /** Since when the platform answers this endpoint without its rows, while that is not believed. */
+  /** When the platform was first seen without its rows, while that is not accepted. */
   lost: Type.Optional(Type.Object({ fromMs: Type.Integer(), endpoint: Type.String() })),
 });
 
 export type Revision = Readonly<Static<typeof RevisionForm>>;
 
-/** In order, the oldest first. */
+/** Oldest first. */
 export type Revisions = readonly Revision[];
 
-/** What is kept of a day beside its rows. */
+/** Stored data of a day besides its rows. */
 export interface Heads {
   readonly asked: readonly string[];
   readonly revisions: Revisions;
 }
 
-/** How exact `confirmedUntil` is: a day that is seen each minute is not written each minute. */
+/** Resolution of `confirmedUntil`, so that not each fetch is a write. */
 const CONFIRMED_EVERY_MS = 3_600_000;
 
 /**
- * Heads as they are stored: most of a history is heads, and those of a day differ in little. Each revision is a list: times by
- * their distance, and in the place of what others have too its place among `shared`; what is seldom set comes last.
+ * Stored heads, compact because they are most of a history. Each revision is a list: relative times, indexes into `shared` for
+ * repeated values, and rarely set members last.
  */
 const storedForm = recordForm(
   Type.Object({
@@ -74,7 +73,7 @@ const storedForm = recordForm(
     revisions: Type.Array(Type.Array(Type.Unknown())),
   }),
 );
-/** Compiled: they are read with each fetch, and with each answer from the past. */
+/** Compiled: on the path of each fetch and of each answer from history. */
 const revisionsForm = recordForm(Type.Array(RevisionForm));
 
 export function encodeHeads({ asked, revisions }: Heads): Buffer {
@@ -94,7 +93,7 @@ export function encodeHeads({ asked, revisions }: Heads): Buffer {
   return Buffer.from(JSON.stringify({ form: 1, asked, shared: [...places.keys()], revisions: stored }));
 }
 
-/** @returns null for what is none, or was written by a later release: it is then left as it is */
+/** @returns null if invalid or written by a newer release; such data is left unchanged */
 export function decodeHeads(bytes: Buffer): Heads | null {
   const stored = storedForm.parse(bytes.toString());
   if (stored === null) return null;
@@ -103,7 +102,7 @@ export function decodeHeads(bytes: Buffer): Heads | null {
   return revisionsForm.is(revisions) ? { asked, revisions } : null;
 }
 
-/** Each member by its place: this is done for each revision of each day of a fetch. */
+/** By position: on the hot path of each fetch. */
 function revisionIn(one: readonly unknown[], shared: readonly unknown[]): unknown {
   const knownFrom = one[0] as number;
   const revision = {
@@ -124,43 +123,41 @@ function revisionIn(one: readonly unknown[], shared: readonly unknown[]): unknow
   return Object.assign(revision, one[12]);
 }
 
-/** The name of a revision that is known from this moment on. */
 function idOf(knownFrom: number): string {
   return Number(knownFrom).toString(36);
 }
 
 const NONE: Heads = { asked: [], revisions: [] };
 
-/** @returns no revisions where {@link decodeHeads} finds none; the void ones too */
+/** {@link decodeHeads}, or no revisions. Includes void ones. */
 export function readHeads(found: { readonly heads: Buffer } | null | undefined): Heads {
   return found ? (decodeHeads(found.heads) ?? NONE) : NONE;
 }
 
-/** Those that are believed: not void, and of the generation that the kind has now. */
+/** Revisions that are not void and of this generation. */
 export function validRevisions(revisions: Revisions, generation: string): Revisions {
   return revisions.filter((one) => one.void === undefined && one.generation === generation);
 }
 
 /**
- * Which of the revisions of a day is meant: the last that was known at an instant, epoch milliseconds; the earliest that
- * is kept since the day was over; the one that was latest when the day was first seen final; or the newest.
+ * Selects a revision of a day: the last one known at an instant (epoch milliseconds); the first one after the end of the day;
+ * the one that was latest when the day was first seen final; or the newest.
  */
 export type Moment = { readonly at: number } | 'first' | 'final' | 'latest';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** A revision that is meant. */
 export interface KnownState {
   readonly revision: Revision;
-  /** Why that is not all: a later one, known by then, was removed to save room, or never written down. */
+  /** Why it may be incomplete: a later one by that time was removed to save space, or never recorded. */
   readonly lacks: 'thinned' | 'missed' | null;
   /** The day had been seen final. */
   readonly final: boolean;
 }
 
-/** @returns null where there is none */
+/** @returns null if there is none */
 export function knownAt(revisions: Revisions, moment: Moment): KnownState | null {
-  // What is missing after the newest is missing now.
+  // Gaps after the newest revision count as well.
   const atMs = typeof moment === 'object' ? moment.at : Number.MAX_SAFE_INTEGER;
   const revision = choose(revisions, moment);
   if (revision === undefined) return null;
@@ -178,9 +175,9 @@ function choose(revisions: Revisions, moment: Moment): Revision | undefined {
   return revisions.findLast(({ knownFrom }) => knownFrom <= moment.at);
 }
 
-/** @returns when it was first seen after the day was over, epoch milliseconds; null while it was not */
+/** @returns when it was first seen after the day ended, epoch milliseconds; null if never */
 export function firstSeenAfterEnd({ ageDays, knownFrom, closedFrom, unconfirmed }: Revision): number | null {
-  // An empty day that no second look has confirmed may be a day that the platform has not filled yet.
+  // The platform may not have filled an unconfirmed empty day yet.
   if (unconfirmed === true) return null;
   return ageDays > 0 ? knownFrom : (closedFrom ?? null);
 }
@@ -197,39 +194,39 @@ export interface SeenDay
   readonly ageDays: number;
   /** What its rows take in the store. */
   readonly bytes: number;
-  /** No rows, and this look does not confirm an earlier one. */
+  /** Empty, and this fetch does not confirm an earlier one. */
   readonly unconfirmed: boolean;
-  /** It was old enough when the fetch began to change no more. */
+  /** Final when the fetch began. */
   readonly isFinal: boolean;
 }
 
 export type Noted =
-  /** Other rows than before, or the first: they are to be kept under `added`. */
+  /** New rows, to be stored under `added`. */
   | {
       readonly kind: 'appended';
       readonly revisions: Revisions;
       readonly added: string;
       readonly removed: readonly string[];
     }
-  /** The same rows as before, which is written down. */
+  /** Same rows; the confirmation is written. */
   | { readonly kind: 'confirmed'; readonly revisions: Revisions }
-  /** Nothing is to be written: seen lately (`known`), or the fetch began before the latest revision's (`late`). */
+  /** Nothing to write: confirmed recently (`known`), or older than the latest revision (`late`). */
   | { readonly kind: 'known' | 'late' };
 
-/** How long every revision of a day that is not over is kept; afterwards the last of them. */
+/** How long all revisions of an unfinished day are kept; afterwards only the last one. */
 const OPEN_DAY_MS = 48 * 3_600_000;
 
-/** Revisions of one day after it was over. */
+/** Limit of revisions after the end of the day. */
 const CLOSED_DAY_MAX = 64;
 
 /**
- * Marks that a fetch was not written down, at what was known last when it ended: another replica may have written since.
+ * Marks a missed fetch at the revision that was latest when it ended: another replica may have written since.
  * @param missedFrom its end, epoch milliseconds
  */
 export function noteMissed(before: Revisions, missedFrom: number): Revisions {
   const at = before.findLastIndex(({ knownFrom }) => knownFrom <= missedFrom);
   const then = before[at];
-  // It was written down after all, though nobody heard of it.
+  // It was recorded after all; the reply was lost.
   if (then === undefined || then.knownFrom === missedFrom) return before;
   if (then.missedFrom !== undefined && then.missedFrom <= missedFrom) return before;
   return before.with(at, { ...then, missedFrom });
@@ -239,7 +236,7 @@ export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   const latest = before.at(-1);
   if (latest === undefined) return append(before, seen);
   if (seen.fetchedFrom < latest.fetchedFrom) return { kind: 'late' };
-  // Rows of a kind that was proven anew are kept anew: what was kept before is believed no more.
+  // After a new proof, older revisions are void: append again.
   if (latest.void !== undefined) return append(before, seen);
   if (latest.digest !== seen.digest || latest.generation !== seen.generation) return append(before, seen);
   const confirmedUntil = Math.max(latest.confirmedUntil, seen.fetchedAt);
@@ -259,13 +256,13 @@ export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   return { kind: 'confirmed', revisions: [...before.slice(0, -1), confirmed] };
 }
 
-/** Says of what is the latest now since when it is that of a day that is over, and of one that is final. */
+/** Sets `closedFrom` and `finalFrom` of the latest revision. */
 function stamped(
   before: Revisions,
   latest: Revision,
   { fetchedAt, ageDays, isFinal, unconfirmed }: SeenDay,
 ): Revision {
-  // What no second look has confirmed may be filled yet.
+  // An unconfirmed empty day may still be filled.
   if (unconfirmed) return latest;
   const seenFrom = Math.max(fetchedAt, latest.knownFrom);
   const isClosing = ageDays > 0 && latest.ageDays <= 0 && latest.closedFrom === undefined;
@@ -280,7 +277,7 @@ function stamped(
 
 function append(before: Revisions, seen: SeenDay): Noted {
   const { fetchedAt, unconfirmed, isFinal: _, ...facts } = seen;
-  // Replicas' clocks differ: the order of revisions is that of their fetches.
+  // Clocks of replicas differ; revisions keep the order of fetches.
   const knownFrom = Math.max(fetchedAt, (before.at(-1)?.knownFrom ?? 0) + 1);
   const id = idOf(knownFrom);
   const times = { id, knownFrom, confirmedUntil: knownFrom };
@@ -289,12 +286,12 @@ function append(before: Revisions, seen: SeenDay): Noted {
   return { kind: 'appended', revisions: kept, added: id, removed };
 }
 
-/** Removes what is not kept for ever, and says so at the revision before it. */
+/** Removes excess revisions, and marks the gap at the preceding one. */
 function thin(revisions: Revisions): { readonly kept: Revisions; readonly removed: readonly string[] } {
   const nowMs = (revisions.at(-1) as Revision).knownFrom;
   const lastOpen = revisions.findLast(({ ageDays }) => ageDays <= 0);
   const closed = revisions.filter(({ ageDays }) => ageDays > 0);
-  // What was said when the day was over, and when it was final, is asked for longest.
+  // The first, the final and the latest revision are never removed.
   const { generation } = revisions.at(-1) as Revision;
   const counting = validRevisions(revisions, generation);
   const stays = (['first', 'final', 'latest'] as const).map((moment) => knownAt(counting, moment)?.revision);
