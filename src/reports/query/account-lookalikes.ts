@@ -1,7 +1,7 @@
 /**
- * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
- * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
- * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
+ * Parameters that may name an account but are not checked as one: `client`, `sub_account_id`, a filter that mentions
+ * `advertiserId`, ids next to a word such as `advertiser`. The platform may interpret any of them, so limited teams may not
+ * send them. Exception: an object that names only own accounts and contains no other number. Pure.
  */
 import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from '../rows/json.js';
 import { ACTS_AS, OWNER } from './account-words.js';
@@ -17,7 +17,7 @@ import {
 } from './chosen-ids.js';
 import { plainName } from './parameters.js';
 
-// Expressions that speak of an account, in filter languages that are not known here: by their words alone. Pure.
+// Expressions in unknown filter languages: detected by words only.
 
 const BETWEEN = `[\\s_.\\-[\\]"'\\\\]*`;
 /** `advertiserId`, `advertiser_id`, `"user.ids"` in a text; `advertiser: 2` and `client in (2)`, too. */
@@ -25,14 +25,14 @@ const SPOKEN = new RegExp(
   `(?:${OWNER})s?${BETWEEN}(?:ids?(?![a-z])|[:=<>!~]|(?<=[\\s\\]"'])(?:eq\\b|in\\s*[([]))`,
   'i',
 );
-/** `user(id: 2)`, `advertiser,eq,2` and `client.in(2)`: of whom, their numbers tell. */
+/** `user(id: 2)`, `advertiser,eq,2` and `client.in(2)`: their numbers are the accounts. */
 const CALLED = new RegExp(
   `(?:${OWNER})s?(?:\\s*[({]\\s*ids?(?![a-z])|\\s*[,;|]\\s*(?:eq|in|is)\\s*[,;|(]|\\.(?:eq|in|is)\\s*\\()`,
   'i',
 );
-/** An account as a word of its own, which `clientType` and `user_agent` are not. */
+/** An account as a separate word, unlike `clientType` and `user_agent`. */
 const WORD = new RegExp(`(?:^|[^a-z])(?:${OWNER})s?(?![a-z]|[_.-][a-z])`, 'i');
-/** The name of an account field and nothing else, where one part of an expression says the field and another the value. */
+/** Only the name of an account field; its value is in another part of the expression. */
 const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
 
 /** The first part of a triple, `["advertiser", "=", 2]`. */
@@ -41,20 +41,20 @@ function isAccountField(text: string): boolean {
 }
 
 /**
- * Whether a text may name an account that is not the team's own. What is SPOKEN of counts whatever its value.
- * @param fields whether it may be the field of an expression, whose value stands elsewhere
+ * Whether a text may name a foreign account. SPOKEN matches count whatever their value.
+ * @param fields whether it may be the field of an expression, with the value elsewhere
  */
 function mayNameAnother(text: string, fields: boolean, isOwn: (account: string) => boolean): boolean {
   if (SPOKEN.test(text) || (fields && isAccountField(text))) return true;
   return (CALLED.test(text) || (fields && WORD.test(text))) && !holdsOwnNumbers(text, isOwn);
 }
 
-/** In an expression of a language that is not known here, as `eq(advertiser,2)`, any number may be the account. */
+/** In an unknown expression such as `eq(advertiser,2)`, any number may be the account. */
 function holdsOwnNumbers(text: string, isOwn: (account: string) => boolean): boolean {
   return (text.match(/\d+/g) ?? []).every(isOwn);
 }
 
-/** Encoded once more, as in an address or in JSON: whoever reads filters may decode them. */
+/** Decodes one level of percent or JSON escapes, as the platform's filters may. */
 function decodeOnce(text: string): string {
   return text.replace(/%([0-9a-f]{2})|\\u00([0-9a-f]{2})/gi, (_, percent?: string, escaped?: string) =>
     String.fromCharCode(Number.parseInt(percent ?? (escaped as string), 16)),
@@ -62,10 +62,10 @@ function decodeOnce(text: string): string {
 }
 
 export interface LookalikeRules {
-  /** Names that are checked against the team's list already. */
+  /** Names that are already checked against the team's list. */
   readonly accountFields: readonly string[];
   readonly accountPattern: RegExp;
-  /** Names an operator vouches for: they name no account. */
+  /** Names that an operator declares not to name accounts. */
   readonly nonAccounts?: readonly string[];
 }
 
@@ -74,34 +74,34 @@ export interface CandidateParameter {
   /** A query value as text, or a body's value. */
   readonly value: Json;
   /**
-   * Whether it is part of a question, whose texts may all be expressions; of what is to be written only what is named
-   * like one is: an address to click may hold anything.
+   * Whether it is part of a read, where every text may be an expression. In a write only values named like one are: a click
+   * URL may contain anything.
    */
   readonly asks: boolean;
-  /** Whether an operator says that it names no account: of the parameter itself, not of members inside of it. */
+  /** Whether an operator declares that it names no account; does not apply to its members. */
   readonly isVouchedFor?: boolean;
 }
 
-/** Which ids may stand under names that look like an account. */
+/** Ids allowed under names that look like an account. */
 export interface OwnIds {
   readonly isOwn: (account: string) => boolean;
-  /** Whether `id` and `ids`, which do not say of what, may be those of accounts here. */
+  /** Whether bare `id` and `ids` may be accounts here. */
   readonly bareIds: boolean;
 }
 
-/** Short ones count as whole names only: `adv` begins `advanced`, and `acc` begins `accuracy`. */
+/** Short words count as whole names only: `adv` also begins `advanced`. */
 const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|aid|uid|org|organi[sz]ation|company)s?(?:ids?)?$`);
-/** A split by accounts names none, as long as it says no more than on or off. */
+/** A split by accounts names none if it is only on or off. */
 const SPLIT = /^by[A-Z]/;
-/** What is filtered, rather than looked for by a word. */
+/** Filters by field, unlike a full-text search. */
 const BY_FIELD = /filter|where|condition|criteri|expr|having|rule/;
 const EXPRESSION = new RegExp(`${BY_FIELD.source}|^(?:query|q|search|scope|params)$`);
-/** Which columns, and in which order: names alone select no account. */
+/** Column lists and sort orders select no account. */
 const COLUMNS =
   /^(?:sort|order|group|sorted|ordered|grouped)(?:by)?$|^(?:fields|columns|dimensions|metrics)$/;
 const COLUMN_NAME = /^\s*[+-]?[a-z_]+(?:[\s:]+(?:asc|desc))?\s*$/i;
 
-/** @returns the names of those that look like an account and are not checked as one, each once */
+/** @returns unique names of parameters that look like an account and are not checked as one */
 export function accountLookalikes(
   given: readonly CandidateParameter[],
   rules: LookalikeRules,
@@ -131,13 +131,13 @@ export function accountLookalikes(
 
 interface Look extends LookalikeRules, OwnIds {
   readonly own: OwnValues;
-  /** Characters of texts that may still be read. */
+  /** Remaining budget of characters. */
   readonly left: { chars: number };
 }
 
 /**
- * What is chosen by `by=advertiser&values=2`, or by `group[by]=advertiser&group[ids][]=2`. That `by` itself names no
- * account, as an operator may say, changes nothing of what is beside it.
+ * Selections such as `by=advertiser&values=2` or `group[by]=advertiser&group[ids][]=2`, even if an operator declares that
+ * `by` names no account.
  */
 function chosenBeside(
   given: readonly CandidateParameter[],
@@ -146,7 +146,7 @@ function chosenBeside(
 ): string[] {
   const asking = open.filter(({ asks }) => asks);
   const choosing = given.filter(({ name, value, asks }) => asks && choosesByAccount(name, value, true));
-  // Once for each object, and once for what stands in none: many may say what is chosen by.
+  // Once per object, and once for top-level parameters.
   const objects = new Set(choosing.map(({ name }) => objectOf(name)));
   const names = new Set(choosing.map(({ name }) => name));
   const listed = asking.filter(({ name, value }) => names.has(name) && !look.own.numbers(value));
@@ -169,28 +169,28 @@ function objectOf(name: string): string | null {
   return cut < 0 ? null : name.slice(0, cut);
 }
 
-/** What is made of the texts and names in a value. */
+/** How texts and names in a value are interpreted. */
 interface Reading {
-  /** They may be expressions. */
+  /** Texts may be expressions. */
   readonly texts: boolean;
-  /** One of them may be the field of an expression. */
+  /** A text may be the field of an expression. */
   readonly fields: boolean;
-  /** `ids` may be those of accounts. */
+  /** `ids` may be accounts. */
   readonly bareIds: boolean;
-  /** How many texts it stands in. */
+  /** Depth of JSON in texts. */
   readonly inTexts: number;
-  /** Below how many names of accounts it stands. */
+  /** Depth of account names. */
   readonly owners: number;
 }
 
 function isLookalike(name: string, value: Json, above: Reading, look: Look): boolean {
-  // Its values are checked elsewhere; here, the names in it that may be ids: `{"advertiserIds": {"2": 1}}`.
+  // Values are checked elsewhere; here, member names that may be ids: `{"advertiserIds": {"2": 1}}`.
   if (isAccountName(name, look.accountPattern)) return !look.own.numbers(value);
   const plain = plainName(name);
-  // Even by an own id: what is seen then is what somebody else may see.
+  // Refused even with an own id: it changes the identity at the platform.
   if (ACTS_AS.test(plain)) return true;
   if (above.owners >= MAX_OWNERS && OWNER_NAME.test(plain)) return true;
-  // The own id beside it makes no other number one's own: `{"id": 1, "include": [2]}`.
+  // An own id does not allow other numbers next to it: `{"id": 1, "include": [2]}`.
   if (
     OWNER_NAME.test(plain) &&
     !(SPLIT.test(name) && isSwitch(value)) &&
@@ -201,7 +201,7 @@ function isLookalike(name: string, value: Json, above: Reading, look: Look): boo
   return saysAccount(name, value, above, look);
 }
 
-/** What a value says, whatever its name is taken for: that the platform reads `filter` tells nothing of what is filtered. */
+/** Whether a value names an account, whatever its own name means. */
 function saysAccount(name: string, value: Json, above: Reading, look: Look): boolean {
   const plain = plainName(name);
   if (COLUMNS.test(plain) && isColumns(value)) return false;
@@ -222,8 +222,8 @@ function isColumns(value: Json): boolean {
 }
 
 /**
- * Whether an account was found by the name and what is below it, as in `{"advertiser": {"id": 2}}`; of a list, by each
- * of its items, for one that names nobody's id may name an account in another way.
+ * Whether the account check finds an account here, as in `{"advertiser": {"id": 2}}`; in a list, in every item, because an
+ * item without an id may name an account in another way.
  */
 function isChecked(name: string, value: Json, rules: LookalikeRules): boolean {
   if (isJsonArray(value)) return value.length > 0 && value.every((item) => isChecked(name, item, rules));
@@ -252,13 +252,13 @@ function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
   return members.some((one) => isLookalike(one.name, one.value, reading, look));
 }
 
-/** A text that is encoded more often is nobody's honest filter. */
+/** Deeper encoding is refused. */
 const MAX_DECODINGS = 8;
-/** Nor is JSON in a text, in JSON in a text, in another; each could be encoded in many ways. */
+/** Deeper JSON in texts is refused. */
 const MAX_TEXTS = 2;
-/** Nor are accounts in accounts, many times over. */
+/** Deeper nesting of account names is refused. */
 const MAX_OWNERS = 4;
-/** All texts of a request together, each time they are decoded: what is refused for it is no question of anybody's. */
+/** Limit over all texts of a request, for each decoding. */
 const MAX_CHARS = 2_097_152;
 
 function namesAccount(text: string, reading: Reading, look: Look): boolean {

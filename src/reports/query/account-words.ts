@@ -1,12 +1,11 @@
 /**
- * Which names speak of an account though the configured pattern does not know them, and which values may be its id: the
- * one place for both, for requests and for answers. Pure.
+ * Names that indicate an account beyond the configured pattern, and values that may be its id; for requests and answers. Pure.
  */
 import { type Json, JsonNumber } from '../rows/json.js';
 
-/** Words for whom a report may be about, as a part of a pattern. */
+/** Words for accounts, as part of a pattern. */
 export const OWNER = 'user|account|acct|advertiser|client|customer|agenc(?:y|ie)|owner|parent|tenant';
-/** Names, plain, of what has the platform act as somebody else. */
+/** Plain names that make the platform act as another account. */
 export const ACTS_AS =
   /impersonat|onbehalf|^x?(?:act(?:ing)?|run|login|view)as(?:id)?$|^x?sudo(?:er|id|as)?$/;
 const ONE = `(?:sub|child|parent|main|master)?(?:${OWNER}|adv)s?`;
@@ -18,21 +17,20 @@ const SAYS_ACCOUNT = new RegExp(`(?:^| )${ONE}$`);
 /** Counts, prices and switches: `newUser`, `cost_per_client`, `is_parent`. */
 const MEASURE =
   /(?:^| )(?:per|is|has|can|non?|nb|num|number|counts?|total|sum|avg|average|mean|max|min|unique|distinct|new|active|returning|costs?|of|with|without|reach)(?: |$)/;
-/** One number under a plural counts people, `users: 120`, but for the words that a report counts nobody by. */
+/** A number under a plural is a count, `users: 120`, except for words that are never counted. */
 const COUNTED = /s$/;
 const NEVER_COUNTED = /^(?:advertiser|account|acct|agencie|tenant)s$/;
-/** What holds an id below a name that speaks of an account, whatever it is an id of: `{"advertiser": {"value": 2}}`. */
+/** Members that hold an id below an account name: `{"advertiser": {"value": 2}}`. */
 const HOLDS_ID = new RegExp(`^(?:${KEY}|values?|in|eq|equals?|is|include[ds]?|exclude[ds]?|only|selected)$`);
-/** Says nothing of what is below it: `{"advertisers": {"data": [{"id": 2}]}}`. */
+/** Transparent containers: `{"advertisers": {"data": [{"id": 2}]}}`. */
 const WRAPS = /^(?:[0-9]+|data|items?|lists?|rows?|results?|records?|entries|edges?|nodes?|elements?|all)$/;
 
 /**
- * What stands under a name: `id`, the id of an account; `ids`, ids of accounts where it is a list or an object, and a
- * count where it is one number.
+ * Meaning of values under a name: `id`, an account id; `ids`, account ids in a list or object, and a count if one number.
  */
 export type AccountNameKind = 'id' | 'ids' | null;
 
-/** Whether a name, in whatever spelling, speaks of an account. Made for names of columns: once for each, not by row. */
+/** Whether a name, in any spelling, indicates an account. Slow: call once per column, not per row. */
 export function accountNameKind(name: string): AccountNameKind {
   const words = wordsOf(name);
   const bare = words.replaceAll(' ', '');
@@ -43,12 +41,12 @@ export function accountNameKind(name: string): AccountNameKind {
   return COUNTED.test(bare) && !NEVER_COUNTED.test(bare) ? 'ids' : 'id';
 }
 
-/** Whether a member of an object that speaks of an account holds its id. */
+/** Whether a member of an account object holds its id. */
 export function holdsId(name: string): boolean {
   return HOLDS_ID.test(wordsOf(name));
 }
 
-/** Whether a name leaves open what is below it, so that the name above it counts. */
+/** Whether a name is a transparent container, so that the name above it counts. */
 export function wraps(name: string): boolean {
   return WRAPS.test(wordsOf(name));
 }
@@ -71,8 +69,8 @@ const ONE_NUMBER = /^\s*[0-9]{1,3}(?:[,. ]?[0-9]{3})*\s*$|^\s*[0-9]+\s*$/;
 const SEVERAL = /^[0-9]+(?:[,;|\s]+[0-9]+)*$/;
 
 /**
- * The ids that a value may be: a whole number, or a text of one or several; `12.50`, `Acme 2` and `true` are none.
- * A number is given as it was written, so that `2.0` is not the `2` of a list.
+ * Possible ids in a value: a whole number, or a text with one or several; not `12.50`, `Acme 2` or `true`. Numbers keep their
+ * spelling, so `2.0` does not match the `2` of a list.
  */
 export function idsIn(value: Json): readonly string[] {
   if (!(value instanceof JsonNumber) && typeof value !== 'string') return [];

@@ -1,7 +1,6 @@
 /**
- * Which accounts a JSON document names, wherever it names them: in request bodies of teams that are limited to
- * certain advertisers, and in the platform's answers. A miss here would show a team what it may not see, so
- * names are compared loosely, and a value that is no account id is returned rather than dropped.
+ * Accounts named anywhere in a JSON document: in request bodies of limited teams, and in platform answers. A miss would expose
+ * foreign data, so names are compared loosely, and values that are no account id are returned, not dropped.
  */
 
 import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from '../rows/json.js';
@@ -17,7 +16,7 @@ import {
 } from './account-words.js';
 import { plainName } from './parameters.js';
 
-/** The shipped pattern, to be matched against a name in lower case without separators; see `isAccountName`. */
+/** Default pattern, for plain names; see `isAccountName`. */
 export const ACCOUNT_PATTERN_SOURCE = '^(?:user|account|advertiser|client|customer|agency|owner|parent)ids?$';
 
 const LONGEST_OWNER = 100;
@@ -33,22 +32,21 @@ export function isAccountName(name: string, pattern: RegExp): boolean {
 }
 
 /**
- * The accounts a document names, in the order in which they stand.
+ * Accounts named in a document, in order.
  *
- * A value counts when its member has an account's name, also one made of two members, as in
- * `{"advertiser": {"id": 2}}` and `{"advertisers": [{"id": 2}]}`; below such a member every scalar counts.
- * Null and empty texts name nobody. A string is trimmed and a number is given as it was written, so what is not
- * `[1-9][0-9]*` is not an id, and is the caller's to refuse.
+ * Counts every scalar below a member with an account name, also one of two members, as in `{"advertiser": {"id": 2}}` and
+ * `{"advertisers": [{"id": 2}]}`. Ignores null and empty texts. Strings are trimmed and numbers keep their spelling; values
+ * other than `[1-9][0-9]*` are no ids, and are to be refused by the caller.
  */
 export function collectAccounts(document: Json, pattern: RegExp): Set<string> {
   return collect(document, pattern, null);
 }
 
 /**
- * The accounts an answer shows: those above, and what may be an id under every other name that speaks of an account:
- * `advertiser: 2`, `advertisers: [2]`, `sub_account_id`, `account_no`; also in JSON that is kept in a text.
+ * Accounts in an answer: {@link collectAccounts}, and possible ids under any other account-like name: `advertiser: 2`,
+ * `advertisers: [2]`, `sub_account_id`, `account_no`; also in JSON inside a text.
  *
- * @param nonAccounts names that an operator vouches for
+ * @param nonAccounts names that an operator declares not to name accounts
  */
 export function accountsShown(
   document: Json,
@@ -65,7 +63,7 @@ function collect(document: Json, pattern: RegExp, nonAccounts: readonly string[]
 }
 
 /**
- * A query's parameter as a body would have it: `advertisers[0][id]` with a value is `{"advertisers": {"0": {"id": …}}}`.
+ * A query parameter as a JSON document: `advertisers[0][id]` is `{"advertisers": {"0": {"id": …}}}`.
  */
 export function asDocument(name: string, value: Json): Json {
   const parts = name.split(/[[\]]+/).filter((part) => part !== '');
@@ -83,7 +81,7 @@ interface Collector {
   texts: number;
 }
 
-/** `every`: every scalar below names an account, for the configured pattern says so. */
+/** `every`: every scalar below names an account, by the configured pattern. */
 type Reading = 'every' | AccountNameKind;
 
 interface Verdict {
@@ -111,7 +109,7 @@ function visit(collector: Collector, value: Json, owner: string): void {
   } else if (typeof value === 'string') visitText(collector, value, owner, false);
 }
 
-/** What may be an id below a name that speaks of an account; objects by their own members. */
+/** Collects possible ids below an account name; objects by their own members. */
 function takeIds(collector: Collector, value: Json, owner: string, reading: AccountNameKind): void {
   if (isJsonArray(value)) for (const item of value) takeIds(collector, item, owner, 'id');
   else if (value instanceof JsonObject) visit(collector, value, owner);
@@ -127,8 +125,8 @@ const OF_AN_ACCOUNT = new RegExp(`${OWNER}|adv|acc|\\\\u`, 'i');
 const MAX_TEXTS = 8;
 
 /**
- * JSON that is kept in a text. Looked for in every text of an answer, so the first character decides for nearly all.
- * @param isOwned whether it stands under a name that speaks of an account
+ * JSON inside a text. Called for every text of an answer: the first character rules out nearly all.
+ * @param isOwned whether it is below an account name
  */
 function visitText(collector: Collector, text: string, owner: string, isOwned: boolean): void {
   const first = text.charCodeAt(0);
@@ -173,8 +171,8 @@ function judge(collector: Collector, names: readonly string[], owner: string): V
 }
 
 /**
- * The owner of what is below a member. Lists may be written as objects with numbers for names: `{"0": …}`. A long
- * name is no entity's; put before every name below it, it would cost time beyond the document's length.
+ * The owner of values below a member. Lists may be objects with numeric names: `{"0": …}`. Long names are no entities, and
+ * would make the check superlinear.
  */
 function ownerBelow(owner: string, name: string, isOwned: boolean): string {
   if (/^[0-9]+$/.test(plainName(name)) || (isOwned && (wraps(name) || holdsId(name)))) return owner;

@@ -1,9 +1,7 @@
 /**
- * A report request in its one canonical form: however a query is spelt, equal questions become equal values, and
- * anything that could be read two ways is refused.
+ * The canonical form of a report request: equal questions become equal values, and ambiguous input is refused.
  *
- * The platform's request is built from this form and never from the caller's bytes, so that what is not in the
- * cache key cannot reach the platform.
+ * The platform request is built from this form only, so that nothing outside of the cache key reaches the platform.
  */
 import { type FieldFault, GatewayError } from '../../errors.js';
 import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
@@ -32,45 +30,45 @@ import { type Period, periodOf } from './period.js';
 export interface Report extends Period {
   /** Path below `/api/v1/report/`, e.g. `campaigns/get`. */
   readonly endpoint: string;
-  /** HEAD is asked as GET. */
+  /** HEAD becomes GET. */
   readonly method: 'GET' | 'POST';
   /** Everything but the period, sorted by place and name. */
   readonly members: readonly Member[];
-  /** Where the first and the last day of the period are sent. */
+  /** Where the first and the last day are sent. */
   readonly places: { readonly from: Place; readonly to: Place };
-  /** Value of the first account field that was given. */
+  /** Value of the first account field in the request. */
   readonly account: string | null;
-  /** Every account-like value, wherever it stood; policy decides on them. */
+  /** All account-like values; input of the access policy. */
   readonly accounts: readonly NamedAccount[];
-  /** Whether one of the endpoint's own account fields was given. */
+  /** Whether the request contains an account field. */
   readonly namesAccount: boolean;
   /** E.g. `['date', 'campaign']`, in the order date, campaign, others. */
   readonly split: readonly string[];
   readonly spentBased: string | null;
-  /** Names the gateway does not know, which go to the platform as they stand; sorted. */
+  /** Unknown names, passed on to the platform unchanged; sorted. */
   readonly passedOn: readonly UnknownName[];
 }
 
 export interface ParsedReport {
   readonly report: Report;
-  /** Parameters that look like an account, and are not checked as one; looked for when called. */
+  /** Parameters that look like an account and are not checked as one; computed on call. */
   readonly lookalikes: (isOwn: OwnIds['isOwn']) => readonly string[];
   readonly options: OutputOptions;
-  /** The platform's today by which the question was read, as a day number. */
+  /** The platform's today at parsing, as a day number. */
   readonly today: number;
 }
 
 export interface ReportRequest extends RawParameters {
   readonly endpoint: string;
   readonly method: 'GET' | 'POST';
-  /** Names that are probably meant for known ones are passed on all the same: the app is written for the platform. */
+  /** Passes on names that resemble known ones: the app was written for the platform. */
   readonly lenient?: boolean;
 }
 
 export interface ParseRules extends LookalikeRules, NameRules {
   /** The platform's today for an account (null: unknown), as a day number. */
   todayOf(account: string | null): number;
-  /** When a day begins for the platform, for an account; epoch milliseconds. */
+  /** Start of a day in the account's zone, epoch milliseconds. */
   startOfDayOf(account: string | null, day: number): number;
 }
 
@@ -121,7 +119,7 @@ function byPlaceAndName(a: Member, b: Member): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** A query is remembered, and mostly asked by one team: what was found for it last is found again. */
+/** Memoizes the last result: a cached query is mostly used by one team. */
 function onceForEach(find: ParsedReport['lookalikes']): ParsedReport['lookalikes'] {
   let last: { readonly isOwn: OwnIds['isOwn']; readonly found: readonly string[] } | null = null;
   return (isOwn) => {

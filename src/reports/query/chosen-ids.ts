@@ -1,6 +1,6 @@
 /**
- * Ids in a request that do not say whose they are: `ids`, or those beside a word that says it, as in
- * `{"by": "advertiser", "ids": [2]}`; and every number that stands in a value. Pure.
+ * Ids in a request without an owner in their name: `ids`, or ids next to a word that names it, as in
+ * `{"by": "advertiser", "ids": [2]}`; and all numbers in a value. Pure.
  */
 
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../rows/json.js';
@@ -11,39 +11,39 @@ interface Member {
   readonly value: Json;
 }
 
-/** What else a report is about; below these words an id is theirs: `{"campaign": {"id": 7}}`. */
+/** Other entities; ids below these words are theirs: `{"campaign": {"id": 7}}`. */
 const ENTITY =
   'campaign|creative|placement|site|app|publisher|audience|segment|deal|country|region|city|geo|device|browser|os|language|category|domain|ad|ad ?set|ad ?group|line ?item|insertion ?order|format|size|goal|conversion|event|pixel|tag|channel|exchange|inventory|product|currency|timezone';
 const OTHER_ENTITY = new RegExp(`(?:^| )(?:${ENTITY})(?:s|ies|es)?$`);
-/** With words around it that do not say of what either: `includeIds`, `id_in`. */
+/** Also with generic words around it: `includeIds`, `id_in`. */
 const BARE_ID =
   /^(?:(?:entity|entities|object|item|record|target|include|exclude|selected|only|filter|in|by|for|list) )*ids?(?: (?:in|eq|list|filter|include|only))*$/;
-/** Where a flat query puts what it chooses; in an object it may be called anything. */
+/** Names of selections in a flat query; in an object any name may be one. */
 const CHOICE =
   /^(?:(?:filter|dimension|field|entity|group|target|by|selected) )?(?:ids?|keys?|values?|vals?|v|filters?|in|eq|equals?|is|lists?|items?|include[ds]?|only|match|selected|selection|operands?|numbers?|nos?|codes?|refs?|members?|entity|entities|targets?)$/;
-/** How much is shown, and when: no choice of anything. */
+/** Limits, paging and time: no selections. */
 const EXTENT =
   /(?:^| )(?:limit|offset|page|pages|size|top|skip|take|count|max|min|first|last|precision|decimals|depth|interval|days?|hours?|version|priority|weight|amount|budget|bid|price|threshold|timezone|date|time|year|month|week|from|to)$/;
 const ID_OF = / ids?$/;
-/** What a choice is made by, wherever it stands. */
+/** Names of the dimension of a selection. */
 const CHOOSES = /(?:^| )(?:by|dimensions?|fields?|level|entity|group)$/;
-/** Texts for people, orders and columns choose nothing. */
+/** Labels, sort orders and columns: no selections. */
 const NO_CHOICE =
   /(?:^| )(?:name|title|label|description|comment|text|url|domain)$|^(?:sort|order|sorted|ordered)(?: by)?$|^(?:fields|columns|metrics)$/;
 
-/** Whether a name is of an id and does not say of what. */
+/** Whether a name is a bare id, without an entity. */
 export function isBareId(name: string): boolean {
   return BARE_ID.test(wordsOf(name));
 }
 
-/** Whether the ids below a name are those of something else than an account. */
+/** Whether ids below a name belong to another entity than an account. */
 export function isOtherEntity(name: string): boolean {
   return OTHER_ENTITY.test(wordsOf(name));
 }
 
 /**
- * Whether a member says that something is chosen by account: `by: "advertiser"`, `dimensions: ["advertiser_id"]`.
- * @param asks whether it is part of a question; of what is to be written, `type: "user"` says nothing of accounts
+ * Whether a member selects by account: `by: "advertiser"`, `dimensions: ["advertiser_id"]`.
+ * @param asks whether it is part of a read; in a write, `type: "user"` does not concern accounts
  */
 export function choosesByAccount(name: string, value: Json, asks: boolean): boolean {
   const words = wordsOf(lastPart(name));
@@ -61,8 +61,8 @@ function saysAccount(value: Json): boolean {
 }
 
 /**
- * The members beside such a word whose numbers are not all own.
- * @param isNested whether they stand in an object, where every number may be chosen
+ * Members next to such a word with foreign numbers.
+ * @param isNested whether they are in an object, where any number may be selected
  */
 export function foreignChoices(members: readonly Member[], own: OwnValues, isNested: boolean): string[] {
   return members
@@ -79,11 +79,11 @@ export function foreignChoices(members: readonly Member[], own: OwnValues, isNes
 const NUMBER = /^[+-]?[0-9.]*[0-9](?:[eE][+-]?[0-9]+)?$/;
 const SWITCHES = new Set(['', '0', '1', 'true', 'false', 'null']);
 
-/** Whether what stands in a value is the team's own. */
+/** Whether a value contains only own accounts. */
 export interface OwnValues {
-  /** Every number in it, as it was written, and every name that may be an id: `{"2": true}`. */
+  /** Checks every number, as spelt, and every name that may be an id: `{"2": true}`. */
   numbers(value: Json): boolean;
-  /** Every text and number in it, but for switches; a text of several as each of them. */
+  /** Checks every text and number except switches; splits lists in texts. */
   texts(value: Json): boolean;
 }
 
@@ -92,7 +92,7 @@ interface Numbers {
   readonly own: boolean;
 }
 
-/** Each list and object is looked at once, however many it stands in that are asked about. */
+/** Memoized per list and object. */
 export function ownValues(isOwn: (account: string) => boolean): OwnValues {
   const knownNumbers = new WeakMap<object, Numbers>();
   const knownTexts = new WeakMap<object, boolean>();
@@ -139,7 +139,7 @@ function once<T>(known: WeakMap<object, T>, value: Json, find: () => T): T {
   return found;
 }
 
-/** On, off or nothing said, as `byDate=1`. */
+/** On, off or empty, as `byDate=1`. */
 export function isSwitch(value: Json): boolean {
   return !isJsonArray(value) && !(value instanceof JsonObject) && SWITCHES.has(textOf(value));
 }
