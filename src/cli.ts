@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `dsp-gateway`: the command line. Every command says by `--help` what it takes. */
+/** The command line `dsp-gateway`. */
 import { exitOnFault } from './cli/exit.js';
 import { createProgram } from './cli/program.js';
 import { processTerminal } from './cli/terminal.js';

@@ -13,7 +13,7 @@ export type Outcome =
   | 'refresh'
   /** Asked the platform although what was cached was fresh: the caller wanted it fresher. */
   | 'forced'
-  /** Waited for a call that another request had under way. */
+  /** Waited for a call of another request. */
   | 'collapsed'
   /** Passed through to the platform. */
   | 'pass'
@@ -56,9 +56,9 @@ export interface CacheStatus {
   readonly tier: 'l1' | 'store' | null;
   /** Whether the answer of a platform call was kept. */
   readonly stored: boolean;
-  /** The store is away: nothing was looked up in it. */
+  /** The store was unavailable. */
   readonly degraded: boolean;
-  /** For a report split by day: how many of its days the platform was asked for. */
+  /** For a report split by day: number of days fetched. */
   readonly days: { readonly fetched: number; readonly total: number } | null;
 }
 

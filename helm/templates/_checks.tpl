@@ -1,4 +1,4 @@
-{{/* What values.schema.json cannot say: values that depend on each other. The first fault ends the rendering. */}}
+{{/* Rules beyond values.schema.json: values that depend on each other. The first fault ends rendering. */}}
 {{- define "dsp-gateway.checks" -}}
 {{- $redis := include "dsp-gateway.redisForms" . -}}
 {{- $secrets := .Values.secrets -}}

@@ -34,7 +34,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end }}
 
-{{/* The forms in which Redis is given, separated by commas; empty for the embedded store. */}}
+{{/* Configured forms of Redis, comma-separated; empty for the embedded store. */}}
 {{- define "dsp-gateway.redisForms" -}}
 {{- $forms := list -}}
 {{- if hasKey .Values.secrets "REDIS_URL" }}{{ $forms = append $forms "secrets.REDIS_URL" }}{{ end -}}

@@ -1,4 +1,4 @@
-/** `dsp-gateway cache`: look into the report cache, and empty it. */
+/** `dsp-gateway cache`: inspect and purge the report cache. */
 import { explainCache, purgeCache } from '../api/operations/cache.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus } from '../api/operations/overview.js';
@@ -12,21 +12,19 @@ import { renderRows } from './table.js';
 
 type Explanation = AnswerOf<typeof explainCache>;
 
-/** How a command takes a report. */
-export const REPORT_ARGUMENT = ['<query>', 'the query of a report, or its whole address'] as const;
+export const REPORT_ARGUMENT = ['<query>', 'report query, or full URL'] as const;
 export const ENDPOINT_OPTION = [
   '--endpoint <path>',
-  'report endpoint, where the address does not say it (default: campaigns/get)',
+  'report endpoint, if not in the URL (default: campaigns/get)',
 ] as const;
 
 export const addCacheCommands = group(
   'cache',
-  'Look into the report cache, and empty it.',
+  'Inspect and purge the report cache.',
   call({
     name: 'explain',
     operation: explainCache,
-    description:
-      'Show what the cache holds of a report, day by day, and the calls that answering it would make.',
+    description: 'Show the cached days of a report, and the platform calls that a request would make.',
     examples: [
       "cache explain 'advertiserId=1&byDate=1&_period=last_7_days'",
       "cache explain 'https://gateway.example/api/v1/report/campaigns/get?advertiserId=1&byDate=1&_period=yesterday'",
@@ -37,7 +35,7 @@ export const addCacheCommands = group(
       endpoint: { flag: ENDPOINT_OPTION[0], about: ENDPOINT_OPTION[1] },
       team: {
         flag: '--team <id>',
-        about: 'as this team would be answered: in its default format where the query names none',
+        about: 'explain for this team, with its default format',
       },
     },
     prepare: ({ values }) => ({
@@ -49,25 +47,25 @@ export const addCacheCommands = group(
   steps({
     name: 'purge',
     operation: purgeCache,
-    description: 'Delete cached reports; the next request asks the platform.',
+    description: 'Delete cached reports; the next request fetches them again.',
     examples: [
       'cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07',
       'cache purge --all',
       'cache purge --all --yes',
     ],
     flags: {
-      all: { about: 'everything; asks first when a person is at the terminal' },
+      all: { about: 'everything; asks for confirmation on a terminal' },
       advertiserId: {
         flag: '--advertiser <id>',
-        about: 'reports of this advertiser, and those without one',
+        about: 'reports of this advertiser, and without advertiser',
       },
       endpoint: { flag: '--endpoint <path>', about: 'reports of this endpoint' },
-      from: { flag: '--from <day>', about: 'days from this one, YYYY-MM-DD' },
-      to: { flag: '--to <day>', about: 'days up to this one' },
+      from: { flag: '--from <day>', about: 'first day, YYYY-MM-DD' },
+      to: { flag: '--to <day>', about: 'last day' },
       dryRun: null,
       query: null,
     },
-    own: (added) => added.option('--yes', 'do not ask'),
+    own: (added) => added.option('--yes', 'skip confirmation'),
     async run({
       values,
       send,
@@ -77,13 +75,9 @@ export const addCacheCommands = group(
     }: Given<typeof purgeCache, { readonly yes?: boolean }>) {
       checkScope(values);
       const held = values.all ? heldIn(await admin.ask(getStatus)) : '';
-      // A script is not asked: what is forgotten comes back by itself.
+      // Scripts need no confirmation: the cache refills by itself.
       if (values.all && terminal.input.isTTY)
-        await confirm(
-          terminal,
-          `${held} will be forgotten; the next questions go to the platform.`,
-          options.yes,
-        );
+        await confirm(terminal, `${held} will be purged; the next requests go to the platform.`, options.yes);
       show(
         terminal,
         options,
@@ -94,32 +88,32 @@ export const addCacheCommands = group(
   }),
 );
 
-/** @throws CommandError when nothing is named, or everything and a part of it */
+/** @throws CommandError for no scope, or for --all with another scope */
 function checkScope({ all, ...parts }: Values): void {
   const isPart = Object.keys(parts).length > 0;
-  if (all && isPart) throw new CommandError('--all goes alone', EXIT.usage);
+  if (all && isPart) throw new CommandError('--all excludes other options', EXIT.usage);
   if (!all && !isPart)
     throw new CommandError(
-      'what is to be forgotten? Name it by --advertiser, --endpoint, --from and --to, or say --all',
+      'nothing to purge: give --advertiser, --endpoint, --from or --to, or --all',
       EXIT.usage,
     );
 }
 
-/** How much there is to forget. Processes tell now and then, so it is not exact. */
+/** What would be purged. Approximate: processes report their sizes periodically. */
 function heldIn({ cache }: AnswerOf<typeof getStatus>): string {
-  return `about ${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}, and what the store holds`;
+  return `about ${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}, and the cache of the store`;
 }
 
 /**
- * A report as it was copied from an app or a log, or its query alone.
- * @param named which endpoint was named beside
- * @throws CommandError for the address of something else
+ * Parses a report URL or query.
+ * @param named the endpoint of a query
+ * @throws CommandError for the URL of something else
  */
 export function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; query: string } {
   const read = readReportAddress(asked);
   if (read === null)
     throw new CommandError(
-      `${asked.split('?')[0]} is no report: only what lies below /api/v1/report/ is cached, all else is passed through`,
+      `${asked.split('?')[0]} is not a report: only paths below /api/v1/report/ are cached`,
       EXIT.data,
     );
   return { endpoint: read.endpoint ?? named, query: read.query };
@@ -133,11 +127,8 @@ function describe(explained: Explanation): string {
     ['key', key],
     ['kept', `${kept}: ${policy.because}`],
     ['learned', describeLearned(policy.divisibility)],
-    ['store', storeAway ? 'away: nothing could be looked up' : null],
-    [
-      'refused',
-      refusal && `by the platform with ${refusal.status}, remembered for ${span(refusal.ttlSeconds)}`,
-    ],
+    ['store', storeAway ? 'unavailable: no lookup' : null],
+    ['refused', refusal && `by the platform with ${refusal.status}, cached for ${span(refusal.ttlSeconds)}`],
     ...warnings.map(({ message }) => ['warning', message] as const),
   ];
   return [
@@ -153,17 +144,17 @@ function describe(explained: Explanation): string {
       'rows',
     ]),
     calls.length === 0
-      ? 'Answering it now makes no platform call.'
-      : `Answering it now makes ${counted(calls.length, 'platform call')}:`,
+      ? 'A request now makes no platform call.'
+      : `A request now makes ${counted(calls.length, 'platform call')}:`,
     ...calls.map(showRange),
     ...(behind.length === 0
       ? []
-      : ['Behind the answer it refreshes what is stale:', ...behind.map(showRange)]),
+      : ['Stale entries are refreshed in the background:', ...behind.map(showRange)]),
     '',
   ].join('\n');
 }
 
-/** What was seen of it that counts for the step it is at. */
+/** The evidence that counts in the current state. */
 function describeLearned(learned: Explanation['policy']['divisibility']): string | null {
   if (learned === null) return null;
   const { state, agreements, trials = [], restatements } = learned;

@@ -1,4 +1,4 @@
-/** Commands of the admin API as entries: an operation says what a command takes, the entry how its answer is shown. */
+/** Commands of the admin API: the operation defines flags and types, the entry how the answer is rendered. */
 import type { Command } from 'commander';
 import type { AdminOperation, AnswerOf } from '../api/operations/operation.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
@@ -6,20 +6,20 @@ import { type AddCommand, type CommandHead, command, show, type Typed } from './
 import { type FlagChanges, flagsOf, valuesOf } from './flags.js';
 import { confirm } from './read-secret.js';
 
-/** Members of a call by name: of its path, query or body. */
+/** Members of the path, query or body of a call, by name. */
 export type Values = Readonly<Record<string, unknown>>;
 
 interface Entry<O extends AdminOperation> extends CommandHead {
   readonly operation: O;
-  /** Members that are arguments, in their order: as help shows each, e.g. `<team>`, what it is, and how it is read. */
+  /** Members that are arguments, in order: placeholder, e.g. `<team>`, description, and parser. */
   readonly args?: Readonly<
     Record<string, readonly [shown: string, about: string, read?: (text: string) => unknown]>
   >;
-  /** Flags that are not as the schema of query or body has them. */
+  /** Overrides of flags from the schema of query or body. */
   readonly flags?: FlagChanges;
 }
 
-/** A command as it was typed. */
+/** A parsed command. */
 export interface Given<O extends AdminOperation = AdminOperation, Own = object>
   extends Typed<ClientOptions & Own> {
   readonly values: Values;
@@ -30,11 +30,11 @@ export interface Given<O extends AdminOperation = AdminOperation, Own = object>
 
 /** A command that is one call. */
 interface CallEntry<O extends AdminOperation> extends Entry<O> {
-  /** What is sent, where it is not what was typed. */
+  /** Converts typed values to sent ones. */
   prepare?(given: Given<O>): Values | Promise<Values>;
-  /** What a yes is asked for; `--yes` stands for it. */
+  /** The confirmation prompt; `--yes` skips it. */
   confirm?(values: Values): string;
-  /** What `--json` prints; absent: the answer. */
+  /** Output of `--json`; default: the answer. */
   json?(answer: AnswerOf<O>, given: Given<O>): unknown;
   render(answer: AnswerOf<O>, given: Given<O>): string;
 }
@@ -42,7 +42,7 @@ interface CallEntry<O extends AdminOperation> extends Entry<O> {
 export function call<const O extends AdminOperation>(entry: CallEntry<O>): AddCommand {
   const own = (added: Command) => {
     entry.own?.(added);
-    return entry.confirm === undefined ? added : added.option('--yes', 'do not ask');
+    return entry.confirm === undefined ? added : added.option('--yes', 'skip confirmation');
   };
   return steps({
     ...entry,
@@ -59,7 +59,7 @@ export function call<const O extends AdminOperation>(entry: CallEntry<O>): AddCo
   });
 }
 
-/** A command with steps of its own. Its operation says what it takes, and which call it stands for. */
+/** A command with its own steps. Its operation defines flags, and the call it is shown for in errors. */
 interface StepsEntry<O extends AdminOperation> extends Entry<O> {
   run(given: Given<O>): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function steps<const O extends AdminOperation>(entry: StepsEntry<O>): Add
       for (const { option } of flags) added.addOption(option);
       return entry.own?.(added) ?? added;
     },
-    meaning: {
+    apiCall: {
       call: operation.call,
       members: new Map([
         ...Object.entries(args).map(([member, [shown]]) => [member, shown] as const),
@@ -95,7 +95,7 @@ export function steps<const O extends AdminOperation>(entry: StepsEntry<O>): Add
   });
 }
 
-/** Where each member goes: into the path, the query or the body. */
+/** Assigns members to path, query or body. */
 function inputOf({ path, query, body }: AdminOperation, values: Values) {
   const { id, ...others } = values;
   const members = path === undefined ? values : others;

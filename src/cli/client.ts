@@ -1,4 +1,4 @@
-/** A running gateway as commands ask it: where it is, who asks, and its refusals as errors with a line to read. */
+/** HTTP client of the commands: address, credential, and refusals as errors. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Static, TSchema } from 'typebox';
@@ -9,7 +9,7 @@ import { timeoutSignal } from '../lib/time.js';
 import { CommandError, EXIT, exitCodeOf, Unreachable } from './command-error.js';
 import { problemIn, Refused } from './refusal.js';
 
-/** Options of every command that asks a gateway. */
+/** Options of every command that calls a gateway. */
 export interface ClientOptions {
   readonly url?: string;
   readonly adminTokenFile?: string;
@@ -18,20 +18,21 @@ export interface ClientOptions {
   readonly csv?: boolean;
 }
 
-/** One of the two addresses of a gateway, and what a caller shows there. */
+/** A plane of the gateway with its address and credential. */
 export interface Plane {
   readonly name: string;
   readonly secret: string;
-  /** The settings with the address, with the port it has by default, and with the secret; `…_FILE` names a file with it. */
+  /** Variable with the address. */
   readonly url: string;
   readonly port: readonly [setting: string, usual: string];
+  /** Variable with the secret; `…_FILE` names a file. */
   readonly variable: string;
   readonly fileOption: readonly [member: 'adminTokenFile' | 'keyFile', flag: string];
-  /** The heading of its options in a command's help. */
+  /** Heading of its options in help. */
   readonly group: string;
   readonly options: readonly (readonly [flags: string, description: string])[];
   readonly headers: (secret: string) => Readonly<Record<string, string>>;
-  /** Where the secret is if nothing names it. */
+  /** Default file of the secret. */
   readonly usualFile?: (env: Environment) => string;
 }
 
@@ -47,9 +48,9 @@ export const ADMIN_PLANE: Plane = {
     ['--url <url>', 'address of the admin plane (GATEWAY_ADMIN_URL; default: http://127.0.0.1:$ADMIN_PORT)'],
     [
       '--admin-token-file <path>',
-      'file that holds the admin token (ADMIN_TOKEN, ADMIN_TOKEN_FILE; default: admin.token in GATEWAY_DATA_DIR)',
+      'file with the admin token (ADMIN_TOKEN, ADMIN_TOKEN_FILE; default: admin.token in GATEWAY_DATA_DIR)',
     ],
-    ['--json', 'print JSON, for scripts'],
+    ['--json', 'print JSON'],
   ],
   headers: (secret) => ({ authorization: `Bearer ${secret}` }),
   usualFile: (env) => join(env.GATEWAY_DATA_DIR || './data', 'admin.token'),
@@ -62,17 +63,17 @@ export const DATA_PLANE: Plane = {
   port: ['PORT', '8080'],
   variable: 'DSP_GATEWAY_KEY',
   fileOption: ['keyFile', '--key-file'],
-  group: 'Every command that asks as a team:',
+  group: 'Every command against the data plane:',
   options: [
     ['--url <url>', 'address of the data plane (GATEWAY_URL; default: http://127.0.0.1:$PORT)'],
-    ['--key-file <path>', 'file that holds the team key (DSP_GATEWAY_KEY, DSP_GATEWAY_KEY_FILE)'],
-    ['--json', 'print JSON, for scripts'],
-    ['--csv', 'print CSV, for a file'],
+    ['--key-file <path>', 'file with the team key (DSP_GATEWAY_KEY, DSP_GATEWAY_KEY_FILE)'],
+    ['--json', 'print JSON'],
+    ['--csv', 'print CSV'],
   ],
   headers: (secret) => ({ 'x-api-key': secret }),
 };
 
-/** A rotation asks the platform twice, each time with a deadline of its own. */
+/** A rotation makes two platform calls, each with its own deadline. */
 const TIMEOUT_MS = 120_000;
 
 export interface Call {
@@ -83,24 +84,24 @@ export interface Call {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A plane, ready to be asked. @returns the text of its answer. @throws CommandError */
+/** @returns the response body. @throws CommandError */
 export type Ask = (call: Call) => Promise<string>;
 
 export interface Client {
   readonly base: string;
   readonly ask: Ask;
-  /** The lines of a streamed answer. Both reject with {@link Unreachable} when the connection breaks. */
+  /** The lines of a streamed response. Both reject with {@link Unreachable} if the connection breaks. */
   lines(path: string, stop: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
-/** @throws CommandError when the address is not allowed, or there is no secret */
+/** @throws CommandError for an invalid address, or without a secret */
 export function openPlane(plane: Plane, options: ClientOptions, env: Environment): Client {
   const base = addressOf(plane, options, env);
   const secret = secretOf(plane, options, env);
   const away = (error: Error): never => {
     const cause = error.cause instanceof Error ? error.cause.message : error.message;
     throw new Unreachable(
-      `the ${plane.name} at ${base} cannot be reached (${cause}); start the gateway, or name its address by --url or ${plane.url}`,
+      `the ${plane.name} at ${base} cannot be reached (${cause}); start the gateway, or set its address with --url or ${plane.url}`,
     );
   };
   async function send({ method, path, body }: Call, signal: AbortSignal): Promise<Response> {
@@ -117,7 +118,7 @@ export function openPlane(plane: Plane, options: ClientOptions, env: Environment
     if (status === 401 && plane === ADMIN_PLANE) throw unknownToken(base, secret.source);
     const refused = refusal(plane, await response.text().catch(away), status, base);
     if (status !== 404 || !(refused instanceof Refused) || plane !== ADMIN_PLANE) throw refused;
-    // Most often the port of the data plane was given. The admin plane has this address, and asks who calls.
+    // Usually the port of the data plane was given. The admin plane has this path and requires a token.
     const { status: known } = await fetch(`${base}/admin/v1/status`, { redirect: 'manual', signal }).catch(
       away,
     );
@@ -153,7 +154,7 @@ function addressOf({ url, port }: Plane, options: ClientOptions, env: Environmen
   const plain =
     parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '';
   if (plain && parsed.username === '' && parsed.password === '') return parsed.href.replace(/\/+$/, '');
-  // The text may hold a secret, so it is not repeated.
+  // Not repeated: the text may contain a secret.
   throw new CommandError(
     `${name}: allowed is an address such as http://127.0.0.1:${port[1]}, without user, query or fragment`,
     EXIT.data,
@@ -162,11 +163,11 @@ function addressOf({ url, port }: Plane, options: ClientOptions, env: Environmen
 
 interface Secret {
   readonly text: string;
-  /** The setting or file that it is from. */
+  /** Variable or file. */
   readonly source: string;
 }
 
-/** From the file that an option names, the setting, the file that a setting names, or the usual file. */
+/** In order: file of the option, variable, file of the variable, default file. */
 function secretOf(plane: Plane, options: ClientOptions, env: Environment): Secret {
   const { secret: what, variable, usualFile } = plane;
   const [member, flag] = plane.fileOption;
@@ -174,7 +175,7 @@ function secretOf(plane: Plane, options: ClientOptions, env: Environment): Secre
   const text = env[variable];
   if (named === undefined && text) return checked(text, variable, what);
   const path = named ?? (env[`${variable}_FILE`] || usualFile?.(env));
-  let reason = 'nothing names one';
+  let reason = 'none is configured';
   try {
     if (path !== undefined) return checked(readFileSync(path, 'utf8').trim(), path, what);
   } catch (error) {
@@ -183,24 +184,23 @@ function secretOf(plane: Plane, options: ClientOptions, env: Environment): Secre
     reason = code === 'ENOENT' ? `there is no file ${path}` : message;
   }
   throw new CommandError(
-    `no ${what}: ${reason}. Set ${variable}, or name its file by ${flag} or ${variable}_FILE`,
+    `no ${what}: ${reason}. Set ${variable}, or give its file with ${flag} or ${variable}_FILE`,
     EXIT.denied,
   );
 }
 
-/** What no header can hold would make `fetch` throw an error that quotes it. */
+/** An invalid header value would make `fetch` throw an error that quotes it. */
 function checked(text: string, source: string, what: string): Secret {
   if (/^[\x21-\x7e]+$/.test(text)) return { text, source };
   throw new CommandError(
-    `${source}: holds ${text.length} characters, some not printable ASCII; allowed is the ${what} alone`,
+    `${source}: has ${text.length} characters, some not printable ASCII; allowed is the ${what} alone`,
     EXIT.denied,
   );
 }
 
-/** With the address, for often a gateway was meant that listens elsewhere. */
 function unknownToken(base: string, source: string): CommandError {
   return new CommandError(
-    `The gateway at ${base} does not know this admin token (from ${source}).\nGive the one it was started with, by ADMIN_TOKEN or --admin-token-file, or name another gateway by --url.`,
+    `The gateway at ${base} does not accept this admin token (from ${source}).\nUse its token with ADMIN_TOKEN or --admin-token-file, or another gateway with --url.`,
     EXIT.denied,
   );
 }
@@ -209,7 +209,7 @@ function refusal({ name }: Plane, text: string, status: number, base: string): C
   const problem = problemIn(text);
   if (problem === null)
     return new CommandError(
-      `what answers at ${base} is no ${name}: ${status}, and no problem document`,
+      `the server at ${base} is not a gateway's ${name}: ${status} without a problem document`,
       EXIT.unavailable,
     );
   return new Refused(problem, exitCodeOf(status));
@@ -217,12 +217,12 @@ function refusal({ name }: Plane, text: string, status: number, base: string): C
 
 function noAdminPlane(base: string): CommandError {
   return new CommandError(
-    `there is no admin API at ${base}, which may be the data plane; say where the admin plane is by --url or GATEWAY_ADMIN_URL`,
+    `there is no admin API at ${base}, which may be the data plane; set the address of the admin plane with --url or GATEWAY_ADMIN_URL`,
     EXIT.notFound,
   );
 }
 
-/** Members without a value are left out. */
+/** Undefined members are omitted. */
 type QueryValues = Readonly<Record<string, unknown>>;
 
 interface CallInput<O extends AdminOperation> {
@@ -237,16 +237,14 @@ interface CallInput<O extends AdminOperation> {
 
 export interface Admin {
   /**
-   * Calls the admin API.
-   * @returns the answer. It has every member that this release requires; their forms are not checked, for another release may
-   *   have written them
+   * @returns the answer. Required members are present; their types are not checked, as the gateway may be of another release
    * @throws CommandError
    */
   ask<O extends AdminOperation>(operation: O, input?: CallInput<O>): Promise<AnswerOf<O>>;
   lines(operation: AdminOperation, query: QueryValues, stop: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
-/** @throws CommandError when the address is not allowed, or there is no admin token */
+/** @throws CommandError for an invalid address, or without an admin token */
 export function openAdmin(options: ClientOptions, env: Environment): Admin {
   const client = openPlane(ADMIN_PLANE, options, env);
   return {
@@ -274,8 +272,8 @@ function pathOf(call: string, query: QueryValues = {}, id = ''): string {
 }
 
 /**
- * @param schema of the answer; undefined: there may be none
- * @throws CommandError for what is no answer to this call: something else may listen at the address
+ * @param schema of the answer; undefined: it may be empty
+ * @throws CommandError for any other response: another server may listen at the address
  */
 function parseAnswer(text: string, schema: TSchema | undefined, base: string): object | null {
   if (schema === undefined && text === '') return null;
@@ -283,12 +281,15 @@ function parseAnswer(text: string, schema: TSchema | undefined, base: string): o
   try {
     value = JSON.parse(text);
   } catch {
-    throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
+    throw new CommandError(
+      `the server at ${base} is not an admin plane: its response is not JSON`,
+      EXIT.unavailable,
+    );
   }
   const { required = [] } = (schema ?? {}) as { readonly required?: readonly string[] };
   if (typeof value === 'object' && value !== null && required.every((name) => name in value)) return value;
   throw new CommandError(
-    `what answers at ${base} is no admin plane that this release knows: its answer has another form. Check --url, or use the command that came with that gateway.`,
+    `the server at ${base} is not an admin plane of this release: required members are missing. Check --url, or use the command of that gateway's release.`,
     EXIT.unavailable,
   );
 }

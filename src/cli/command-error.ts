@@ -1,4 +1,4 @@
-/** How a command ends: its exit code, and the lines for standard error. The high codes are those of sysexits(3). */
+/** Exit codes and errors of commands. Codes from 64 are those of sysexits(3). */
 
 export const EXIT = {
   warning: 1,
@@ -14,23 +14,20 @@ export const EXIT = {
 } as const;
 
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [0, 'done'],
-  [EXIT.warning, 'something failed that has no code of its own; of status and doctor: there is a warning'],
-  [EXIT.notWell, 'of status and doctor: the gateway is not well, or cannot be reached'],
-  [EXIT.notFound, 'there is no such team, key, pin, write or route, or nothing was known then'],
-  [EXIT.conflict, 'the present state does not allow it: a conflict, or a token that could not be verified'],
-  [
-    EXIT.usage,
-    'the command line is wrong: an unknown command or option, one that is missing or given twice, two that exclude each other',
-  ],
-  [EXIT.data, 'a value or a file is wrong; standard error names the place and what is allowed'],
-  [EXIT.unavailable, 'the gateway cannot be reached, or cannot do this now'],
-  [EXIT.output, 'standard output cannot be written, e.g. the disk is full'],
-  [EXIT.denied, 'the admin token or the team key is missing, wrong, or may not do this'],
-  [EXIT.settings, "the gateway's settings are wrong"],
+  [0, 'success'],
+  [EXIT.warning, 'other failure; status and doctor: a warning'],
+  [EXIT.notWell, 'status and doctor: the gateway is not well or unreachable'],
+  [EXIT.notFound, 'no such team, key, pin, write or route, or no recorded data'],
+  [EXIT.conflict, 'conflict with the current state, or the token could not be verified'],
+  [EXIT.usage, 'wrong usage: unknown command, or an unknown, missing, repeated or conflicting option'],
+  [EXIT.data, 'invalid value or file; see standard error'],
+  [EXIT.unavailable, 'the gateway is unreachable or temporarily unable'],
+  [EXIT.output, 'standard output cannot be written, e.g. full disk'],
+  [EXIT.denied, 'admin token or team key missing, wrong or not permitted'],
+  [EXIT.settings, 'invalid settings'],
 ];
 
-/** @returns the exit code for a problem that a gateway answered with */
+/** @returns the exit code for an HTTP status */
 export function exitCodeOf(status: number): number {
   if (status === 401 || status === 403) return EXIT.denied;
   if (status === 404) return EXIT.notFound;
@@ -38,18 +35,18 @@ export function exitCodeOf(status: number): number {
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? EXIT.data : EXIT.unavailable;
 }
 
-/** Thrown with lines for standard error; ends the command with a code of its own. */
+/** Ends the command with this message on standard error and this exit code. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
-  /** @param message empty when the command has printed everything already */
+  /** @param message empty if the command has printed everything already */
   constructor(message: string, exitCode: number) {
     super(message);
     this.exitCode = exitCode;
   }
 }
 
-/** Nobody answers at the gateway's address. */
+/** No connection to the gateway. */
 export class Unreachable extends CommandError {
   constructor(message: string) {
     super(message, EXIT.unavailable);

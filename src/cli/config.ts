@@ -1,4 +1,4 @@
-/** `dsp-gateway config`: the settings, checked and shown. */
+/** `dsp-gateway config`: check and show the settings. */
 import type { EffectiveSetting } from '../config/describe.js';
 import { command, group, show } from './define.js';
 import { type Cell, renderTable } from './table.js';
@@ -9,7 +9,7 @@ export const addConfigCommands = group(
   command({
     name: 'check',
     description:
-      'Read the settings, and the file of teams, as serve would; exit code 78 and one line per fault when they are wrong.',
+      'Check the settings and the teams file as serve does; exit code 78 and one line per fault if invalid.',
     examples: ['config check'],
     async run({ terminal: { env, print } }) {
       const [{ loadConfig }, { readTeamsFile }, { missingCredential }] = await Promise.all([
@@ -22,15 +22,14 @@ export const addConfigCommands = group(
       const missing = missingCredential(secrets);
       for (const warning of missing === null ? warnings : [missing, ...warnings])
         print(`WARNING: ${warning}\n`);
-      print(`The settings are right (${source ?? 'no file, the environment alone'}).\n`);
+      print(`The settings are valid (${source ?? 'no file, environment only'}).\n`);
     },
   }),
   command<{ readonly json?: boolean }>({
     name: 'show',
-    description:
-      'Show every setting as it is in effect, and where it comes from; of secrets only whether they are set.',
+    description: 'Show effective settings with their source; of secrets only whether they are set.',
     examples: ['config show', 'config show --json | jq \'.[] | select(.from != "default")\''],
-    own: (added) => added.option('--json', 'print JSON, for scripts'),
+    own: (added) => added.option('--json', 'print JSON'),
     async run({ options, terminal }) {
       const { effectiveSettings } = await import('../config/describe.js');
       show(terminal, options, effectiveSettings(terminal.env), (settings) =>
@@ -40,19 +39,19 @@ export const addConfigCommands = group(
   }),
   command({
     name: 'table',
-    description: 'Print every setting, as a Markdown table.',
+    description: 'Print all settings as a Markdown table.',
     examples: ['config table'],
     run: async ({ terminal }) => terminal.print((await import('../config/describe.js')).settingsTable()),
   }),
   command({
     name: 'defaults',
-    description: 'Print every setting with its default, as YAML with comments.',
+    description: 'Print all settings with defaults as commented YAML.',
     examples: ['config defaults > gateway.yaml'],
     run: async ({ terminal }) => terminal.print((await import('../config/describe.js')).defaultYaml()),
   }),
 );
 
-/** A long list or map belongs to `--json`. */
+/** Longer values are only complete in `--json`. */
 const MOST_SHOWN = 60;
 
 function rowOf({ path, env, value, from }: EffectiveSetting): readonly Cell[] {

@@ -1,12 +1,12 @@
-/** How a command is defined: what all of them share, and the examples that `--help` and the docs show. */
+/** Definition of a command: shared options, examples, output. */
 import { type Command, Option } from 'commander';
 import type { ClientOptions, Plane } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { plainJson, plainText } from './plain-text.js';
-import { inWordsOf, type Meaning, meaningOf, Refused } from './refusal.js';
+import { type ApiCall, forCommandLine, Refused, setApiCall } from './refusal.js';
 import type { Terminal } from './terminal.js';
 
-/** Adds a command, or a group of them, to the one above it. */
+/** Adds a command or group to its parent. */
 export type AddCommand = (parent: Command, terminal: Terminal) => void;
 
 export interface CommandHead {
@@ -18,39 +18,38 @@ export interface CommandHead {
   readonly own?: (command: Command) => Command;
 }
 
-/** A command as it was typed. */
+/** Parsed options and arguments. */
 export interface Typed<O> {
   readonly options: O;
-  /** Arguments, in their order. */
+  /** Arguments in order. */
   readonly typed: readonly string[];
   readonly terminal: Terminal;
 }
 
 interface CommandEntry<O> extends CommandHead {
-  /** The plane that it asks. */
+  /** The plane that it calls. */
   readonly plane?: Plane;
-  readonly meaning?: Meaning;
+  readonly apiCall?: ApiCall;
   run(given: Typed<O>): Promise<void>;
 }
 
-export function command<O>({ plane, meaning, name, own, run, ...about }: CommandEntry<O>): AddCommand {
+export function command<O>({ plane, apiCall, name, own, run, ...about }: CommandEntry<O>): AddCommand {
   return (parent, terminal) => {
     const added = parent.command(name).description(about.description);
     if (plane !== undefined) addPlaneOptions(added, plane);
     own?.(added);
-    if (meaning !== undefined) meaningOf(added, meaning);
+    if (apiCall !== undefined) setApiCall(added, apiCall);
     addExamples(added, about.examples);
     added.action(async (...all: unknown[]) => {
       const typed = all.slice(0, -2) as string[];
       await run({ options: added.opts() as O, typed, terminal }).catch((error: unknown) => {
         if (plane !== undefined && error instanceof TypeError) throw otherForm(error);
-        throw error instanceof Refused ? inWordsOf(added, error) : error;
+        throw error instanceof Refused ? forCommandLine(added, error) : error;
       });
     });
   };
 }
 
-/** Commands under one name. */
 export function group(name: string, description: string, ...commands: readonly AddCommand[]): AddCommand {
   return (program, terminal) => {
     const parent = program.command(name).description(description);
@@ -70,12 +69,12 @@ export function examplesOf(added: Command): readonly string[] {
   return (examples.get(added) ?? []).map(exampleLine);
 }
 
-/** What feeds a command stands before it. */
+/** An example with a pipe contains `dsp-gateway` already. */
 function exampleLine(line: string): string {
   return line.includes('dsp-gateway') ? line : `dsp-gateway ${line}`;
 }
 
-/** Names somebody in a hurry would try; each is refused without being looked at. */
+/** Plausible names for secrets; each is refused. */
 const SECRET_OPTIONS = ['token', 'admin-token', 'platform-token', 'password', 'secret', 'key', 'api-key'];
 
 function addPlaneOptions(added: Command, plane: Plane): void {
@@ -83,31 +82,31 @@ function addPlaneOptions(added: Command, plane: Plane): void {
     added.addOption(new Option(`--${flag} [secret]`).hideHelp());
     added.on(`option:${flag}`, refuseSecret);
   }
-  // Last, for groups stand in the help in the order of their first option.
+  // Last: help orders groups by their first option.
   for (const [flags, about] of plane.options)
     added.addOption(new Option(flags, about).helpGroup(plane.group));
 }
 
-/** @throws CommandError that says how a secret is given instead; never with the secret in it */
+/** @throws CommandError that explains how to pass a secret */
 export function refuseSecret(): never {
   throw new CommandError(
-    'secrets are not taken from the command line: every user of the machine can read it (ps), and the shell keeps it.\n' +
-      'Nothing was done; treat what was typed as known to others.\n' +
-      'The admin token: ADMIN_TOKEN, or a file named by --admin-token-file. A team key: DSP_GATEWAY_KEY, or a file\n' +
-      'named by --key-file. A platform token: standard input, a file named by --from-file, or type it when asked.',
+    'secrets are not accepted on the command line: other users can read it (ps), and the shell stores it.\n' +
+      'Nothing was done. Treat the secret as exposed.\n' +
+      'Admin token: ADMIN_TOKEN, or --admin-token-file. Team key: DSP_GATEWAY_KEY, or --key-file.\n' +
+      'Platform token: standard input, --from-file, or the prompt.',
     EXIT.usage,
   );
 }
 
-/** Members of an answer are not checked one by one: another release may have written them. */
+/** Types of members are not checked, as the gateway may be of another release. */
 function otherForm({ message }: TypeError): CommandError {
   return new CommandError(
-    `the gateway cannot be understood: its answer has another form (${message}). Use the command that came with that gateway, or --json.`,
+    `unexpected response of the gateway (${message}). Use the command of that gateway's release, or --json.`,
     EXIT.unavailable,
   );
 }
 
-/** Prints an answer: as JSON where that was asked for, else as `render` has it. */
+/** Prints an answer as JSON or rendered. */
 export function show<T>(
   { print }: Terminal,
   options: ClientOptions,
@@ -117,7 +116,7 @@ export function show<T>(
   print(rendered(options, answer, render));
 }
 
-/** An answer as text that does nothing to a terminal, whoever wrote what is in it. */
+/** An answer as text without control characters. */
 export function rendered<T>({ json }: ClientOptions, answer: T, render: (answer: T) => string): string {
   return json ? `${plainJson(answer, 2)}\n` : plainText(render(answer));
 }

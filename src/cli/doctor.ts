@@ -1,4 +1,4 @@
-/** `dsp-gateway doctor`: looks at everything that the gateway needs, and says of each what to do. */
+/** `dsp-gateway doctor`: checks of everything the gateway needs, with remedies. */
 import { runDoctor } from '../api/operations/overview.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
@@ -12,23 +12,23 @@ interface Check extends ShownFinding {
   readonly name: string;
 }
 
-const ELSEWHERE = 'not looked at: the gateway runs elsewhere; run doctor there, too';
+const REMOTE = 'not checked: the gateway runs on another machine; run doctor there, too';
 
 export const addDoctorCommand = command<ClientOptions>({
   plane: ADMIN_PLANE,
   name: 'doctor',
-  description: `Look at everything the gateway needs, here and by asking it, and say what to do; the platform is asked once. Exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
+  description: `Check this machine and the running gateway, with remedies; makes one platform call. Exit code 0: well, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
   examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
   async run({ options, terminal }) {
     const { env } = terminal;
     const asked = await askGateway(() => openAdmin(options, env));
     const here = isElsewhere(options, env)
-      ? [{ name: 'this machine', ...skipped(ELSEWHERE) }]
-      : await (await import('./doctor/here.js')).lookHere({ env, runs: asked.reached });
+      ? [{ name: 'this machine', ...skipped(REMOTE) }]
+      : await (await import('./doctor/here.js')).checkHere({ env, runs: asked.reached });
     const checks = [...here, ...asked.checks];
     const level = worstOf(checks.map((check) => check.level));
     show(withColours(terminal), options, { level, checks }, describe);
-    // Of a gateway that did not let itself be asked nothing is known.
+    // The gateway was not checked.
     if (asked.denied && level !== 'not well') throw new CommandError('', EXIT.denied);
     endWith(level);
   },
@@ -36,12 +36,12 @@ export const addDoctorCommand = command<ClientOptions>({
 
 interface Asked {
   readonly reached: boolean;
-  /** There is no admin token that may ask. */
+  /** No admin token with permission. */
   readonly denied: boolean;
   readonly checks: readonly Check[];
 }
 
-/** What the gateway says of itself; that it says nothing is a check, too. */
+/** Checks of the running gateway. A failure to reach it is a check, too. */
 async function askGateway(open: () => Admin): Promise<Asked> {
   try {
     const { version, checks } = await open().ask(runDoctor);
@@ -50,15 +50,15 @@ async function askGateway(open: () => Admin): Promise<Asked> {
       version === VERSION
         ? { level: 'well', says: `runs, version ${version}`, do: null }
         : warning(
-            `this command is of version ${VERSION}, the gateway of ${version}`,
-            'use the command that came with the gateway',
+            `this command has version ${VERSION}, the gateway ${version}`,
+            "use the command of the gateway's release",
           );
     return { reached: true, denied: false, checks: [{ name: 'gateway', ...gateway }, ...checks] };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const denied = error.exitCode === EXIT.denied;
     const gateway = (denied ? warning : notWell)(error.message.replaceAll('\n', ' '), adviceOn(error));
-    const rest = skipped('not looked at: only a gateway that runs can tell');
+    const rest = skipped('not checked: requires a running gateway');
     return {
       reached: !(error instanceof Unreachable),
       denied,
@@ -71,20 +71,20 @@ async function askGateway(open: () => Admin): Promise<Asked> {
 }
 
 function adviceOn(error: CommandError): string {
-  if (error instanceof Unreachable) return 'start it by dsp-gateway serve, or say where it is by --url';
+  if (error instanceof Unreachable) return 'start it with dsp-gateway serve, or set its address with --url';
   if (error.exitCode === EXIT.denied)
-    return 'name the admin token it was started with: ADMIN_TOKEN or --admin-token-file; an operator or an owner may ask';
-  return 'see what answers there, and say where the admin plane is by --url';
+    return 'set its admin token with ADMIN_TOKEN or --admin-token-file; the role must be operator or owner';
+  return 'check which server answers there, and set the address of the admin plane with --url';
 }
 
-/** Whether the gateway is on another machine, whose settings are not the ones here. */
+/** Whether the gateway is on another machine. */
 function isElsewhere({ url }: ClientOptions, env: Terminal['env']): boolean {
   const address = url ?? env.GATEWAY_ADMIN_URL;
   if (!address || !URL.canParse(address)) return false;
   return !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(address).hostname);
 }
 
-/** The worst last; what this release does not know is the worst. */
+/** The worst last; unknown levels are worst. */
 const KNOWN = ['skipped', 'well', 'warning', 'not well'];
 const rank = (level: string) => (KNOWN.includes(level) ? KNOWN.indexOf(level) : KNOWN.length);
 
@@ -94,7 +94,7 @@ function worstOf(levels: readonly string[]): string {
 
 const MARKS: Readonly<Record<string, string>> = { well: 'ok', warning: 'WARNING', skipped: '–' };
 
-/** A line each, and below it what to do. */
+/** One line per check, and its remedy below. */
 function describe({ checks, level }: { readonly checks: readonly Check[]; readonly level: string }): string {
   const marks = checks.map((check) => MARKS[check.level] ?? check.level.toUpperCase());
   const width = Math.max(...marks.map((mark) => mark.length));
@@ -103,6 +103,6 @@ function describe({ checks, level }: { readonly checks: readonly Check[]; readon
     return `${(marks[at] ?? '').padEnd(width)}  ${check.name}: ${plainLine(check.says)}${advice}\n`;
   });
   const count = (wanted: string) => checks.filter((check) => check.level === wanted).length;
-  const summary = `${level.toUpperCase()}: ${count('well')} well, ${count('warning')} with a warning, ${count('not well')} not well, ${count('skipped')} not looked at\n`;
+  const summary = `${level.toUpperCase()}: ${count('well')} well, ${count('warning')} with a warning, ${count('not well')} not well, ${count('skipped')} not checked\n`;
   return `${lines.join('')}\n${summary}`;
 }

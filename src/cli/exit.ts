@@ -1,4 +1,4 @@
-/** Faults of a command as lines for standard error and an exit code. */
+/** Errors of a command as lines for standard error and an exit code. */
 import { CommanderError } from 'commander';
 import { turn } from '../lib/time.js';
 import { CommandError, EXIT } from './command-error.js';
@@ -9,9 +9,9 @@ export interface Fault {
   readonly code: number;
 }
 
-/** What a command threw. What belongs to the server is loaded here only: most commands never need it. */
+/** Server modules are loaded only here: most commands do not need them. */
 export async function faultOf(error: unknown): Promise<Fault> {
-  // Commander has said its part; help and version are no faults.
+  // Commander has printed its message already.
   if (error instanceof CommanderError) return { lines: [], code: codeOf(error) };
   if (error instanceof CommandError)
     return { lines: error.message === '' ? [] : [error.message], code: error.exitCode };
@@ -35,26 +35,25 @@ export async function faultOf(error: unknown): Promise<Fault> {
     const advice = 'set PORT, ADMIN_PORT or METRICS_PORT to a free port (0 picks one)';
     return { lines: [`${message}; ${advice}`], code: 1 };
   }
-  // Other servers' addresses are looked up too, but none of those faults ends a command.
+  // Lookups of other servers never end a command.
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    const advice = 'set HOST and ADMIN_HOST to an address or name of this machine';
+    const advice = 'set HOST and ADMIN_HOST to an address or host name of this machine';
     return { lines: [`${message}; ${advice}`], code: EXIT.settings };
   }
   return { lines: [stack ?? message], code: 1 };
 }
 
-/** A value is wrong in the same way whether it was seen here or by the gateway. */
 function codeOf({ code, exitCode }: CommanderError): number {
   if (exitCode === 0) return 0;
   return code === 'commander.invalidArgument' ? EXIT.data : EXIT.usage;
 }
 
-/** Says what is wrong, one line per fault, and ends the process. */
+/** Prints one line per fault and ends the process. */
 export async function exitOnFault(error: unknown): Promise<never> {
   const { lines, code } = await faultOf(error);
   for (const line of lines) process.stderr.write(`${plainText(line)}\n`);
   process.exitCode = code;
-  // That standard output could not be written is told in the next turn, and ends the process with a code of its own.
+  // A failed write to standard output is reported in the next turn, and ends the process with its own code.
   await turn();
   process.exit();
 }

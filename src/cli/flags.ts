@@ -1,28 +1,28 @@
-/** Flags of a command, from the schema of the call that it makes; and how their values are read. */
+/** Flags of a command, derived from the schema of its call, and their parsers. */
 import { InvalidArgumentError, Option } from 'commander';
 import { refuseSecret } from './define.js';
 import { readSpan } from './span.js';
 
-/** Where a flag is not what the schema says of its member. */
+/** Overrides of the schema for one flag. */
 interface FlagChange {
-  /** E.g. `--expires <date>`; absent: the member's name, and what its schema takes. */
+  /** E.g. `--expires <date>`; default: from name and schema. */
   readonly flag?: string;
-  /** Absent: the description in the schema. */
+  /** Default: the description in the schema. */
   readonly about?: string;
   readonly read?: (text: string) => unknown;
   readonly usual?: unknown;
 }
 
-/** By the member's path, e.g. `limits.maxRangeDays`; null: it has no flag. */
+/** By path, e.g. `limits.maxRangeDays`; null: no flag. */
 export type FlagChanges = Readonly<Record<string, FlagChange | null>>;
 
 export interface Flag {
-  /** Of the member. */
+  /** Path of the member. */
   readonly path: string;
   readonly option: Option;
 }
 
-/** What of a JSON schema a flag is made of. */
+/** The used members of a JSON schema. */
 interface Schema {
   readonly type?: string;
   readonly format?: string;
@@ -33,7 +33,7 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** @param isArgument whether a member is given as an argument */
+/** @param isArgument whether a member is an argument */
 export function flagsOf(
   schema: Schema,
   changes: FlagChanges,
@@ -62,7 +62,7 @@ function optionOf(name: string, schema: Schema, { flag, about, read, usual }: Fl
   return usual === undefined ? option : option.default(usual);
 }
 
-/** How a value is written, and read. Which values are allowed the gateway says, of all flags at once. */
+/** Placeholder and parser. The gateway validates values, of all flags at once. */
 function formOf({ type, format, const: only, items }: Schema): [string[], ((text: string) => unknown)?] {
   if (type === 'boolean' || only === true) return [[]];
   if (type === 'integer' || type === 'number') return [['<number>'], readNumber];
@@ -71,14 +71,13 @@ function formOf({ type, format, const: only, items }: Schema): [string[], ((text
   return [[format === 'date' ? '<day>' : '<text>']];
 }
 
-/** A description as help has it: part of a line. */
+/** A description as part of a help line. */
 function inHelp(description: string): string {
   const [first = '', second = ''] = description;
   const isWord = second === second.toLowerCase();
   return (isWord ? first.toLowerCase() : first) + description.slice(1).replace(/\.$/, '');
 }
 
-/** Members from the command line, as the call takes them. */
 export function valuesOf(
   flags: readonly Flag[],
   options: Readonly<Record<string, unknown>>,
@@ -93,12 +92,12 @@ export function valuesOf(
   return values;
 }
 
-/** An id as an argument. What is no id at all is refused here, for in a path it could name something else. */
+/** Checked here, as an invalid id could change the path. */
 export function readId(text: string): string {
-  // A key in the place of its id is a secret on the command line.
+  // A key instead of its id is a secret on the command line.
   if (text.startsWith('dgw_')) refuseSecret();
   if (!/^[A-Za-z0-9_-]{1,100}$/.test(text))
-    throw new InvalidArgumentError('An id holds letters, digits, _ and - only.');
+    throw new InvalidArgumentError('An id consists of letters, digits, _ and -.');
   return text;
 }
 
@@ -114,6 +113,6 @@ export function readList(text: string): string[] {
 /** @returns seconds */
 export function readLength(text: string): number {
   const seconds = readSpan(text);
-  if (seconds === null) throw new InvalidArgumentError('It takes a form such as 90s, 30min, 24h or 7d.');
+  if (seconds === null) throw new InvalidArgumentError('The form is e.g. 90s, 30min, 24h or 7d.');
   return seconds;
 }

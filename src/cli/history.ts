@@ -1,4 +1,4 @@
-/** `dsp-gateway history`: what was known of an advertiser is erased; days that the platform no longer has are accepted as empty. */
+/** `dsp-gateway history`: erase the history of an advertiser; accept days as empty that the platform no longer has. */
 import { acceptEmpty, eraseHistory } from '../api/operations/history.js';
 import { call, type Given, steps } from './call-command.js';
 import { group, show } from './define.js';
@@ -7,45 +7,43 @@ import { counted } from './span.js';
 
 export const addHistoryCommands = group(
   'history',
-  'What reports said at past moments.',
+  'Recorded past states of reports.',
   call({
     name: 'erase',
     operation: eraseHistory,
-    description:
-      'Erase what was known of an advertiser, for good. Copies that were made of the store still have it.',
+    description: 'Erase the history of an advertiser permanently. Backups still contain it.',
     examples: ['history erase --advertiser 1 --yes'],
     flags: {
-      advertiserId: { flag: '--advertiser <id>', about: 'whose reports, and those whose rows name it' },
+      advertiserId: { flag: '--advertiser <id>', about: 'the advertiser, in queries and in rows' },
     },
-    confirm: ({ advertiserId }) =>
-      `What is known of advertiser ${advertiserId} at past moments will be gone for good.`,
+    confirm: ({ advertiserId }) => `The history of advertiser ${advertiserId} will be deleted permanently.`,
     render: ({ erased, days, complete }) =>
       complete
         ? `erased: ${erased}, ${counted(days, 'day')} of reports\n`
-        : `erased: ${erased}; the store did not answer, so the rows are removed within hours, and shown to nobody until then\n`,
+        : `erased: ${erased}; the store is unavailable: rows are hidden now and will be deleted within hours\n`,
   }),
   steps({
     name: 'accept-empty',
     operation: acceptEmpty,
     description:
-      'Accept days as empty that the platform answers without rows and that are served from history until now. It first says how many days that is.',
+      'Accept days as empty that the platform returns without rows and that are served from history. Shows the number of days first.',
     examples: [
       'history accept-empty --advertiser 7 --before 2026-01-01 --dry-run',
       'history accept-empty --advertiser 7 --before 2026-01-01 --yes',
     ],
     flags: {
-      advertiserId: { flag: '--advertiser <id>', about: 'whose reports' },
-      endpoint: { flag: '--endpoint <path>', about: 'of one report alone, e.g. campaigns/get' },
+      advertiserId: { flag: '--advertiser <id>', about: 'the advertiser' },
+      endpoint: { flag: '--endpoint <path>', about: 'only this endpoint, e.g. campaigns/get' },
       before: { flag: '--before <day>' },
-      dryRun: { about: 'say how many days it is about, and change nothing' },
+      dryRun: { about: 'show the number of days, change nothing' },
     },
-    own: (added) => added.option('--yes', 'do not ask'),
+    own: (added) => added.option('--yes', 'skip confirmation'),
     async run({ values, send, terminal, options }: Given<typeof acceptEmpty, { readonly yes?: boolean }>) {
       const preview = await send({ ...values, dryRun: true });
-      const told = `${preview.accepted}: ${counted(preview.days, 'day')} of reports given from history`;
-      if (values.dryRun) return show(terminal, options, preview, () => `would accept as empty: ${told}\n`);
-      await confirm(terminal, `${told} will be empty as soon as they are asked for again.`, options.yes);
-      show(terminal, options, await send(values), () => `accepted as empty: ${told}\n`);
+      const scope = `${preview.accepted}: ${counted(preview.days, 'day')} of reports served from history`;
+      if (values.dryRun) return show(terminal, options, preview, () => `would accept as empty: ${scope}\n`);
+      await confirm(terminal, `${scope} will be empty from the next request on.`, options.yes);
+      show(terminal, options, await send(values), () => `accepted as empty: ${scope}\n`);
     },
   }),
 );

@@ -1,4 +1,4 @@
-/** `dsp-gateway keys`: what a team calls with. */
+/** `dsp-gateway keys`. */
 import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../api/operations/keys.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import type { Environment } from '../config/rules.js';
@@ -14,17 +14,17 @@ import type { Terminal } from './terminal.js';
 type ShownKey = AnswerOf<typeof listAllKeys>['keys'][number];
 type IssuedKey = AnswerOf<typeof issueKey>;
 
-const OF_KEY = { id: ['<key>', 'its id, key_…', readId] } as const;
+const OF_KEY = { id: ['<key>', 'key id, key_…', readId] } as const;
 
 export const addKeysCommands = group(
   'keys',
-  'Keys: what the apps of a team call with.',
+  'API keys of teams.',
   steps({
     name: 'list',
     operation: listKeys,
-    description: 'List the keys of a team, or of all teams.',
+    description: 'List the keys of one or all teams.',
     examples: ['keys list growth', 'keys list'],
-    args: { id: ['[team]', 'its id; all teams without it', readId] },
+    args: { id: ['[team]', 'team id; default: all teams', readId] },
     async run({ values, admin, send, terminal, options }) {
       const { id } = values;
       const { keys } = await (id === undefined ? admin.ask(listAllKeys) : send(values));
@@ -34,15 +34,15 @@ export const addKeysCommands = group(
   steps({
     name: 'issue',
     operation: issueKey,
-    description: 'Issue a key. It is shown this once.',
+    description: 'Issue a key. It is shown once.',
     examples: [
       'keys issue growth --label dashboards',
       'keys issue growth --expires 2027-11-01 --json | jq -r .key',
     ],
-    args: { id: ['<team>', 'its id', readId] },
+    args: { id: ['<team>', 'team id', readId] },
     flags: {
-      label: { about: 'what it is for' },
-      expiresAt: { flag: '--expires <date>', about: 'ISO date; without it the key does not expire' },
+      label: { about: 'purpose' },
+      expiresAt: { flag: '--expires <date>', about: 'ISO date; default: never' },
     },
     run: ({ values, send, admin, terminal, options }) =>
       showOnce(terminal, options, {
@@ -54,13 +54,13 @@ export const addKeysCommands = group(
   steps({
     name: 'roll',
     operation: rollKey,
-    description: 'Give a key a new secret; its id stays, the old secret stays valid for a while.',
+    description: 'Replace the secret of a key; the old secret stays valid for the overlap.',
     examples: ['keys roll key_RMO2iDI8rom4 --overlap 24h'],
     args: OF_KEY,
     flags: {
       overlapSeconds: {
         flag: '--overlap <length>',
-        about: 'how long the old one stays valid, e.g. 30min, 24h, 7d',
+        about: 'validity of the old secret, e.g. 30min, 24h, 7d',
         read: readLength,
         usual: 0,
       },
@@ -70,13 +70,13 @@ export const addKeysCommands = group(
         make: () => send(values),
         render: describeIssued,
         lost: async ({ id }) =>
-          `nobody has seen the new secret of ${id}; the old one is valid for ${values.overlapSeconds} s from now; roll it again: dsp-gateway keys roll ${id}`,
+          `the new secret of ${id} was not shown; the old one is valid for ${values.overlapSeconds} s from now; roll it again: dsp-gateway keys roll ${id}`,
       }),
   }),
   call({
     name: 'revoke',
     operation: revokeKey,
-    description: 'Revoke a key: refused everywhere within a second, for good.',
+    description: 'Revoke a key permanently, on all replicas within a second.',
     examples: ['keys revoke key_RMO2iDI8rom4'],
     args: OF_KEY,
     json: (_answer, { values }) => ({ revoked: values.id }),
@@ -84,14 +84,14 @@ export const addKeysCommands = group(
   }),
 );
 
-/** A key that nobody has seen is of use to nobody. @returns what became of it */
+/** Revokes a key that could not be shown. @returns the outcome */
 async function revokeUnseen(admin: Admin, id: string): Promise<string> {
-  const unseen = `nobody has seen the key ${id};`;
+  const unseen = `the key ${id} was not shown;`;
   try {
     await admin.ask(revokeKey, { id });
     return `${unseen} it was revoked`;
   } catch (error) {
-    return `${unseen} it is valid, for it could not be revoked (${(error as Error).message}); do so: dsp-gateway keys revoke ${id}`;
+    return `${unseen} it could not be revoked and is valid (${(error as Error).message}); revoke it: dsp-gateway keys revoke ${id}`;
   }
 }
 
@@ -126,34 +126,33 @@ function describeIssued({ id, key, teamId, expiresAt }: IssuedKey): string {
     ['team', teamId],
     ['expires', expiresAt ?? 'never'],
     ['key', key],
-  ])}The key is shown this once; keep it as a secret.\n`;
+  ])}The key is shown only once; keep it secret.\n`;
 }
 
 /**
- * The first call with a key, ready to paste. The admin API does not say where apps reach the data plane, which may stand behind a proxy: it is taken to be on the
- * machine of the admin plane, at its usual port.
+ * A first call to paste. The address of the data plane is not known (it may be behind a proxy): the host of the admin
+ * plane and the default port are assumed.
  */
 function firstCall({ key }: IssuedKey, { url }: ClientOptions, env: Environment): string {
   const admin = url ?? env.GATEWAY_ADMIN_URL;
   const host = admin ? new URL(admin).hostname : '127.0.0.1';
   const port = env.PORT && env.PORT !== '0' ? env.PORT : '8080';
   return `
-A first call; it says what the key may do (if apps use another address, put that in its place):
+A first call, which shows what the key may do (replace the address if apps use another one):
 
   curl -s -H 'x-api-key: ${key}' http://${host}:${port}/gateway/v1/me
 `;
 }
 
-/** What is shown this once, and must not be lost on the way. */
+/** A secret that is shown once. */
 interface Once<T> {
-  /** Makes what is shown. */
   readonly make: () => Promise<T>;
   readonly render: (made: T) => string;
-  /** Called when it could not be shown. @returns what became of it, and what to do; never rejects */
+  /** Called if it could not be shown. @returns the outcome and what to do; never rejects */
   readonly lost: (made: T) => Promise<string>;
 }
 
-/** @throws CommandError when standard output cannot be written: before anything is made where that is seen in time */
+/** @throws CommandError if standard output cannot be written, before `make` where possible */
 async function showOnce<T>(
   terminal: Terminal,
   options: ClientOptions,

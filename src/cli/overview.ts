@@ -1,4 +1,4 @@
-/** `dsp-gateway status`, `usage` and `audit`: whether the gateway is well, what each team asked for, and who changed what. */
+/** `dsp-gateway status`, `usage` and `audit`. */
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
@@ -14,7 +14,7 @@ import { endWith, renderFinding, unreachable, withColours } from './verdict.js';
 export const addStatusCommand = steps({
   name: 'status',
   operation: getStatus,
-  description: `Say whether the gateway is well, and what to do when it is not; exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
+  description: `Show the state of the gateway, with remedies; exit code 0: well, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
   examples: ['status', 'status --json | jq .verdict'],
   async run({ send, terminal: plain, options }) {
     const terminal = withColours(plain);
@@ -43,10 +43,10 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
       : `, expires ${until(credential.expiresAt, nowMs)}${credential.expiryKnown === false ? ' (assumed)' : ''}`;
   const lines = renderFields([
     ['token', `${worst.credential}${expires}`],
-    ['platform', `${worst.platform}; calls under way ${callsRunning}, waiting ${callsQueued}`],
+    ['platform', `${worst.platform}; calls running ${callsRunning}, waiting ${callsQueued}`],
     ...retention.map(({ endpoint, days, source }): [string, string] => [
       'retention',
-      `${endpoint}: the platform has forgotten what is older than ${days} days (${source}); history answers for it`,
+      `${endpoint}: the platform has no rows older than ${days} days (${source}); they are served from history`,
     ]),
     ['store', `${worst.store}, ${store.kind}`],
     ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
@@ -61,7 +61,7 @@ export const addUsageCommand = steps({
   name: 'usage',
   operation: getUsage,
   description:
-    'Show the usage of each team, day by day (UTC); calls are platform calls, the hit rate is the share of requests to the cache that it answered.',
+    'Show usage per team and day (UTC). calls: platform calls; hit rate: share of cache lookups answered from the cache.',
   examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
   flags: {
     from: { about: 'first day, YYYY-MM-DD (default: 29 days ago)' },
@@ -71,13 +71,13 @@ export const addUsageCommand = steps({
   async run({ values, send, admin, terminal, options }) {
     const used = await send(values);
     const { team } = values;
-    // A deleted team may have usage; a team that never was has none, and is refused here.
+    // A deleted team may have usage. An unknown team is refused here.
     if (team !== undefined && used.usage.length === 0) await admin.ask(getTeam, { id: team as string });
     show(terminal, options, used, describeUsage);
   },
 });
 
-/** A day of one team, or the sum of all. */
+/** A day of a team, or the sum. */
 type Line = Omit<UsageDay, 'team'> & { readonly team: string | null };
 
 const USAGE_COLUMNS: Columns<Line> = [
@@ -93,7 +93,7 @@ const USAGE_COLUMNS: Columns<Line> = [
   ['limited', 'rateLimited'],
 ];
 
-/** What was answered from the cache, of all that went there; old answers are answers. */
+/** Stale answers count as hits. */
 function hitRate({ hits, stale, misses }: Line): string | null {
   const asked = hits + stale + misses;
   return asked === 0 ? null : `${Math.round(((hits + stale) / asked) * 100)} %`.padStart('hit rate'.length);
@@ -101,7 +101,7 @@ function hitRate({ hits, stale, misses }: Line): string | null {
 
 function describeUsage({ from, to, usage }: AnswerOf<typeof getUsage>): string {
   const [first] = usage;
-  if (first === undefined) return `Nothing was asked for from ${from} to ${to}.\n`;
+  if (first === undefined) return `There were no requests from ${from} to ${to}.\n`;
   const sums = USAGE_FIELDS.map((field) => [field, usage.reduce((sum, day) => sum + day[field], 0)]);
   return renderRows<Line>(
     [...usage, { ...first, day: 'all', team: null, ...Object.fromEntries(sums) }],
@@ -112,24 +112,24 @@ function describeUsage({ from, to, usage }: AnswerOf<typeof getUsage>): string {
 export const addAuditCommand = call({
   name: 'audit',
   operation: listAudit,
-  description: 'Show who changed what, newest first; --json shows before and after, too.',
+  description: 'Show the audit, newest first; --json includes values before and after.',
   examples: [
     'audit --limit 20',
     'audit --action token --since 7d',
     'audit --team growth --json | jq ".[].before"',
   ],
   flags: {
-    limit: { about: 'so many lines, at most 1000', usual: 50 },
-    before: { flag: '--before <id>', about: 'lines older than this one' },
+    limit: { about: 'number of entries, at most 1000', usual: 50 },
+    before: { flag: '--before <id>', about: 'entries older than this one' },
     action: {
       flag: '--action <action>',
-      about: 'only this one, e.g. token.activate, or a kind of them, e.g. token',
+      about: 'one action, e.g. token.activate, or a group, e.g. token',
     },
-    actor: { flag: '--actor <name>', about: 'only changes by this admin token' },
-    team: { flag: '--team <team>', about: 'only changes of this team and of its keys', read: readId },
+    actor: { flag: '--actor <name>', about: 'changes by this admin token' },
+    team: { flag: '--team <team>', about: 'changes of this team and its keys', read: readId },
     since: {
       flag: '--since <time>',
-      about: 'not older than this: an ISO date or time, or a length such as 24h or 7d',
+      about: 'entries since an ISO date or time, or for a duration such as 24h or 7d',
     },
   },
   prepare: ({ values, terminal }) =>
@@ -139,7 +139,7 @@ export const addAuditCommand = call({
   json: ({ entries }) => entries,
   render: ({ entries }) =>
     entries.length === 0
-      ? 'Nothing was changed yet, or nothing that fits; every change is noted here.\n'
+      ? 'There are no matching entries.\n'
       : renderRows(entries, [
           'at',
           ['who', 'actor'],
@@ -150,13 +150,13 @@ export const addAuditCommand = call({
         ]),
 });
 
-/** A length counts back from now; anything else is for the gateway to read, but for what no date can be. */
+/** A duration counts back from now. A date is parsed by the gateway. */
 function sinceOf(text: string, nowMs: number): string {
   const seconds = readSpan(text);
   if (seconds !== null) return new Date(nowMs - seconds * 1000).toISOString();
   if (/^\d{4}-/.test(text)) return text;
   throw new CommandError(
-    '--since must be an ISO date or time, e.g. 2026-11-01, or a length such as 24h or 7d',
+    '--since must be an ISO date or time, e.g. 2026-11-01, or a duration such as 24h or 7d',
     EXIT.data,
   );
 }

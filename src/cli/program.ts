@@ -1,4 +1,4 @@
-/** Every command, in the order in which help and docs show them. */
+/** All commands, in the order of help and docs. */
 import type { Command } from 'commander';
 import { VERSION } from '../lib/package-root.js';
 import { addCacheCommands } from './cache.js';
@@ -23,8 +23,7 @@ import { addWritesCommands } from './writes.js';
 
 const addServeCommand = command({
   name: 'serve',
-  description:
-    'Run the gateway with the settings of the environment and of GATEWAY_CONFIG; all of them: config table.',
+  description: 'Run the gateway with settings from the environment and GATEWAY_CONFIG (see config table).',
   examples: [
     'PLATFORM_BASE_URL=https://platform.example PLATFORM_TOKEN_FILE=/run/secrets/token dsp-gateway serve',
   ],
@@ -40,13 +39,10 @@ const addServeCommand = command({
 const addDemoCommand = command<{ readonly once?: boolean }>({
   name: 'demo',
   description:
-    'Simulator, gateway and a team with a key in one process, on the embedded store. PORT and ADMIN_PORT are honoured; ports that are taken are replaced by free ones.',
+    'Run simulator, gateway and a team with a key in one process. Uses PORT and ADMIN_PORT, or free ports if taken.',
   examples: ['demo', 'demo --once'],
   own: (added) =>
-    added.option(
-      '--once',
-      'make a few real calls, say what they cost, and end; exit code 1 when an answer is wrong',
-    ),
+    added.option('--once', 'make some calls, show their cost, and end; exit code 1 if an answer is wrong'),
   async run({ options: { once = false }, terminal }) {
     const { runDemo } = await import('./run-demo.js');
     await runDemo(terminal.env, once);

@@ -1,4 +1,4 @@
-/** Secrets come from a file, from standard input, or from a person at a terminal; never from the command line. */
+/** Reads secrets from a file, standard input or a prompt. */
 import { readFileSync } from 'node:fs';
 import { createInterface, emitKeypressEvents, type Key } from 'node:readline';
 import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
@@ -8,8 +8,8 @@ import type { Input, Terminal } from './terminal.js';
 const MAX_BYTES = 65_536;
 
 /**
- * @param file where it lies; `-` is standard input; undefined asks at a terminal, else reads standard input
- * @param what it is called when asked for, e.g. `Platform token`
+ * @param file `-` is standard input; undefined prompts on a terminal, else reads standard input
+ * @param what shown in the prompt, e.g. `Platform token`
  * @throws CommandError
  */
 export async function readSecret(
@@ -31,7 +31,7 @@ export async function readSecret(
   return secret;
 }
 
-/** A file's text; `-` is standard input. @throws CommandError */
+/** @param file `-` is standard input. @throws CommandError */
 export async function readText({ input }: Terminal, file: string): Promise<string> {
   return file === '-' ? readAll(input, Number.MAX_SAFE_INTEGER) : readFile(file);
 }
@@ -52,7 +52,10 @@ async function readAll(input: Input, maxBytes = MAX_BYTES): Promise<string> {
     const part = Buffer.from(chunk as Uint8Array);
     bytes += part.length;
     if (bytes > maxBytes) {
-      throw new CommandError(`standard input holds more than ${maxBytes} bytes: no secret`, EXIT.data);
+      throw new CommandError(
+        `standard input has more than ${maxBytes} bytes, too long for a secret`,
+        EXIT.data,
+      );
     }
     chunks.push(part);
   }
@@ -64,14 +67,14 @@ async function readAll(input: Input, maxBytes = MAX_BYTES): Promise<string> {
 }
 
 function notUtf8(source: string, { line }: NotUtf8): CommandError {
-  return new CommandError(`${source}:${line}: is no UTF-8; allowed is text in UTF-8`, EXIT.data);
+  return new CommandError(`${source}:${line}: is not UTF-8; allowed is text in UTF-8`, EXIT.data);
 }
 
-/** Reads a line from a terminal that shows nothing of it. @throws CommandError on Ctrl-C */
+/** Reads a line without echo. @throws CommandError on Ctrl-C */
 async function promptHidden({ input, say }: Terminal, question: string): Promise<string> {
   emitKeypressEvents(input);
   input.setRawMode?.(true);
-  // Only now: a terminal would still show what is typed at the question before it is in raw mode.
+  // After raw mode is set: earlier input would be echoed.
   say(question);
   try {
     return await readKeys(input);
@@ -83,9 +86,8 @@ async function promptHidden({ input, say }: Terminal, question: string): Promise
 }
 
 /**
- * What is typed until Enter, Ctrl-D or the end of the input. Node takes bytes for keys: a letter of several bytes that
- * comes in two pieces, and an arrow key, which would otherwise leave its escape sequence in the secret. Its line editor
- * is not used: it has no erase key where `TERM` is `dumb`.
+ * Reads until Enter, Ctrl-D or the end of input. Keypress events handle split multi-byte characters and escape sequences
+ * of arrow keys. Node's line editor is not used: it has no erase key if `TERM` is `dumb`.
  *
  * @throws CommandError on Ctrl-C
  */
@@ -97,7 +99,7 @@ function readKeys(input: Input): Promise<string> {
       settle();
     };
     const ended = () => done(() => resolve(typed));
-    /** @param text undefined for a key that is no text, such as an arrow */
+    /** @param text undefined for non-text keys */
     const take = (text: string | undefined, { name = '', ctrl = false }: Key) => {
       if (ctrl && name === 'c') done(() => reject(new CommandError('nothing was done', EXIT.usage)));
       else if (['return', 'enter'].includes(name) || (ctrl && name === 'd')) ended();
@@ -108,7 +110,7 @@ function readKeys(input: Input): Promise<string> {
   });
 }
 
-/** A line that the terminal shows and edits by itself; empty when the input ends. Ctrl-C ends the process. */
+/** Reads a line with echo; empty at the end of input. */
 async function readLine(input: Input): Promise<string> {
   const lines = createInterface({ input, terminal: false });
   try {
@@ -118,7 +120,7 @@ async function readLine(input: Input): Promise<string> {
   }
 }
 
-/** Asks a person for a yes; where nobody can be asked, says which option stands for it. @throws CommandError */
+/** Asks for confirmation; without a terminal, requires `--yes`. @throws CommandError */
 export async function confirm(terminal: Terminal, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   const { input, say } = terminal;

@@ -1,4 +1,4 @@
-/** A problem document in the words of a command line: its fields as flags, calls of the API as commands. */
+/** Problem documents for the command line: fields become flags, API calls become commands. */
 import type { Command } from 'commander';
 import type { FieldFault } from '../errors.js';
 import { describeFaults } from '../lib/http/problem.js';
@@ -11,7 +11,7 @@ interface Problem {
   readonly help?: string | undefined;
 }
 
-/** @returns null for what is no problem document */
+/** @returns null if it is not a problem document */
 export function problemIn(text: string): Problem | null {
   try {
     const { title, detail, help, errors } = JSON.parse(text) as Partial<Problem>;
@@ -22,7 +22,7 @@ export function problemIn(text: string): Problem | null {
   }
 }
 
-/** Thrown for a problem document: ends the command with its sentence, its fields and its remedy. */
+/** A problem document as an error. */
 export class Refused extends CommandError {
   readonly problem: Problem;
   constructor(problem: Problem, exitCode: number) {
@@ -31,55 +31,54 @@ export class Refused extends CommandError {
   }
 }
 
-/** The first fault is the sentence itself. */
+/** The detail already contains the first fault. */
 function linesOf({ title, detail, errors = [], help }: Problem): string[] {
   const others = errors.slice(1).map(({ param, message }) => `  ${param} ${message}`);
   return [`${title}: ${detail}`, ...others, ...(help === undefined ? [] : [help])];
 }
 
-/** Faults of flags alone: which API they come from says nothing to who typed them. */
+/** Faults of flags, without the title of the API problem. */
 function linesOfFlags(faults: readonly [FieldFault, ...FieldFault[]]): string[] {
   const others = faults.slice(1).map(({ param, message }) => `  ${param} ${message}`);
   return [describeFaults(faults).detail, ...others];
 }
 
-/** What a command stands for. */
-export interface Meaning {
+/** The API call behind a command. */
+export interface ApiCall {
   /** A call of the API, e.g. `GET /admin/v1/teams/:id`. */
   readonly call?: string | undefined;
-  /** Members of that call by their path, as they are given on the command line, e.g. `limits.maxRangeDays`: `--max-range-days`. */
+  /** Flags by path of the member, e.g. `limits.maxRangeDays`: `--max-range-days`. */
   readonly members: ReadonlyMap<string, string>;
 }
 
-const meanings = new WeakMap<Command, Meaning>();
+const apiCalls = new WeakMap<Command, ApiCall>();
 
-/** Notes what a command stands for, for refusals of that and of other commands. */
-export function meaningOf(command: Command, meaning: Meaning): void {
-  meanings.set(command, meaning);
+export function setApiCall(command: Command, apiCall: ApiCall): void {
+  apiCalls.set(command, apiCall);
 }
 
-/** @returns the same refusal with the flags and commands that were or can be typed */
-export function inWordsOf(command: Command, { problem, exitCode }: Refused): CommandError {
+/** @returns the refusal with flags and commands */
+export function forCommandLine(command: Command, { problem, exitCode }: Refused): CommandError {
   const { errors = [], help } = problem;
   const fields = new Map<string, string>();
   for (const { param, message } of errors) {
     const name = nameOf(command, param) ?? param;
-    // A value that may be of several forms has a fault for each of them; the first is the closest.
+    // A union has a fault for each form; the first is the closest.
     if (name === param || !fields.has(name)) fields.set(name, message);
   }
   const [first, ...others] = [...fields].map(([param, message]) => ({ param, message }));
   const lines =
     first !== undefined && errors.some(({ param }) => nameOf(command, param) !== undefined)
       ? linesOfFlags([first, ...others])
-      : linesOf({ ...problem, help: help === undefined ? undefined : inCommands(help, command) });
+      : linesOf({ ...problem, help: help === undefined ? undefined : withCommands(help, command) });
   return new CommandError(lines.join('\n'), exitCode);
 }
 
-/** The flag or argument of a field; undefined for a field that is not on the command line. */
+/** The flag or argument of a field, if any. */
 function nameOf(command: Command, param: string): string | undefined {
-  // An item of a list is named by the list.
+  // An item of a list is reported for the list.
   const member = param.replace(/\.\d+/g, '');
-  const noted = meanings.get(command)?.members.get(member);
+  const noted = apiCalls.get(command)?.members.get(member);
   if (noted !== undefined) return noted;
   const option = command.options.find((one) => !one.hidden && one.attributeName() === member);
   if (option !== undefined) return option.long ?? option.flags;
@@ -87,13 +86,13 @@ function nameOf(command: Command, param: string): string | undefined {
 }
 
 const CALL = /\b(?:GET|POST|PUT|PATCH|DELETE) \/[\w/{}-]+/g;
-/** A member that is set, as JSON has it. */
+/** E.g. `"dryRun": true`. */
 const SET_MEMBER = /"(\w+)": true/g;
 
-/** A remedy names calls of the API and members of a body: here the commands and flags that stand for them. */
-function inCommands(help: string, command: Command): string {
+/** Replaces API calls and body members in a remedy by commands and flags. */
+function withCommands(help: string, command: Command): string {
   const all = below(rootOf(command));
-  const members = meanings.get(command)?.members;
+  const members = apiCalls.get(command)?.members;
   return help
     .replace(CALL, (call) => commandFor(call, all) ?? call)
     .replace(SET_MEMBER, (set, member) => members?.get(member) ?? set);
@@ -103,7 +102,7 @@ function inCommands(help: string, command: Command): string {
 function commandFor(call: string, all: readonly Command[]): string | undefined {
   const given = call.split('/');
   for (const command of all) {
-    const pattern = meanings.get(command)?.call?.split('/') ?? [];
+    const pattern = apiCalls.get(command)?.call?.split('/') ?? [];
     const fits =
       pattern.length === given.length && pattern.every((part, at) => part === ':id' || part === given[at]);
     if (!fits) continue;

@@ -20,9 +20,9 @@ export const addRegistryCommands = group(
   steps({
     name: 'export',
     operation: exportRegistry,
-    description: 'Write everything to a file, or to standard output.',
+    description: 'Export to a file or standard output.',
     examples: ['registry export --out backup.json', 'registry export | age -r age1… > backup.age'],
-    own: (added) => added.option('--out <path>', 'a file that is not there yet; only its owner may read it'),
+    own: (added) => added.option('--out <path>', 'a new file, readable by its owner only'),
     async run({ send, terminal, options }: Given<typeof exportRegistry, Own>) {
       const text = `${plainJson(await send({}))}\n`;
       if (options.out === undefined) return terminal.print(text);
@@ -33,53 +33,49 @@ export const addRegistryCommands = group(
   call({
     name: 'import',
     operation: importRegistry,
-    description:
-      'Restore what was exported, where there are no teams or keys yet; the gateway must hold the same master key.',
+    description: 'Restore an export into a gateway with the same master key and without teams and keys.',
     examples: ['registry import backup.json', 'registry import backup.json --replace --yes'],
     flags: {
       ...{ format: null, schema: null, exportedAt: null, records: null },
-      replace: { about: 'in place of what is there' },
+      replace: { about: 'replace existing teams, keys and tokens' },
     },
-    own: (added) => added.argument('<path>', 'the file; - is standard input').option('--yes', 'do not ask'),
+    own: (added) =>
+      added.argument('<path>', 'file; - is standard input').option('--yes', 'skip confirmation'),
     async prepare({ values, typed: [path = ''], terminal, options }: Given<typeof importRegistry, Own>) {
       const backup = parseBackup(await readText(terminal, path), path);
       if (values.replace)
-        await confirm(
-          terminal,
-          'All teams, keys and tokens that are there now will be replaced.',
-          options.yes,
-        );
+        await confirm(terminal, 'All existing teams, keys and tokens will be replaced.', options.yes);
       return { ...backup, ...values };
     },
     render({ imported: { teams, keys, replaced, stillRevoked = 0 } }) {
-      const place = replaced ? ', in place of what was there' : '';
+      const place = replaced ? ', replacing all existing ones' : '';
       const revoked =
         stillRevoked === 0
           ? ''
-          : `; ${stillRevoked} of them were revoked since the backup, and stay so: issue new ones`;
+          : `; ${stillRevoked} of them were revoked since the backup and stay revoked: issue new ones`;
       return `imported: ${counted(teams, 'team')}, ${counted(keys, 'key')}${place}${revoked}\n`;
     },
   }),
 );
 
-/** The gateway judges what is in it. */
+/** The content is validated by the gateway. */
 function parseBackup(text: string, path: string): Values {
   try {
-    // Of a member that is there twice, nobody knows which one was meant.
+    // Refuses duplicate members.
     parseJson(text);
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Values;
   } catch {
-    // Told below, without the parser's words: they quote the file.
+    // Reported below. The parser's message would quote the file.
   }
-  throw new CommandError(`${path}: is no export of a registry`, EXIT.data);
+  throw new CommandError(`${path}: is not an export of a registry`, EXIT.data);
 }
 
 function writeNew(path: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    // Half a backup is none; what was there before is left alone.
+    // Removes a partial backup, but not an existing file.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') rmSync(path, { force: true });
     throw new CommandError(`${path} cannot be written (${(error as Error).message})`, EXIT.data);
   }

@@ -1,4 +1,4 @@
-/** `dsp-gateway report`: a report, what was said of it and when, what changed, and answers that stay. */
+/** `dsp-gateway report`: reports, revisions, diffs and pins. */
 import type { Command } from 'commander';
 import { toCsv } from '../reports/rows/row-formats.js';
 import { ENDPOINT_OPTION, REPORT_ARGUMENT, reportIn } from './cache.js';
@@ -21,7 +21,6 @@ interface Options extends ClientOptions {
   readonly yes?: boolean;
 }
 
-/** A command as it was typed. */
 interface Given {
   readonly ask: Ask;
   readonly options: Options;
@@ -31,17 +30,17 @@ interface Given {
 }
 
 interface Entry extends CommandHead {
-  /** The call of the data plane that it stands for, where a remedy may name it. */
+  /** Its call of the data plane, if a remedy may name it. */
   readonly call?: string;
   readonly run: (given: Given) => Promise<void>;
 }
 
-/** A command that asks as a team. */
+/** A command of the data plane. */
 const asTeam = ({ call, run, ...head }: Entry): AddCommand =>
   command<Options>({
     ...head,
     plane: DATA_PLANE,
-    meaning: { call, members: new Map() },
+    apiCall: { call, members: new Map() },
     async run({ options, typed: [typed = ''], terminal }) {
       if (options.json && options.csv)
         throw new CommandError('--json and --csv exclude each other', EXIT.usage);
@@ -49,14 +48,14 @@ const asTeam = ({ call, run, ...head }: Entry): AddCommand =>
     },
   });
 
-/** Asks for an answer of rows, and shows it. @param rowsOf those of a table, from one of the answer */
+/** Fetches and shows rows. @param rowsOf table rows of a row of the answer */
 async function showAnswer(
   { ask, options, terminal }: Given,
   call: Call,
   rowsOf: (row: Row) => readonly Row[],
 ): Promise<void> {
   const answer = await ask(call);
-  // The gateway's own CSV is printed byte for byte: it is for a file.
+  // The CSV of the gateway is printed unchanged.
   if (call.path.includes('_format=csv')) terminal.print(answer);
   else showRows(terminal, options, answer, parseAnswer(answer).data.flatMap(rowsOf));
 }
@@ -67,22 +66,22 @@ const get = (path: string, query: Readonly<Record<string, string>> | URLSearchPa
 });
 const formatOf = ({ csv }: Options) => (csv ? 'csv' : 'json');
 const ofReport = (added: Command): Command => added.argument(...REPORT_ARGUMENT).option(...ENDPOINT_OPTION);
-const ofPin = (added: Command): Command => added.argument('<id>', 'id of a pin');
+const ofPin = (added: Command): Command => added.argument('<id>', 'pin id');
 
 const PINS = '/gateway/v1/pins';
 
 const addPinCommands = group(
   'pin',
-  'Answers that stay as they are, byte for byte.',
+  'Stored answers that never change.',
   asTeam({
     name: 'create',
-    description: 'Keep the answer to a report as it is.',
+    description: 'Pin the answer of a report.',
     examples: ["report pin create 'advertiserId=1&byDate=1&_period=last_month' --note 'invoice 2026-10'"],
     call: `POST ${PINS}`,
     own: (added) =>
       ofReport(added)
-        .option('--revision <revision>', 'the meta.revision that was looked at: another one is not pinned')
-        .option('--note <text>', 'what it is for'),
+        .option('--revision <revision>', 'expected meta.revision; another one is refused')
+        .option('--note <text>', 'purpose'),
     async run({ ask, options, typed, terminal }) {
       const { endpoint, revision, note } = options;
       const body = { ...reportIn(typed, endpoint), revision, note };
@@ -92,7 +91,7 @@ const addPinCommands = group(
   }),
   asTeam({
     name: 'list',
-    description: 'List the pins of the team, the oldest first.',
+    description: 'List the pins of the team, oldest first.',
     examples: ['report pin list'],
     call: `GET ${PINS}`,
     async run({ ask, options, terminal }) {
@@ -121,12 +120,12 @@ const addPinCommands = group(
   }),
   asTeam({
     name: 'delete',
-    description: 'Delete a pin for good.',
+    description: 'Delete a pin permanently.',
     examples: ['report pin delete pin_0123456789abcdef0123 --yes'],
     call: `DELETE ${PINS}/:id`,
-    own: (added) => ofPin(added).option('--yes', 'do not ask'),
+    own: (added) => ofPin(added).option('--yes', 'skip confirmation'),
     async run({ ask, options, typed: id, terminal }) {
-      await confirm(terminal, `The rows of ${id} will be gone for good.`, options.yes);
+      await confirm(terminal, `The rows of ${id} will be deleted permanently.`, options.yes);
       await ask({ method: 'DELETE', path: `${PINS}/${encodeURIComponent(id)}` });
       terminal.print(options.json ? `${JSON.stringify({ deleted: id })}\n` : `deleted: ${id}\n`);
     },
@@ -135,10 +134,10 @@ const addPinCommands = group(
 
 export const addReportCommands = group(
   'report',
-  'Reports as a team asks for them: now, at past moments, compared, and pinned.',
+  'Reports of a team: current, past, compared and pinned.',
   asTeam({
     name: 'get',
-    description: 'Ask for a report.',
+    description: 'Get a report.',
     examples: [
       "report get 'advertiserId=1&byDate=1&_period=last_7_days'",
       "report get 'advertiserId=1&byDate=1&_period=last_7_days&_asOf=2026-11-09' --csv > report.csv",
@@ -153,7 +152,7 @@ export const addReportCommands = group(
   }),
   asTeam({
     name: 'revisions',
-    description: 'List the revisions of each day of a report, and since when each is known.',
+    description: 'List the revisions of each day of a report.',
     examples: ["report revisions 'advertiserId=1&byDate=1&_period=last_7_days'"],
     own: ofReport,
     run(given) {
@@ -163,15 +162,15 @@ export const addReportCommands = group(
   }),
   asTeam({
     name: 'diff',
-    description: 'Show the changes of a report between two moments, one line per value.',
+    description: 'Show the changed values of a report between two times.',
     examples: [
       "report diff 'advertiserId=1&byDate=1&_period=last_month' --from first",
       "report diff 'advertiserId=1&byDate=1&_period=last_month' --from 2026-11-03 --to 2026-11-09 --csv > changes.csv",
     ],
     own: (added) =>
       ofReport(added)
-        .requiredOption('--from <moment>', 'an instant, a day that is over, first, or the id of a pin')
-        .option('--to <moment>', 'an instant, a day that is over, or latest', 'latest'),
+        .requiredOption('--from <moment>', 'a time, a past day, first, or a pin id')
+        .option('--to <moment>', 'a time, a past day, or latest', 'latest'),
     run(given) {
       const { endpoint, from = '', to = '', csv } = given.options;
       const format = csv ? { _format: 'csv' } : {};
@@ -182,15 +181,15 @@ export const addReportCommands = group(
   addPinCommands,
 );
 
-/** @throws CommandError when it is no answer of the data plane */
+/** @throws CommandError if it is not an answer of the data plane */
 function parseAnswer(text: string): { readonly data: readonly Row[]; readonly meta: Row } {
   try {
     const value = JSON.parse(text) as { data?: unknown; meta?: unknown };
     if (Array.isArray(value.data)) return { data: value.data as Row[], meta: (value.meta ?? {}) as Row };
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new CommandError('what answers there is no data plane of a gateway', EXIT.unavailable);
+  throw new CommandError("the server at this address is not a gateway's data plane", EXIT.unavailable);
 }
 
 /** @param shown rows of a table, with the same members in each */
@@ -199,7 +198,7 @@ function showRows(terminal: Terminal, options: Options, answer: string, shown: r
   if (options.json) terminal.print(`${plainJson(JSON.parse(answer), 2)}\n`);
   else if (options.csv)
     terminal.print(toCsv(shown.map((row) => JSON.stringify(row)).join(',\n'), columns, { bom: false }));
-  else if (shown.length === 0) terminal.print('nothing\n');
+  else if (shown.length === 0) terminal.print('no rows\n');
   else {
     const cells = shown.map((row) => columns.map((column) => cellOf(row[column])));
     terminal.print(plainText(renderTable(columns, cells)));
@@ -215,10 +214,10 @@ function pinRow({ id, createdAt, revision, endpoint, query, rowCount, note }: Ro
   return { id, createdAt, revision, report: `${endpoint}?${query}`, rows: rowCount, note };
 }
 
-/** A day that was never asked for is shown, too. */
+/** A day without revisions has a row, too. */
 function revisionRows({ date, revisions }: Row): Row[] {
   const all = Array.isArray(revisions) ? (revisions as Row[]) : [];
-  if (all.length === 0) return [{ date, kind: 'never asked' }];
+  if (all.length === 0) return [{ date, kind: 'never requested' }];
   return all.map(({ id, kind, void: why, knownFrom, confirmedUntil, ageDays, rowCount, totals }) => {
     const shown = why === undefined ? kind : `${kind}: ${why}`;
     return { date, kind: shown, id, knownFrom, confirmedUntil, ageDays, rowCount, ...(totals as Row | null) };

@@ -1,10 +1,10 @@
-/** What `dsp-gateway demo` prints and does. */
+/** `dsp-gateway demo`. */
 import type { Environment } from '../config/rules.js';
 import { stopSignal } from '../server/stop-signal.js';
 import { type Demo, startDemo, TEAM } from './demo/start-demo.js';
 import { tour } from './demo/tour.js';
 
-/** @param once ends after a tour; else it goes on until a signal stops it */
+/** @param once ends after the tour; else on a signal */
 export async function runDemo(env: Environment, once: boolean): Promise<void> {
   const demo = await startDemo(env);
   process.stdout.write(introduction(demo));
@@ -17,17 +17,17 @@ async function showTour(demo: Demo): Promise<void> {
   print('');
   const { questions, checked, calls, direct, faults } = await tour(demo, print);
   print(
-    'Why: one cached answer serves every spelling, every format and every team that may see it, and a range is',
+    'Why: one cached answer serves every spelling and format, and every team with access. Ranges are joined from',
   );
-  print('joined from days that are known, so that only missing or still-changing days are asked for.');
+  print('cached days, so only missing or changing days are fetched.');
   print('');
   print(
     faults.length === 0
-      ? `${checked} of the answers were held against the platform's own numbers, value by value: all the same.`
+      ? `${checked} of the answers were compared with the platform's numbers, value by value: all equal.`
       : `${faults.length} answers were wrong.`,
   );
   print(
-    `${questions} questions, ${calls} platform calls. Apps that ask the platform themselves would have made ${direct}: ${direct - calls} saved.`,
+    `${questions} requests, ${calls} platform calls. Apps that call the platform directly would have made ${direct}: ${direct - calls} saved.`,
   );
   await demo.stop();
   process.exitCode = faults.length === 0 ? 0 : 1;
@@ -67,18 +67,18 @@ Try, in another terminal:
   # what the team may do
   curl -s -H 'x-api-key: ${key}' ${gatewayUrl}/gateway/v1/me
 
-  # an assistant that speaks MCP asks by the same key; as Claude Code connects it:
+  # connect an MCP assistant with the same key, e.g. Claude Code:
   claude mcp add --transport http dsp-gateway ${gatewayUrl}/mcp --header 'authorization: Bearer ${key}'
 
-  # the operator's side: teams, the platform token (without its text), metrics
+  # for operators: teams, the platform token (not its value), metrics
   curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/teams
   curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/token
   curl -s ${adminUrl}/metrics | grep platform_calls
 
-  # the platform's side: what it was asked, and its switches
+  # the simulated platform: calls received, and its switches
   curl -s ${simulator.url}/_sim
 
-The operator's console is ${adminUrl}/ (the admin token is in the lines above).
-Everything is described at ${gatewayUrl}/docs. Ctrl-C stops everything.
+Operator console: ${adminUrl}/ (the admin token is shown above).
+Documentation: ${gatewayUrl}/docs. Ctrl-C stops everything.
 `;
 }

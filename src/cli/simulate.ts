@@ -15,23 +15,22 @@ interface SimulateOptions {
 
 export const addSimulateCommand = command<SimulateOptions>({
   name: 'simulate',
-  description:
-    'Run the platform simulator: the documented interface, and switches for what is not documented.',
+  description: 'Run the platform simulator: the documented API, and switches for undocumented behavior.',
   examples: ['simulate --switch shape=nested --switch latencyMs=200'],
   own: (added) =>
     added
       .option('--host <host>', 'address', '127.0.0.1')
       .option('--port <port>', 'port; 0 picks a free one', wholeNumber, 9090)
-      .option('--seed <number>', 'the data follow from it', wholeNumber, 1)
-      .option('--base-path <path>', 'path under which the interface lives', '')
+      .option('--seed <number>', 'seed of the data', wholeNumber, 1)
+      .option('--base-path <path>', 'path prefix of the API', '')
       .addOption(
         new Option('--switch <name=value>', 'set a switch; may be repeated')
-          .default({}, 'likely answers')
+          .default({}, 'realistic defaults')
           .argParser(addSwitch),
       )
       .addHelpText(
         'after',
-        `\nSwitches: ${Object.keys(DEFAULT_SWITCHES).join(', ')}\nWhile it runs: curl <url>/_sim shows and explains them.`,
+        `\nSwitches: ${Object.keys(DEFAULT_SWITCHES).join(', ')}\nWhile it runs, curl <url>/_sim explains them.`,
       ),
   run: ({ options }) => simulate(options),
 });
@@ -45,9 +44,9 @@ async function simulate({ host, port, seed, basePath, switch: switches }: Simula
   process.stdout.write(`The platform simulator listens on ${simulator.url}
 
   PLATFORM_BASE_URL=${simulator.url}
-way 1, a token from its dashboard:
+way 1, dashboard token:
   PLATFORM_TOKEN=${simulator.token}
-way 2, its token request:
+way 2, token request:
   PLATFORM_USERNAME=${username} PLATFORM_PASSWORD=${password}
   PLATFORM_CLIENT_ID=${clientId} PLATFORM_CLIENT_SECRET=${clientSecret}
 switches, faults and recorded calls:
@@ -59,7 +58,7 @@ Ctrl-C stops it.
   await simulator.close();
 }
 
-/** What is wrong with the command line, in a line; anything else as it is. */
+/** Usage errors as one line; other errors unchanged. */
 function simpler(error: unknown, port: number): unknown {
   if (error instanceof InvalidInput || error instanceof RangeError)
     return new CommandError(error.message, EXIT.data);
@@ -73,7 +72,7 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Values are JSON where they are JSON, else text: `shape=nested`, `latencyMs=200`, `emptyDays=["2026-11-01"]`. */
+/** A value is JSON if it parses, else text: `shape=nested`, `latencyMs=200`, `emptyDays=["2026-11-01"]`. */
 function addSwitch(text: string, before: Partial<Switches>): Partial<Switches> {
   const cut = text.indexOf('=');
   if (cut < 1) throw new InvalidArgumentError('It takes the form name=value.');

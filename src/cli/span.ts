@@ -1,4 +1,4 @@
-/** Lengths of time, numbers of things, and sizes, as people write them. */
+/** Formats durations, counts and sizes. */
 
 const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, 'd'],
@@ -7,7 +7,7 @@ const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [1, 's'],
 ];
 
-/** The two greatest units, e.g. `2 h 5 min`. @param seconds whole */
+/** The two largest units, e.g. `2 h 5 min`. @param seconds an integer */
 export function span(seconds: number | null): string | null {
   if (seconds === null) return null;
   if (seconds === 0) return '0 s';
@@ -20,14 +20,14 @@ export function span(seconds: number | null): string | null {
   return `${seconds < 0 ? '-' : ''}${parts.slice(0, 2).join(' ')}`;
 }
 
-/** A length as an option has it, e.g. `90s`, `30min`, `24h`, `7d`. @returns seconds, or null when it is none */
+/** A duration such as `90s`, `30min`, `24h`, `7d`. @returns seconds, or null if invalid */
 export function readSpan(text: string): number | null {
   const [, count, name] = /^([0-9]{1,9})(s|min|h|d)$/.exec(text) ?? [];
   const size = UNITS.find((unit) => unit[1] === name)?.[0];
   return size === undefined ? null : Number(count) * size;
 }
 
-/** How long until an ISO time, e.g. `in 364 d 23 h`, `3 d 2 h ago` or `now`; `never` for none. */
+/** Time until an ISO time, e.g. `in 364 d 23 h`, `3 d 2 h ago` or `now`; `never` for null. */
 export function until(isoTime: string | null, nowMs: number): string {
   if (isoTime === null) return 'never';
   const seconds = Math.trunc((Date.parse(isoTime) - nowMs) / 1000);

@@ -1,4 +1,4 @@
-/** `dsp-gateway store`: copies of the embedded store's folder, made by the gateway where one runs. */
+/** `dsp-gateway store`: backup and restore of the embedded store. */
 import { resolve } from 'node:path';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { backUpStore } from '../api/operations/registry.js';
@@ -16,37 +16,37 @@ interface BackupOptions extends StoreOptions, ClientOptions {
   readonly withoutHistory?: boolean;
 }
 
-/** A long history takes its time; fetch waits no longer for an answer. */
+/** For a large history. `fetch` waits no longer than this. */
 const BACKUP_TIMEOUT_MS = 300_000;
 
-const DATA_DIR = ['--data-dir <folder>', "the store's folder (GATEWAY_DATA_DIR; default: ./data)"] as const;
+const DATA_DIR = ['--data-dir <folder>', 'data folder (GATEWAY_DATA_DIR; default: ./data)'] as const;
 
 const folderOf = ({ env }: Terminal, { dataDir }: StoreOptions) =>
   dataDir ?? (env.GATEWAY_DATA_DIR || './data');
 
 export const addStoreCommands = group(
   'store',
-  'Copy the embedded store, and put a copy back.',
+  'Back up and restore the embedded store.',
   command<BackupOptions>({
     plane: ADMIN_PLANE,
     name: 'backup',
     description:
-      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder. A gateway that runs on the folder, or at --url or GATEWAY_ADMIN_URL, makes the copy on its machine; --data-dir goes before GATEWAY_ADMIN_URL. The key that seals is not copied.',
+      'Copy a consistent snapshot of teams, keys, tokens, audit, usage, history and pins into a new folder. A gateway that runs on the data folder, or at --url or GATEWAY_ADMIN_URL, makes the copy on its machine; --data-dir takes precedence over GATEWAY_ADMIN_URL. The master key is not copied.',
     examples: ['store backup /backup/2026-11-21', 'store backup /backup/daily --without-history'],
     own: (added) =>
       added
         .argument('<folder>')
         .option(...DATA_DIR)
-        .option('--without-history', 'leave out what reports said, and pins'),
+        .option('--without-history', 'omit history and pins'),
     async run({ options, typed: [target = ''], terminal }) {
       const copied = await copyOf(terminal, folderOf(terminal, options), resolve(target), options);
-      show(terminal, options, copied, ({ folder }) => `The store is copied to ${folder}.\n`);
+      show(terminal, options, copied, ({ folder }) => `The store was copied to ${folder}.\n`);
     },
   }),
   command<StoreOptions>({
     name: 'restore',
     description:
-      'Put a copy in the place of the store, which is kept beside it; the gateway must not run. A copy that is damaged changes nothing, one without a history leaves the history as it is.',
+      'Replace the store by a copy; the old store is kept beside it. The gateway must not run. A damaged copy is refused. A copy without history keeps the current history.',
     examples: ['store restore /backup/2026-11-21'],
     own: (added) => added.argument('<folder>').option(...DATA_DIR),
     async run({ options, typed: [source = ''], terminal }) {
@@ -54,32 +54,32 @@ export const addStoreCommands = group(
       const target = folderOf(terminal, options);
       const { restoreState } = await import('../store/embedded/backup.js');
       const { state, history } = await restoreState(target, source, nowMs());
-      print(`The store of ${target} is that of ${source} now.\n`);
+      print(`The store in ${target} was restored from ${source}.\n`);
       const aside = [state, history].filter((one) => one !== null);
-      if (aside.length > 0) print(`What was there before is in ${aside.join(' and ')}.\n`);
+      if (aside.length > 0) print(`The old store is in ${aside.join(' and ')}.\n`);
     },
   }),
   command<{ readonly yes?: boolean }>({
     name: 'forget-sealed',
     description:
-      'Start over after the master key was lost: the platform token and every team key are forgotten, teams, usage and audit stay. Of the store that the settings name, Redis too; no gateway must run.',
+      'Recover from a lost master key: delete the platform token and all team keys; keep teams, usage and audit. Uses the configured store, also Redis. No gateway may run.',
     examples: ['store forget-sealed'],
-    own: (added) => added.option('--yes', 'do not ask'),
+    own: (added) => added.option('--yes', 'skip confirmation'),
     async run({ options, terminal }) {
       const { loadConfig } = await import('../config/load.js');
       const config = loadConfig(terminal.env);
-      const question = 'The platform token and all team keys will be gone for good; the teams stay.';
+      const question = 'The platform token and all team keys will be deleted permanently; teams are kept.';
       await confirm(terminal, question, options.yes);
       const { forgetSealed } = await import('../server/forget-sealed.js');
       const { teams, keys } = await forgetSealed(config);
       terminal.print(
-        `Forgotten: the platform token and ${counted(keys, 'key')}. Kept: ${counted(teams, 'team')}.\nNow start the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,
+        `Deleted: the platform token and ${counted(keys, 'key')}. Kept: ${counted(teams, 'team')}.\nStart the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,
       );
     },
   }),
 );
 
-/** By the gateway, where one has the folder open: a second process that opens it would lose what is written meanwhile. */
+/** The running gateway makes the copy: a second process on the folder would miss concurrent writes. */
 async function copyOf(
   { env }: Terminal,
   source: string,

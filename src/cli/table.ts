@@ -2,7 +2,7 @@ import { plainLine } from './plain-text.js';
 
 export type Cell = string | number | null | undefined;
 
-/** Columns for people: as wide as their widest cell, numbers to the right. */
+/** A text table; numbers are right-aligned. */
 export function renderTable(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const cells = rows.map((row) => row.map(show));
   const widths = heads.map((head, column) =>
@@ -23,11 +23,11 @@ export function renderTable(heads: readonly string[], rows: readonly (readonly C
   return [line(heads), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line), ''].join('\n');
 }
 
-/** A member under its own name, or a head with a member or with what is made of the row. */
+/** A member, or a heading with a member or a function of the row. */
 type Column<T> = (keyof T & string) | readonly [head: string, cell: (keyof T & string) | ((row: T) => Cell)];
 export type Columns<T> = readonly Column<T>[];
 
-/** A list of things, a line each. */
+/** One line per row. */
 export function renderRows<T>(rows: readonly T[], columns: Columns<T>): string {
   const pairs = columns.map((column) => (typeof column === 'string' ? ([column, column] as const) : column));
   return renderTable(
@@ -36,13 +36,12 @@ export function renderRows<T>(rows: readonly T[], columns: Columns<T>): string {
   );
 }
 
-/** One thing's members, a line each. */
+/** One line per field. */
 export function renderFields(fields: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, value]) => `${name.padEnd(width)}  ${show(value)}\n`).join('');
 }
 
-/** What others wrote (names, labels) must not move the cursor or colour the screen. */
 function show(cell: Cell): string {
   if (cell === null || cell === undefined) return '–';
   return plainLine(String(cell));

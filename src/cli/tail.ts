@@ -1,4 +1,4 @@
-/** `dsp-gateway tail`: what happens on the data plane, a line a request. */
+/** `dsp-gateway tail`: requests of the data plane, live. */
 import { tail } from '../api/operations/overview.js';
 import { sleep } from '../lib/time.js';
 import { OUTCOMES } from '../outcome.js';
@@ -8,13 +8,12 @@ import { readId } from './flags.js';
 import { plainJson, plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
 
-const AGAIN_AFTER_MS = 1000;
+const RETRY_MS = 1000;
 
 export const addTailCommand = steps({
   name: 'tail',
   operation: tail,
-  description:
-    'Show the requests of teams as they are answered, one line each, until Ctrl-C. A lost connection is reported and retried.',
+  description: 'Show requests of teams live until Ctrl-C. A lost connection is reported and retried.',
   examples: ['tail', 'tail --team growth --outcome miss', 'tail --json | jq .path'],
   flags: {
     team: { flag: '--team <team>', about: 'only this team', read: readId },
@@ -24,7 +23,7 @@ export const addTailCommand = steps({
   run: (given) => untilStopped((stop) => follow(given, stop)),
 });
 
-/** Ctrl-C is how one has enough of it: no fault. */
+/** Ctrl-C is not an error. */
 async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<void> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
@@ -39,27 +38,27 @@ async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<
 }
 
 async function follow({ admin, values, options, terminal }: Given, stop: AbortSignal): Promise<void> {
-  let wasThere = false;
-  let isTold = false;
+  let wasConnected = false;
+  let isReported = false;
   for (;;) {
     try {
       for await (const line of await admin.lines(tail, values, stop)) {
-        if (isTold) terminal.say('connected again\n');
-        [wasThere, isTold] = [true, false];
+        if (isReported) terminal.say('connected again\n');
+        [wasConnected, isReported] = [true, false];
         if (line !== '')
           terminal.print(options.json ? `${rawLine(line)}\n` : `${shownLine(line, terminal)}\n`);
       }
     } catch (error) {
-      if (stop.aborted || !(wasThere && isAway(error))) throw error;
+      if (stop.aborted || !(wasConnected && isAway(error))) throw error;
     }
     if (stop.aborted) return;
-    if (!isTold) terminal.say('the connection to the gateway is lost; trying again\n');
-    isTold = true;
-    await sleep(AGAIN_AFTER_MS, { signal: stop });
+    if (!isReported) terminal.say('lost the connection to the gateway; reconnecting\n');
+    isReported = true;
+    await sleep(RETRY_MS, { signal: stop });
   }
 }
 
-/** Not there, or about to stop; whoever may no longer look is refused otherwise. */
+/** Unreachable or stopping; a lost permission has another exit code. */
 function isAway(error: unknown): boolean {
   return error instanceof CommandError && error.exitCode === EXIT.unavailable;
 }
@@ -99,8 +98,7 @@ function shownLine(text: string, { colours = false }: Pick<Terminal, 'colours'>)
   if (line === null) return plainLine(text);
   const paint = (colour: number, word: string) => (colours ? `\u001b[${colour}m${word}\u001b[0m` : word);
   const of = (name: string) => plainLine(String(line[name] ?? '-'));
-  if ('dropped' in line)
-    return paint(YELLOW, `${of('dropped')} requests are not shown: more came than could be told`);
+  if ('dropped' in line) return paint(YELLOW, `${of('dropped')} requests were not shown: too many at once`);
   const [outcome, status] = [of('outcome'), of('status')];
   const calls = Number(line.platformCalls) || 0;
   return [

@@ -1,4 +1,4 @@
-/** `dsp-gateway teams` and `apply`: who may call. */
+/** `dsp-gateway teams` and `apply`. */
 import {
   applyTeams,
   changeTeam,
@@ -18,36 +18,36 @@ import { readText } from './read-secret.js';
 import { type Columns, renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
 
-const OF_TEAM = { id: ['<team>', 'its id', readId] } as const;
+const OF_TEAM = { id: ['<team>', 'team id', readId] } as const;
 
 const TEAM_FLAGS: FlagChanges = {
-  scopes: { flag: '--scopes <names>', about: 'what the team may do, e.g. report:read,platform:read; none' },
+  scopes: { flag: '--scopes <names>', about: 'permissions, e.g. report:read,platform:read; none' },
   advertisers: {
     flag: '--advertisers <ids>',
-    about: 'advertisers the team may see, e.g. 1,2,3; all; none',
+    about: 'visible advertisers, e.g. 1,2,3; all; none',
     read: (text) => (text === 'all' || text === '*' ? '*' : readList(text).map(readNumber)),
   },
   ipAllow: {
     flag: '--ip-allow <ranges>',
-    about: 'addresses and CIDR ranges the team may call from; none: any',
+    about: 'allowed addresses and CIDR ranges; none: any',
   },
   defaultFormat: {
     flag: '--default-format <format>',
-    about: 'format when a request asks for none: json, csv, ndjson or raw',
+    about: 'default format: json, csv, ndjson or raw',
   },
-  disabled: { about: 'refuse everything' },
+  disabled: { about: 'refuse all requests' },
   writeGuard: {
     flag: '--write-guard <path>',
-    about: 'JSON file of the write guard; - is standard input; none: without one',
+    about: 'JSON file of the write guard; - is standard input; none: remove',
   },
 };
 
-/** A limit that is not named stays as it is, where the schema's descriptions say what a new team gets. */
+/** Without the defaults of the schema, which apply to new teams. */
 const LIMITS_TO_CHANGE: FlagChanges = {
-  'limits.requestsPerMinute': { about: 'requests a minute, shared by all replicas' },
-  'limits.upstreamCallsPerDay': { about: 'share of platform calls a day' },
-  'limits.maxRangeDays': { about: 'longest range of one report, in days' },
-  'limits.maxConcurrent': { about: 'requests at once' },
+  'limits.requestsPerMinute': { about: 'requests per minute, over all replicas' },
+  'limits.upstreamCallsPerDay': { about: 'platform calls per day' },
+  'limits.maxRangeDays': { about: 'maximum days of one report' },
+  'limits.maxConcurrent': { about: 'concurrent requests' },
 };
 
 interface TeamOptions {
@@ -56,7 +56,7 @@ interface TeamOptions {
 
 export const addTeamsCommands = group(
   'teams',
-  'Teams: who may call, for which advertisers, how much.',
+  'Teams with their advertisers and limits.',
   call({
     name: 'list',
     operation: listTeams,
@@ -65,7 +65,7 @@ export const addTeamsCommands = group(
     json: ({ teams }) => teams,
     render: ({ teams }) =>
       teams.length === 0
-        ? 'There are no teams yet; make one: dsp-gateway teams create <team> --advertisers 1,2\n'
+        ? 'There are no teams yet; create one: dsp-gateway teams create <team> --advertisers 1,2\n'
         : renderRows(teams, COLUMNS),
   }),
   call({
@@ -79,17 +79,17 @@ export const addTeamsCommands = group(
   call({
     name: 'create',
     operation: createTeam,
-    description: 'Create a team. A team without advertisers may see none.',
+    description: 'Create a team. Without advertisers it may see none.',
     examples: [
       'teams create growth --name "Growth analytics" --advertisers 1,2,3',
       'teams create finance --advertisers all --max-range-days 92',
     ],
-    args: { id: ['<team>', 'its id: lower-case letters, digits and hyphens, at most 40', readId] },
+    args: { id: ['<team>', 'team id: at most 40 lower-case letters, digits and hyphens', readId] },
     flags: TEAM_FLAGS,
-    own: (added) => added.option('--enabled', 'allow it again'),
+    own: (added) => added.option('--enabled', 'enable again'),
     async prepare(given: Given<typeof createTeam, TeamOptions>) {
       const { writeGuard, ...team } = await teamOf(given);
-      // A new team has no guard that could be taken away.
+      // A new team has no guard to remove.
       return writeGuard ? { ...team, writeGuard } : team;
     },
     render: describeTeam,
@@ -97,7 +97,7 @@ export const addTeamsCommands = group(
   call({
     name: 'update',
     operation: changeTeam,
-    description: 'Change what is named of a team; a list replaces the whole list.',
+    description: 'Change the given fields of a team; a list replaces the whole list.',
     examples: [
       'teams update growth --advertisers 1,2,7',
       'teams update growth --disabled',
@@ -105,21 +105,21 @@ export const addTeamsCommands = group(
     ],
     args: OF_TEAM,
     flags: { ...TEAM_FLAGS, ...LIMITS_TO_CHANGE },
-    own: (added) => added.option('--enabled', 'allow it again'),
+    own: (added) => added.option('--enabled', 'enable again'),
     async prepare(given: Given<typeof changeTeam, TeamOptions>) {
       const change = await teamOf(given);
       if (Object.keys(change).length > 1) return change;
-      throw new CommandError('nothing to change was named; see --help', EXIT.usage);
+      throw new CommandError('nothing to change was given; see --help', EXIT.usage);
     },
     render: describeTeam,
   }),
   call({
     name: 'delete',
     operation: deleteTeam,
-    description: 'Delete a team and revoke its keys, for good.',
+    description: 'Delete a team and revoke its keys permanently.',
     examples: ['teams delete growth --yes'],
     args: OF_TEAM,
-    confirm: ({ id }) => `The team ${id} and all its keys will be gone for good.`,
+    confirm: ({ id }) => `The team ${id} and all its keys will be deleted permanently.`,
     json: (_answer, { values }) => ({ deleted: values.id }),
     render: (_answer, { values }) => `deleted: ${values.id}\n`,
   }),
@@ -137,17 +137,17 @@ async function teamOf({ values, options, terminal }: Given<never, TeamOptions>):
   };
 }
 
-/** @returns null for none; the gateway judges what is in it. @throws CommandError for what is no JSON */
+/** @returns null for `none`. Validated by the gateway. @throws CommandError for invalid JSON */
 async function readGuard(terminal: Terminal, file: string): Promise<unknown> {
   if (file === 'none') return null;
   const text = await readText(terminal, file);
   try {
-    // A limit that is there twice would be the last one only.
+    // Refuses duplicate members.
     parseJson(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     const source = file === '-' ? 'standard input' : file;
-    throw new CommandError(`${source} is not JSON as taken here: ${error.message}`, EXIT.data);
+    throw new CommandError(`${source} is not valid JSON: ${error.message}`, EXIT.data);
   }
   return JSON.parse(text);
 }
@@ -165,7 +165,6 @@ const COLUMNS: Columns<Team> = [
   ['managed by', ({ managedBy = 'hand' }) => managedBy],
 ];
 
-/** A list that would fill the line is told by its length. */
 function shortened(advertisers: Team['advertisers']): string {
   if (advertisers === '*') return 'all';
   if (advertisers.length === 0) return 'none';
@@ -173,7 +172,6 @@ function shortened(advertisers: Team['advertisers']): string {
   return advertisers.length <= 4 ? advertisers.join(',') : `${first} and ${rest.length} more`;
 }
 
-/** By its routes; --json shows the rules. */
 function describeGuard({ writeGuard }: Team): string {
   if (writeGuard === undefined) return 'none';
   return Object.keys(writeGuard).join(', ') || 'refuses every write';
@@ -190,10 +188,10 @@ function describeTeam(team: Team): string {
     ['advertisers', team.advertisers === '*' ? 'all' : team.advertisers.join(', ') || 'none'],
     ['addresses', team.ipAllow.join(', ') || 'any'],
     ['default format', team.defaultFormat],
-    ['requests a minute', limits.requestsPerMinute],
-    ['platform calls a day', limits.upstreamCallsPerDay],
-    ['longest range', `${limits.maxRangeDays} d`],
-    ['requests at once', limits.maxConcurrent],
+    ['requests per minute', limits.requestsPerMinute],
+    ['platform calls per day', limits.upstreamCallsPerDay],
+    ['maximum range', `${limits.maxRangeDays} d`],
+    ['concurrent requests', limits.maxConcurrent],
     ['write guard', describeGuard(team)],
   ]);
 }
@@ -208,14 +206,14 @@ export const addApplyCommand = call({
   name: 'apply',
   operation: applyTeams,
   description:
-    'Make the teams what a file declares. Teams made by hand are left alone; a team that left the file is kept, unless --prune or --release says otherwise.',
+    'Apply a file of teams. Teams not managed by a file are unchanged. Teams removed from the file are kept, unless --prune or --release is given.',
   examples: ['apply -f teams.yaml --dry-run', 'apply -f teams.yaml', 'apply -f teams.yaml --prune'],
   flags: { teams: null, removed: null, dryRun: { about: 'only show what would change' } },
   own: (added) =>
     added
       .requiredOption('-f, --file <path>', 'YAML file of teams; - is standard input')
-      .option('--prune', 'delete teams that left the file, and revoke their keys for good')
-      .option('--release', 'hand teams that left the file over to management by hand'),
+      .option('--prune', 'delete teams removed from the file, and revoke their keys permanently')
+      .option('--release', 'keep teams removed from the file, managed by hand'),
   async prepare({ values, terminal, options }: Given<typeof applyTeams, ApplyOptions>) {
     const { file, prune, release } = options;
     if (prune && release) throw new CommandError('--prune and --release exclude each other', EXIT.usage);

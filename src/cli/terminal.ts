@@ -1,10 +1,10 @@
-/** What a command knows of the world: passed in, so that it can be run anywhere. */
+/** Environment and streams of a command, injected for tests. */
 import type { Readable } from 'node:stream';
 import type { Environment } from '../config/rules.js';
 import { wallMs } from '../lib/time.js';
 import { EXIT } from './command-error.js';
 
-/** Standard input: a terminal has `setRawMode`, a pipe has not. */
+/** Standard input. Only a terminal has `setRawMode`. */
 export type Input = Readable & {
   readonly isTTY?: boolean;
   setRawMode?(raw: boolean): unknown;
@@ -13,16 +13,16 @@ export type Input = Readable & {
 export interface Terminal {
   readonly env: Environment;
   readonly input: Input;
-  /** Standard output: what was asked for. */
+  /** Writes to standard output. */
   readonly print: (text: string) => void;
-  /** Standard output for what is shown this once: rejects with the system's error when it was not written. */
+  /** Writes to standard output; rejects with the system's error if that fails. */
   readonly deliver: (text: string) => Promise<void>;
-  /** Rejects when it is seen already that standard output cannot be written; a blank line may be written for it. */
+  /** Rejects if standard output is known to be unwritable; may write a blank line. */
   readonly ready: () => Promise<void>;
-  /** Standard error: questions, and what is said beside. */
+  /** Writes to standard error. */
   readonly say: (text: string) => void;
   readonly nowMs: () => number;
-  /** Standard output is a terminal, and nobody asked for it to stay without colours (no-color.org). */
+  /** Standard output is a terminal without `NO_COLOR` (no-color.org). */
   readonly colours?: boolean;
 }
 
@@ -31,12 +31,12 @@ export function processTerminal(): Terminal {
     env: process.env,
     input: process.stdin,
     print(text) {
-      // Once, however much is printed.
+      // Registered once.
       if (!process.stdout.listeners('error').includes(onLoss)) process.stdout.on('error', onLoss);
       process.stdout.write(text);
     },
     deliver: writeOut,
-    // There is no other way to find out than to write something; to a person at a terminal it would be in the way.
+    // Only a write shows it. Not done on a terminal.
     ready: async () => (process.stdout.isTTY ? undefined : writeOut('\n')),
     say: (text) => void process.stderr.write(text),
     nowMs: wallMs,
@@ -44,7 +44,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Whoever reads may have enough of it, as `head` has: that is no fault, and hides none. */
+/** A reader that closes the pipe, such as `head`, is not an error. */
 function onLoss(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit();
   process.stderr.write(`standard output cannot be written (${error.code ?? error.message})\n`);
@@ -53,7 +53,7 @@ function onLoss(error: NodeJS.ErrnoException): void {
 
 function writeOut(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Told by the callback, too; without a listener it would end the process.
+    // Reported by the callback; without a listener the error would end the process.
     process.stdout.on('error', reject);
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });

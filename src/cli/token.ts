@@ -1,4 +1,4 @@
-/** `dsp-gateway token`: the platform's token, and the steps of its rotation. */
+/** `dsp-gateway token`: the platform token and its rotation. */
 import type { Command } from 'commander';
 import type { AnswerOf } from '../api/operations/operation.js';
 import {
@@ -30,31 +30,30 @@ const FLAGS = {
   token: null,
   expiresAt: {
     flag: '--expires <date>',
-    about: 'when it expires, as an ISO date; without it one year from now is assumed',
+    about: 'expiry, an ISO date; default: one year from now',
   },
 };
 
 type Step = typeof mintToken | typeof verifyToken | typeof rollbackToken | typeof discardToken;
 
-/** A step of the rotation that takes nothing. */
+/** A step without parameters. */
 const step = (name: string, operation: Step, description: string) =>
   call({ name, operation, description, examples: [`token ${name}`], render: describeTokens });
 
 export const addTokenCommands = group(
   'token',
-  "The platform's token: show it, rotate it.",
+  'Show and rotate the platform token.',
   call({
     name: 'show',
     operation: getTokens,
-    description: 'Show the tokens and when they expire; never their text.',
+    description: 'Show the tokens and their expiry, never their values.',
     examples: ['token show', 'token show --json | jq -r .active.expiresAt'],
     render: describeTokens,
   }),
   call({
     name: 'stage',
     operation: stageToken,
-    description:
-      'Put a token beside the active one. It is read from a file, from standard input, or asked for.',
+    description: 'Stage a token as pending, from a file, standard input or a prompt.',
     examples: ['token stage --expires 2027-11-01', 'token stage --from-file /run/secrets/new-token'],
     flags: FLAGS,
     own: takesToken,
@@ -64,49 +63,47 @@ export const addTokenCommands = group(
   call({
     name: 'rotate',
     operation: rotateToken,
-    description:
-      'Stage a token (or mint one), verify it and activate it; the active one stays when that fails.',
+    description: 'Stage or mint a token, verify and activate it; on failure the active token stays.',
     examples: [
       'token rotate --expires 2027-11-01',
       'vault read -field=token secret/dsp | dsp-gateway token rotate',
       'token rotate --mint',
     ],
     flags: FLAGS,
-    own: (added) =>
-      takesToken(added).option('--mint', 'ask the platform for a token (way 2) instead of reading one'),
+    own: (added) => takesToken(added).option('--mint', 'request a token from the platform (way 2)'),
     prepare(given: Given<typeof rotateToken, TokenOptions>) {
       const { options, values } = given;
       if (!options.mint) return withToken(given);
       if (options.fromFile === undefined && values.expiresAt === undefined) return values;
-      throw new CommandError('--mint goes without --from-file and --expires', EXIT.usage);
+      throw new CommandError('--mint excludes --from-file and --expires', EXIT.usage);
     },
     render: describeTokens,
   }),
   call({
     name: 'activate',
     operation: activateToken,
-    description: 'Make the pending token the active one; the active one becomes the previous.',
+    description: 'Activate the pending token; the active one becomes the previous.',
     examples: ['token activate', 'token activate --force'],
     render: describeTokens,
   }),
-  step('mint', mintToken, 'Ask the platform for a token (way 2) and stage it.'),
-  step('verify', verifyToken, 'Prove the pending token by a call to the platform.'),
-  step('rollback', rollbackToken, 'Go back to the previous token.'),
-  step('discard', discardToken, 'Forget the pending token.'),
+  step('mint', mintToken, 'Request a token from the platform (way 2) and stage it.'),
+  step('verify', verifyToken, 'Verify the pending token with a platform call.'),
+  step('rollback', rollbackToken, 'Reactivate the previous token.'),
+  step('discard', discardToken, 'Delete the pending token.'),
   call({
     name: 'reseal',
     operation: resealToken,
-    description: 'Seal everything anew under the first master key, so that the others can be dropped.',
+    description: 'Re-encrypt all secrets with the first master key; the others can then be removed.',
     examples: ['token reseal'],
-    render: ({ masterKey, records }) => `sealed under master key ${masterKey}: ${records.join(', ')}\n`,
+    render: ({ masterKey, records }) => `encrypted with master key ${masterKey}: ${records.join(', ')}\n`,
   }),
 );
 
-/** A token in the place of an argument is refused, and the message does not repeat it. */
+/** A token as an argument is refused, without repeating it. */
 function takesToken(command: Command): Command {
   return command
     .allowExcessArguments()
-    .option('--from-file <path>', 'file that holds the token; - is standard input')
+    .option('--from-file <path>', 'file with the token; - is standard input')
     .hook('preAction', ({ args }) => {
       if (args.length > 0) refuseSecret();
     });
@@ -121,14 +118,14 @@ function describeTokens(tokens: Tokens, { terminal }: Pick<Given, 'terminal'>): 
     const token = tokens[slot];
     return token === null ? [] : [{ slot, ...token }];
   });
-  if (held.length === 0) return 'There is no token; give one by: dsp-gateway token rotate\n';
+  if (held.length === 0) return 'There is no token; add one: dsp-gateway token rotate\n';
   const nowMs = terminal.nowMs();
   return renderRows(held, [
     'slot',
     ['token', 'id'],
     'fingerprint',
     'source',
-    ['made', ({ createdAt }) => until(createdAt, nowMs)],
+    ['created', ({ createdAt }) => until(createdAt, nowMs)],
     ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : until(verifiedAt, nowMs))],
     ['expires', ({ expiresAt }) => until(expiresAt, nowMs)],
     [

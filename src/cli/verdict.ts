@@ -1,15 +1,15 @@
-/** A verdict as a person reads it, and as an exit code: `status` and `doctor` end with the same three. */
+/** Levels of `status` and `doctor`, as text and as exit codes. */
 import { CommandError, EXIT, type Unreachable } from './command-error.js';
 import type { Terminal } from './terminal.js';
 
-/** What `--json` and the admin API call it, what is shown, and how the command ends. */
+/** By level of the admin API. */
 const LEVELS: Readonly<Record<string, readonly [shown: string, exitCode: number]>> = {
   well: ['WELL', 0],
   warning: ['WARNING', EXIT.warning],
   'not well': ['NOT WELL', EXIT.notWell],
 };
 
-/** A newer release may know of another level: it is no good one. */
+/** An unknown level, of a newer release, counts as not well. */
 const levelOf = (level: string) => LEVELS[level] ?? [level.toUpperCase(), EXIT.notWell];
 
 export interface ShownFinding {
@@ -18,14 +18,14 @@ export interface ShownFinding {
   readonly do: string | null;
 }
 
-/** E.g. `NOT WELL: the platform refuses the token since …`, and in the next line what to do. */
+/** E.g. `NOT WELL: the platform refuses the token since …`, and the remedy on the next line. */
 export function renderFinding({ level, says, do: advice }: ShownFinding): string {
   return `${levelOf(level)[0]}: ${says}\n${advice === null ? '' : `  do: ${advice}\n`}`;
 }
 
 const COLOURS: Readonly<Record<string, number>> = { ok: 32, WELL: 32, WARNING: 33, 'NOT WELL': 31 };
 
-/** Colours the verdict at the beginning of a line, where the terminal shows colours. */
+/** Colors levels at the start of a line. */
 export function withColours(terminal: Terminal): Terminal {
   if (!terminal.colours) return terminal;
   const paint = (found: string) => `\u001b[${COLOURS[found]}m${found}\u001b[0m`;
@@ -41,11 +41,10 @@ export function endWith(level: string): void {
   if (exitCode !== 0) throw new CommandError('', exitCode);
 }
 
-/** Of a gateway that cannot be reached. */
 export function unreachable(error: Unreachable): ShownFinding {
   return {
     level: 'not well',
     says: error.message,
-    do: 'start it by dsp-gateway serve, or say where it is by --url or GATEWAY_ADMIN_URL',
+    do: 'start it with dsp-gateway serve, or set its address with --url or GATEWAY_ADMIN_URL',
   };
 }

@@ -1,4 +1,4 @@
-/** `dsp-gateway writes`: stop and resume them, and settle those of unknown outcome. */
+/** `dsp-gateway writes`: the brake, and writes of unknown outcome. */
 import { Option } from 'commander';
 import type { AnswerOf } from '../api/operations/operation.js';
 import {
@@ -19,37 +19,37 @@ interface OfTeam {
   readonly team?: string;
 }
 
-const OF_ONE = { flag: '--team <id>', about: 'of this team alone' };
+const OF_ONE = { flag: '--team <id>', about: 'only this team' };
 
 export const addWritesCommands = group(
   'writes',
-  'Stop and resume what is written to the platform, and settle writes of unknown outcome.',
+  'Stop and resume writes to the platform; settle writes of unknown outcome.',
   call({
     name: 'stop',
     operation: stopWrites,
     description:
-      'Refuse writes of all teams, or of one, on every replica within a second. What is under way is not recalled; reports go on.',
+      'Refuse writes of one or all teams, on all replicas within a second. Writes in progress continue; reports are unaffected.',
     examples: [
       "writes stop --reason 'budgets look wrong'",
       "writes stop --team growth --reason 'a loop creates campaigns'",
     ],
-    flags: { team: OF_ONE, reason: { about: 'why; those whose writes are refused are shown it' } },
+    flags: { team: OF_ONE, reason: { about: 'shown to callers whose writes are refused' } },
     render: (stops) => describeStops(stops),
   }),
   call({
     name: 'resume',
     operation: resumeWrites,
-    description: 'Lift a stop: that of all teams, or with --team that of one. Other stops stay in force.',
+    description: 'End the stop of all teams, or with --team of one. Other stops remain.',
     examples: ["writes resume --reason 'the loop is fixed'", "writes resume --team growth --reason 'fixed'"],
-    flags: { team: OF_ONE, reason: { about: 'why, for the audit' } },
+    flags: { team: OF_ONE, reason: { about: 'recorded in the audit' } },
     render: (stops) => describeStops(stops),
   }),
   call({
     name: 'status',
     operation: getWrites,
-    description: 'Show whose writes are stopped, since when, by whom and why.',
+    description: 'Show stopped writes with time, actor and reason.',
     examples: ['writes status', 'writes status --team growth'],
-    own: (added) => added.option('--team <id>', 'only what stops writes of this team'),
+    own: (added) => added.option('--team <id>', 'only stops that apply to this team'),
     json: ofTeam,
     render: (stops, given: Given<typeof getWrites, OfTeam>) =>
       describeStops(ofTeam(stops, given), given.options.team),
@@ -57,25 +57,23 @@ export const addWritesCommands = group(
   call({
     name: 'list',
     operation: listUnknownWrites,
-    description: 'List guarded writes of unknown outcome. Each stays charged to its day until it is settled.',
+    description: 'List guarded writes of unknown outcome. Their budget stays reserved until settled.',
     examples: ['writes list --unknown', "writes list --unknown --json | jq -r '.writes[].id'"],
     own: (added) =>
-      added.addOption(
-        new Option('--unknown', 'those of unknown outcome; there is no other list').makeOptionMandatory(),
-      ),
+      added.addOption(new Option('--unknown', 'writes of unknown outcome (required)').makeOptionMandatory()),
     render: ({ writes }) =>
       writes.length === 0
         ? 'There is no write of unknown outcome.\n'
-        : `${renderRows(writes, ['id', 'at', 'team', 'route', 'day', 'amount', 'currency', 'why'])}Look on the platform whether it happened, then: dsp-gateway writes settle <id> happened|not\n`,
+        : `${renderRows(writes, ['id', 'at', 'team', 'route', 'day', 'amount', 'currency', 'why'])}Check on the platform whether each happened, then: dsp-gateway writes settle <id> happened|not\n`,
   }),
   call({
     name: 'settle',
     operation: settleWrite,
     description:
-      'Record the outcome of a write after a look on the platform: if it happened it stays charged, if not its amount goes back to its day.',
+      'Record the outcome of a write after checking on the platform: happened keeps the charge, not returns the amount to its day.',
     examples: ['writes settle 0c5f1d1e-7a1b-4f0e-9b57-1f2f6d1c2a33 not'],
     args: {
-      id: ['<id>', 'as `writes list --unknown` shows it'],
+      id: ['<id>', 'write id, from `writes list --unknown`'],
       outcome: ['<outcome>', 'happened, or not'],
     },
     prepare({ values }) {
@@ -91,21 +89,18 @@ function ofTeam(stops: Stops, { options: { team } }: Given<typeof getWrites, OfT
   return team === undefined ? stops : { ...stops, teams: stops.teams.filter((one) => one.team === team) };
 }
 
-/** @param only the team that was asked about */
 function describeStops({ all, teams }: Stops, only?: string): string {
   const stops = [...(all === null ? [] : [{ ...all, team: 'all teams' }]), ...teams];
   if (stops.length === 0)
-    return only === undefined
-      ? 'Nobody has stopped writes.\n'
-      : `Nobody has stopped writes of the team ${only}.\n`;
+    return only === undefined ? 'Writes are not stopped.\n' : `Writes of the team ${only} are not stopped.\n`;
   return renderRows(stops, [['stopped', 'team'], ['since', 'at'], 'by', 'reason']);
 }
 
 function describeSettled({ settled, outcome }: AnswerOf<typeof settleWrite>): string {
   const { id, team, day, amount, currency } = settled;
-  if (amount === null) return `${id} is settled: its rule has no budget, so that nothing was charged\n`;
+  if (amount === null) return `${id} is settled: its rule has no budget, so nothing was charged\n`;
   const shown = [amount, ...(currency ? [currency] : [])].join(' ');
   return outcome === 'happened'
     ? `${id} stays charged: ${shown} of the team ${team} on ${day}\n`
-    : `${id} is given back: ${shown} to the team ${team} on ${day}\n`;
+    : `${id} is returned: ${shown} to the team ${team} on ${day}\n`;
 }

@@ -1,4 +1,4 @@
-/** Named admin tokens: who holds which role. Their values come from files or the environment, never from the YAML. */
+/** Named admin tokens with roles. Values come from files or the environment, never from the YAML. */
 import type { AdminRole, ConfigValues } from './schema.js';
 import {
   adminToken,
@@ -11,24 +11,24 @@ import {
 } from './secret.js';
 
 export interface NamedAdmin {
-  /** As the audit shows it. */
+  /** Shown in the audit. */
   readonly name: string;
   readonly role: AdminRole;
   readonly token: Secret;
 }
 
-/** Names of actors that are not in the list: `ADMIN_TOKEN`, and the gateway itself. */
+/** Reserved: `ADMIN_TOKEN`, and the gateway itself. */
 const TAKEN: readonly string[] = ['admin', 'gateway'];
 
 type Setting = ConfigValues['auth']['adminTokens'][number];
 
 export interface AdminTokenSources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `ADMIN_TOKEN`, when it is set. */
+  /** `ADMIN_TOKEN`, if set. */
   readonly owner: Secret | undefined;
-  /** Files that are to be read again; those of the tokens are added. */
+  /** Receives the token files. */
   readonly fileSecrets: FileSecret[];
-  /** Faults are added, in the form `NAME: was …; allowed is …`. */
+  /** Receives faults, in the form `NAME: was …; allowed is …`. */
   readonly faults: string[];
 }
 
@@ -40,35 +40,34 @@ export function takeAdminTokens(settings: readonly Setting[], sources: AdminToke
     const { name, role } = setting;
     if (names.has(name)) {
       sources.faults.push(
-        `${place}.name: was ${JSON.stringify(name)}; allowed is a name that nobody else has`,
+        `${place}.name: was ${JSON.stringify(name)}; allowed is a unique name, not admin or gateway`,
       );
     }
     names.add(name);
     const token = readToken(place, setting, sources);
     if (token === null) return [];
-    const faults = [...adminToken(token.read()), ...ofItsOwn(token, tokens)(token.read())];
+    const faults = [...adminToken(token.read()), ...distinctFrom(token, tokens)(token.read())];
     tokens.push(token);
     sources.faults.push(...faults.map(({ was, allowed }) => `${place}: was ${was}; allowed is ${allowed}`));
     return faults.length === 0 ? [{ name, role, token }] : [];
   });
-  keepApart(sources.fileSecrets, tokens);
+  requireDistinct(sources.fileSecrets, tokens);
   return admins;
 }
 
 /**
- * Holds the files of admin tokens to values of their own, whatever they change to: who holds two roles by one token
- * would act under the wrong name.
- * @param tokens every admin token there is; others of the files are left alone
+ * Makes each admin token file refuse a change to the value of another token, which would act under the wrong name.
+ * @param tokens all admin tokens; other files are ignored
  */
-export function keepApart(files: readonly FileSecret[], tokens: readonly Secret[]): void {
-  for (const file of files.filter((one) => tokens.includes(one))) file.hold(ofItsOwn(file, tokens));
+export function requireDistinct(files: readonly FileSecret[], tokens: readonly Secret[]): void {
+  for (const file of files.filter((one) => tokens.includes(one))) file.hold(distinctFrom(file, tokens));
 }
 
-/** @returns a rule that refuses the values of all tokens but this one */
-function ofItsOwn(token: Secret, tokens: readonly Secret[]): SecretRule {
+/** @returns a rule that refuses the values of other tokens */
+function distinctFrom(token: Secret, tokens: readonly Secret[]): SecretRule {
   return (value) =>
     tokens.some((other) => other !== token && other.read() === value)
-      ? [{ was: `${sizeOf(value)} that is in use by another`, allowed: 'a token of its own' }]
+      ? [{ was: `${sizeOf(value)} that another admin token uses`, allowed: 'a unique token' }]
       : [];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The settings for people: the table of the docs, `config/default.yaml`, and what is in effect, with where it comes from; of
- * secrets only that they are set.
+ * Settings for people: the docs table, `config/default.yaml`, and effective settings with their source. Of secrets
+ * only whether they are set.
  */
 import { stringify } from 'yaml';
 import { loadConfig, readYaml } from './load.js';
@@ -10,19 +10,23 @@ import { allowed, at, listMembers, listSettings, OUTSIDE, type Setting, type Tre
 export function settingsTable(): string {
   const settings = listSettings().flatMap((setting) => [setting, ...listMembers(setting)]);
   const rows = settings.map((setting) => {
-    const env =
-      setting.env === undefined ? '–' : `\`${setting.env}\`${setting.secret ? ' (or `_FILE`)' : ''}`;
-    return `| ${env} | \`${setting.path}\` | ${cell(shownDefault(setting))} | ${cell(setting.schema.description ?? '')} | ${cell(allowed(setting.schema))} |`;
+    const { path, env, secret, schema } = setting;
+    const name = env === undefined ? '' : `, \`${env}\`${secret ? ' (or `_FILE`)' : ''}`;
+    return `| \`${path}\`${name} | ${cell(shownDefault(setting))} | ${cell(schema.description ?? '')} | ${cell(briefly(schema))} |`;
   });
   return [
-    '| Environment | In the YAML | Default | Meaning | Allowed |',
-    '|---|---|---|---|---|',
-    ...OUTSIDE.map(
-      ([env, shown, meaning, kind]) => `| \`${env}\` | – | ${shown} | ${cell(meaning)} | ${kind} |`,
-    ),
+    '| Setting | Default | Meaning | Allowed |',
+    '|---|---|---|---|',
+    ...OUTSIDE.map(([env, shown, meaning, kind]) => `| \`${env}\` | ${shown} | ${cell(meaning)} | ${kind} |`),
     ...rows,
     '',
   ].join('\n');
+}
+
+/** The allowed values in the short form of a table cell, e.g. `0 to 65535`. */
+function briefly(schema: Setting['schema']): string {
+  if (schema.type === 'boolean') return 'boolean';
+  return allowed(schema).replace(/^a (?:whole )?number from /, '');
 }
 
 function shownDefault(setting: Setting): string {
@@ -37,9 +41,11 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }
 
-/** Every setting with its meaning; those without a default are there as comments. */
+/** Every setting with its description; those without a default as comments. */
 export function defaultYaml(): string {
-  const lines = ['# Every setting of dsp-gateway with its default. The environment wins over this file.'];
+  const lines = [
+    '# All settings of dsp-gateway with their defaults. Environment variables take precedence over this file.',
+  ];
   let open: string[] = [];
   for (const setting of listSettings()) {
     const path = setting.path.split('.');
@@ -65,11 +71,11 @@ function settingLines(setting: Setting, name: string, indent: string): string[] 
 }
 
 export interface EffectiveSetting {
-  /** Place in the YAML. */
+  /** Path in the YAML. */
   readonly path: string;
-  /** Its name in the environment; null: it has none. */
+  /** Environment variable, if any. */
   readonly env: string | null;
-  /** Of a secret: whether it is set. */
+  /** For a secret: whether it is set. */
   readonly value: unknown;
   /** `default`, `environment`, or the file. */
   readonly from: string;

@@ -1,7 +1,7 @@
 /**
- * Settings from YAML and environment to one frozen value. The environment wins.
+ * Loads settings from YAML and environment into one frozen value. The environment takes precedence.
  *
- * Nothing else in the gateway reads the environment; every fault is collected, so that one failed start tells all.
+ * Nothing else in the gateway reads the environment. All faults are collected before startup fails.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import Value from 'typebox/value';
@@ -28,14 +28,12 @@ import { decodeUtf8 } from './utf8.js';
 import { hiddenAddress, isWebAddress } from './values.js';
 import { nearMisses } from './warnings.js';
 
-// The YAML of settings, as a tree; what it must hold is decided elsewhere.
-
-/** Where the YAML is sought when `GATEWAY_CONFIG` names none. */
+/** Used if `GATEWAY_CONFIG` is not set. */
 const DEFAULT_CONFIG_PATH = 'config/default.yaml';
 
 /**
- * @param faults takes a line when the file cannot be read
- * @returns an empty tree then, and `source` null when there is no file at all
+ * @param faults receives a line if the file cannot be read; the tree is empty then
+ * @returns `source` null if there is no file
  */
 export function readYaml(env: Environment, faults: string[]): { tree: Tree; source: string | null } {
   const named = env.GATEWAY_CONFIG || undefined;
@@ -51,7 +49,7 @@ export function readYaml(env: Environment, faults: string[]): { tree: Tree; sour
   }
 }
 
-/** The parser's own messages quote the file, which may hold secrets; its codes and places do not. */
+/** Reports the parser's error code and position only: its messages quote the file, which may hold secrets. */
 function parseTree(text: string): Tree {
   const document = parseDocument(text);
   const [fault] = [...document.errors, ...document.warnings];
@@ -72,14 +70,12 @@ function toPlain(document: { toJS(): unknown }): unknown {
   try {
     return document.toJS();
   } catch {
-    throw new Error('an alias (*) that nothing defines; quote text that starts with *');
+    throw new Error('undefined alias (*); quote text that starts with *');
   }
 }
 
-// What is wrong with settings, a line each: the setting, what it was, what is allowed.
-
-/** Faults of meaning beside those that are known: what is faulty already is taken to be set, and not told of twice. */
-function rulesBeside(
+/** Faults of rules, without settings that have a fault already. Those count as set. */
+function furtherFaults(
   faults: readonly string[],
   values: ConfigValues,
   secrets: ReadonlyMap<string, Secret>,
@@ -93,7 +89,7 @@ function rulesBeside(
   return checkRules(values, assumed, env).filter((fault) => !named.has(nameIn(fault)));
 }
 
-/** Good enough for an address, so that nothing follows from its absence. */
+/** Stands for a faulty secret, so that no fault follows from its absence. */
 const ASSUMED = 'redis://faulty.invalid';
 
 /** The setting that a fault is about. */
@@ -102,8 +98,8 @@ function nameIn(fault: string): string {
 }
 
 /**
- * The settings with faulty ones at their defaults, so that rules about the others are checked in the same start.
- * @returns null when that is no whole set of settings
+ * The settings with faulty ones at their defaults, so that rules about the others are still checked.
+ * @returns null if the result is still invalid
  */
 function withoutFaults(tree: Tree, faulty: readonly string[]): ConfigValues | null {
   for (const { path } of listSettings()) {
@@ -114,25 +110,24 @@ function withoutFaults(tree: Tree, faulty: readonly string[]): ConfigValues | nu
   return Value.Check(ConfigSchema, values) ? values : null;
 }
 
-/** @returns one line per faulty place, by its path */
+/** @returns one line per fault, by path */
 function schemaFaults(values: ConfigValues): Map<string, string> {
   return new Map(
     faultsOf(ConfigSchema, values).map(({ path }) => [path.join('.'), describeFault(path, values)]),
   );
 }
 
-/** Settings of earlier releases, with what is allowed in their place. */
+/** Settings of earlier releases, with their replacement. */
 const FORMER: readonly (readonly [RegExp, string])[] = [
-  [/^report\.endpoints\..+\.rows$/, 'the same under its new name rowsAt'],
-  [/^server\.hitsOnSocket$/, 'no such setting any more: hits are read by Node’s HTTP alone; remove it'],
-  [/^platform\.answerBufferBytes$/, 'no such setting any more: it is always 64 MiB; remove it'],
-  [/^platform\.weights$/, 'no such setting any more: all teams get the same share of calls; remove it'],
+  [/^report\.endpoints\..+\.rows$/, 'the new name rowsAt'],
+  [/^server\.hitsOnSocket$/, 'no value: the setting was removed; delete it'],
+  [/^platform\.answerBufferBytes$/, 'no value: the setting was removed and is always 64 MiB; delete it'],
+  [/^platform\.weights$/, 'no value: the setting was removed and all teams share calls equally; delete it'],
 ];
 
-/** Variables of earlier releases, with the setting that each was for. */
+/** Environment variables of earlier releases, with their setting. */
 const FORMER_NAMES = { HITS_ON_SOCKET: 'server.hitsOnSocket' };
 
-/** @returns a line for each that is set */
 function formerNames(env: Environment): string[] {
   return Object.entries(FORMER_NAMES).flatMap(([name, path]) =>
     env[name] ? [`${name}: was set; allowed is ${formerly(path)}`] : [],
@@ -155,13 +150,13 @@ function describeFault(names: readonly string[], values: ConfigValues): string {
   return `${name}: was ${shown(was, schema)}; allowed is ${allowed(schema)}`;
 }
 
-/** Of all settings and of the groups they are in. */
+/** Paths of all settings and groups. */
 function namesInYaml(): Set<string> {
   const parts = listSettings().map(({ path }) => path.split('.'));
   return new Set(parts.flatMap((names) => names.map((_, at) => names.slice(0, at + 1).join('.'))));
 }
 
-/** Only a plain value in the place of a plain value is shown: what was put in a wrong place may hold a secret. */
+/** Shows a scalar where a scalar is allowed. Anything else may contain a secret and is described only. */
 function shown(was: unknown, schema: SchemaNode): string {
   if (was === undefined) return 'not set';
   const plain = typeof was !== 'object' && schema.type !== 'object' && schema.type !== 'array';
@@ -176,19 +171,19 @@ function kindOf(value: unknown): string {
 }
 
 export interface Config extends ConfigValues {
-  /** Secrets by their environment name; absent when not set. The values in the groups are removed. */
+  /** Secrets that are set, by environment variable; removed from the groups. */
   readonly secrets: ReadonlyMap<string, Secret>;
-  /** Those that come from files, to be re-read. */
+  /** Secrets from files, to be re-read. */
   readonly fileSecrets: readonly FileSecret[];
   /** Named admin tokens, beside ADMIN_TOKEN. */
   readonly admins: readonly NamedAdmin[];
-  /** The YAML that was read, or null for none. */
+  /** The YAML file that was read, or null. */
   readonly source: string | null;
-  /** What is allowed and probably not meant, a line each. */
+  /** One line each. */
   readonly warnings: readonly string[];
 }
 
-/** Thrown with one line per fault: the setting, what it was, what is allowed. */
+/** Thrown with one line per fault: `NAME: was …; allowed is …`. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly string[];
@@ -205,8 +200,8 @@ export interface ProxySettings {
 }
 
 /**
- * The outbound proxy, by the names that every tool uses; lower case wins, as with curl.
- * @throws ConfigError when one is not the address of an HTTP proxy; it may hold a password and is not shown
+ * The outbound proxy, from the usual variables; lower case takes precedence, as with curl.
+ * @throws ConfigError for an invalid address, which is not shown: it may hold a password
  */
 export function proxySettings(env: Environment): ProxySettings {
   const httpProxy = env.http_proxy ?? env.HTTP_PROXY;
@@ -246,7 +241,7 @@ export function loadConfig(env: Environment): Config {
   const wrong = schemaFaults(values);
   faults.push(...wrong.values());
   const usable = wrong.size === 0 ? values : withoutFaults(tree, [...wrong.keys()]);
-  if (usable !== null) faults.push(...rulesBeside(faults, usable, secrets, env));
+  if (usable !== null) faults.push(...furtherFaults(faults, usable, secrets, env));
   const owner = secrets.get('ADMIN_TOKEN');
   const admins = takeAdminTokens(usable?.auth.adminTokens ?? [], { env, owner, fileSecrets, faults });
   if (faults.length > 0) throw new ConfigError(faults);
@@ -271,7 +266,7 @@ function takeValue(setting: Setting, env: Environment, tree: Tree, faults: strin
   }
 }
 
-/** @returns undefined when the text is not of the setting's kind. */
+/** @returns undefined if the text does not have the setting's type */
 function coerce(raw: string, schema: SchemaNode): unknown {
   if (schema.type === 'integer') return /^[0-9]{1,15}$/.test(raw) ? Number(raw) : undefined;
   if (schema.type === 'boolean') {

@@ -1,4 +1,4 @@
-/** What the types of the schema cannot say: settings that depend on each other, and texts held to what it says of them. */
+/** Rules beyond the types of the schema: settings that depend on each other, and the format of strings. */
 import type { ConfigValues } from './schema.js';
 import { ruleOf, type Secret, TOKEN_REQUEST } from './secret.js';
 import { at, listSettings, type SchemaNode, type Tree } from './settings.js';
@@ -23,7 +23,7 @@ export function checkRules(values: ConfigValues, secrets: Secrets, env: Environm
   ];
 }
 
-/** JSON Schema lets names through that a map has no pattern for; here they are slips. */
+/** JSON Schema accepts names that match no pattern of a map; here they are errors. */
 function nameFaults(values: ConfigValues): string[] {
   return listSettings().flatMap(({ path, schema }) => {
     const [pattern] = Object.keys(schema.patternProperties ?? {});
@@ -34,7 +34,6 @@ function nameFaults(values: ConfigValues): string[] {
   });
 }
 
-/** Texts that are not what the schema holds them to; in lists and maps, each by its own place. */
 function textFaults(values: ConfigValues): string[] {
   return listSettings().flatMap(({ path, schema, env }) => {
     const value = at(values as unknown as Tree, path);
@@ -49,7 +48,6 @@ function textFault(name: string, value: unknown, { is, show, allowed }: SchemaNo
   return [`${name}: was ${(show ?? JSON.stringify)(value)}; allowed is ${allowed}`];
 }
 
-/** Two planes cannot listen on one port; 0 is any free one. */
 function portFaults({ port, adminPort, metricsPort }: ConfigValues['server']): string[] {
   const named: [string, number | undefined][] = [
     ['PORT', port],
@@ -60,7 +58,7 @@ function portFaults({ port, adminPort, metricsPort }: ConfigValues['server']): s
     const same = named.slice(0, index).find(([, other]) => other === value);
     return value === undefined || value === 0 || same === undefined
       ? []
-      : [`${name}: was ${value}, as ${same[0]}; allowed is a port of its own, or 0 for any free one`];
+      : [`${name}: was ${value}, the same as ${same[0]}; allowed is a different port, or 0 for any free one`];
   });
 }
 
@@ -68,11 +66,11 @@ function tokenRequestFaults(secrets: Secrets): string[] {
   if (!TOKEN_REQUEST.some((name) => secrets.has(name))) return [];
   return TOKEN_REQUEST.filter((name) => !secrets.has(name)).map(
     (name) =>
-      `${name}: was not set; allowed is a value, as the token request needs all of ${TOKEN_REQUEST.join(', ')}`,
+      `${name}: was not set; allowed is a value: the token request requires all of ${TOKEN_REQUEST.join(', ')}`,
   );
 }
 
-/** What replicas share, and the command that makes one. */
+/** Secrets that replicas share, each with the command that generates one. */
 const NEEDED_WITH_REDIS = [
   ['GATEWAY_MASTER_KEY', 'openssl rand -base64 32'],
   ['ADMIN_TOKEN', 'openssl rand -hex 24'],
@@ -99,18 +97,17 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
   for (const [name, made] of NEEDED_WITH_REDIS) {
     if (shared && !secrets.has(name))
       faults.push(
-        `${name}: was not set; allowed is a value that all replicas share, as Redis is used (make one: ${made})`,
+        `${name}: was not set; allowed with Redis is a value shared by all replicas (generate one: ${made})`,
       );
   }
   if (secrets.has('REDIS_PASSWORD') && !forms.some((form) => form.startsWith('redis.'))) {
     faults.push(
-      'REDIS_PASSWORD: was set; allowed is only with redis.sentinels or redis.cluster (an address holds its own)',
+      'REDIS_PASSWORD: was set; allowed is only with redis.sentinels or redis.cluster (REDIS_URL includes its own)',
     );
   }
   return faults;
 }
 
-/** Each by its own rule, which its file is held to later on, too. */
 function secretFaults(secrets: Secrets): string[] {
   return [...secrets.values()].flatMap((secret) =>
     ruleOf(secret.name)(secret.read()).map(

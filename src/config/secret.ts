@@ -1,38 +1,37 @@
 /**
- * Secrets that may change while the gateway runs: from the environment (fixed) or from a file that is re-read.
+ * Secrets, fixed from the environment or re-read from a file.
  *
- * Files are polled, not watched: a mounted Kubernetes secret is swapped by renaming a directory link, which file
- * watchers miss, and one small read a second costs nothing.
+ * Files are polled each second: Kubernetes replaces a mounted secret by renaming a directory link, which file watchers
+ * miss.
  */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { startTicks, stopTicks } from '../lib/time.js';
 
 export interface Secret {
-  /** The setting's name, for messages; never the value. */
+  /** The setting's name, for messages. */
   readonly name: string;
-  /** Where it was read; absent for one of the environment. */
+  /** The file; absent for the environment. */
   readonly path?: string;
-  /** The present value, trimmed of a final line break. */
+  /** The current value, without a final line break. */
   read(): string;
-  /** Calls back with the new value whenever the file's content changes. */
+
   onChange(listener: (value: string) => void): void;
 }
 
-/** A secret that never changes. */
 export function fixedSecret(name: string, value: string): Secret {
   return { name, read: () => value, onChange: () => {} };
 }
 
 export interface FileSecret extends Secret {
   readonly path: string;
-  /** Holds every later change to one more rule; the present value is not looked at. */
+  /** Adds a rule for later changes; the current value is not checked. */
   hold(rule: SecretRule): void;
-  /** Reads the file again. One that is unreadable, empty or against a rule keeps the last value and throws. */
+  /** Reads the file again. If it is unreadable, empty or against a rule, throws and keeps the last value. */
   refresh(): void;
 }
 
-/** @throws when the file cannot be read, is empty or is no UTF-8. Its first value is for the caller to judge */
+/** @throws if the file cannot be read, is empty or not UTF-8. The caller checks the first value */
 export function fileSecret(name: string, path: string, ...first: readonly SecretRule[]): FileSecret {
   const listeners: ((value: string) => void)[] = [];
   const rules = [...first];
@@ -50,7 +49,7 @@ export function fileSecret(name: string, path: string, ...first: readonly Secret
     refresh() {
       const next = readSecretFile(path);
       if (next === value) return;
-      // A rule may rely on those before it.
+      // A rule may rely on earlier ones.
       for (const rule of rules) {
         const faults = rule(next);
         if (faults.length > 0) throw new Error(faults.map((fault) => inWords(path, fault)).join('; '));
@@ -67,26 +66,26 @@ function inWords(path: string, { was, allowed }: SecretFault): string {
 
 function readSecretFile(path: string): string {
   const bytes = readFileSync(path);
-  if (!isUtf8(bytes)) throw new Error(`the file ${path} is no UTF-8; allowed is text`);
-  // A byte order mark stays: it is no part of any secret, and is told as what it is.
+  if (!isUtf8(bytes)) throw new Error(`the file ${path} is not UTF-8; allowed is text`);
+  // A byte order mark stays and is reported by the rules.
   const value = bytes.toString('utf8').replace(/\r?\n$/, '');
   if (value === '') throw new Error(`the file ${path} is empty; allowed is the secret`);
   return value;
 }
 
-// What each secret may be: one rule, held to at the start and whenever its file changes.
+// One rule per secret, checked at startup and on each change of its file.
 
 export interface SecretFault {
-  /** What it was, without a letter of it. */
+  /** Describes the value without showing it. */
   readonly was: string;
   readonly allowed: string;
 }
 
-/** @returns one fault per part that is wrong, none when the value is right */
+/** @returns one fault per invalid part */
 export type SecretRule = (value: string) => readonly SecretFault[];
 
 const TOKEN = /^[\x21-\x7e]+$/;
-/** Longer ones do not fit the header they travel in. */
+/** Longer ones do not fit into a header. */
 const MAX_TOKEN = 16_384;
 /** Shorter ones can be guessed. */
 const MIN_ADMIN_TOKEN = 16;
@@ -98,7 +97,7 @@ const platformToken: SecretRule = (value) => {
   return value.length <= MAX_TOKEN ? [] : [{ was: sizeOf(value), allowed }];
 };
 
-/** Of `ADMIN_TOKEN` and of every named admin token. */
+/** For `ADMIN_TOKEN` and named admin tokens. */
 export const adminToken: SecretRule = (value) => {
   if (!TOKEN.test(value)) return [notAscii(value)];
   if (value.length < MIN_ADMIN_TOKEN || value.length > MAX_TOKEN)
@@ -106,7 +105,7 @@ export const adminToken: SecretRule = (value) => {
   return [];
 };
 
-/** A comma list; the first seals, all open. */
+/** A comma-separated list; the first encrypts, all decrypt. */
 export const masterKey: SecretRule = (value) =>
   value
     .split(',')
@@ -123,17 +122,17 @@ export const masterKey: SecretRule = (value) =>
     );
 
 const redisUrl: SecretRule = (value) => {
-  // A parser drops blanks and line breaks that others would send.
+  // The URL parser drops blanks and line breaks.
   const isAddress = TOKEN.test(value) && URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol);
   return isAddress ? [] : [{ was: sizeOf(value), allowed: 'a redis:// or rediss:// address' }];
 };
 
-/** Any text but what editors and shells add to it unseen. */
+/** Any text without invisible characters that editors and shells may add. */
 const line: SecretRule = (value) =>
   /[\p{Cc}\uFEFF]/u.test(value)
     ? [
         {
-          was: `${sizeOf(value)}, among them a line break, a control character or a byte order mark`,
+          was: `${sizeOf(value)}, including a line break, a control character or a byte order mark`,
           allowed: 'one line of text',
         },
       ]
@@ -156,12 +155,12 @@ function notAscii(value: string): SecretFault {
   return { was: `${sizeOf(value)}, some not printable ASCII`, allowed: 'the token alone' };
 }
 
-/** The one thing that is told of a value. */
+/** The only description of a value that is shown. */
 export function sizeOf(value: string): string {
   return `a secret of ${value.length} characters`;
 }
 
-/** The settings of the platform's token request. It needs all of them. */
+/** Settings of the platform's token request, all required. */
 const TOKEN_REQUEST_NAMES = {
   username: 'PLATFORM_USERNAME',
   password: 'PLATFORM_PASSWORD',
@@ -173,7 +172,7 @@ export const TOKEN_REQUEST: readonly string[] = Object.values(TOKEN_REQUEST_NAME
 
 export type TokenRequestSecrets = Readonly<Record<keyof typeof TOKEN_REQUEST_NAMES, Secret>>;
 
-/** @returns null unless all of them are set */
+/** @returns null unless all are set */
 export function tokenRequestOf(secrets: ReadonlyMap<string, Secret>): TokenRequestSecrets | null {
   if (!TOKEN_REQUEST.every((name) => secrets.has(name))) return null;
   const entries = Object.entries(TOKEN_REQUEST_NAMES).map(([member, name]) => [member, secrets.get(name)]);
@@ -183,32 +182,32 @@ export function tokenRequestOf(secrets: ReadonlyMap<string, Secret>): TokenReque
 export interface SecretFileFault {
   /** The secret's name. */
   readonly name: string;
-  /** Names the file and what is allowed, never the value. */
+  /** Never contains the value. */
   readonly message: string;
 }
 
 export interface SecretWatch {
-  /** Files whose present content is not in use. */
+  /** Files whose current content is not in use. */
   faults(): readonly SecretFileFault[];
   stop(): void;
 }
 
 /**
  * Re-reads secret files once a second until stopped.
- * @param tell each fault once, so that an unreadable file does not fill the log; and when it is mended
+ * @param tell called once per fault, and once when it is resolved
  */
 export function watchSecrets(
   secrets: readonly FileSecret[],
   tell: {
     readonly onFault: (name: string, error: Error) => void;
-    readonly onMended: (name: string) => void;
+    readonly onResolved: (name: string) => void;
   },
 ): SecretWatch {
   const failing = new Map<string, string>();
   const look = (secret: FileSecret) => {
     try {
       secret.refresh();
-      if (failing.delete(secret.name)) tell.onMended(secret.name);
+      if (failing.delete(secret.name)) tell.onResolved(secret.name);
     } catch (error) {
       const { message } = error as Error;
       if (failing.get(secret.name) !== message) tell.onFault(secret.name, error as Error);

@@ -1,14 +1,15 @@
-/** The schema, flattened: one row per setting. Serves the loader, the docs table and `config/default.yaml`. */
+/** The schema as a flat list of settings, and helpers for settings as a tree. */
 import type { TSchema } from 'typebox';
-import { ConfigSchema, type SettingNotes } from './schema.js';
+import { ConfigSchema } from './schema.js';
+import type { SettingNotes } from './setting-types.js';
 
 export interface Setting extends SettingNotes {
-  /** Place in the YAML, e.g. `server.port`. */
+  /** Path in the YAML, e.g. `server.port`. */
   readonly path: string;
   readonly schema: SchemaNode;
 }
 
-/** The parts of a JSON Schema node that are read here. */
+/** The members of a JSON Schema node that are used here. */
 export interface SchemaNode extends SettingNotes {
   readonly type?: string;
   readonly description?: string;
@@ -24,21 +25,26 @@ export interface SchemaNode extends SettingNotes {
   readonly items?: SchemaNode;
 }
 
-/** What is read from the environment alone, before or beside the settings. */
+/** Environment variables that are not settings: name, default, description, allowed values. */
 export const OUTSIDE = [
+  ['GATEWAY_CONFIG', '`config/default.yaml`, if present', 'YAML file of settings.', 'a readable file'],
   [
-    'GATEWAY_CONFIG',
-    '`config/default.yaml`, if it is there',
-    'The YAML file of settings.',
-    'a readable file',
+    'HTTPS_PROXY',
+    '–',
+    'Proxy for https:// platforms; https_proxy takes precedence.',
+    'an http:// or https:// address',
   ],
-  ['HTTPS_PROXY', '–', 'Proxy for https:// platforms; https_proxy wins.', 'an http:// or https:// address'],
-  ['HTTP_PROXY', '–', 'Proxy for http:// platforms; http_proxy wins.', 'an http:// or https:// address'],
-  ['NO_PROXY', '–', 'Hosts that are asked without the proxy; no_proxy wins.', 'names, separated by commas'],
-  ['NODE_EXTRA_CA_CERTS', '–', 'Further certificate authorities, for the platform and Redis.', 'a PEM file'],
+  [
+    'HTTP_PROXY',
+    '–',
+    'Proxy for http:// platforms; http_proxy takes precedence.',
+    'an http:// or https:// address',
+  ],
+  ['NO_PROXY', '–', 'Hosts not proxied; no_proxy takes precedence.', 'comma-separated names'],
+  ['NODE_EXTRA_CA_CERTS', '–', 'Further certificate authorities for the platform and Redis.', 'a PEM file'],
 ] as const;
 
-/** All settings in the schema's order; groups are walked, lists and maps are one setting each. */
+/** All settings in schema order. A list or map counts as one setting. */
 export function listSettings(root: TSchema = ConfigSchema): Setting[] {
   const found: Setting[] = [];
   const walk = (node: SchemaNode, path: string) => {
@@ -60,7 +66,7 @@ export function listSettings(root: TSchema = ConfigSchema): Setting[] {
   return found;
 }
 
-/** Settings of each entry of a list or map, e.g. `report.endpoints.*.rowsAt`, but for those whose name says it all. */
+/** Described members of the items of a list or map, e.g. `report.endpoints.*.rowsAt`. */
 export function listMembers({ path, schema }: Setting): Setting[] {
   const entry = schema.items ?? Object.values(schema.patternProperties ?? {})[0];
   return Object.entries(entry?.properties ?? {})
@@ -68,7 +74,7 @@ export function listMembers({ path, schema }: Setting): Setting[] {
     .map(([name, child]) => ({ path: `${path}.*.${name}`, schema: child }));
 }
 
-/** The schema node of a place in a value, e.g. `routes`, `0`, `method`. */
+/** The schema node at a path, e.g. `routes`, `0`, `method`. */
 export function schemaAt(path: readonly string[]): SchemaNode | undefined {
   return path.reduce<SchemaNode | undefined>(childOf, ConfigSchema as SchemaNode);
 }
@@ -77,12 +83,12 @@ function childOf(node: SchemaNode | undefined, name: string): SchemaNode | undef
   if (node?.properties !== undefined)
     return Object.hasOwn(node.properties, name) ? node.properties[name] : undefined;
   if (node?.items !== undefined) return node.items;
-  // Names that do not match are no settings: there is one pattern for the names of each map.
+  // Each map has one pattern for names.
   const [pattern, child] = Object.entries(node?.patternProperties ?? {})[0] ?? [];
   return pattern !== undefined && new RegExp(pattern).test(name) ? child : undefined;
 }
 
-/** What a setting may be, in words, e.g. `a whole number from 0 to 65535`. */
+/** The allowed values in words, e.g. `a whole number from 0 to 65535`. */
 export function allowed(node: SchemaNode): string {
   if (node.allowed !== undefined) return node.allowed;
   if (node.enum) return `one of ${node.enum.join(', ')}`;
@@ -95,11 +101,11 @@ export function allowed(node: SchemaNode): string {
   return 'non-empty text';
 }
 
-// Settings as a tree of mappings, as YAML gives it: known names are looked up, never inherited.
+// Settings as a tree of mappings, as parsed from YAML. Lookups ignore inherited properties.
 
 export type Tree = Record<string, unknown>;
 
-/** A name with nothing after it is not set, be it a group or a setting. Unknown names stay, to be refused. */
+/** Removes known names with a null value, so that they count as unset. Unknown names stay and are refused later. */
 export function dropEmpty(tree: Tree, node: SchemaNode): void {
   for (const [name, child] of Object.entries(node.properties ?? {})) {
     const value = Object.hasOwn(tree, name) ? tree[name] : undefined;
@@ -112,7 +118,7 @@ function isMapping(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Sets a value in the tree; where something else stands in the place of a group, that is left to be refused. */
+/** Sets a value. If a group on the path is not a mapping, nothing is changed; it is refused later. */
 export function put(tree: Tree, path: string, value: unknown): void {
   const names = path.split('.');
   let node = tree;
@@ -125,7 +131,7 @@ export function put(tree: Tree, path: string, value: unknown): void {
   node[names.at(-1) as string] = value;
 }
 
-/** Removes a value from the tree. @returns it, or undefined when it is not there */
+/** Removes a value and returns it. */
 export function take(tree: Tree, path: string): unknown {
   const names = path.split('.');
   let node: unknown = tree;
@@ -140,7 +146,6 @@ export function take(tree: Tree, path: string): unknown {
   return value;
 }
 
-/** @returns the value in the tree, or undefined when it is not there */
 export function at(tree: Tree, path: string): unknown {
   let node: unknown = tree;
   for (const name of path.split('.'))

@@ -1,12 +1,12 @@
-/** Text of files, taken as it is or not at all: a decoder that puts signs in the place of bytes alters names unseen. */
+/** Strict UTF-8 decoding: replacement characters would silently alter names. */
 import { isUtf8 } from 'node:buffer';
 
 export class NotUtf8 extends Error {
   override readonly name = 'NotUtf8';
-  /** The first line that is none, counted from 1. */
+  /** The first invalid line, counted from 1. */
   readonly line: number;
   constructor(line: number) {
-    super(`no UTF-8 at line ${line}`);
+    super(`invalid UTF-8 at line ${line}`);
     this.line = line;
   }
 }
@@ -14,7 +14,7 @@ export class NotUtf8 extends Error {
 /** @throws NotUtf8 */
 export function decodeUtf8(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  // No byte of a longer character is a line break.
+  // No byte of a multi-byte character is a line break.
   let [line, start] = [1, 0];
   for (;;) {
     const end = bytes.indexOf(0x0a, start);

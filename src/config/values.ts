@@ -1,4 +1,4 @@
-/** Texts that must mean something: what a setting is held to beyond its type. */
+/** Validators of string settings. */
 import ipaddr from 'ipaddr.js';
 
 export function isWebAddress(text: string): boolean {
@@ -11,7 +11,7 @@ export function isBaseUrl(text: string): boolean {
   return username === '' && password === '' && search === '' && hash === '';
 }
 
-/** ipaddr.js also takes `127.1` and `0x7f000001`; here they are more likely slips. */
+/** ipaddr.js also accepts `127.1` and `0x7f000001`, which are probably mistakes. */
 function isAddress(text: string): boolean {
   return text.includes(':') ? ipaddr.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text);
 }
@@ -20,7 +20,7 @@ export function isAddressOrRange(text: string): boolean {
   return isAddress(text) || ipaddr.isValidCIDR(text);
 }
 
-/** What looks like an IPv4 address has to be one; whether it is of this machine shows when listening. */
+/** Whether it is an address of this machine shows when listening. */
 export function isHost(text: string): boolean {
   return isAddress(text) || /^(?=.*[a-z])[a-z0-9.-]+$/i.test(text);
 }
@@ -38,7 +38,7 @@ export function isTimezone(zone: string): boolean {
 export function isIsoDate(text: string): boolean {
   const shape = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
   if (!shape.test(text) || Number.isNaN(Date.parse(text))) return false;
-  // Date.parse rolls 30 February over to March; a real calendar day comes back as it went in.
+  // Date.parse turns 30 February into a day of March.
   const day = text.slice(0, 10);
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }

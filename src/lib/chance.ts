@@ -1,10 +1,8 @@
 /**
- * Where the whole program takes chance from: nothing else in `src` may draw it (`.ci/sources.mjs`), so that the
- * simulation (`test/simulation/`) can put a seed in its place.
+ * The only source of randomness in `src` (`.ci/sources.mjs`), so that the simulation (`test/simulation/`) can seed it.
  */
 import * as machine from 'node:crypto';
 
-/** Where chance comes from. */
 export interface ChanceSource {
   randomId(): string;
   randomBuffer(bytes: number): Buffer;
@@ -12,7 +10,7 @@ export interface ChanceSource {
   randomShare(): number;
 }
 
-/** The machine's own. `Math` is looked at at each call: tests lay theirs over it. */
+/** `Math` is read at each call, as tests replace it. */
 const MACHINE: ChanceSource = {
   randomId: () => machine.randomUUID(),
   randomBuffer: (bytes) => machine.randomBytes(bytes),
@@ -22,27 +20,27 @@ const MACHINE: ChanceSource = {
 
 let source = MACHINE;
 
-/** Puts other chance in the place of the machine's, or takes it back. For tests. */
+/** Replaces the source, or restores it with null. For tests. */
 export function useChance(other: ChanceSource | null): void {
   source = other ?? MACHINE;
 }
 
-/** @returns a UUID that nobody can guess */
+/** @returns a UUID from a secure source */
 export function randomId(): string {
   return source.randomId();
 }
 
-/** @returns bytes that nobody can guess */
+/** @returns bytes from a secure source */
 export function randomBuffer(bytes: number): Buffer {
   return source.randomBuffer(bytes);
 }
 
-/** @returns a whole number from `from` to below `below`, which nobody can guess */
+/** @returns an integer in [from, below), from a secure source */
 export function randomWhole(from: number, below: number): number {
   return source.randomWhole(from, below);
 }
 
-/** @returns a number from 0 to below 1; it can be guessed */
+/** @returns a number in [0, 1), not secure */
 export function randomShare(): number {
   return source.randomShare();
 }

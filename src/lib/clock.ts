@@ -21,7 +21,7 @@ export interface MovableClock extends Clock {
 /** The machine's clock, with an offset that the test clock (`GATEWAY_TEST_CLOCK`) may move. */
 export function createClock(): MovableClock {
   let offsetMs = 0;
-  // Quicker to read than the machine's own, which counts from its start; this one counts from that of the process.
+  // `performance.now()` is faster, but counts from the start of the process.
   const startedMs = Number(process.hrtime.bigint()) / 1e6 - uptimeMs();
   return {
     now: () => wallMs() + offsetMs,

@@ -1,22 +1,22 @@
-/** What is wrong with a value by its JSON Schema: each place once, with what is allowed there in words. */
+/** Faults of a value by JSON Schema: each path once, with the allowed values in words. */
 import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
 import Value from 'typebox/value';
 
 export interface SchemaFault {
-  /** Names and indices that lead to the place. */
+  /** Names and indices. */
   readonly path: readonly string[];
   readonly kind: 'wrong' | 'missing' | 'unknown';
-  /** E.g. `a whole number from 1 to 10000`; of an unknown member: which members there are. */
+  /** E.g. `a whole number from 1 to 10000`; for an unknown member, the known ones. */
   readonly allowed: string;
-  /** What is wrong, as TypeBox says it. */
+  /** The message of TypeBox. */
   readonly says: string;
 }
 
-// Of the process: TypeBox stops after 8 unless told otherwise.
+// TypeBox reports at most 8 faults by default.
 Settings.Set({ maxErrors: 1000 });
 
-/** Where both a place and a place inside of it are at fault, only the inner one is listed: it says more. */
+/** If a path and one below it are at fault, only the inner one is listed. */
 export function faultsOf(schema: TSchema, value: unknown): SchemaFault[] {
   const found = new Map<string, Pick<SchemaFault, 'kind' | 'says'>>();
   for (const { keyword, instancePath, params, message: says } of Value.Errors(schema, value)) {
@@ -25,7 +25,7 @@ export function faultsOf(schema: TSchema, value: unknown): SchemaFault[] {
       const { requiredProperties } = params as { readonly requiredProperties: readonly string[] };
       for (const name of requiredProperties) found.set(`${instancePath}/${name}`, { kind: 'missing', says });
     }
-    // Each additional property is reported at its own place, too.
+    // Each additional property is reported at its own path, too.
     else if (keyword !== 'additionalProperties' && !found.has(instancePath))
       found.set(instancePath, { kind: 'wrong', says });
   }
@@ -40,7 +40,6 @@ export function faultsOf(schema: TSchema, value: unknown): SchemaFault[] {
     });
 }
 
-/** @returns undefined where there is nothing */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (node, name) => (typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined),
@@ -48,7 +47,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** @returns the pointers to all that a place is in */
+/** @returns the pointers of all parents */
 function placesAround(pointer: string): string[] {
   const parts = pointer.split('/');
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'));
@@ -59,7 +58,7 @@ function unescaped(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** The keywords of JSON Schema that are read here. */
+/** The JSON Schema keywords used here. */
 interface Form {
   readonly type?: string;
   readonly const?: unknown;
@@ -100,7 +99,7 @@ function knownIn({ anyOf = [], properties = anyOf.find((one) => one.properties)?
   return `no member of this name; known: ${Object.keys(properties ?? {}).join(', ') || 'none'}`;
 }
 
-/** @param many whether several of it are spoken of */
+/** @param many in the plural */
 function allowedBy(form: Form, many = false): string {
   const [a, s] = many ? ['', 's'] : ['a ', ''];
   if (form.anyOf !== undefined) return form.anyOf.map((one) => allowedBy(one, many)).join(', or ');
@@ -147,7 +146,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'an ISO time such as 2026-11-23T00:00:00Z',
 };
 
-/** The patterns of schemas, in words: what a text must be. */
+/** Patterns of schemas in words. */
 export const PATTERNS: Readonly<Record<string, string>> = {
   '^(?!gateway$)[a-z0-9-]{1,40}$': 'lower-case letters, digits and hyphens, at most 40, and not gateway',
   '^body(\\.[A-Za-z][A-Za-z0-9_-]{0,63}){1,8}$': 'a place in the body, e.g. body.budget.total',

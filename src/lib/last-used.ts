@@ -1,9 +1,8 @@
-/** What is remembered for as long as it is used. */
+/** An LRU cache that grows as it fills. */
 import { LRUCache } from 'lru-cache';
 
 /**
- * Up to `max` values: another one takes the place of the one that was used longest ago. Takes memory as it fills; told
- * of a number and not of a size, lru-cache sets room for all of them aside at once.
+ * Up to `max` values. Uses a size limit: with a count limit, lru-cache allocates all entries at once.
  */
 export function createLastUsed<Value extends object | string | number | true>(
   max: number,

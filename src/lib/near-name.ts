@@ -1,9 +1,9 @@
-/** Names that are meant for another: a letter too many, too few, wrong, or two that changed places. Pure. */
+/** Detects misspelled names: one letter inserted, deleted, replaced, or two swapped. Pure. */
 
-/** Shorter names are too often one letter away from something that is meant. */
+/** Shorter names are too often one edit away from a valid one. */
 const LEAST_LENGTH = 6;
 
-/** @returns the known name that was probably meant; undefined for a name that is known, or is like none */
+/** @returns the known name that was probably meant; undefined for a known name, or without a similar one */
 export function nearName(name: string, known: Iterable<string>): string | undefined {
   if (name.length < LEAST_LENGTH) return undefined;
   let near: string | undefined;
@@ -14,7 +14,6 @@ export function nearName(name: string, known: Iterable<string>): string | undefi
   return near;
 }
 
-/** Whether one edit leads from one text to the other. */
 function isOneOff(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let start = 0;

@@ -1,6 +1,6 @@
 /**
- * A copy in memory of just its length, for what is kept: a slice would keep alive all that it was cut from, such as what
- * zlib works in, or the memory that Node shares among small buffers.
+ * A copy in its own memory, for long-lived bytes: a slice keeps its whole buffer alive, such as zlib's output or Node's
+ * pool of small buffers.
  */
 export function inOwnMemory(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);

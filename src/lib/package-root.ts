@@ -1,4 +1,4 @@
-/** Where the package lies: the program is looked for beside it, wherever the build puts the lines that look. */
+/** Location and version of the package, independent of the build layout. */
 import { existsSync, readFileSync } from 'node:fs';
 
 /** The folder of package.json, with `dist/` and `docs/` in it; ends with a slash. */
@@ -10,8 +10,6 @@ function above(folder: URL): URL {
   if (parent.href === folder.href) throw new Error(`no package.json above ${import.meta.url}`);
   return above(parent);
 }
-
-// The package's version, read once from package.json.
 
 export const VERSION: string = (
   JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8')) as { version: string }

@@ -1,14 +1,13 @@
 /**
- * Records that are stored, or that another process or server sent: JSON held to a schema.
+ * Stored or received JSON records, validated by a schema.
  *
- * A schema names what this release needs of a record. Objects in it stay open: members that it does not name are of
- * another release. They come with the value, so whoever writes a record anew spreads what was read into it, and two
- * releases can share a store.
+ * A schema has the members that this release needs. Further members, of another release, are kept: writers spread what they
+ * read, so that two releases can share a store.
  */
 import type { Static, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 
-/** A value that nobody changes in place, down to its innermost members. */
+/** Deeply read-only. */
 export type Frozen<T> = T extends (...args: never) => unknown
   ? T
   : T extends object
@@ -18,9 +17,9 @@ export type Frozen<T> = T extends (...args: never) => unknown
 export interface RecordForm<T, S extends TSchema = TSchema> {
   readonly schema: S;
   is(value: unknown): value is T;
-  /** @returns null for what is no JSON, or JSON of another form */
+  /** @returns null for invalid JSON or another form */
   parse(text: string): T | null;
-  /** @param id for the error, which quotes nothing of the record. @throws DamagedRecord where `parse` gives null */
+  /** @param id for the error, which does not quote the record. @throws DamagedRecord if `parse` returns null */
   read(text: string, id: string): T;
 }
 
@@ -34,7 +33,7 @@ export class DamagedRecord extends Error {
   }
 }
 
-/** Its validator is compiled once, when the first record of the form is read. */
+/** The validator is compiled on first use. */
 export function recordForm<S extends TSchema>(schema: S): RecordForm<Frozen<Static<S>>, S> {
   type T = Frozen<Static<S>>;
   let validator: Validator | undefined;
@@ -49,7 +48,7 @@ export function recordForm<S extends TSchema>(schema: S): RecordForm<Frozen<Stat
     try {
       value = JSON.parse(text);
     } catch {
-      // The parser's words quote the text, which may be secret; who reads says what follows.
+      // The parser's message would quote the text, which may be secret.
       return null;
     }
     return is(value) ? value : null;

@@ -1,16 +1,16 @@
-/** Work that nobody asks for, done now and then. */
+/** Periodic background work. */
 import { sleep, startTicks, stopTicks } from './time.js';
 
 export interface Repeated {
-  /** Begins it now, unless it is under way. */
+  /** Starts it now, unless it is running. */
   now(): void;
-  /** Resolves when nothing is under way any more. */
+  /** Stops it. Resolves when nothing is running. */
   stop(): Promise<void>;
 }
 
 /**
- * Does work every so often, never twice at once. It keeps no process alive.
- * @param work never rejects; ends early once `isStopped` says so
+ * Repeats work at an interval, never concurrently. Does not keep the process alive.
+ * @param work must not reject; ends early if `isStopped`
  */
 export function repeat(everyMs: number, work: (isStopped: () => boolean) => Promise<void>): Repeated {
   let running: Promise<void> | undefined;
@@ -30,7 +30,7 @@ export function repeat(everyMs: number, work: (isStopped: () => boolean) => Prom
   };
 }
 
-/** @returns the work, never twice at once: a call during a run gets the result of that run */
+/** Calls during a run share its result. */
 export function oneAtATime<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | null = null;
   return () => {
@@ -43,9 +43,9 @@ export function oneAtATime<Result>(work: () => Promise<Result>): () => Promise<R
 
 const FLUSH_WAIT_MS = 500;
 
-/** Flushes at the end of a process, in at most so many tries. @returns whether nothing is left */
+/** Flushes at shutdown. @returns whether nothing is left */
 export async function flushAtEnd(flush: () => Promise<boolean>, tries: number): Promise<boolean> {
-  // A flush that is under way may have begun before the last count.
+  // A running flush may have started before the last count.
   await flush();
   for (let left = tries; !(await flush()); left -= 1) {
     if (left === 1) return false;

@@ -1,26 +1,23 @@
 /**
- * Where the whole program takes its time from: nothing else in `src` may ask the machine for it (`.ci/sources.mjs`), so
- * that the simulation (`test/simulation/`) can put another time in its place. What depends on the hour of the wall is
- * passed a `Clock` all the same, which an operator may move.
+ * The only source of time in `src` (`.ci/sources.mjs`), so that the simulation (`test/simulation/`) can replace it. Code that
+ * depends on wall time gets a `Clock`, which an operator may move.
  */
 import * as machine from 'node:timers/promises';
 
-/** What runs later, until it is stopped. */
 export interface Timer {
-  /** Keeps the process alive, as it does at first. */
+  /** Keeps the process alive (default). */
   ref(): Timer;
-  /** Keeps no process alive. */
+  /** Does not keep the process alive. */
   unref(): Timer;
 }
 
 export interface SleepOptions {
-  /** Ends it early: the promise rejects with an AbortError. */
+  /** Rejects with an AbortError when aborted. */
   readonly signal?: AbortSignal;
-  /** False: keeps no process alive. */
+  /** False: does not keep the process alive. */
   readonly ref?: boolean;
 }
 
-/** Where time comes from. */
 export interface TimeSource {
   uptimeMs(): number;
   wallMs(): number;
@@ -34,7 +31,7 @@ export interface TimeSource {
   timeoutSignal(ms: number): AbortSignal;
 }
 
-/** The machine's own. Globals are looked up at each call: tests lay theirs over them. */
+/** Globals are read at each call, as tests replace them. */
 const MACHINE: TimeSource = {
   uptimeMs: () => performance.now(),
   wallMs: () => Date.now(),
@@ -50,22 +47,21 @@ const MACHINE: TimeSource = {
 
 let source = MACHINE;
 
-/** Puts another time in the place of the machine's, or takes it back. For tests. */
+/** Replaces the source, or restores it with null. For tests. */
 export function useTime(other: TimeSource | null): void {
   source = other ?? MACHINE;
 }
 
-/** @returns milliseconds since the process began; it never jumps */
+/** @returns monotonic milliseconds since the process started */
 export function uptimeMs(): number {
   return source.uptimeMs();
 }
 
-/** @returns milliseconds since the Unix epoch, as the machine has it */
+/** @returns milliseconds since the Unix epoch */
 export function wallMs(): number {
   return source.wallMs();
 }
 
-/** Does work once, no sooner than in so many milliseconds. */
 export function startTimer(work: () => void, ms: number): Timer {
   return source.startTimer(work, ms);
 }
@@ -74,7 +70,6 @@ export function stopTimer(timer: Timer | undefined): void {
   if (timer !== undefined) source.stopTimer(timer);
 }
 
-/** Does work every so many milliseconds. */
 export function startTicks(work: () => void, everyMs: number): Timer {
   return source.startTicks(work, everyMs);
 }
@@ -83,7 +78,7 @@ export function stopTicks(timer: Timer | undefined): void {
   if (timer !== undefined) source.stopTicks(timer);
 }
 
-/** Does work in the next turn of the event loop. */
+/** Runs work in the next turn of the event loop. */
 export function nextTurn(work: () => void): void {
   source.nextTurn(work);
 }
@@ -93,12 +88,12 @@ export function turn(): Promise<void> {
   return source.turn();
 }
 
-/** Resolves in so many milliseconds. @throws AbortError when its signal is aborted before */
+/** @throws AbortError if its signal is aborted */
 export function sleep(ms: number, options?: SleepOptions): Promise<void> {
   return source.sleep(ms, options);
 }
 
-/** @returns a signal that is aborted in so many milliseconds, by a TimeoutError; it keeps no process alive */
+/** @returns a signal aborted with a TimeoutError; does not keep the process alive */
 export function timeoutSignal(ms: number): AbortSignal {
   return source.timeoutSignal(ms);
 }

@@ -1,6 +1,6 @@
 /**
- * Shares out the calls that the platform may be asked at once, at the pace it allows, fairly by team: a team's single
- * call waits for no more than the next call to end.
+ * Slots for concurrent platform calls, at the platform's pace, fair by team: the single call of a team waits only for the
+ * next call to end.
  */
 import { GatewayError } from '../errors.js';
 import { startTimer, stopTimer, type Timer, uptimeMs } from '../lib/time.js';
@@ -10,13 +10,13 @@ interface Waiter {
   readonly refuse: (error: unknown) => void;
 }
 
-/** A team that waits, or that has lately had more slots than others. */
+/** A team that waits, or recently had more slots than others. */
 interface Line {
   readonly team: string;
   readonly waiters: Set<Waiter>;
   /** Virtual time at which its next call starts. */
   tag: number;
-  /** When it began to wait, for those whose tags are equal. */
+  /** When it started to wait; breaks ties. */
   since: number;
 }
 
@@ -25,7 +25,7 @@ interface Line {
  * has made few calls is served before one that has made many, however many wait there.
  */
 class FairLines {
-  /** Waiters, all teams together. */
+  /** Waiters of all teams. */
   queued = 0;
   readonly #lines = new Map<string, Line>();
   /** Virtual time: the tag of the call that started last. */
@@ -38,7 +38,7 @@ class FairLines {
     return line;
   }
 
-  /** A call of the team starts: the next one of its line is due later. */
+  /** A call of the team starts. Its next call is due later. */
   started(line: Line): void {
     this.#time = Math.max(this.#time, line.tag);
     line.tag = this.#time + 1;
@@ -54,12 +54,12 @@ class FairLines {
     this.queued += 1;
   }
 
-  /** Nothing happens when it does not wait any more. */
+  /** No effect if it is not waiting. */
   remove(line: Line, waiter: Waiter): void {
     if (line.waiters.delete(waiter)) this.queued -= 1;
   }
 
-  /** Removes the waiter that is next; to be called only while there is one. */
+  /** Removes the next waiter. There must be one. */
   takeNext(): { readonly line: Line; readonly waiter: Waiter } {
     const waiting = [...this.#lines.values()].filter(({ waiters }) => waiters.size > 0);
     const isBefore = (one: Line, other: Line) =>
@@ -70,7 +70,7 @@ class FairLines {
     return { line, waiter };
   }
 
-  /** Refuses the last waiter of the longest line. @throws GatewayError `overloaded` when `line` is as long */
+  /** Refuses the last waiter of the longest line. @throws GatewayError `overloaded` if `line` is as long */
   makeRoom(line: Line): void {
     const lines = [...this.#lines.values()];
     const longest = lines.reduce((most, one) => (one.waiters.size > most.waiters.size ? one : most));
@@ -80,7 +80,7 @@ class FairLines {
     last.refuse(overloaded());
   }
 
-  /** Forgets teams that have had no more than their part. */
+  /** Removes teams that had no more than their share. */
   forgetRested(except: Line): void {
     for (const line of this.#lines.values())
       if (line !== except && line.waiters.size === 0 && line.tag <= this.#time) this.#lines.delete(line.team);
@@ -98,11 +98,11 @@ export function createBudget({
   maxQueued,
   paceMs = () => 0,
 }: {
-  /** Calls at once, as of now. */
+  /** Current maximum of concurrent calls. */
   readonly maxConcurrent: () => number;
-  /** Calls that may wait, all teams together. */
+  /** Maximum waiting calls of all teams. */
   readonly maxQueued: number;
-  /** Milliseconds until the next call may start. At once when not given. */
+  /** Milliseconds until the next call may start; default 0. */
   readonly paceMs?: () => number;
 }) {
   const lines = new FairLines();
@@ -121,7 +121,7 @@ export function createBudget({
     };
   }
 
-  /** Starts as many as may start, then waits for the pace where there is one. */
+  /** Starts all calls that may start, then waits for the pace. */
   function startNext(): void {
     while (lines.queued > 0 && running < maxConcurrent()) {
       const waitMs = paceMs();
@@ -144,7 +144,7 @@ export function createBudget({
       const waiter: Waiter = {
         start: () => {
           signal.removeEventListener('abort', abort);
-          // At once, before another call starts.
+          // Synchronously, before another call starts.
           resolve(enter(line));
         },
         refuse: (error) => {
@@ -166,10 +166,9 @@ export function createBudget({
     },
     /**
      * Waits for a slot.
-     * @param team who the call is charged to
      * @param signal aborts the wait; rejects with its reason
-     * @returns a function that frees the slot; more than once does no harm
-     * @throws GatewayError `overloaded` when too many wait already; the team with the longest line is refused first
+     * @returns a function that frees the slot; idempotent
+     * @throws GatewayError `overloaded` if too many wait; the team with the longest line is refused first
      */
     async acquire(team: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
@@ -186,7 +185,7 @@ export function createBudget({
   };
 }
 
-/** @returns sets the alarm, unless it is set for an earlier time: the pace may have changed since */
+/** @returns a function that sets the alarm, unless an earlier one is set */
 function createAlarm(ring: () => void): (inMs: number) => void {
   let alarm: { readonly timer: Timer; readonly atMs: number } | null = null;
   return (inMs) => {

@@ -1,14 +1,14 @@
 /**
- * A platform that fails again and again is left alone for a while; then one call tries whether it is back.
+ * The circuit breaker of the platform: opens after consecutive failures, then lets single calls probe.
  *
- * Only failures of the platform itself count: a 5xx or 408, a broken connection, a time-out. Each replica judges for
- * itself. Real time, never the movable clock.
+ * Only failures of the platform count: 5xx, 408, a broken connection, a timeout. One per replica. Real time, not the movable
+ * clock.
  */
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
 import { GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 
-/** Carries the verdict of `isFailure` to the breaker's own filter. */
+/** Carries the result of `isFailure` to the breaker's filter. */
 class Judged extends Error {
   constructor(
     readonly thrown: unknown,
@@ -18,7 +18,7 @@ class Judged extends Error {
   }
 }
 
-/** The library waits by the machine's clock, which may be set back an hour. So it does not wait at all: `check` does. */
+/** The library waits by wall time, which may be set back. So it does not wait; `check` does. */
 const NO_WAIT_MS = Number.NEGATIVE_INFINITY;
 
 export type Circuit = ReturnType<typeof createCircuit>;
@@ -28,14 +28,14 @@ export function createCircuit({
   openMs,
   clock,
 }: {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failures: number;
-  /** For how long the platform is left alone. */
+  /** How long calls are suspended. */
   readonly openMs: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }) {
   const policy = circuitBreaker(
-    // A try without a result, such as one whose caller has gone, does not show that the platform is back.
+    // An attempt without a result, e.g. with a disconnected caller, does not close the circuit.
     handleWhen((error) => (error as Judged).isFailure || policy.state === CircuitState.HalfOpen),
     { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: NO_WAIT_MS },
   );
@@ -44,13 +44,13 @@ export function createCircuit({
     opensAgainAt = clock.monotonicMs() + openMs;
   });
   const isOpen = () => policy.state !== CircuitState.Closed;
-  /** Milliseconds until a call may try the platform again; 0 when the circuit is closed. */
+  /** Milliseconds until a call may probe the platform; 0 if the circuit is closed. */
   const leftMs = () => (isOpen() ? Math.max(0, opensAgainAt - clock.monotonicMs()) : 0);
 
   const refusal = () =>
     new GatewayError('upstream_circuit_open', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
 
-  /** @throws GatewayError `upstream_circuit_open` while the platform is left alone, or another call is trying it */
+  /** @throws GatewayError `upstream_circuit_open` while calls are suspended, or another call is probing */
   const check = (): void => {
     if (policy.state === CircuitState.HalfOpen || leftMs() > 0) throw refusal();
   };
@@ -62,10 +62,9 @@ export function createCircuit({
       return isOpen();
     },
     /**
-     * Makes a call and learns from it.
+     * Makes a call and records its result.
      * @param isFailure whether an error of `call` is a failure of the platform
-     * @throws what `call` throws; GatewayError `upstream_circuit_open` when it opened since the last check: then `call`
-     *   was not called
+     * @throws what `call` throws; GatewayError `upstream_circuit_open` without calling it, if the circuit opened meanwhile
      */
     async run<T>(call: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {
       check();

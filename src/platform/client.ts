@@ -1,7 +1,7 @@
 /**
- * The one client of the platform. Every call, report or pass-through, takes this way:
+ * The platform client. Every call, report or pass-through, takes this path:
  *
- *   acquire → send (slot.ts) → (try again | pause | report a refused token) → answer
+ *   acquire → send (slot.ts) → (retry | pause | report a rejected token) → answer
  */
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { ProxySettings } from '../config/load.js';
@@ -20,8 +20,8 @@ import {
 } from './slot.js';
 
 /**
- * read: a GET or HEAD, may be tried again · post-read: a POST that reads, only after its token was refused · write:
- * never, nor anything whose body streams
+ * read: a GET or HEAD, may be retried · post-read: a POST that reads, retried only after a rejected token · write: never
+ * retried, nor any streamed body
  */
 export type CallKind = 'read' | 'post-read' | 'write';
 
@@ -29,10 +29,10 @@ export interface Call extends PlatformRequest {
   /** Who the call is charged to. */
   readonly team: string;
   readonly kind: CallKind;
-  /** Whole time for it, milliseconds; tries and waiting included. */
+  /** Deadline, milliseconds, including retries and waiting. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Called and awaited when a slot was acquired, before each try. When it throws, nothing is sent. */
+  /** Awaited after a slot was acquired, before each attempt. If it throws, nothing is sent. */
   readonly onSlot?: () => void | Promise<void>;
 }
 
@@ -42,11 +42,10 @@ export function createPlatformClient(options: PlatformOptions) {
   const acquire = createAcquire(options);
 
   /**
-   * Makes attempts until one succeeds or none may follow. Between two attempts nothing is held: each acquires a slot,
-   * and takes locks, anew.
-   * @param timeoutMs whole time for it, tries and waiting included
-   * @param attempt acquires and sends; given the failure before it, null at first. It holds nothing when it is over
-   * @param caller ends it before its time
+   * Makes attempts until one succeeds or no retry is allowed. Each attempt acquires its own slot and locks.
+   * @param timeoutMs deadline, including retries and waiting
+   * @param attempt acquires and sends; gets the previous failure, or null
+   * @param caller aborts it
    * @throws GatewayError of the last attempt
    */
   async function retrying<T>(
@@ -67,10 +66,9 @@ export function createPlatformClient(options: PlatformOptions) {
     acquire,
     retrying,
     /**
-     * Acquires a slot, makes the call, and tries again where its kind allows. The slot is held until the platform's
-     * body is closed.
-     * @param consume takes an answer (200) or a refusal (other 4xx) and reads its body
-     * @throws GatewayError for everything that is not an answer or a refusal
+     * Acquires a slot, makes the call, and retries if its kind allows. The slot is held until the response body is closed.
+     * @param consume reads the body of an answer (200) or a refusal (other 4xx)
+     * @throws GatewayError for anything else
      */
     async send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T> {
       const kind = isStreamed(call.body) ? 'write' : call.kind;
@@ -90,12 +88,11 @@ export function createPlatformClient(options: PlatformOptions) {
 }
 
 /**
- * What a call needs before it may be sent:
+ * The conditions before a call is sent:
  *
- *   pause → circuit → the team's share, as far as is known → a place in the queue → pause and circuit again → token
+ *   pause → circuit → the team's share, as known → a place in the queue → pause and circuit again → token
  *
- * The share is charged by `Slot.send`. A caller with a slot that finds the same call under way elsewhere returns the slot
- * uncharged, so other calls of the team are not refused for it.
+ * The share is charged by `Slot.send`. A caller that finds the same call running elsewhere returns its slot uncharged.
  */
 export function createAcquire(options: PlatformOptions) {
   const { pause, circuit, shares, budget, pace, tokens } = options;
@@ -105,9 +102,8 @@ export function createAcquire(options: PlatformOptions) {
   };
 
   /**
-   * @param team who the call is charged to
-   * @throws GatewayError why the call may not be made: `upstream_rate_limited`, `upstream_circuit_open`,
-   *   `upstream_budget_exhausted`, `overloaded`, `upstream_timeout`, `credential_unavailable`; then nothing is held
+   * @throws GatewayError `upstream_rate_limited`, `upstream_circuit_open`, `upstream_budget_exhausted`, `overloaded`,
+   *   `upstream_timeout`, `credential_unavailable`; then nothing is held
    */
   return async function acquire(team: string, deadline: CallDeadline): Promise<Slot> {
     const { signal } = deadline;
@@ -115,7 +111,7 @@ export function createAcquire(options: PlatformOptions) {
     const exhausted = await within(signal, () => shares.exhausted(team)).catch((error: unknown) => {
       throw asFailure(error, signal);
     });
-    // A team without a share must not delay the others in line.
+    // A team without a share must not delay others.
     if (exhausted !== null) throw exhausted;
     const leave = await budget.acquire(team, signal).catch((error: unknown) => {
       throw whyNoSlot(asFailure(error, signal), pace.waitMs());
@@ -132,7 +128,7 @@ export function createAcquire(options: PlatformOptions) {
   };
 }
 
-/** A time-out while the platform's pace held up everybody is due to the platform's limit, not to its slowness. */
+/** A timeout while the pace delays all calls is due to the rate limit, not to a slow platform. */
 function whyNoSlot(error: GatewayError, paceMs: number): GatewayError {
   if (error.code !== 'upstream_timeout' || paceMs === 0) return error;
   return new GatewayError('upstream_rate_limited', { retryAfterS: Math.ceil(paceMs / 1000), cause: error });
@@ -157,14 +153,14 @@ async function tryUntil<T>(
       const { error, advice } = failure;
       const next = await whatNext(failure, deadline, tokens);
       const { refusedToken = null } = advice;
-      // An attempt that is shared with others may have begun before the token was replaced: it counts once.
+      // A shared attempt may have started before the token was replaced; it counts once.
       if (next === 'token' && kind !== 'write' && (replaced ?? refusedToken) === refusedToken)
         replaced = refusedToken;
       else if (next === 'network' && kind === 'read' && retries < retry.attempts) retries += 1;
       else throw error;
       const waitMs = next === 'token' ? 0 : Math.max(advice.waitMs ?? 0, backoffMs(retries, retry.baseMs));
       if (waitMs > deadline.leftMs()) throw error;
-      logger.debug({ retries, waitMs, code: error.code }, 'platform call failed; trying again');
+      logger.debug({ retries, waitMs, code: error.code }, 'platform call failed; retrying');
       await sleep(waitMs, { signal: deadline.signal }).catch(() => {
         throw error;
       });
@@ -174,7 +170,7 @@ async function tryUntil<T>(
   }
 }
 
-/** The credential learns of a refused token in any case: it mints another, or stops asking. */
+/** A rejected token is always reported to the credential, which replaces it or stops calls. */
 async function whatNext(
   { retry, advice: { refusedToken } }: CallFailed,
   { signal }: CallDeadline,
@@ -187,15 +183,15 @@ async function whatNext(
   return recovered ? 'token' : 'never';
 }
 
-/** Full jitter, so that callers who failed together do not come back together. */
+/** Full jitter, so that failed callers do not retry together. */
 function backoffMs(retries: number, baseMs: number): number {
   return randomShare() * baseMs * 2 ** (retries - 1);
 }
 
 /**
- * The one connection pool to the platform, shared by pass-through and report calls. `HTTPS_PROXY` and `NO_PROXY` are
- * honoured, redirects never followed.
- * @param connections sockets to the platform; the budget keeps calls below it, writes that stream come on top
+ * The connection pool of the platform, for pass-through and report calls. Uses `HTTPS_PROXY` and `NO_PROXY`; never follows
+ * redirects.
+ * @param connections sockets: the budget of calls, plus streamed writes
  */
 export function createAgent(proxy: ProxySettings, connections: number): Dispatcher {
   const options: Agent.Options = {

@@ -1,19 +1,18 @@
-/** The whole time of a call, tries and waiting included. Real time, never the movable clock. */
+/** The deadline of a call, including retries and waiting. Real time, not the movable clock. */
 import { GatewayError } from '../errors.js';
 import { startTimer, stopTimer, uptimeMs } from '../lib/time.js';
 
 export interface Deadline {
-  /** Aborted with `upstream_timeout` when time is up, or with the caller's own reason when that comes first. */
+  /** Aborted with `upstream_timeout` at the deadline, or earlier with the caller's reason. */
   readonly signal: AbortSignal;
-  /** Whole time it was given, milliseconds. */
+  /** Milliseconds in total. */
   readonly totalMs: number;
-  /** The number of the present try, from 1. */
+  /** Number of the current attempt, from 1. */
   attempt: number;
   leftMs(): number;
   stop(): void;
 }
 
-/** What an attempt knows of it. */
 export type CallDeadline = Omit<Deadline, 'stop'>;
 
 export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {

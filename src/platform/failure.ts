@@ -1,26 +1,26 @@
-/** Platform calls that fail: broken off, or answered with nothing to hand over. */
+/** Failures of platform calls: a broken exchange, or a response that is not passed on. */
 import { errors } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Verdict } from './interpret.js';
 import type { Pause } from './pace.js';
 
 /**
- * When another request may follow. `network`: the platform may or may not have acted, so only reads, as often as the
- * settings say. `token`: it did nothing, so any read, once, when there is another token.
+ * When to retry. `network`: the platform may have acted, so only reads, by the settings. `token`: it did nothing, so any
+ * read, once, with another token.
  */
 type Retry = 'never' | 'network' | 'token';
 
 interface RetryAdvice {
-  /** How long the platform asked to wait, milliseconds; null when it did not say. */
+  /** Wait requested by the platform, milliseconds; null: none. */
   readonly waitMs?: number | null;
-  /** Id of the token that the platform refused. */
+  /** Id of the rejected token. */
   readonly refusedToken?: string;
 }
 
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
 
-  /** @param error what a caller is shown when no other request follows */
+  /** @param error shown to the caller if there is no retry */
   constructor(
     readonly error: GatewayError,
     readonly retry: Retry,
@@ -30,41 +30,41 @@ export class CallFailed extends Error {
   }
 }
 
-/** aborted: the caller is gone · invalid: the answer was read and cannot be trusted */
+/** aborted: the caller disconnected · invalid: the response cannot be trusted */
 type Failure = 'network' | 'timeout' | 'aborted' | 'invalid';
 
 /**
- * What it means when a call breaks off before it was answered, or while its answer was read.
- * @param signal of the call's deadline, whose reason counts more than the error it led to
+ * Classifies an error before or while reading the response.
+ * @param signal of the deadline; its reason takes precedence over the error
  */
 export function outcomeOf(error: unknown, { aborted, reason }: AbortSignal): Failure {
   if (aborted) return asGatewayError(reason).code === 'upstream_timeout' ? 'timeout' : 'aborted';
   if (!(error instanceof GatewayError)) return 'network';
-  // A body that broke off, or stalled, on its way through the gateway's own streams.
+  // A body that broke off or stalled in the gateway's own streams.
   if (error.code === 'upstream_error') return 'network';
   return error.code === 'upstream_timeout' ? 'timeout' : 'invalid';
 }
 
-/** The same as an error that may be shown. */
+/** The same as a GatewayError. */
 export function asFailure(error: unknown, signal: AbortSignal): GatewayError {
   if (signal.aborted) return asGatewayError(signal.reason);
   if (error instanceof GatewayError) return error;
   if (error instanceof errors.ConnectTimeoutError)
     return new GatewayError('upstream_timeout', { cause: error });
   return new GatewayError('upstream_error', {
-    detail: 'The platform could not be reached, or broke off its answer.',
+    detail: 'The platform could not be reached, or closed the connection.',
     cause: error,
   });
 }
 
-/** The platform answered, with nothing to hand over. */
+/** A response that is not passed on. */
 export class NoAnswer extends Error {
   constructor(readonly verdict: Exclude<Verdict, { kind: 'answer' | 'rejected' }>) {
     super(verdict.kind);
   }
 }
 
-/** What the caller gets for it, and whether another request may follow. */
+/** The caller's error, and whether to retry. */
 export function failureOf(
   verdict: NoAnswer['verdict'],
   { id }: { readonly id: string },

@@ -1,4 +1,4 @@
-/** What a platform answer means, by status and headers alone (`docs/contract.md`, "Errors"). Pure. */
+/** Classifies a platform response by status and headers (`docs/contract.md`, "Errors"). Pure. */
 
 import { GatewayError } from '../errors.js';
 import { readDirectives } from '../lib/http/cache-directives.js';
@@ -12,16 +12,16 @@ export type Verdict =
   | { readonly kind: 'credential-refused' }
   /** 429. */
   | { readonly kind: 'rate-limited'; readonly retryAfterMs: number | null }
-  /** Another 4xx: the platform does not want this request. */
+  /** Another 4xx. */
   | { readonly kind: 'rejected' }
-  /** 5xx or 408: worth another try when `retryable`. */
+  /** 5xx or 408. */
   | {
       readonly kind: 'failed';
       readonly retryable: boolean;
       readonly retryAfterMs: number | null;
       readonly error: GatewayError;
     }
-  /** An answer that the gateway cannot handle, such as a redirect elsewhere. */
+  /** A response that the gateway cannot handle, such as another redirect. */
   | { readonly kind: 'invalid'; readonly error: GatewayError };
 
 export interface InterpretRules {
@@ -61,7 +61,7 @@ function redirect(status: number, location: string | undefined, rules: Interpret
   return { kind: 'invalid', error: invalid(`status ${status}, a redirect not to a login; none is followed`) };
 }
 
-/** An answer that cannot be trusted; the reason goes to the log only. */
+/** @param internal the reason, for the log only */
 export function invalid(internal: string, cause?: unknown): GatewayError {
   return new GatewayError('upstream_invalid_response', { internal, cause });
 }
@@ -88,16 +88,15 @@ export function parseRetryAfter(
 }
 
 /**
- * How long it is until a time that the platform sent. Either clock may be wrong, so both are asked, this machine's and
- * the platform's (`date`): the shorter wait counts.
- * @returns milliseconds; 0 when the time has passed by both
+ * The wait until a time sent by the platform, by this machine's clock or the platform's (`date`), whichever is shorter.
+ * @returns milliseconds; 0 if the time has passed
  */
 export function untilTime(timeMs: number, headers: Headers, nowMs: number): number {
   const waits = [timeMs - nowMs, timeMs - dateOf(headers, nowMs)].filter((wait) => wait > 0);
   return waits.length === 0 ? 0 : Math.min(...waits);
 }
 
-/** The platform's clock, as its answer tells it; without that, this machine's. */
+/** The platform's clock by its `date` header, else this machine's. */
 function dateOf(headers: Headers, nowMs: number): number {
   return parseHttpDate(single(headers.date), nowMs) ?? nowMs;
 }
@@ -114,7 +113,7 @@ function parseHttpDate(value: string | undefined, nowMs: number): number | null 
   return Number.isNaN(date) ? null : date;
 }
 
-/** A year of two digits is the one that is no more than 50 years ahead. */
+/** A two-digit year is at most 50 years ahead. */
 function inItsCentury(rfc850: string, nowMs: number): string {
   return rfc850.replace(/-(\d{2}) /, (_, digits: string) => {
     const thisYear = new Date(nowMs).getUTCFullYear();
@@ -125,7 +124,7 @@ function inItsCentury(rfc850: string, nowMs: number): string {
 }
 
 export interface OriginCaching {
-  /** `no-store`: the answer is passed on and forgotten. */
+  /** `no-store`: the answer is not cached. */
   readonly noStore: boolean;
   /** Freshness by RFC 9111 for a shared cache, for endpoints set to `freshness: origin`; null: not to be stored. */
   readonly originMs: number | null;
@@ -147,16 +146,16 @@ export function originCaching(headers: Headers, startedMs: number, nowMs: number
   return { noStore, originMs: Math.max(0, leftMs) };
 }
 
-/** RFC 9111, section 4.2.3; of several ages the first counts, and an invalid one is ignored (section 5.1). */
+/** RFC 9111, section 4.2.3. The first of several ages counts; an invalid one is ignored (section 5.1). */
 function initialAgeMs(headers: Headers, startedMs: number, nowMs: number): number {
   const [first = ''] = joined(headers.age).split(',', 1);
   const ageMs = /^\d+$/.test(first.trim()) ? Number(first) * 1000 : 0;
-  // Whole seconds, as the date tells no more.
+  // Whole seconds, the resolution of `date`.
   const apparentMs = Math.floor(Math.max(0, nowMs - dateOf(headers, nowMs)) / 1000) * 1000;
   return Math.max(apparentMs, ageMs + Math.max(0, nowMs - startedMs));
 }
 
-/** A lifetime that cannot be read counts as stale (RFC 9111, section 4.2.1). */
+/** An invalid lifetime counts as stale (RFC 9111, section 4.2.1). */
 function lifetimeMs(directives: ReadonlyMap<string, string>, headers: Headers, nowMs: number): number {
   const said = directives.get('s-maxage') ?? directives.get('max-age');
   if (said !== undefined) return /^\d+$/.test(said) ? Math.min(Number(said), MAX_AGE_S) * 1000 : 0;

@@ -1,6 +1,6 @@
 /**
- * The platform's own limits. Pace: the rate it shows by headers, kept before it is exceeded. Pause: after a 429 nobody
- * calls the platform until the time it asked for is over. Time never jumps here.
+ * The platform's limits. Pace: spreads calls to stay within the reported rate. Pause: after a 429 there are no calls until
+ * the requested time. Uses monotonic time.
  */
 import { GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
@@ -8,10 +8,10 @@ import { type Headers, single, untilTime } from './interpret.js';
 
 export type Pause = ReturnType<typeof createPause>;
 
-/** When the platform limits without saying for how long. */
+/** If the platform limits without `retry-after`. */
 const UNSAID_MS = 10_000;
 
-/** A number above this is an end by the wall clock, as replicas of the first versions announce it. */
+/** A larger number is a wall time, as announced by replicas of the first versions. */
 const WALL_ABOVE_MS = 1e12;
 
 /**
@@ -36,7 +36,7 @@ export function createPause(clock: Clock, maxMs: number, announce: (message: str
     check(): void {
       if (leftMs() > 0) throw error();
     },
-    /** @param retryAfterMs what the platform asked for; null when it did not say */
+    /** @param retryAfterMs requested by the platform; null: none */
     open(retryAfterMs: number | null): void {
       extend(retryAfterMs ?? UNSAID_MS);
       announce(String(leftMs()));
@@ -99,7 +99,7 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
   function waitMs(): number {
     const nowMs = clock.monotonicMs();
     const seen = current(nowMs);
-    // With none left the platform itself says how long to wait: by a 429, which opens the pause.
+    // With none left, a 429 of the platform starts a pause.
     if (seen === null || seen.remaining === 0) return 0;
     const left = Math.max(1, seen.remaining - underWay);
     if (left > seen.limit * SPREAD_BELOW) return 0;

@@ -1,10 +1,10 @@
-/** Reads a platform answer to its end: decoded, bounded, and whole. */
+/** Reads a whole platform response, decoded and bounded. */
 import type { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../errors.js';
 
-/** Above it, the pieces of an answer lie in shared memory, so that another thread can read them without a copy. */
+/** Larger bodies use shared memory, so that another thread can read them without a copy. */
 const SHARED_FROM_BYTES = 1_048_576;
 const BLOCK_BYTES = 1_048_576;
 
@@ -33,7 +33,7 @@ export async function readBody(
   try {
     await (decoder === null ? collect(stream) : pipeline(stream, decoder, collect));
   } catch (error) {
-    // Breaking off the body has an error of its own, which hides this one.
+    // Aborting the body would hide this error.
     if (size > maxBytes) throw tooLarge(maxBytes);
     if (decoder !== null && isDecodingError(error)) {
       throw new GatewayError('upstream_invalid_response', {
@@ -46,7 +46,7 @@ export async function readBody(
   return pile.pieces();
 }
 
-/** Small bodies end as one buffer; large ones are moved, piece by piece as they come, into shared blocks. */
+/** Collects a small body in one buffer, a large one in shared blocks. */
 class Pile {
   #chunks: Buffer[] = [];
   readonly #blocks: Buffer[] = [];
@@ -82,7 +82,7 @@ class Pile {
 
 function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError('upstream_too_large', {
-    detail: `The platform's answer is larger than ${maxBytes} bytes.`,
+    detail: `The platform's response is larger than ${maxBytes} bytes.`,
   });
 }
 
@@ -105,7 +105,7 @@ export function decoderOf(encoding: string | undefined, stream: Readable): Trans
   }
 }
 
-/** Whether the decoder failed; the last code is that of a decoder which was done before the body ended. */
+/** Whether the decoder failed. The last code means data after its end. */
 export function isDecodingError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return (

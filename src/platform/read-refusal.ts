@@ -1,4 +1,4 @@
-/** The platform's message about a request that it refused, made safe to show. */
+/** The platform's message about a refused request, scrubbed. */
 import Type from 'typebox';
 import { recordForm } from '../lib/record.js';
 import { holdsToken, scrubText } from './scrub.js';
@@ -9,11 +9,11 @@ export interface Refusal {
   readonly status: number;
   /** The platform's message, scrubbed, at most 1 KiB; null when it gave none that is text. */
   readonly message: string | null;
-  /** Its faults by field, when they fit in what is left of the 1 KiB. */
+  /** Its faults by field, if they fit into the rest of the 1 KiB. */
   readonly errors?: unknown;
 }
 
-/** Members of an error in JSON; their values may be anything, and are checked below. */
+/** Values are checked below. */
 const Said = recordForm(
   Type.Object({
     message: Type.Optional(Type.Unknown()),

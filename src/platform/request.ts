@@ -1,4 +1,4 @@
-/** Requests as the platform gets them. Those about a token itself are sent here, past slots, pace and circuit. */
+/** Requests to the platform. Token requests are sent from here, without slots, pace and circuit. */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { randomId } from '../lib/chance.js';
@@ -12,11 +12,11 @@ export interface Outgoing {
   /** Path and query below the base URL, starting with `/`. */
   readonly target: string;
   readonly body?: string | Buffer | Readable | null;
-  /** Sent beside the gateway's own, which they cannot replace. */
+  /** Sent in addition to the gateway's, which they cannot replace. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @param token null for the request that asks for one */
+/** @param token null for the token request */
 export function requestOptions(
   { method, target, body = null, headers = {} }: Outgoing,
   baseUrl: URL,
@@ -29,7 +29,7 @@ export function requestOptions(
     method: method as Dispatcher.HttpMethod,
     headers: {
       ...Object.fromEntries(given),
-      // Last, so that no header above replaces them.
+      // Last, so that headers above cannot replace them.
       accept: 'application/json',
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       'x-request-id': randomId(),
@@ -76,7 +76,7 @@ export async function askWithToken(
   };
 }
 
-/** Aborts a body that nobody reads; its connection is not used again. */
+/** Aborts an unread body; its connection is not reused. */
 export function dropBody({ body }: { readonly body: Readable }): void {
   body.on('error', () => {}).destroy();
 }

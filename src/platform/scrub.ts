@@ -1,4 +1,4 @@
-/** Keeps the platform's token out of everything that leaves the gateway. */
+/** Removes the platform token from everything that leaves the gateway. */
 import { Transform } from 'node:stream';
 
 /**

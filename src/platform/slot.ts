@@ -1,5 +1,5 @@
 /**
- * One place among the platform's calls, see `client.ts`. With it one request is made:
+ * A slot for one platform request, see `client.ts`:
  *
  *   pause → circuit → the team's share is charged → request → verdict → answer
  */
@@ -18,13 +18,13 @@ import type { Pace, Pause } from './pace.js';
 import { dropBody, type Outgoing, requestOptions } from './request.js';
 
 export interface PlatformRequest extends Outgoing {
-  /** Told how the request ended, so that its caller can report what it cost. */
+  /** Called when the request ended. */
   readonly onCall?: (report: CallReport) => void;
-  /** Makes the request where another library does so; without it the agent is asked here. */
+  /** Makes the request instead of the agent, e.g. by another library. */
   readonly ask?: (call: OutgoingCall) => Promise<PlatformAnswer>;
 }
 
-/** A request as it goes out, with the token. */
+/** A request with the token. */
 export interface OutgoingCall extends Dispatcher.RequestOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -38,11 +38,11 @@ export interface Response {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readable;
-  /** The token of the request, to be kept out of everything that is passed on. */
+  /** The token of the request, to be removed from everything passed on. */
   readonly token: string;
-  /** Aborted when the call's time is over: then reading the body must stop. */
+  /** Aborted at the deadline; then reading the body must stop. */
   readonly signal: AbortSignal;
-  /** To be called for a 200 that is no answer after all: some platforms reject a token that way. */
+  /** To be called for a 200 that is not an answer: some platforms reject a token that way. */
   readonly doubt: () => void;
 }
 
@@ -51,33 +51,32 @@ export interface ActiveToken {
   readonly token: string;
 }
 
-/** Where the platform's token comes from. Callers of the platform never keep it. */
+/** The source of the platform token. Callers must not keep the token. */
 export interface TokenSource {
-  /** @throws GatewayError `credential_unavailable` when there is none */
+  /** @throws GatewayError `credential_unavailable` without one */
   current(): ActiveToken | Promise<ActiveToken>;
   /**
-   * Told that the platform refused this token.
-   * @returns whether another token is active now, so that a read may be tried again
+   * Reports that the platform rejected this token.
+   * @returns whether another token is active now, so that a read may be retried
    */
   refused(id: string): Promise<boolean>;
-  /** Told that the platform answered to this token. */
+  /** Reports that the platform accepted this token. */
   accepted(id: string): void;
 }
 
-/** How many calls a team may cause. */
+/** Daily shares of platform calls by team. */
 export interface Shares {
-  /** `upstream_budget_exhausted` when nothing is left of a team's share, as far as is known; else null. */
+  /** `upstream_budget_exhausted` if a team's share is used up, as known; else null. */
   exhausted(team: string): Promise<GatewayError | null>;
-  /** Charges a call that is about to be made. @throws GatewayError `upstream_budget_exhausted` */
+  /** Charges a call before it is made. @throws GatewayError `upstream_budget_exhausted` */
   take(team: string): Promise<Charge>;
 }
 
 export interface Charge {
-  /** To be called once, if the call was not made after all. */
+  /** To be called once, if the call was not made. */
   putBack(): void;
 }
 
-/** What stands between a call and the platform. */
 export interface PlatformOptions {
   readonly agent: Dispatcher;
   readonly rules: InterpretRules;
@@ -94,12 +93,11 @@ export interface PlatformOptions {
   readonly onCall: (report: CallReport) => void;
 }
 
-/** What `acquire` gives to a slot. */
 interface Admission {
   readonly team: string;
   readonly active: ActiveToken;
   readonly deadline: CallDeadline;
-  /** Frees the place in the queue; more than once does no harm. */
+  /** Frees the place in the queue; idempotent. */
   readonly leave: () => void;
 }
 
@@ -116,15 +114,15 @@ export class Slot {
     this.#options = options;
   }
 
-  /** Gives it back unused; once a request was sent, or more than once, it does nothing. */
+  /** Returns it unused. No effect after a request was sent; idempotent. */
   release(): void {
     if (!this.#isUsed) this.#admission.leave();
   }
 
   /**
-   * Makes one request, once. The slot ends with the platform's body, or with the failure.
-   * @param consume takes an answer (200) or a refusal (other 4xx) and reads its body; its failure is one of the request
-   * @throws CallFailed for everything that is not an answer or a refusal
+   * Makes one request. The slot ends with the response body or the failure.
+   * @param consume reads the body of an answer (200) or a refusal (other 4xx); if it fails, the request failed
+   * @throws CallFailed for anything else
    */
   async send<T>(request: PlatformRequest, consume: (response: Response) => Promise<T>): Promise<T> {
     this.#isUsed = true;
@@ -171,8 +169,8 @@ export class Slot {
   }
 
   /**
-   * Sends the request and has its answer read.
-   * @returns NoAnswer for a refusal of the token, a 429 or an invalid answer: the platform itself is well
+   * Sends the request and reads its response.
+   * @returns NoAnswer for a rejected token, a 429 or an invalid response, which are no failures of the platform
    * @throws NoAnswer for a 5xx or 408; the error that ended the exchange
    */
   async #exchange<T>(
@@ -198,7 +196,7 @@ export class Slot {
     const { signal } = deadline;
     const result = await consume({ status, headers, body, token: active.token, signal, doubt });
     this.#report(request, verdict.kind);
-    // Other 4xx say nothing about the token: they may come before it is checked.
+    // Other 4xx say nothing about the token: they may precede its check.
     if (verdict.kind === 'answer' && !isDoubted) tokens.accepted(active.id);
     return result;
   }
@@ -220,8 +218,8 @@ export class Slot {
   }
 
   /**
-   * Whether an error says that the platform itself is ill. Not when the caller aborted, nor for a time-out that was
-   * mostly waiting for a slot, nor for a body that breaks off on its way from the caller.
+   * Whether an error is a failure of the platform. Not if the caller aborted, the timeout was mostly waiting for a slot, or
+   * the request body broke off.
    */
   #isPlatformFault(error: unknown, request: PlatformRequest): boolean {
     if (error instanceof NoAnswer) return true;
@@ -250,7 +248,7 @@ export class Slot {
   }
 }
 
-/** A body that streams is gone after the first try. */
+/** A streamed body can be sent only once. */
 export function isStreamed(body: PlatformRequest['body']): boolean {
   return typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
 }

@@ -1,4 +1,4 @@
-/** What decides when the platform is called: slots, places of streams, pace, circuit and pause, wired. */
+/** Composes slots, places of streams, pace, circuit and pause. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import { asGatewayError, GatewayError } from '../errors.js';
@@ -8,16 +8,15 @@ import { type Budget, createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
 import { createPace, createPause } from './pace.js';
 
-/** Slots that are kept for calls whose answers are read at once. */
+/** Slots reserved for calls whose responses are read at once. */
 const KEPT_FOR_OTHERS = 2;
 
 export type StreamPlaces = ReturnType<typeof createStreamPlaces>;
 
 /**
- * A call whose answer is streamed holds a slot for as long as its caller reads. So that slow readers cannot hold all
- * slots, such a call takes a place first: there are two fewer places than slots, and no team takes the last one while
- * it has others.
- * @param options of the platform's budget; `maxConcurrent` are its slots
+ * A streamed response holds a slot as long as its caller reads. Such a call first takes a place, so that slow readers cannot
+ * hold all slots: there are two fewer places than slots, and no team takes the last one while it has others.
+ * @param options of the platform budget; `maxConcurrent` is the number of slots
  */
 export function createStreamPlaces(options: {
   readonly maxConcurrent: () => number;
@@ -35,7 +34,7 @@ export function createStreamPlaces(options: {
     return budget;
   }
 
-  /** Waits for a place of the team, then for one of all. @returns a function that frees both */
+  /** Waits for a place of the team, then a shared one. @returns a function that frees both */
   async function acquire(team: string, signal: AbortSignal): Promise<() => void> {
     const own = budgetOf(team);
     const leaveOwn = await own.acquire(team, signal);
@@ -55,10 +54,9 @@ export function createStreamPlaces(options: {
 
   return {
     /**
-     * Waits for a place, shared out fairly by team.
-     * @param timeoutMs longest wait
-     * @returns a function that frees the place; more than once does no harm
-     * @throws GatewayError `overloaded` when none is free in time, or too many wait; the signal's reason
+     * Waits for a place, fair by team.
+     * @returns a function that frees the place; idempotent
+     * @throws GatewayError `overloaded` if none is free in time, or too many wait; the signal's reason
      */
     async enter(team: string, timeoutMs: number, caller: AbortSignal | undefined): Promise<() => void> {
       const late = new AbortController();
@@ -80,7 +78,7 @@ export function createStreamPlaces(options: {
 
 function noPlace(): GatewayError {
   return new GatewayError('overloaded', {
-    detail: 'Too many answers are being streamed to their callers; this call was not made.',
+    detail: 'Too many responses are being streamed to callers. This call was not made.',
     retryAfterS: 1,
   });
 }
@@ -97,7 +95,7 @@ export function createTraffic({
   readonly settings: Config['platform'];
   readonly replicas: {
     readonly count: number;
-    /** This process' part of what all may do together. */
+    /** This process's share of a limit for all. */
     share(of: number): number;
   };
   readonly bus: {
@@ -109,13 +107,13 @@ export function createTraffic({
 }) {
   const { maxQueued, circuit: breaks } = settings;
   const maxPauseMs = settings.maxPauseSeconds * 1000;
-  // Half of a call's time: whatever rate the platform shows, a waiting call is made in time.
+  // Half of the deadline, so that a waiting call is made in time at any rate.
   const maxPaceMs = Math.min(maxPauseMs, settings.timeoutMs / 2);
   const pace = createPace(clock, () => replicas.count, maxPaceMs);
-  /** Platform calls that this process may make at once, as of now. */
+  /** Current maximum of concurrent platform calls of this process. */
   const maxConcurrent = () => replicas.share(settings.maxConcurrent);
   const pause = createPause(clock, maxPauseMs, (message) => {
-    // A replica that does not hear of it gets a 429 of its own.
+    // A replica that misses it gets a 429 itself.
     bus.publish('pause', message).catch((error: unknown) => {
       logger.debug({ err: error }, 'failed to announce a pause to the other replicas');
     });
@@ -125,14 +123,14 @@ export function createTraffic({
   const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
   return {
     budget,
-    /** Places of calls whose answers are streamed. */
+    /** Places of streamed calls. */
     streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued }),
     pause,
     pace,
     circuit,
     maxConcurrent,
     recentCalls: createRecentCalls(clock.now),
-    /** Nothing waits, half of the slots are free, and the platform may be called: time for background calls. */
+    /** No call waits, half of the slots are free, and calls are allowed: background calls may run. */
     isIdle: (): boolean =>
       budget.queued === 0 &&
       2 * budget.running < maxConcurrent() &&
@@ -145,7 +143,7 @@ export function createTraffic({
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
 
-/** How many platform calls this process made in the last day, by the hour. */
+/** Counts platform calls of this process in the last day, by hour. */
 function createRecentCalls(now: () => number) {
   const byHour = new Map<number, number>();
   const hourNow = () => Math.floor(now() / HOUR_MS);
@@ -153,10 +151,10 @@ function createRecentCalls(now: () => number) {
     add(): void {
       const hour = hourNow();
       byHour.set(hour, (byHour.get(hour) ?? 0) + 1);
-      // A clock that was set back leaves hours that are still to come.
+      // After the clock was set back there are hours in the future.
       for (const known of byHour.keys()) if (Math.abs(known - hour) >= HOURS) byHour.delete(known);
     },
-    /** Of the last 24 hours, the present hour included. */
+    /** In the last 24 hours, including the current one. */
     count(): number {
       const hour = hourNow();
       let sum = 0;

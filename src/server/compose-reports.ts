@@ -1,4 +1,4 @@
-/** Makes what a process has for reports, once, and ties the steps of the request's path to it. */
+/** Composition of everything for reports, once per process. */
 
 import type { NamedReport } from '../api/data/ask.js';
 import { explain } from '../api/data/explain.js';
@@ -60,12 +60,12 @@ export interface ReportingOptions
       | 'onReport'
       | 'logger'
     > {
-  /** The rules of the configuration, without what was learned. */
+  /** Configured rules, without learned ones. */
   readonly policy: ReportPolicy;
   readonly clock: MovableClock;
   readonly identify: Identify;
   readonly limits: TeamLimits;
-  /** Which teams there are, and were. */
+  /** Existing and deleted teams. */
   readonly lives: TeamLives;
   readonly l1: L1;
   readonly metrics: Gateway['metrics'] &
@@ -73,10 +73,9 @@ export interface ReportingOptions
     DayEvidenceOptions['metrics'] & { storeFault(fault: TierFault): void };
 }
 
-/** Requests of one process that may wait for others' calls at once. */
+/** Maximum requests of a process waiting for calls of others. */
 const MAX_WAITING = 10_000;
 
-/** What reports need, and its end. */
 function composeGateway(options: ReportingOptions) {
   const { config, store, clock, logger, registry, purges, metrics } = options;
   const { now } = clock;
@@ -131,7 +130,7 @@ function composeGateway(options: ReportingOptions) {
     turns: createTurnQueue(),
     refreshes: createRefreshes(now, logger, background.add),
     learner,
-    // The one circle: what is learned from fetches may need further fetches.
+    // The one circular dependency: learning from fetches may need further fetches.
     learnFrom: createLearnFrom({
       learner,
       policy,
@@ -179,7 +178,7 @@ export function composeReports(options: ReportingOptions) {
   const stampOf = (report: Report) =>
     `${learner.stampOf(report)}${evidence.stampOf(report)}${retention.endedMs(report.endpoint)}`;
   return {
-    /** For calls about reports, and about what was learned of them. */
+    /** For calls about reports and learned facts. */
     gateway: g,
     admit: g.admit,
     queries: createQueries({ parse, stampOf, now }),
@@ -189,20 +188,20 @@ export function composeReports(options: ReportingOptions) {
     canonical: g.canonical,
     explain: (endpoint: string, query: string, format?: Format) => explain(g, endpoint, query, format),
     previewPurge: (scope: PurgeScope, named: NamedReport | null) => previewPurge(g, scope, named),
-    /** An answer as JSON as a table in pages. */
+    /** Converts a JSON answer to a paged table. */
     table: g.workerPool.table,
-    /** Whether some report came as one page of several lately. */
+    /** Whether a report recently came as one page of several. */
     isPaged: g.shapes.isPaged,
     acceptEmpty: g.history.acceptEmpty,
     eraseHistory: (advertiserId: string, audit: string) => eraseHistory(g, advertiserId, audit),
-    /** Beyond which age the platform has forgotten, by endpoint. Never rejects. */
+    /** Retention of the platform by endpoint. Never rejects. */
     retentionEdges: retention.edges,
     /** Jobs of the leader. */
     led: { 'sweep of the history': g.history.sweep, 'sweep of pins': hourly(() => sweepPins(g), false) },
-    /** Requests that wait for what others have under way. */
+    /** Requests waiting for calls of others. */
     waiting: () => g.locks.waiting + g.attempts.waiting,
     settled,
-    /** Lets go of what it holds. */
+
     async close(): Promise<void> {
       for (const part of [g.explorer, g.locks, g.replacements]) part.stop();
       await close();
@@ -218,12 +217,12 @@ async function sweepPins({ pins, lives, advertisers, logger }: Gateway): Promise
   } catch (error) {
     logger.warn(
       { err: error },
-      'could not remove pins of deleted teams, or erased pins and advertiser names; trying again in an hour',
+      'could not remove pins of deleted teams, or erased pins and advertiser names; retrying in an hour',
     );
   }
 }
 
-/** Erases what was known of an account, its pins among it; see {@link History.erase}. */
+/** Erases the history of an account, including pins; see {@link History.erase}. */
 async function eraseHistory(
   { history, pins, advertisers, logger }: Gateway,
   advertiserId: string,
@@ -235,7 +234,7 @@ async function eraseHistory(
     await advertisers.removeGone();
     return days;
   } catch (error) {
-    logger.warn({ err: error }, 'could not remove erased pins and advertiser names; trying again in an hour');
+    logger.warn({ err: error }, 'could not remove erased pins and advertiser names; retrying in an hour');
     return null;
   }
 }

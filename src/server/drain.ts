@@ -1,51 +1,50 @@
 /**
- * How a process goes out of service without losing a request: from the signal on every answer says `connection: close`,
- * so that callers go elsewhere of themselves; the port stays open until what was under way has ended and nobody asks
- * any more; and a connection is closed only when it has been idle for a while, for one that is closed while a request
- * is on its way resets under it.
+ * Graceful stop without a lost request. After the signal every response has `connection: close`. The port stays open until
+ * running requests have ended and no new ones come. A connection is closed only after being idle, as closing it while a
+ * request is in transit would reset it.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { sleep, turn, uptimeMs } from '../lib/time.js';
 
-/** Longest time that new connections are taken after what was under way has ended: whoever goes on asking. */
+/** Maximum time of accepting connections after running requests have ended. */
 const LISTEN_MS = 5000;
-/** Part of the time to drain after which no new connections are taken, whatever is under way. */
+/** Part of the drain time after which no connections are accepted. */
 const LISTEN_PART = 0.8;
 const LOOK_MS = 25;
-/** Turns of the loop in which nothing happens are looked for so often. */
+/** Maximum turns of the event loop to wait for an empty backlog. */
 const MOST_TURNS = 10_000;
 
 export interface Drain {
-  /** Requests under way. */
-  underWay(): number;
+  /** Running requests. */
+  running(): number;
   /**
-   * From now on connections are let go of.
-   * @param withinMs time there is for it; whatever is left then is the caller's to close
-   * @returns resolves when there are none, and no new ones are taken
+   * Starts closing connections.
+   * @param withinMs time limit, after which the caller closes the rest
+   * @returns resolves when all connections are closed and no new ones are accepted
    */
   start(withinMs: number): Promise<void>;
 }
 
 /**
- * @param servers that listen; to be told before their first connection
- * @param nowMs a clock that never jumps, milliseconds
+ * @param servers before their first connection
+ * @param nowMs monotonic milliseconds
  */
 export function createDrain(servers: readonly Server[], nowMs = uptimeMs): Drain {
   const connections = watchConnections(servers, nowMs);
   return {
-    underWay: connections.underWay,
+    running: connections.running,
     async start(withinMs) {
       const startedMs = nowMs();
       const past = (ms: number) => nowMs() - startedMs >= ms;
-      connections.sayClose();
+      connections.announceClose();
       await Promise.race([connections.answered(), sleep(withinMs * LISTEN_PART, { ref: false })]);
       while (!connections.isQuiet() && !past(Math.min(LISTEN_MS, withinMs * LISTEN_PART)))
         await sleep(LOOK_MS);
       await stopListening(servers, connections);
       while (connections.count > 0) {
         connections.closeIdle();
-        // Held: when the last connection goes in between nothing else may keep the process until it has stopped.
+        // Keeps the process alive until it has stopped.
         await sleep(LOOK_MS);
       }
     },
@@ -54,55 +53,55 @@ export function createDrain(servers: readonly Server[], nowMs = uptimeMs): Drain
 
 async function stopListening(servers: readonly Server[], connections: Connections): Promise<void> {
   for (const server of servers) {
-    await lineEmpty(connections);
-    // Not the HTTP server's own way, which closes connections that look idle, requests on their way or not.
+    await emptyBacklog(connections);
+    // Not `close` of the HTTP server, which also closes idle connections with a request in transit.
     if (server.listening) NetServer.prototype.close.call(server);
   }
 }
 
 /**
- * Whoever waits in line to be accepted would be reset. The line is empty when a turn of the loop brought nobody; and it
- * still is when nothing else was done in that turn.
+ * Waits for an empty backlog, as closing the server resets waiting connections. It is empty after a turn of the event loop
+ * without arrivals.
  */
-async function lineEmpty({ arrivals }: Connections): Promise<void> {
+async function emptyBacklog({ arrivals }: Connections): Promise<void> {
   for (let turns = 0, before = -1; before !== arrivals() && turns < MOST_TURNS; turns++) {
     before = arrivals();
     await turn();
   }
 }
 
-/** A caller that has not asked for so long is not between two requests. */
+/** A connection idle for this long is not between two requests. */
 const IDLE_MS = 1000;
 
 interface Connections {
   readonly count: number;
-  /** Requests under way, answers that were not read yet among them. */
-  underWay(): number;
-  /** Resolves when the answers that are under way now have ended. */
+  /** Running requests, including unread responses. */
+  running(): number;
+  /** Resolves when the current responses have ended. */
   answered(): Promise<unknown>;
-  /** From now on every answer says that its connection closes, those under way included. */
-  sayClose(): void;
-  /** Whether nothing is under way, and nobody has come for a while. */
+  /** Sets `connection: close` on all current and later responses. */
+  announceClose(): void;
+  /** Whether there are no requests, and were no arrivals for a while. */
   isQuiet(): boolean;
-  /** Closes those on which nothing has been under way for a while. */
+
   closeIdle(): void;
-  /** How many connections and requests have come; it grows. */
+  /** Number of connections and requests so far. */
   arrivals(): number;
 }
 
 interface Connection {
   /**
-   * Answers on it that have not ended; more than one where requests were sent ahead. No Set: its tables are linked to
-   * those they replace, and so keep answers that ended from being collected young.
+   * Open responses; several with pipelining. Not a Set, whose rehashed tables would delay garbage collection of ended
+   * responses.
    */
   readonly answers: ServerResponse[];
-  /** When the last of them ended, or when it was opened; milliseconds. */
+  /** When the last response ended or the connection opened, milliseconds. */
   idleSinceMs: number;
 }
 
 /**
- * @param servers to be told before their first connection
- * @param nowMs a clock that never jumps, milliseconds
+ * @param servers before their first connection
+ * @param nowMs monotonic milliseconds
  */
 function watchConnections(servers: readonly Server[], nowMs: () => number): Connections {
   const connections = new Map<Socket, Connection>();
@@ -124,7 +123,7 @@ function watchConnections(servers: readonly Server[], nowMs: () => number): Conn
   function answering({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = arrived(socket);
     connection.answers.push(response);
-    if (closing) sayClose(response);
+    if (closing) announceClose(response);
     response.once('close', () => {
       connection.answers.splice(connection.answers.indexOf(response), 1);
       connection.idleSinceMs = nowMs();
@@ -133,7 +132,7 @@ function watchConnections(servers: readonly Server[], nowMs: () => number): Conn
 
   for (const server of servers) {
     server.on('connection', arrived);
-    // In front of whatever answers, for it may do so at once.
+    // Before other listeners, which may respond synchronously.
     server.prependListener('request', answering);
   }
   const answers = () => [...connections.values()].flatMap((connection) => connection.answers);
@@ -145,14 +144,14 @@ function watchConnections(servers: readonly Server[], nowMs: () => number): Conn
     get count() {
       return connections.size;
     },
-    underWay: () => answers().length,
+    running: () => answers().length,
     answered: () =>
       Promise.all(answers().map((answer) => new Promise((resolve) => answer.once('close', resolve)))),
-    sayClose() {
+    announceClose() {
       closing = true;
-      answers().forEach(sayClose);
+      answers().forEach(announceClose);
     },
-    // Whoever was told to close comes back on a new connection: that there is none at the moment says nothing.
+    // Callers return on new connections, so the absence of connections is not enough.
     isQuiet: () => [...connections.values()].every(isIdle) && nowMs() - heardMs >= IDLE_MS,
     closeIdle() {
       for (const [socket, connection] of connections) if (isIdle(connection)) socket.destroySoon();
@@ -161,7 +160,7 @@ function watchConnections(servers: readonly Server[], nowMs: () => number): Conn
   };
 }
 
-/** Where its head is sent already, the next answer on its connection says so. */
-function sayClose(answer: ServerResponse): void {
+/** If the headers are sent already, the next response on the connection has it. */
+function announceClose(answer: ServerResponse): void {
   if (!answer.headersSent) answer.setHeader('connection', 'close');
 }

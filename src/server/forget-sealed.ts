@@ -1,4 +1,4 @@
-/** Starts over after the master key was lost: no gateway runs, the teams stay. */
+/** Recovery from a lost master key: deletes encrypted records and keys; keeps teams. No gateway may run. */
 
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/load.js';
@@ -17,28 +17,28 @@ export interface Forgotten {
 }
 
 /**
- * @throws StoreRefused when a gateway runs, nothing is there, or the store cannot be used; nothing is changed then
+ * @throws StoreRefused if a gateway runs, or the store is empty or unusable; then nothing is changed
  */
 export async function forgetSealed(config: Config): Promise<Forgotten> {
   const isEmbedded = redisConnection(config) === null;
-  // Opened, it would be made, and its maker told that all is forgotten.
-  if (isEmbedded && !existsSync(stateFolder(config.store.dataDir))) throw nothingIn(config.store.dataDir);
+  // Opening would create it.
+  if (isEmbedded && !existsSync(stateFolder(config.store.dataDir))) throw emptyStore(config.store.dataDir);
   const clock = createClock();
   const log = createLog({ level: 'silent' });
   const store = await openStore(config, clock, log.logger, async () => {
-    throw new StoreRefused('Redis cannot be reached: nothing was changed; start it, or correct REDIS_URL');
+    throw new StoreRefused('Redis is unreachable; nothing was changed. Start it, or correct REDIS_URL');
   });
   try {
     const running = await store.presence.list();
     if (running.length > 0)
       throw new StoreRefused(
-        `${running.length === 1 ? 'a gateway runs' : `${running.length} gateways run`} on this store: nothing was changed; stop all of them first`,
+        `${running.length === 1 ? 'a gateway runs' : `${running.length} gateways run`} on this store; nothing was changed. Stop all of them first`,
       );
     const { records, epoch, version } = await store.registry.load();
     const gone = sealedAndKeys(records.keys());
     const teams = [...records.keys()].filter((id) => id.startsWith('team/')).length;
     const keys = gone.filter((id) => id.startsWith(KEY_PREFIX)).length;
-    if (teams === 0 && gone.length === 0) throw nothingIn(isEmbedded ? config.store.dataDir : null);
+    if (teams === 0 && gone.length === 0) throw emptyStore(isEmbedded ? config.store.dataDir : null);
     const event = { action: 'registry.forget-sealed', subject: 'registry', after: { teams, keys } };
     const actor = { name: 'command line', address: null };
     await store.registry.commit({
@@ -54,11 +54,11 @@ export async function forgetSealed(config: Config): Promise<Forgotten> {
   }
 }
 
-/** @param folder null: it is Redis */
-function nothingIn(folder: string | null): StoreRefused {
+/** @param folder null: Redis */
+function emptyStore(folder: string | null): StoreRefused {
   return new StoreRefused(
     folder === null
-      ? 'this Redis holds no team, key or token: nothing was changed; see that REDIS_URL and redis.prefix are those of the gateway'
-      : `${folder} holds no team, key or token: nothing was changed; see that GATEWAY_DATA_DIR is the folder of the gateway`,
+      ? 'this Redis has no team, key or token; nothing was changed. Check REDIS_URL and redis.prefix'
+      : `${folder} has no team, key or token; nothing was changed. Check GATEWAY_DATA_DIR`,
   );
 }

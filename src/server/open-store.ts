@@ -1,4 +1,4 @@
-/** The store the settings name, waited for when it is Redis and away. What the other one needs is not loaded. */
+/** Opens the configured store, and waits for Redis if it is unavailable. Loads only the modules of that store. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
@@ -11,9 +11,9 @@ import { StoreRefused } from '../store/refused.js';
 
 const RETRY_MS = 1000;
 /**
- * @param onCall told of every call of Redis when it is over
- * @param whileAway called once when Redis cannot be reached at first; what it returns is called when it can
- * @throws StoreRefused when the store must not be used as it is set up
+ * @param onCall called after each call of Redis
+ * @param whileAway called once if Redis is unavailable at startup; its result is called when Redis is available
+ * @throws StoreRefused if the store must not be used
  */
 export async function openStore(
   config: Config,
@@ -38,7 +38,7 @@ export async function openStore(
         throw error;
       }
       if (release === null) {
-        logger.error({ err: error }, 'Redis cannot be reached; waiting for it');
+        logger.error({ err: error }, 'Redis is unreachable; waiting for it');
         release = await whileAway();
       }
       await sleep(RETRY_MS);
@@ -57,10 +57,10 @@ async function openEmbedded(config: Config, clock: Clock, logger: Logger): Promi
   });
 }
 
-/** Two gateways on one folder would take each other's changes for damage: this one ends. */
+/** Ends this process: two gateways on one folder would see each other's changes as damage. */
 function endOfFolder(): void {
   nextTurn(() => {
-    throw new StoreRefused('another process has taken over the data folder; this one ends');
+    throw new StoreRefused('another process has taken over the data folder; this process ends');
   });
 }
 
@@ -90,9 +90,12 @@ async function openRedis(
   });
   const move = () => {
     store.reconnect(redisConnection(config) as RedisConnection, registryConnection()).then(
-      () => logger.info('moved to the Redis of the changed secret'),
+      () => logger.info('connected to the Redis of the changed secret'),
       (error: unknown) =>
-        logger.error({ err: error }, 'the changed Redis secret does not work; staying where we are'),
+        logger.error(
+          { err: error },
+          'failed to connect with the changed Redis secret; keeping the current connection',
+        ),
     );
   };
   for (const name of ['REDIS_URL', 'REDIS_REGISTRY_URL', 'REDIS_PASSWORD'])

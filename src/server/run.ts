@@ -1,4 +1,4 @@
-/** One process of the gateway: store, services, planes, ports; and the way back. */
+/** Start and stop of one gateway process: store, services, planes, ports. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import type { Readiness } from '../api/data/health.js';
 import { buildDataPlane } from '../api/data.js';
 import { buildMetricsPlane } from '../api/metrics.js';
 import type { PlaneOptions } from '../api/plane.js';
-import { keepApart } from '../config/admin-tokens.js';
+import { requireDistinct } from '../config/admin-tokens.js';
 import { type Config, ConfigError, type ProxySettings } from '../config/load.js';
 import { type SecretWatch, watchSecrets } from '../config/secret.js';
 import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
@@ -27,11 +27,11 @@ import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
 import { createDrain, type Drain } from './drain.js';
 import { openStore } from './open-store.js';
-import { hideSecrets, type LocalSecrets, localSecrets, settingSecrets } from './secrets.js';
+import { type LocalSecrets, localSecrets, redactSecrets, settingSecrets } from './secrets.js';
 import { createServices, type Services } from './services.js';
 import type { Workers } from './workers.js';
 
-// The teams that a file declares, at a start.
+// The teams file, applied at startup.
 
 /** @throws ConfigError with a line per fault */
 export function readTeamsFile(path: string): ParsedTeams['teams'] {
@@ -40,7 +40,7 @@ export function readTeamsFile(path: string): ParsedTeams['teams'] {
     text = decodeUtf8(readFileSync(path));
   } catch (error) {
     if (error instanceof NotUtf8)
-      throw new ConfigError([`${path}:${error.line}: is no UTF-8; allowed is text in UTF-8`]);
+      throw new ConfigError([`${path}:${error.line}: is not UTF-8; allowed is text in UTF-8`]);
     throw new ConfigError([
       `GATEWAY_TEAMS_FILE: was ${path}; allowed is a readable YAML file of teams (${(error as Error).message})`,
     ]);
@@ -50,22 +50,19 @@ export function readTeamsFile(path: string): ParsedTeams['teams'] {
   return teams;
 }
 
-/** Teams that left the file are kept: a start with the wrong file must not take anybody's access. */
+/** Keeps teams removed from the file: a start with a wrong file must not revoke access. */
 async function declareTeams(
   options: ApplyOptions & { readonly logger: Logger },
   teams: ParsedTeams['teams'],
 ): Promise<void> {
   const changes = await applyTeams(options, { teams, removed: 'keep', dryRun: false }, GATEWAY_ACTOR);
   const those = (action: string) => changes.filter((one) => one.action === action).map(({ id }) => id);
-  options.logger.info(
-    { created: those('create'), changed: those('update') },
-    'teams are as the file declares',
-  );
+  options.logger.info({ created: those('create'), changed: those('update') }, 'applied the teams file');
   const kept = those('keep');
   if (kept.length > 0) {
     options.logger.warn(
       { teams: kept },
-      'teams that were declared are no longer in the file; they are kept until dsp-gateway apply --prune or --release',
+      'teams were removed from the file; they are kept until dsp-gateway apply --prune or --release',
     );
   }
 }
@@ -74,25 +71,25 @@ interface RunOptions {
   readonly config: Config;
   readonly proxy: ProxySettings;
   readonly planes: readonly Plane[];
-  /** In the process that supervises workers. */
+  /** In the supervisor of workers. */
   readonly workers?: Workers;
   readonly log?: Log;
 }
 
 export interface Running {
   readonly services: Services;
-  /** `http://host:port` of each plane that listens. */
+  /** `http://host:port` by plane. */
   readonly urls: ReadonlyMap<Plane, string>;
   readonly adminToken: string;
   readonly adminTokenPath: string | null;
-  /** Readiness turns 503, requests under way finish, everything is let go of. */
+  /** Turns readiness to 503, finishes running requests, closes everything. */
   stop(): Promise<void>;
 }
 
-/** Replicas look at the registry every half a second, and then take as long to put it back. */
+/** Replicas poll the registry every half second, and need as long to restore it. */
 const REGISTRY_GRACE_MS = 1500;
 
-/** @throws StoreRefused, SealError, or the system's error when a port is taken; what was logged has been written then */
+/** @throws StoreRefused, SealError, or the system's error if a port is taken; the log is flushed before */
 export async function run(options: RunOptions): Promise<Running> {
   const log = options.log ?? createLog({ level: options.config.logLevel });
   try {
@@ -105,7 +102,7 @@ export async function run(options: RunOptions): Promise<Running> {
 
 async function start(options: RunOptions, log: Log): Promise<Running> {
   const { config, planes, workers } = options;
-  // In one process of several, and before anything else: a faulty file stops the start.
+  // In one process only, and first: an invalid file stops the start.
   const declared =
     config.teamsFile !== undefined && planes.includes('admin') ? readTeamsFile(config.teamsFile) : null;
   const clock = createClock();
@@ -136,8 +133,8 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     secretFaults: watch.faults,
     graceMs: store.kind === 'redis' ? REGISTRY_GRACE_MS : 0,
   });
-  keepApart(config.fileSecrets, [secrets.adminToken, ...config.admins.map(({ token }) => token)]);
-  hideSecrets(log, config, secrets, services.keeper);
+  requireDistinct(config.fileSecrets, [secrets.adminToken, ...config.admins.map(({ token }) => token)]);
+  redactSecrets(log, config, secrets, services.keeper);
   if (declared !== null) await declareAlways(services, declared);
   const { adminToken, adminTokenPath } = secrets;
   const { registry } = services.metrics;
@@ -172,7 +169,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
   };
 }
 
-/** The folder is let go of when the start ends here. */
+/** Closes the store if the start fails here. */
 async function localSecretsOr(store: Store, config: Config): Promise<LocalSecrets> {
   try {
     return await localSecrets(config, store.registry);
@@ -185,22 +182,22 @@ async function localSecretsOr(store: Store, config: Config): Promise<LocalSecret
 function watchSecretFiles({ fileSecrets }: Config, logger: Logger): SecretWatch {
   return watchSecrets(fileSecrets, {
     onFault: (name, error) =>
-      logger.error({ err: error }, `the file of ${name} cannot be used; the last value stays`),
-    onMended: (name) => logger.info(`the file of ${name} is right again`),
+      logger.error({ err: error }, `the file of ${name} is invalid; the previous value stays in use`),
+    onResolved: (name) => logger.info(`the file of ${name} is valid again`),
   });
 }
 
-/** Now, and in every further registry. */
+/** Applies the file now, and again in any other registry. */
 async function declareAlways(services: Services, declared: ParsedTeams['teams']): Promise<void> {
   const declare = () => declareTeams({ ...services, logger: services.log.logger }, declared);
   await declare();
-  services.onAnotherRegistry('the teams of the file could not be declared', declare);
+  services.onAnotherRegistry('failed to apply the teams file', declare);
 }
 
-/** What is under way is answered, as long as there is time for it. */
+/** Finishes running requests within the time limit. */
 async function stopServing({ config, log, settled }: Services, { servers }: Listening, drain: Drain) {
   const drainMs = config.server.drainSeconds * 1000;
-  log.logger.info({ requests: drain.underWay() }, 'stopping');
+  log.logger.info({ requests: drain.running() }, 'stopping');
   await Promise.race([drain.start(drainMs).then(settled), sleep(drainMs, { ref: false })]);
   for (const server of servers) server.server.closeAllConnections();
   await Promise.all(servers.map((server) => server.close()));
@@ -214,7 +211,7 @@ interface Listening {
   readonly urls: ReadonlyMap<Plane, string>;
 }
 
-/** Builds the planes and gives them their ports; the data plane comes last. @throws the system's error when a port is taken */
+/** Builds the planes and listens, the data plane last. @throws the system's error if a port is taken */
 async function listenAll(options: PlaneOptions, planes: readonly Plane[]): Promise<Listening> {
   const { server } = options.services.config;
   const servers: FastifyInstance[] = [];
@@ -235,13 +232,13 @@ async function listenAll(options: PlaneOptions, planes: readonly Plane[]): Promi
   return { servers, urls };
 }
 
-// What answers on the data port while the store is waited for: alive, and not ready.
+// The server on the data port while waiting for the store: alive, not ready.
 
-/** Who waits hears of no other process. */
+/** Without reports of other processes. */
 const CONDITIONS = { store: 'waiting for Redis', credential: 'unknown', platform: 'unknown' };
 const WAITING: Readiness = { ready: false, ...CONDITIONS, worst: CONDITIONS };
 
-/** @returns a function that lets go of the port */
+/** @returns a function that frees the port */
 async function holdPort(host: string, port: number): Promise<() => Promise<void>> {
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0];

@@ -1,4 +1,4 @@
-/** Master key and admin token: from the settings, or, with the embedded store, made and kept in its folder. */
+/** Master key and admin token: from the settings, or generated in the folder of the embedded store. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, ConfigError } from '../config/load.js';
@@ -13,17 +13,17 @@ import type { Log } from '../telemetry/logger.js';
 export interface LocalSecrets {
   readonly masterKey: Secret;
   readonly adminToken: Secret;
-  /** Where a generated admin token lies; null when it was given. */
+  /** File of a generated admin token; null if configured. */
   readonly adminTokenPath: string | null;
 }
 
 interface Generated {
-  /** The setting it stands for. */
+  /** The setting. */
   readonly name: string;
   readonly file: string;
   readonly rule: SecretRule;
   readonly make: () => string;
-  /** What to do when its file is of no use. */
+  /** What to do if its file is invalid. */
   readonly advice: string;
 }
 
@@ -32,7 +32,7 @@ const MASTER_KEY: Generated = {
   file: 'master.key',
   rule: masterKey,
   make: () => randomBuffer(32).toString('base64'),
-  advice: 'restore it from a backup, for nothing else opens what is stored in that folder',
+  advice: 'restore it from a backup; secrets in that folder cannot be decrypted without it',
 };
 
 const ADMIN_TOKEN: Generated = {
@@ -40,13 +40,12 @@ const ADMIN_TOKEN: Generated = {
   file: 'admin.token',
   rule: adminToken,
   make: () => `dga_${randomBuffer(24).toString('base64url')}`,
-  advice: 'write one, or delete the file to have a new one made',
+  advice: 'write a token, or delete the file to generate a new one',
 };
 
 /**
- * To be called after the store has made its folder. A key that is gone is not made anew: it would open nothing of what
- * is there, and whoever finds the old one could not tell which is which.
- * @throws ConfigError that names a file that is of no use, or is gone, and what to do; nothing is written then
+ * To be called after the store has created its folder. A missing master key is not replaced if encrypted records exist.
+ * @throws ConfigError for an invalid or missing file; then nothing is written
  */
 export async function localSecrets(
   config: Config,
@@ -69,7 +68,7 @@ export async function localSecrets(
 
 function keyIsGone(folder: string): ConfigError {
   return new ConfigError([
-    `${join(folder, MASTER_KEY.file)} is gone, and ${MASTER_KEY.name} is not set: what is stored in ${folder} was sealed with that key. Nothing was changed. Put the file back from a backup, or set ${MASTER_KEY.name} to the key; without it: dsp-gateway store forget-sealed, which keeps the teams (docs/operations.md, "A lost master key")`,
+    `${join(folder, MASTER_KEY.file)} is missing, and ${MASTER_KEY.name} is not set: secrets in ${folder} are encrypted with that key. Nothing was changed. Restore the file from a backup, or set ${MASTER_KEY.name}. Without the key: dsp-gateway store forget-sealed, which keeps the teams (docs/operations.md, "A lost master key")`,
   ]);
 }
 
@@ -90,7 +89,7 @@ function readOrMake(
   try {
     return localSecret(folder, file, make).value;
   } catch (error) {
-    throw refuse(`was of no use (${(error as Error).message}); allowed is a readable file`);
+    throw refuse(`was unusable (${(error as Error).message}); allowed is a readable file`);
   }
 }
 
@@ -98,10 +97,10 @@ function refused(name: string, path: string, message: string, advice: string): C
   return new ConfigError([`${name} (${path}): ${message}; ${advice}`]);
 }
 
-// What must not show up in a log line, whatever put it there.
+// Secrets to be hidden from the log.
 
-/** Hides every secret there is, and those that take their places. */
-export function hideSecrets(log: Log, config: Config, secrets: LocalSecrets, keeper: VaultKeeper): void {
+/** Hides all current and future secrets. */
+export function redactSecrets(log: Log, config: Config, secrets: LocalSecrets, keeper: VaultKeeper): void {
   const hide = () => log.hide(allSecrets(config, secrets, keeper));
   hide();
   keeper.onChange(hide);
@@ -118,11 +117,11 @@ function allSecrets(config: Config, { masterKey, adminToken }: LocalSecrets, kee
   ];
 }
 
-/** Those that are known before anything is opened. */
+/** Secrets of the settings. */
 export function settingSecrets(config: Config): string[] {
   const secrets = [...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret);
   return [...secrets, ...config.admins.map(({ token }) => token)].map((secret) => secret.read());
 }
 
-/** Read from files like secrets, but no secret by themselves. */
+/** Read from files like secrets, but not secret. */
 const SHOWN: readonly string[] = ['PLATFORM_USERNAME', 'PLATFORM_CLIENT_ID'];

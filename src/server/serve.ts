@@ -7,16 +7,16 @@ import { stopSignal } from './stop-signal.js';
 import { joinSupervisor, type StartFault, sendStartFault, Workers } from './workers.js';
 
 /**
- * Runs until a signal stops it; then the process ends by itself with code 0.
- * @param describe how what was thrown is told to people: a worker whose start failed tells its supervisor
- * @throws what ended the start; WorkersFailed where workers were to share the port
+ * Runs until a signal; then the process ends with code 0.
+ * @param describe converts an error to lines and an exit code, which a worker sends to its supervisor
+ * @throws the error of the start; WorkersFailed with several workers
  */
 export async function serve(
   config: Config,
   proxy: ProxySettings,
   describe: (error: unknown) => Promise<StartFault>,
 ): Promise<void> {
-  // Whoever reads standard error may be gone, like the reader of the log: no reason to end.
+  // A closed standard error must not end the process.
   process.stderr.on('error', () => {});
   const log = createLog({ level: config.logLevel });
   openNoDebugger(log);
@@ -46,7 +46,7 @@ async function runUntilSignal(log: Log, start: () => Promise<Running>): Promise<
   process.exit(0);
 }
 
-/** A start may take long, while Redis is away; a stop that comes meanwhile finds nothing to finish. */
+/** The start may wait for Redis. A stop signal meanwhile ends the process at once. */
 async function startUnless(stop: Promise<void>, start: Promise<Running>, log: Log): Promise<Running> {
   const running = await Promise.race([start, stop]);
   if (running) return running;
@@ -54,7 +54,7 @@ async function startUnless(stop: Promise<void>, start: Promise<Running>, log: Lo
   process.exit(0);
 }
 
-/** The admin plane lives in the supervisor, the data plane in the workers. @throws WorkersFailed */
+/** Runs the admin plane; workers run the data plane. @throws WorkersFailed */
 async function supervise(config: Config, proxy: ProxySettings, log: Log): Promise<void> {
   const stop = stopSignal();
   const workers = new Workers(log.logger);
@@ -72,7 +72,7 @@ async function supervise(config: Config, proxy: ProxySettings, log: Log): Promis
   process.exit(0);
 }
 
-/** What nobody expected is logged, and the process ends: going on in an unknown state would be worse. */
+/** Logs an uncaught error and ends the process, whose state is unknown. */
 function crashOnSurprise({ logger, close }: Log): void {
   const crash = (kind: string) => (error: unknown) => {
     logger.fatal({ err: error }, kind);
@@ -83,8 +83,8 @@ function crashOnSurprise({ logger, close }: Log): void {
 }
 
 /**
- * Node would listen for a debugger on the loopback, without a password: whoever reaches that reads every secret. Only a
- * process that is started with `--inspect` has one.
+ * On SIGUSR1 Node would open a debugger on the loopback without authentication, which exposes all secrets. Use `--inspect`
+ * instead.
  */
 function openNoDebugger({ logger }: Log): void {
   process.on('SIGUSR1', () =>
@@ -92,7 +92,7 @@ function openNoDebugger({ logger }: Log): void {
   );
 }
 
-/** The token itself is shown to a person at a terminal only, never to a log collector. */
+/** Shows the token itself on a terminal only. */
 function announceAdminToken({ adminToken, adminTokenPath }: Running): void {
   if (adminTokenPath === null) return;
   const shown = process.stderr.isTTY ? ` (${adminToken})` : '';

@@ -1,4 +1,4 @@
-/** The composition: everything behind the planes, made once, passed down, and closed in the end. No server, no routes. */
+/** Composition of everything behind the planes, without servers and routes. */
 import type { Dispatcher } from 'undici';
 import { createIdempotency } from '../api/proxy/idempotency.js';
 import { createTail } from '../api/tail/tail.js';
@@ -40,7 +40,7 @@ import type { CallReport } from '../telemetry/trace.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
 
-/** Which token this process asks with, and since when: looked at with each beat, and whenever the vault changes. */
+/** The token of this process and since when, updated with each heartbeat and change of the vault. */
 function heldToken(keeper: Pick<VaultKeeper, 'vault' | 'onChange'>, now: () => number): () => HeldToken {
   let held: HeldToken = { tokenId: null, tokenSince: null };
   const look = () => {
@@ -49,7 +49,7 @@ function heldToken(keeper: Pick<VaultKeeper, 'vault' | 'onChange'>, now: () => n
       if (tokenId !== held.tokenId)
         held = { tokenId, tokenSince: tokenId === null ? null : new Date(now()).toISOString() };
     } catch (error) {
-      // Told by the state of the credential.
+      // Reported by the state of the credential.
       if (!(error instanceof SealError)) throw error;
     }
     return held;
@@ -66,11 +66,11 @@ export interface Services
     > {
   /** Waits for work that outlives its request. */
   settled(): Promise<void>;
-  /** Breaks off what is still under way to the platform, and lets go of everything but the store. */
+  /** Aborts running platform calls and closes everything but the store. */
   close(): Promise<void>;
 }
 
-/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+/** @throws StoreUnavailable, SealError */
 export async function createServices(options: ServicesOptions): Promise<Services> {
   const { credential, ...parts } = await createParts(options);
   const {
@@ -97,7 +97,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     ...{ leases: parts.store.registryLeases, logger },
   });
   registry.onLoss(metrics.registryLoss);
-  parts.onAnotherRegistry('pepper and token could not be made', async () => {
+  parts.onAnotherRegistry('failed to create pepper and token', async () => {
     await migrateRegistry(registry, clock, logger);
     await ensurePepper(registry, sealer);
     await credential.establish();
@@ -127,7 +127,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
       await lastUse.close();
       registry.stop();
       await parts.agent.destroy();
-      // What was asking the platform is broken off with the agent.
+      // Running platform calls ended with the agent.
       await kept;
     },
   };
@@ -135,7 +135,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
 
 type Parts = Awaited<ReturnType<typeof createParts>>;
 
-/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+/** @throws StoreUnavailable, SealError */
 async function createParts(options: ServicesOptions) {
   const { config, store, clock, log, secretFaults = () => [] } = options;
   const { logger } = log;
@@ -228,17 +228,17 @@ interface ServicesOptions {
   readonly log: Log;
   readonly masterKey: Secret;
   readonly proxy: ProxySettings;
-  /** The connection pool to the platform; one is made when absent. */
+  /** The connection pool of the platform; default: a new one. */
   readonly agent?: Dispatcher;
-  /** Makes spans of requests; null or absent where nothing collects them. */
+  /** Records spans, if enabled. */
   readonly tracing?: Tracing | null;
-  /** How long replicas that live are given to put a lost registry back, before a new one is created; 0 when absent. */
+  /** How long other replicas have to restore a lost registry before a new one is created; default 0. */
   readonly graceMs?: number;
-  /** Files of secrets whose present content is not in use. */
+  /** Secret files whose current content is not in use. */
   readonly secretFaults?: () => readonly SecretFileFault[];
 }
 
-/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+/** @throws StoreUnavailable, SealError */
 async function openFoundation(options: ServicesOptions) {
   const { config, store, clock, log, masterKey, proxy, graceMs = 0, tracing = null } = options;
   const { logger } = log;
@@ -288,5 +288,5 @@ async function openFoundation(options: ServicesOptions) {
   };
 }
 
-/** Sockets beside those of reports: a pass-through call streams its body without holding a place among report calls. */
+/** Additional sockets for pass-through calls, which stream bodies without a slot. */
 const WRITE_SOCKETS = 64;

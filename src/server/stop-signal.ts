@@ -1,9 +1,9 @@
-/** npm hands on a signal that the terminal has sent to all of its processes: one Ctrl-C comes twice. */
+/** npm forwards a signal that the terminal already sent to all processes, so one Ctrl-C arrives twice. */
 import { uptimeMs } from '../lib/time.js';
 
 const SAME_SIGNAL_MS = 1000;
 
-/** Resolves at the first SIGTERM or SIGINT; one that comes a while later ends the process at once, with code 1. */
+/** Resolves at the first SIGTERM or SIGINT; a later one ends the process with code 1. */
 export function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let firstAtMs: number | null = null;

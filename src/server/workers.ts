@@ -1,6 +1,6 @@
 /**
- * Several workers that share the port: started, replaced when one ends, and stopped together. Worker and supervisor talk
- * over the cluster's channel, which needs no store: they are of one release, so a message has the form of this file.
+ * Workers that share the port: started, replaced when one ends, and stopped together. Worker and supervisor, of the same
+ * release, communicate over the channel of `node:cluster`.
  */
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
@@ -15,13 +15,13 @@ import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
 import { sleep, startTicks, startTimer, stopTimer } from '../lib/time.js';
 import { asProcessHealth, type Health, type ProcessHealth } from '../telemetry/health.js';
 
-/** What ended a start: the lines for people, and the exit code. */
+/** Why a start failed: lines for standard error, and the exit code. */
 export interface StartFault {
   readonly lines: readonly string[];
   readonly code: number;
 }
 
-/** The workers cannot be started: one of them gave the reason, or they ended without giving one. */
+/** The workers could not be started. */
 export class WorkersFailed extends Error {
   override readonly name = 'WorkersFailed';
   constructor(readonly fault: StartFault) {
@@ -35,21 +35,21 @@ const Message = recordForm(
   Type.Object({
     startFault: Type.Optional(Type.Object({ lines: Type.Array(Type.String()), code: Type.Number() })),
     listening: Type.Optional(Type.Literal(true)),
-    /** Of the worker that sends it; of all processes, where the supervisor sends it. */
+    /** From a worker: its own; from the supervisor: of all processes. */
     health: Type.Optional(Type.Array(Type.Unknown())),
-    /** A question for the worker's metrics, by its number. */
+    /** Requests the worker's metrics; a sequence number. */
     ask: Type.Optional(Type.Number()),
-    /** The number of the question that `numbers` answers. */
+    /** The sequence number that `numbers` answers. */
     answer: Type.Optional(Type.Number()),
     numbers: Type.Optional(Type.Unsafe<Numbers>(Type.Array(Type.Object({})))),
   }),
 );
 type Message = RecordOf<typeof Message>;
 
-/** How often a process tells its health. */
+/** Interval of health messages. */
 const BEAT_MS = 1000;
 
-/** In a worker whose start failed. The supervisor shows the reason once for all workers. */
+/** In a worker whose start failed. The supervisor shows the reason once. */
 export async function sendStartFault(startFault: StartFault): Promise<void> {
   await new Promise<void>((resolve) => {
     if (process.connected) process.send?.({ startFault } satisfies Message, () => resolve());
@@ -57,7 +57,7 @@ export async function sendStartFault(startFault: StartFault): Promise<void> {
   });
 }
 
-/** In a worker that listens: sends its health and its metrics, and takes the health of the other processes. */
+/** In a listening worker: sends health and metrics, receives the health of other processes. */
 export function joinSupervisor(health: Health, metrics: Registry): void {
   let others: readonly ProcessHealth[] = [];
   const send = (message: Message) => void (process.connected && process.send?.(message));
@@ -79,23 +79,22 @@ function healthIn({ health = [] }: Message): readonly ProcessHealth[] {
   return health.flatMap((one) => asProcessHealth(one) ?? []);
 }
 
-/** Pause before a worker that ended is replaced, so that a broken one does not spin. */
+/** Delay before a worker is replaced. */
 const RESTART_MS = 1000;
-/** After so many failed starts in a row the supervisor ends. */
+/** Consecutive failed starts after which the supervisor ends. */
 const MAX_FAILED_STARTS = 3;
-/** A worker that is stuck must not keep the others' metrics from being scraped. */
+/** A stuck worker must not block scraping. */
 const METRICS_WAIT_MS = 2000;
 
-/** What the supervisor knows of a worker that has not ended. */
 interface Known {
   startFault: StartFault | null;
   listening: boolean;
-  /** What it sent last; a worker that is silent still counts as that. */
+  /** Its last message. */
   health: ProcessHealth | null;
   numbers: Numbers;
 }
 
-/** The workers, in the process that supervises them. */
+/** In the supervisor. */
 export class Workers {
   /** Rejects with {@link WorkersFailed}; never resolves. */
   readonly failed: Promise<never>;
@@ -118,12 +117,11 @@ export class Workers {
     this.failed.catch(() => {});
   }
 
-  /** Whether a worker can take requests. */
+  /** Whether a worker accepts requests. */
   get ready(): boolean {
     return !this.#stopping && [...this.#known.values()].some(({ listening }) => listening);
   }
 
-  /** Starts so many workers; each that ends is replaced. */
   start(count: number): void {
     for (let index = 0; index < count; index++) this.#startOne();
   }
@@ -132,9 +130,12 @@ export class Workers {
     const worker = cluster.fork();
     const known = this.add(worker);
     let listened = false;
-    // Node hands connections over by messages of its own: one to a worker that has just died must not end all others.
+    // Node sends connections as messages: one to a dead worker must not end the supervisor.
     worker.on('error', (error) => {
-      this.#logger.warn({ err: error }, 'a worker could not be reached; if it has died, another is started');
+      this.#logger.warn(
+        { err: error },
+        'failed to send a message to a worker; if it has died, it will be replaced',
+      );
     });
     worker.once('listening', () => {
       listened = true;
@@ -151,7 +152,7 @@ export class Workers {
     });
   }
 
-  /** A start that fails before any worker ever listened fails for all, as it does without workers. */
+  /** If a start fails before any worker has listened, the whole start fails. */
   #giveUp(fault: StartFault | null, how: string): boolean {
     this.#failedStarts += 1;
     if ((fault === null || this.#everListened) && this.#failedStarts < MAX_FAILED_STARTS) return false;
@@ -162,7 +163,6 @@ export class Workers {
     return true;
   }
 
-  /** Takes what a worker sends, until it ends. */
   add(worker: Worker): Known {
     const known: Known = { startFault: null, listening: false, health: null, numbers: [] };
     this.#known.set(worker, known);
@@ -171,7 +171,7 @@ export class Workers {
       known.startFault = message.startFault ?? known.startFault;
       known.listening ||= message.listening ?? false;
       known.health = healthIn(message)[0] ?? known.health;
-      // Metrics that come too late are still newer than those known.
+      // Late metrics are still newer than known ones.
       known.numbers = message.numbers ?? known.numbers;
       if (message.answer !== undefined) this.#questions.get(message.answer)?.();
     });
@@ -188,20 +188,20 @@ export class Workers {
     health.hear(ofWorkers);
     startTicks(() => {
       const all: Message = { health: [health.own(), ...ofWorkers()] };
-      // A worker that is about to end has closed its side.
+      // A stopping worker has closed its side.
       for (const worker of this.#known.keys()) if (worker.isConnected()) worker.send(all, () => {});
     }, BEAT_MS).unref();
   }
 
   /**
-   * @returns the text of /metrics, of this process and of all workers. A worker that does not answer counts as it did
-   *   last; what ended workers had counted stays, for a counter never goes back.
+   * @returns the text of /metrics for this process and all workers. A worker that does not respond counts with its last
+   *   values; counters of ended workers remain.
    */
   async metricsText(own: Registry): Promise<string> {
     const asked = [...this.#known].filter(([, { listening }]) => listening);
     await Promise.all(asked.map(([worker]) => this.#askMetrics(worker)));
     const ours = await own.getMetricsAsJSON();
-    // All at one moment: a worker that ends meanwhile is counted once, here or there.
+    // Synchronously, so that an ending worker is counted once.
     const numbers = [...this.#known.values()].map((one) => one.numbers);
     return AggregatorRegistry.aggregate([this.#ended, ...numbers, ours]).metrics();
   }
@@ -217,12 +217,12 @@ export class Workers {
       };
       const timer = startTimer(done, METRICS_WAIT_MS);
       this.#questions.set(ask, done);
-      // A worker that has just died is not waited for.
+      // Do not wait for a dead worker.
       worker.send({ ask } satisfies Message, (error) => error && done());
     });
   }
 
-  /** Ends all workers. @param withinMs after which those that are left are given up */
+  /** Ends all workers. @param withinMs time limit */
   async stop(withinMs: number): Promise<void> {
     this.#stopping = true;
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
@@ -234,7 +234,7 @@ export class Workers {
   }
 }
 
-/** Counters and histograms of both, added up; what a process held when it ended is gone with it. */
+/** Adds counters and histograms; gauges of an ended process are dropped. */
 function addCounts(before: Numbers, more: Numbers): Numbers {
   const sums = AggregatorRegistry.aggregate([before, more]).getMetricsAsArray() as unknown as Numbers;
   return sums.filter(({ type }) => COUNTED.includes(String(type)));

@@ -26,13 +26,13 @@ const instant: Rule = {
   accepts: (value) => !Number.isNaN(readInstant(String(value))),
 };
 
-/** Every control by "METHOD path"; `GET /_sim` shows this table to whoever asks. */
+/** Every control by "METHOD path"; shown by `GET /_sim`. */
 const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   ['GET /_sim', { about: 'this page', handle: (simulator) => jsonAnswer(200, overview(simulator)) }],
   [
     'PATCH /_sim/switches',
     {
-      about: 'changes switches; answers all of them',
+      about: 'changes switches; returns all',
       example: `-X PATCH -d '{"shape":"paged","rateLimitPerMinute":0}'`,
       handle(simulator, { body }) {
         simulator.set(readJson(body));
@@ -43,14 +43,14 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   [
     'GET /_sim/calls',
     {
-      about: 'the recorded platform calls, oldest first',
+      about: 'recorded platform calls, oldest first',
       handle: (simulator) => jsonAnswer(200, { calls: simulator.calls }),
     },
   ],
   [
     'DELETE /_sim/calls',
     {
-      about: 'forgets the recorded calls',
+      about: 'deletes the recorded calls',
       example: '-X DELETE',
       handle(simulator) {
         simulator.clearCalls();
@@ -61,7 +61,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   [
     'POST /_sim/faults',
     {
-      about: 'queues a fault; the first that matches a call is played and used up',
+      about: 'queues a fault, played once for the first matching call',
       example: `-d '{"kind":"status","status":429,"retryAfterS":2,"path":"/report/","times":3}'`,
       handle(simulator, { body }) {
         simulator.fault(readJson(body) as Fault);
@@ -83,7 +83,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   [
     'POST /_sim/restate',
     {
-      about: 'late data: numbers of these days rise now, once; all members are optional',
+      about: 'late data: raises numbers of these days now; all members are optional',
       example: `-d '{"advertiserId":1,"from":"2026-11-01","to":"2026-11-07"}'`,
       handle(simulator, { body }) {
         simulator.restate(readJson(body));
@@ -94,7 +94,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   [
     'POST /_sim/revoke',
     {
-      about: 'refuses all tokens from now on, or the one given as "token"',
+      about: 'revokes all tokens, or the one given as "token"',
       example: '-X POST',
       handle(simulator, { body }) {
         const input = readJson(body);
@@ -107,7 +107,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   [
     'POST /_sim/tokens',
     {
-      about: 'issues another token, as the dashboard does',
+      about: 'issues another token, like the dashboard',
       example: '-X POST',
       handle: (simulator) => jsonAnswer(201, { token: simulator.issueToken() }),
     },
@@ -115,7 +115,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   [
     'PUT /_sim/clock',
     {
-      about: 'moves the simulator away from its clock, in milliseconds',
+      about: "offsets the simulator's clock, milliseconds",
       example: `-X PUT -d '{"offsetMs":86400000}'`,
       handle(simulator, { body }) {
         const input = readJson(body);
@@ -129,7 +129,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
   [
     'GET /_sim/truth',
     {
-      about: 'the rows a correct report holds, as plain values; parameters of the report, and "at"',
+      about: 'rows of a correct report; parameters of the report, and "at"',
       example: `-G -d advertiserId=1 -d byDate=1 -d dateFrom=2026-11-01 -d dateTo=2026-11-07`,
       handle: answerTruth,
     },
@@ -155,7 +155,7 @@ function problem(status: number, title: string, detail: string, errors?: Invalid
   return { status, type: 'application/problem+json', headers: {}, body };
 }
 
-/** A JSON object, or none; its members are checked by whoever takes them. @throws SyntaxError, InvalidInput */
+/** A JSON object, or none. Members are not checked. @throws SyntaxError, InvalidInput */
 function readJson(body: string): object {
   const value: unknown = body.trim() === '' ? {} : JSON.parse(body);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;

@@ -31,7 +31,7 @@ export interface Edge {
   close(): Promise<void>;
 }
 
-// What the web server says by itself.
+// Responses of the web server itself.
 const NOT_FOUND = htmlAnswer(404, '404 Not Found');
 const TOO_LARGE = htmlAnswer(413, '413 Request Entity Too Large');
 const CONTROL_PATH = /^\/_sim(\/|$)/;
@@ -72,7 +72,7 @@ function originOf(server: Server, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
-/** A defect of the simulator itself: the call fails as the framework's would, the process says why and lives on. */
+/** An error of the simulator itself: a 500 like the framework's, reported on standard error. */
 function reportDefect(error: unknown, response: ServerResponse): void {
   process.emitWarning(error instanceof Error ? error : String(error));
   if (response.headersSent) response.destroy();

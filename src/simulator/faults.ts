@@ -2,15 +2,15 @@ import { calendarDay, checkMembers, oneOf, type Rule, text, whole } from './inva
 
 /** What each kind of fault does to a call. */
 export const FAULT_KINDS = {
-  status: 'answers `status` (500) with {"message"}, and retry-after when `retryAfterS` is given',
-  html: 'answers an HTML page with `status` (200)',
-  redirect: 'answers `status` (302) to `location` (a link-local address)',
-  garbage: 'answers 200 and application/json, with bytes that are neither JSON nor UTF-8',
-  oversize: 'answers 200 with valid JSON of `bytes` (104857600), as fast as it is read',
-  truncate: 'sends `bytes` (half) of the true answer under its full content-length, then closes',
-  slow: 'sends the true answer, `bytes` (1) at a time, with `latencyMs` (1000) before each',
-  hang: 'answers nothing, and keeps the connection open',
-  'hang-headers': 'begins an answer and sends header lines for ever, one each `latencyMs` (1000)',
+  status: '`status` (500) with {"message"}, and retry-after if `retryAfterS` is given',
+  html: 'an HTML page with `status` (200)',
+  redirect: '`status` (302) to `location` (a link-local address)',
+  garbage: '200 and application/json, with bytes that are neither JSON nor UTF-8',
+  oversize: '200 with valid JSON of `bytes` (104857600)',
+  truncate: '`bytes` (half) of the response with its full content-length, then closes',
+  slow: 'the response, `bytes` (1) at a time, with `latencyMs` (1000) before each',
+  hang: 'no response on an open connection',
+  'hang-headers': 'endless header lines, one per `latencyMs` (1000)',
   reset: 'resets the connection (TCP RST)',
 } as const;
 

@@ -73,7 +73,7 @@ export const oneOf = (values: readonly unknown[]): Rule => ({
   accepts: (value) => values.includes(value),
 });
 
-/** Text matching a pattern; `allowed` says the pattern in words. */
+/** Text matching a pattern; `allowed` describes it. */
 export const text = (pattern: RegExp, allowed: string): Rule => ({
   allowed,
   accepts: (value) => typeof value === 'string' && pattern.test(value),

@@ -1,7 +1,6 @@
 import type { PhpInput } from './php-input.js';
 import { readInteger } from './read-report-query.js';
 
-/** Which page a caller asked for. */
 export interface Paging {
   /** From 1. */
   readonly page: number;

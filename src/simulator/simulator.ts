@@ -16,7 +16,7 @@ export type { Fault } from './faults.js';
 export type { Simulator, SimulatorOptions, TruthQuery } from './simulator-api.js';
 
 /**
- * Starts a DSP platform that behaves as its document says; what the document leaves open is a switch.
+ * Starts a DSP platform that implements the platform's document; unspecified behavior is a switch.
  *
  * @throws InvalidInput for unknown switches, RangeError for a seed or base path it cannot take, and the system's
  * error when it cannot listen

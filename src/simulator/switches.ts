@@ -1,6 +1,6 @@
 import { calendarDay, checkMembers, oneOf, type Rule, text, whole } from './invalid-input.js';
 
-/** Everything the platform's document leaves "not shown". {@link SWITCHES} says what each one does. */
+/** Behavior that the platform's document does not specify; see {@link SWITCHES}. */
 export interface Switches {
   readonly shape: 'data' | 'array' | 'nested' | 'totals' | 'paged' | 'object';
   readonly decimals: 'strings' | 'numbers';
@@ -55,10 +55,7 @@ const flag = (initial: boolean, about: string) => define<boolean>(oneOf([true, f
 const number = (least: number, most: number, initial: number, about: string) =>
   define<number>(whole(least, most), initial, about);
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/;
-const headerText = text(
-  /^[\x20-\x7e]{0,200}$/,
-  'at most 200 printable ASCII characters; empty sends no header',
-);
+const headerText = text(/^[\x20-\x7e]{0,200}$/, 'at most 200 printable ASCII characters; empty: no header');
 
 const timeZone: Rule = {
   allowed: 'an IANA time zone such as "UTC" or "America/New_York"',
@@ -83,97 +80,69 @@ const instantOrNone: Rule = {
     (typeof value === 'string' && ISO_INSTANT.test(value) && !Number.isNaN(Date.parse(value))),
 };
 
-/** Each switch: what it does, what it may be, and the likely answer of the real platform as its default. */
+/** Switches with description, allowed values, and the most likely behavior as default. */
 export const SWITCHES: { readonly [Name in keyof Switches]: SwitchDefinition<Switches[Name]> } = {
   shape: choice(
     ['data', 'array', 'nested', 'totals', 'paged', 'object'],
     'data',
-    'Container of the rows: {"data":[…]}, a bare array, {"status","result":{"rows"}}, data beside a totals object, data with links and meta (page, per_page), or the unsplit report as one bare object.',
+    'Container of the rows: {"data":[…]}, an array, {"status","result":{"rows"}}, data with a totals object, data with links and meta, or the unsplit report as an object.',
   ),
   decimals: choice(['strings', 'numbers'], 'strings', 'Spend as "12.3400" or as 12.34.'),
   ids: choice(['numbers', 'strings'], 'numbers', 'Ids as 7 or as "7".'),
-  names: choice(['snake', 'camel'], 'snake', 'Member names: campaign_id or campaignId.'),
+  names: choice(['snake', 'camel'], 'snake', 'campaign_id or campaignId.'),
   dates: choice(
     ['date', 'datetime', 'iso'],
     'date',
-    'Dates as 2026-11-01, "2026-11-01 00:00:00", or 2026-11-01T00:00:00.000000Z.',
+    '2026-11-01, "2026-11-01 00:00:00", or 2026-11-01T00:00:00.000000Z.',
   ),
-  rowsAccount: flag(true, 'Rows carry advertiser_id.'),
+  rowsAccount: flag(true, 'Rows have advertiser_id.'),
   accountNames: choice(
     ['none', 'plain', 'hostile'],
     'none',
-    'Rows of campaign reports carry advertiser_name; hostile = names with markup, formulas, reversed writing and 200 characters.',
+    'Rows of campaign reports have advertiser_name; hostile: with markup, formulas, right-to-left text and 200 characters.',
   ),
-  rowOrder: choice(['date', 'date-descending', 'campaign'], 'date', 'Order of the rows of a report by date.'),
-  foreignRows: flag(false, 'Hostile: the second row of a report belongs to another advertiser.'),
-  rowCap: number(0, 1_000_000, 0, 'Rows beyond this many are silently cut; 0 cuts none.'),
-  hugeNumbers: flag(
-    false,
-    'JSON rows carry numbers that JavaScript cannot hold: 9007199254740993, 1e400, 0.1234567890123456789.',
-  ),
-  echoToken: flag(
-    false,
-    "Hostile: answers show the caller's token in a header, in rows and in error bodies.",
-  ),
-  restateDays: number(
-    0,
-    60,
-    5,
-    'Days before today whose numbers are still being completed, a little more each day.',
-  ),
+  rowOrder: choice(['date', 'date-descending', 'campaign'], 'date', 'Order of by-date rows.'),
+  foreignRows: flag(false, 'Hostile: the second row belongs to another advertiser.'),
+  rowCap: number(0, 1_000_000, 0, 'Silent row limit; 0: none.'),
+  hugeNumbers: flag(false, 'Numbers beyond JavaScript: 9007199254740993, 1e400, 0.1234567890123456789.'),
+  echoToken: flag(false, "Hostile: the caller's token in a header, rows and error bodies."),
+  restateDays: number(0, 60, 5, 'Days before today whose numbers still grow.'),
   completion: choice(
     ['linear', 'curves'],
     'linear',
-    "How a day's numbers are completed: linear = over restateDays; curves = by its advertiser's own curve, seven of ten by day 3, one each by day 7, 14 and 28, at the end by a small step every few days (restateDays counts for nothing then).",
+    "How a day's numbers grow. linear: over restateDays; curves: per advertiser, seven of ten until day 3, one each until day 7, 14 and 28.",
   ),
-  lateRows: number(
-    0,
-    100,
-    0,
-    "Percentage of a campaign's days that have no row at first: it appears one to six days after its day.",
-  ),
-  vanishingDays: define<readonly string[]>(
-    days,
-    [],
-    'Days whose rows are gone while the day is two days old, and come back the day after.',
-  ),
+  lateRows: number(0, 100, 0, 'Percentage of campaign days whose row appears one to six days late.'),
+  vanishingDays: define<readonly string[]>(days, [], 'Days without rows when two days old.'),
   columnFrom: define<string>(
     instantOrNone,
     '',
-    'From this instant on all rows of campaign reports carry viewable_impressions; empty = never.',
+    'Rows of campaign reports have viewable_impressions from this time on.',
   ),
   renameFrom: define<string>(
     instantOrNone,
     '',
-    "From this instant on each advertiser's first campaign has another name in reports, in old days too; empty = never.",
+    "Each advertiser's first campaign is renamed from this time on, also in old days.",
   ),
-  timezone: define<string>(timeZone, 'UTC', "Where the platform's day begins."),
-  divisible: flag(
-    true,
-    "false: a by-date row's numbers depend on both ends of the asked period, as under attribution.",
-  ),
-  emptyDays: define<readonly string[]>(days, [], 'Days that are answered without rows, as after an outage.'),
-  retentionDays: number(
-    0,
-    36_500,
-    0,
-    'Days that are older are forgotten; 0 forgets none. Only reports by date are told apart by day.',
-  ),
+  timezone: define<string>(timeZone, 'UTC', 'Time zone of days.'),
+  divisible: flag(true, 'false: by-date rows depend on both ends of the period, as under attribution.'),
+  emptyDays: define<readonly string[]>(days, [], 'Days without rows.'),
+  retentionDays: number(0, 36_500, 0, 'Age in days beyond which by-date rows are missing; 0: none.'),
   beyondRetention: choice(
     ['empty', 400, 422],
     'empty',
-    'A range that reaches beyond retentionDays: answered without the rows of forgotten days, or refused.',
+    'A range beyond retentionDays: without those rows, or refused.',
   ),
   absentDates: choice(['last-7-days', 422], 'last-7-days', 'A report without dateFrom and dateTo.'),
   foreignAdvertiser: choice(
     [403, 404, 422, 'empty'],
     403,
-    'A call for an advertiser that is not under the account; "empty" answers without rows.',
+    'A call for another account\'s advertiser; "empty": no rows.',
   ),
   unauthenticated: choice(
     ['auto', 'redirect', 'json', 'html'],
     'auto',
-    'A call without a valid token: auto = 401 JSON with "accept: application/json", else 302 to /login; redirect = always 302; json = always 401 JSON; html = always 401 HTML.',
+    'A call without a valid token. auto: 401 JSON with "accept: application/json", else 302 to /login; redirect: 302; json: 401 JSON; html: 401 HTML.',
   ),
   tokenPath: define<string>(
     text(/^(\/[A-Za-z0-9._~-]+)+$/, 'an absolute path such as /oauth/token'),
@@ -183,24 +152,24 @@ export const SWITCHES: { readonly [Name in keyof Switches]: SwitchDefinition<Swi
   tokenAnswer: choice(
     ['access_token', 'token', 'no-expiry', 'nonsense'],
     'access_token',
-    'Answer of the token request: with access_token and expires_in, the token as "token", without expires_in, or without any token.',
+    'Token response: access_token and expires_in, "token", without expires_in, or without a token.',
   ),
-  tokenTtlSeconds: number(1, 10 * 31_536_000, 31_536_000, 'Lifetime of the tokens issued from now on.'),
+  tokenTtlSeconds: number(1, 10 * 31_536_000, 31_536_000, 'Lifetime of new tokens.'),
   clientId: choice(['either', 'number', 'string'], 'either', 'Accepted JSON type of client_id.'),
   rateLimitPerMinute: number(
     0,
     1_000_000,
     60,
-    'Calls per minute and token; 0 = no limit, no x-ratelimit headers.',
+    'Calls per minute and token; 0: no limit and no x-ratelimit headers.',
   ),
-  latencyMs: number(0, 600_000, 0, 'Pause before every platform answer, in real milliseconds.'),
+  latencyMs: number(0, 600_000, 0, 'Delay of responses, real milliseconds.'),
   contentEncoding: choice(
     ['none', 'gzip', 'chain', 'bomb'],
     'none',
-    'gzip = when the caller accepts it; hostile: chain = gzip six times over; bomb = a small gzip body that unpacks to 256 MiB.',
+    'gzip: if accepted; hostile: chain: gzip six times; bomb: expands to 256 MiB.',
   ),
-  cacheControl: define<string>(headerText, 'no-cache, private', 'The cache-control header of every answer.'),
-  vary: define<string>(headerText, '', 'The vary header of every answer.'),
+  cacheControl: define<string>(headerText, 'no-cache, private', 'cache-control of responses.'),
+  vary: define<string>(headerText, '', 'vary of responses.'),
 };
 
 export const DEFAULT_SWITCHES: Switches = Object.freeze(
@@ -208,8 +177,7 @@ export const DEFAULT_SWITCHES: Switches = Object.freeze(
 ) as unknown as Switches;
 
 /**
- * @returns the switches with `patch` laid over them
- * @throws InvalidInput naming each unknown switch or refused value; nothing is changed then
+ * @throws InvalidInput naming each unknown switch or refused value
  */
 export function patchSwitches(switches: Switches, patch: unknown): Switches {
   checkMembers(patch, SWITCHES);

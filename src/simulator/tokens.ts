@@ -21,7 +21,7 @@ export interface Tokens {
   readonly count: number;
 }
 
-/** Secrets follow from the seed, so that a simulator started again goes on accepting its dashboard token. */
+/** Secrets derive from the seed, so that a restarted simulator accepts its dashboard token. */
 export function createTokens(seed: number): Tokens {
   const expiry = new Map<string, number>();
   return {

@@ -3,7 +3,7 @@ import type { Advertiser, Campaign } from './catalogue.js';
 import { formatDay } from './days.js';
 import { deliveryOf, type World } from './delivery.js';
 
-/** What a report is asked for, with days as day numbers and every default decided. */
+/** A report query with day numbers and all defaults. */
 export interface ReportQuery {
   /** Undefined: all children of the account. */
   readonly advertiserIds: readonly number[] | undefined;

@@ -8,7 +8,7 @@ import { type Repeated, repeat } from '../lib/repeat.js';
 import { uptimeMs } from '../lib/time.js';
 import type { Leases } from './port.js';
 
-/** Called every so often; never twice at once in a process. It ends early once `isStopped` says so. */
+/** Called at intervals, never concurrently in a process. Ends early if `isStopped`. */
 export type Job = (isStopped: () => boolean) => Promise<void>;
 
 interface JobsOptions {
@@ -50,7 +50,7 @@ export function startJobs(options: JobsOptions): Pick<Repeated, 'stop'> {
         await job(() => isStopped() || !isOurs());
         isFailing = false;
       } catch (error) {
-        // A fault is told once, until the job is well again: a store that is away must not fill the log.
+        // A fault is logged once until the job succeeds again.
         if (!isFailing && !isStopped()) logger.error({ err: error, job: name }, 'a background job failed');
         isFailing = true;
       }

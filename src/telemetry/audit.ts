@@ -1,11 +1,11 @@
-/** Audit lines: who changed what, when, from where. Written in the same transaction as the change. */
+/** Audit records, written in the same transaction as the change. */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../lib/record.js';
 
 export interface Actor {
-  /** Name of the admin token, or `gateway` for what the gateway does by itself. */
+  /** Name of the admin token, or `gateway` for the gateway itself. */
   readonly name: string;
-  /** Address the change came from; null for the gateway itself. */
+  /** Null for the gateway itself. */
   readonly address: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface AuditEvent {
   readonly after?: unknown;
 }
 
-/** As it is stored, and as the admin API tells it. */
+/** As stored and as in the admin API. */
 export const AuditRecord = recordForm(
   Type.Object({
     at: Type.String(),

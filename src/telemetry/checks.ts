@@ -1,14 +1,14 @@
-/** Looks at one thing after the other, and tells of each what was found. */
+/** Runs checks one after another. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { LEVELS } from './conditions.js';
 
-/** One thing that was looked at, for people: well as well as ill. */
+/** The result of a check. */
 export const Check = Type.Object(
   {
     name: Type.String(),
     level: Type.Enum([...LEVELS, 'skipped'], {
-      description: 'skipped: it could not be looked at; `says` tells why.',
+      description: 'skipped: not checked; `says` has the reason.',
     }),
     says: Type.String(),
     do: Type.Union([Type.String({ description: 'What to do.' }), Type.Null()]),
@@ -17,11 +17,11 @@ export const Check = Type.Object(
 );
 export type Check = Frozen<Static<typeof Check>>;
 
-/** What a look finds: a clause when all is well, or what is not. */
+/** @returns a clause if all is well, else the finding */
 export type Look = () => Promise<string | Omit<Check, 'name'>>;
 
-/** Looks at everything, one after the other: a look that fails is a check that failed, and the next one goes on. */
-export async function lookAtAll(looks: Readonly<Record<string, Look>>): Promise<readonly Check[]> {
+/** Runs all checks in order. A check that throws is not well; the others still run. */
+export async function runChecks(looks: Readonly<Record<string, Look>>): Promise<readonly Check[]> {
   const checks: Check[] = [];
   for (const [name, look] of Object.entries(looks)) {
     try {
@@ -31,7 +31,7 @@ export async function lookAtAll(looks: Readonly<Record<string, Look>>): Promise<
       );
     } catch (error) {
       const says = (error instanceof Error ? error.message : String(error)).replaceAll('\n', '; ');
-      checks.push({ name, level: 'not well', says, do: 'correct what it names, and run doctor again' });
+      checks.push({ name, level: 'not well', says, do: 'fix the cause and run doctor again' });
     }
   }
   return checks;

@@ -1,12 +1,11 @@
 /**
- * Everything that can be wrong with a gateway, one row each: how it is recognized, how bad it is, what to tell people, and the
- * metric and alert that show it. `/readyz`, `status`, `doctor`, the console, the gauges and the test of the alert rules
- * all read this table.
+ * Everything that can be wrong with a gateway, one row each: detection, level, text, remedy, metric and alert. Read by
+ * `/readyz`, `status`, `doctor`, the console, the gauges and the test of the alert rules.
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 
-/** What conditions and gauges are read from: the parts of this process. */
+/** The parts of this process that conditions and gauges read. */
 export interface Measured {
   readonly store: {
     readonly kind: 'redis' | 'embedded';
@@ -20,28 +19,28 @@ export interface Measured {
     readonly expiresAt: string | null;
     readonly refusedAt: string | null;
     readonly expiryKnown: boolean | null;
-    /** When the gateway renews it by itself; null: it does not. */
+    /** When the gateway renews it; null: it does not. */
     readonly renewsAt: string | null;
     readonly warningDays: number | null;
   };
   readonly l1: { readonly bytes: number; readonly entries: number };
   readonly budget: { readonly running: number; readonly queued: number };
-  /** Platform calls that this process may make at once. */
+  /** Maximum concurrent platform calls of this process. */
   readonly maxConcurrent: () => number;
   readonly pause: { leftMs(): number };
   readonly pace: {
-    /** Null while the platform shows no rate. */
+    /** Null if the platform reports no rate. */
     status(): { readonly limit: number; readonly remaining: number } | null;
     waitMs(): number;
   };
   readonly circuit: { readonly isOpen: boolean; leftMs(): number };
-  /** Whether the platform gave a report in pages within the last day. */
+  /** Whether the platform returned a paged report within the last day. */
   readonly isPaged: () => boolean;
   readonly replicas: { readonly count: number };
-  /** Files of secrets whose present content is not in use. */
+  /** Secret files whose current content is not in use. */
   readonly secretFaults: () => readonly { readonly name: string; readonly message: string }[];
   readonly brake: { stops(): { readonly all: Stop | null; readonly teams: readonly TeamStop[] } };
-  /** Guarded writes of unknown outcome; null: not known. */
+  /** Guarded writes of unknown outcome; null: unknown. */
   readonly unknownWrites: { count(): number | null };
   readonly log: {
     health(): { readonly ok: boolean; readonly reason?: string; readonly droppedLines: number };
@@ -62,13 +61,13 @@ interface TeamStop extends Stop {
 export interface GaugeRow {
   readonly name: string;
   readonly help: string;
-  /** How the values of several workers become one. */
+  /** How values of workers are aggregated. */
   readonly of: 'sum' | 'min' | 'max';
-  /** Null: there is nothing to show. */
+  /** Null: no value. */
   readonly read: (gateway: Measured) => number | null;
 }
 
-/** Parts whose condition every process tells the others, as a text. */
+/** Parts whose condition each process shares with the others as a text. */
 export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;
 export type HealthPart = (typeof HEALTH_PARTS)[number];
 
@@ -78,8 +77,8 @@ export const Finding = Type.Object(
   {
     level: Type.Enum(['warning', 'not well']),
     part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'gateway']),
-    says: Type.String({ description: 'What is wrong, and what it means.' }),
-    do: Type.String({ description: 'What to do about it.' }),
+    says: Type.String({ description: 'What is wrong, and its effect.' }),
+    do: Type.String({ description: 'What to do.' }),
   },
   { title: 'Finding' },
 );
@@ -89,32 +88,32 @@ type Advice = Pick<Finding, 'says' | 'do'>;
 
 export interface Condition {
   readonly part: Exclude<Finding['part'], 'gateway'>;
-  /** What `/readyz` and status call it; what follows in the text may hold numbers. */
+  /** Its text in `/readyz` and status, to which details may be appended. */
   readonly text: string;
   readonly level: Finding['level'];
-  /** Whether this process has it. @returns the text that tells of it, or whether `text` does */
+  /** Whether this process has it. @returns true, or `text` with details */
   readonly read: (gateway: Measured) => string | boolean;
-  /** @param text as the process that has it tells it, which may be another one */
+  /** @param text as reported by the process that has it, which may be another one */
   readonly advice: (gateway: Measured, text: string) => Advice | readonly Advice[];
   readonly gauge?: GaugeRow;
-  /** The rule of `helm/files/rules.yaml` that alerts of it; null: it is no reason to wake anybody. */
+  /** The rule of `helm/files/rules.yaml`; null: no alert. */
   readonly alert: string | null;
 }
 
 const ROTATE = 'dsp-gateway token rotate --expires <date>';
-const CACHED_ALONE = 'cached reports are served, all else is refused';
+const CACHED_ONLY = 'only cached reports are served';
 
 const isRedis = ({ store }: Measured) => store.kind === 'redis';
 
 const storeName = (gateway: Measured) => (isRedis(gateway) ? 'Redis' : 'the embedded store');
 
-/** ` (connection refused)`; it may name an address, so it is for operators alone. */
+/** E.g. ` (connection refused)`. It may contain an address, so it is shown to operators only. */
 const storeReason = ({ store }: Measured) => {
   const { reason } = store.health();
   return reason === undefined ? '' : ` (${reason})`;
 };
 
-/** From the least to the worst. */
+/** In order of severity, the worst last. */
 const STORE: readonly Condition[] = [
   {
     part: 'store',
@@ -122,14 +121,14 @@ const STORE: readonly Condition[] = [
     level: 'not well',
     read: ({ store }) => store.memory?.().full === true,
     advice: (gateway) => ({
-      says: `${storeName(gateway)} is full: changes, purges too, are refused and new answers are not kept`,
+      says: `${storeName(gateway)} is full: changes and purges are refused, and new reports are not cached`,
       do: isRedis(gateway)
-        ? "raise Redis's maxmemory, or remove what else fills it"
-        : 'free the disk of GATEWAY_DATA_DIR',
+        ? 'raise maxmemory of Redis, or delete other data in it'
+        : 'free disk space in GATEWAY_DATA_DIR',
     }),
     gauge: {
       name: 'dsp_gateway_store_out_of_memory',
-      help: 'Whether the store refuses changes because its memory is used up.',
+      help: 'Whether the store refuses changes because it is out of memory.',
       of: 'max',
       read: ({ store }) => Number(store.memory?.().full === true),
     },
@@ -141,8 +140,8 @@ const STORE: readonly Condition[] = [
     level: 'warning',
     read: ({ store }) => !store.health().ok && store.health().slow === true,
     advice: (gateway) => ({
-      says: `${storeName(gateway)} answers late${storeReason(gateway)}: reports are served, and fewer come from the cache`,
-      do: isRedis(gateway) ? "look at Redis's load and at the network" : 'look at the disk and its load',
+      says: `${storeName(gateway)} is slow${storeReason(gateway)}: reports are served, but fewer from the cache`,
+      do: isRedis(gateway) ? 'check the load of Redis and the network' : 'check the disk and its load',
     }),
     alert: null,
   },
@@ -152,12 +151,12 @@ const STORE: readonly Condition[] = [
     level: 'not well',
     read: ({ store }) => !store.health().ok && store.health().slow !== true,
     advice: (gateway) => ({
-      says: `${storeName(gateway)} cannot be reached${storeReason(gateway)}: known keys are accepted for auth.maxStaleSeconds, and no change can be made`,
-      do: isRedis(gateway) ? 'start Redis, or correct REDIS_URL' : 'look at the disk of GATEWAY_DATA_DIR',
+      says: `${storeName(gateway)} is unavailable${storeReason(gateway)}: known keys are accepted for auth.maxStaleSeconds, and changes are refused`,
+      do: isRedis(gateway) ? 'start Redis, or correct REDIS_URL' : 'check the disk of GATEWAY_DATA_DIR',
     }),
     gauge: {
       name: 'dsp_gateway_store_up',
-      help: 'Whether the store answers, be it late.',
+      help: 'Whether the store responds, even slowly.',
       of: 'min',
       read: ({ store }) => Number(store.health().ok || store.health().slow === true),
     },
@@ -169,12 +168,12 @@ const STORE: readonly Condition[] = [
     level: 'not well',
     read: ({ registry }) => registry.loss !== null,
     advice: () => ({
-      says: 'the store has lost teams and keys: those in memory are still accepted, and no change can be made',
+      says: 'the store has lost teams and keys: those in memory are still accepted, and changes are refused',
       do: 'dsp-gateway registry export --out kept.json, then dsp-gateway registry import kept.json --replace (or a backup)',
     }),
     gauge: {
       name: 'dsp_gateway_registry_lost',
-      help: 'Whether the store has lost the registry, and somebody has to act.',
+      help: 'Whether the store has lost the registry and an operator must act.',
       of: 'max',
       read: ({ registry }) => Number(registry.loss !== null),
     },
@@ -182,7 +181,6 @@ const STORE: readonly Condition[] = [
   },
 ];
 
-/** A state of the token. */
 function credential(
   text: string,
   level: Finding['level'],
@@ -202,22 +200,22 @@ const CREDENTIAL: readonly Condition[] = [
   credential(
     'unproven',
     'warning',
-    () => 'the platform has not answered a call with this token yet, so it is not known whether it works',
-    { do: 'dsp-gateway doctor, which asks the platform, or ask for a report', alert: null },
+    () => 'the token is not verified yet: no platform call has succeeded with it',
+    { do: 'run dsp-gateway doctor, which calls the platform, or request a report', alert: null },
   ),
   credential(
     'expiring',
     'warning',
     ({ expiresAt, expiryKnown, renewsAt }) => {
-      const when = `the token expires on ${expiresAt?.slice(0, 10) ?? 'a day that is not known'}`;
-      const assumed = expiryKnown === false ? ' (assumed: a year after it was first seen)' : '';
-      return `${when}${assumed}${renewsAt === null ? '' : ', and its renewal has failed so far'}`;
+      const when = `the token expires on ${expiresAt?.slice(0, 10) ?? 'an unknown day'}`;
+      const assumed = expiryKnown === false ? ' (assumed: one year after first seen)' : '';
+      return `${when}${assumed}${renewsAt === null ? '' : ', and renewal has failed so far'}`;
     },
     {
       alert: 'DspGatewayTokenExpiresSoon',
       gauge: {
         name: 'dsp_gateway_token_expiry_warning_days',
-        help: 'The lowest of 30, 14, 7, 3, 1 and 0 days before the expiry that was reached, when somebody has to act.',
+        help: 'Lowest reached threshold of 30, 14, 7, 3, 1 and 0 days before expiry, if an operator must act.',
         of: 'min',
         read: ({ outlook }) => outlook().warningDays,
       },
@@ -228,21 +226,21 @@ const CREDENTIAL: readonly Condition[] = [
     'not well',
     ({ expiresAt, expiryKnown }) =>
       expiryKnown === false
-        ? `the token is a year old${since(expiresAt)}, after which the platform's tokens end`
-        : `the token has expired${since(expiresAt)}: ${CACHED_ALONE}`,
+        ? `the token is one year old${since(expiresAt)}, the lifetime of platform tokens`
+        : `the token has expired${since(expiresAt)}: ${CACHED_ONLY}`,
     { alert: 'DspGatewayTokenExpires' },
   ),
   credential(
     'refused',
     'not well',
-    ({ refusedAt }) => `the platform refuses the token${since(refusedAt)}: ${CACHED_ALONE}`,
+    ({ refusedAt }) => `the platform refuses the token${since(refusedAt)}: ${CACHED_ONLY}`,
     { alert: 'DspGatewayCredentialRefused' },
   ),
-  credential('missing', 'not well', () => 'there is no platform token, so the platform cannot be asked', {
+  credential('missing', 'not well', () => 'there is no platform token: the platform cannot be called', {
     alert: 'DspGatewayTokenMissing',
     gauge: {
       name: 'dsp_gateway_token_expiry_timestamp_seconds',
-      help: 'When the active platform token expires.',
+      help: 'Expiry of the active platform token.',
       of: 'min',
       read: ({ outlook }) => {
         const { expiresAt } = outlook();
@@ -259,8 +257,8 @@ const PLATFORM: readonly Condition[] = [
     level: 'warning',
     read: ({ isPaged }) => isPaged(),
     advice: () => ({
-      says: 'the platform gave a report in pages within the last day, of which one was served (pages_left) and none is kept: rows are missing',
-      do: 'look at the log for its endpoint; ask with the parameter for larger pages, where the platform has one, or for shorter periods',
+      says: 'the platform returned a paged report within the last day: only one page was served (pages_left), rows are missing, and nothing was cached',
+      do: 'find the endpoint in the log; request larger pages, if the platform supports them, or shorter periods',
     }),
     alert: null,
   },
@@ -270,12 +268,12 @@ const PLATFORM: readonly Condition[] = [
     level: 'warning',
     read: ({ pause }) => pause.leftMs() > 0 && `paused for ${Math.ceil(pause.leftMs() / 1000)} s`,
     advice: (_, text) => ({
-      says: `the platform asked to be left alone (${text}): cached reports are served`,
-      do: "wait; when it recurs, lower platform.maxConcurrent or the teams' upstreamCallsPerDay",
+      says: `the platform asked to pause calls (${text}): cached reports are served`,
+      do: "wait; if it recurs, lower platform.maxConcurrent or the teams' upstreamCallsPerDay",
     }),
     gauge: {
       name: 'dsp_gateway_platform_pause_seconds',
-      help: 'Time left of the pause the platform asked for.',
+      help: 'Remaining pause requested by the platform.',
       of: 'max',
       read: ({ pause }) => pause.leftMs() / 1000,
     },
@@ -288,15 +286,15 @@ const PLATFORM: readonly Condition[] = [
     read: ({ circuit }) => {
       if (!circuit.isOpen) return false;
       const leftS = Math.ceil(circuit.leftMs() / 1000);
-      return `failing; asked again ${leftS > 0 ? `in ${leftS} s` : 'by the next call'}`;
+      return `failing; next attempt ${leftS > 0 ? `in ${leftS} s` : 'with the next call'}`;
     },
     advice: (_, text) => ({
-      says: `the platform fails (${text}): ${CACHED_ALONE}`,
-      do: "see that the platform is up, and that the gateway's machine reaches PLATFORM_BASE_URL; the gateway retries by itself",
+      says: `the platform is failing (${text}): ${CACHED_ONLY}`,
+      do: 'check that the platform is up and PLATFORM_BASE_URL is reachable; the gateway retries automatically',
     }),
     gauge: {
       name: 'dsp_gateway_platform_circuit_open',
-      help: 'Whether calls are suspended because the platform keeps failing.',
+      help: 'Whether the circuit is open: calls are suspended because the platform fails.',
       of: 'max',
       read: ({ circuit }) => Number(circuit.isOpen),
     },
@@ -309,7 +307,7 @@ const stopsOf = ({ brake }: Measured) => {
   return [...(all === null ? [] : [{ team: null, ...all }]), ...teams];
 };
 
-/** Of this process alone. */
+/** Of this process only. */
 const OWN: readonly Condition[] = [
   {
     part: 'writes',
@@ -319,11 +317,11 @@ const OWN: readonly Condition[] = [
     advice: (gateway) =>
       stopsOf(gateway).map(({ team, by, at, reason }) => ({
         says: `writes of ${team === null ? 'all teams' : `the team ${team}`} are stopped${since(at)} by ${by}: ${reason}`,
-        do: `when it is settled: dsp-gateway writes resume${team === null ? '' : ` --team ${team}`} --reason <why>`,
+        do: `when resolved: dsp-gateway writes resume${team === null ? '' : ` --team ${team}`} --reason <why>`,
       })),
     gauge: {
       name: 'dsp_gateway_writes_stopped',
-      help: 'Stops of writes in force: that of all teams, and those of single teams.',
+      help: 'Active stops of writes, of all teams and of single teams.',
       of: 'max',
       read: (gateway) => stopsOf(gateway).length,
     },
@@ -336,12 +334,12 @@ const OWN: readonly Condition[] = [
     read: ({ secretFaults }) => secretFaults().length > 0,
     advice: ({ secretFaults }) =>
       secretFaults().map(({ name, message }) => ({
-        says: `${name}: ${message}; the value before it stays in use`,
-        do: 'correct the file; it is read again every second',
+        says: `${name}: ${message}; the previous value stays in use`,
+        do: 'correct the file; it is re-read every second',
       })),
     gauge: {
       name: 'dsp_gateway_secret_files_faulty',
-      help: 'Files of secrets whose present content is not in use, for it cannot be read or is not allowed.',
+      help: 'Secret files whose current content is unreadable or invalid, and not in use.',
       of: 'max',
       read: ({ secretFaults }) => secretFaults().length,
     },
@@ -353,12 +351,12 @@ const OWN: readonly Condition[] = [
     level: 'warning',
     read: ({ log }) => !log.health().ok,
     advice: ({ log }) => ({
-      says: `the log cannot be written (${log.health().reason ?? 'no reason given'}), so lines are lost`,
-      do: 'see to it that standard output is read and its disk has room',
+      says: `the log cannot be written (${log.health().reason ?? 'no reason given'}): lines are lost`,
+      do: 'check that standard output is read and its disk has space',
     }),
     gauge: {
       name: 'dsp_gateway_log_up',
-      help: 'Whether lines of the log can be written.',
+      help: 'Whether the log can be written.',
       of: 'min',
       read: ({ log }) => Number(log.health().ok),
     },
@@ -366,10 +364,10 @@ const OWN: readonly Condition[] = [
   },
 ];
 
-/** Of each part from the least to the worst, in the order in which a verdict tells them. */
+/** In the order of findings; within a part the worst last. */
 export const CONDITIONS: readonly Condition[] = [...CREDENTIAL, ...STORE, ...PLATFORM, ...OWN];
 
-/** ` since 14:02 UTC`, with the day, for it may have been another one. */
+/** E.g. ` since 2026-11-21 14:02 UTC`. */
 function since(isoTime: string | null): string {
   return isoTime === null ? '' : ` since ${isoTime.slice(0, 10)} ${isoTime.slice(11, 16)} UTC`;
 }

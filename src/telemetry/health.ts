@@ -1,6 +1,5 @@
 /**
- * How well the gateway is, in a few words for each of its parts: as this process sees it, and the worst of what all
- * processes say.
+ * The condition of each part of the gateway: of this process, and the worst over all processes.
  */
 import { hostname } from 'node:os';
 import Type from 'typebox';
@@ -8,10 +7,9 @@ import { VERSION } from '../lib/package-root.js';
 import { type RecordOf, recordForm } from '../lib/record.js';
 import { CONDITIONS, type HealthPart, type Measured } from './conditions.js';
 
-/** `ok`, or what is wrong, in a word or a sentence; never a secret, nor an address. */
+/** `ok`, or what is wrong; never a secret or an address. */
 export type Conditions = Readonly<Record<HealthPart, string>>;
 
-/** What a process has under way and in memory. */
 export interface Load {
   readonly l1Bytes: number;
   readonly l1Entries: number;
@@ -19,44 +17,42 @@ export interface Load {
   readonly callsQueued: number;
 }
 
-/** The platform token that a process asks with, by its id alone. */
+/** The platform token of a process, by id. */
 export interface HeldToken {
-  /** Null: none, or it does not tell. */
+  /** Null: none, or not reported. */
   readonly tokenId: string | null;
-  /** Since when this process has it, ISO. */
+  /** When the process took it over, ISO. */
   readonly tokenSince: string | null;
 }
 
-/** What a process says of itself. */
+/** What a process reports. */
 export interface ProcessHealth extends Conditions, Load, HeldToken {
-  /** Tells processes apart, wherever they run. */
+  /** Unique among all processes. */
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** Of the program it runs; empty: it does not tell. */
+  /** Of the program; empty: not reported. */
   readonly version: string;
 }
 
 export interface Health {
-  /** Of this process, as {@link ProcessHealth.id}. */
+  /** Id of this process. */
   readonly id: string;
-  /** Adds a way by which other processes are heard of. The later one added is believed when two tell of one process. */
+  /** Adds a source of reports of other processes. If two report the same process, the later source wins. */
   hear(others: () => readonly ProcessHealth[]): void;
-  /** This process. */
   own(): ProcessHealth;
-  /** This process first, then every other that is heard of. */
+  /** This process first, then the others. */
   processes(): readonly ProcessHealth[];
-  /** Each part as the worst of all processes has it. */
+  /** The worst condition of each part over all processes. */
   worst(): Conditions;
 }
 
 /**
- * @param id of this process among all
- * @param measured asked only later, for what is measured may be made after the health that tells of it
- * @param held which platform token this process holds
+ * @param measured called later: its parts may be created after this
+ * @param held the platform token of this process
  */
 export function createHealth(id: string, measured: () => Measured, held: () => HeldToken): Health {
-  const ways: (() => readonly ProcessHealth[])[] = [];
+  const sources: (() => readonly ProcessHealth[])[] = [];
   const host = hostname();
 
   function own(): ProcessHealth {
@@ -75,14 +71,14 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
 
   function processes(): readonly ProcessHealth[] {
     const byId = new Map<string, ProcessHealth>();
-    for (const way of ways) for (const one of way()) byId.set(one.id, one);
+    for (const source of sources) for (const one of source()) byId.set(one.id, one);
     byId.delete(id);
     return [own(), ...byId.values()];
   }
 
   return {
     id,
-    hear: (others) => void ways.push(others),
+    hear: (others) => void sources.push(others),
     own,
     processes,
     worst() {
@@ -99,7 +95,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
 
 const rowsOf = (part: HealthPart) => CONDITIONS.filter((row) => row.part === part);
 
-/** The worst of what this process has. A row that cannot be read must not keep the rest from being told. */
+/** The worst condition of this process. A row that throws does not hide the others. */
 function readPart(part: HealthPart, gateway: Measured): string {
   const texts = rowsOf(part).map(({ text, read }) => {
     try {
@@ -116,19 +112,18 @@ function eachPart(read: (part: HealthPart) => string): Conditions {
   return { store: read('store'), credential: read('credential'), platform: read('platform') };
 }
 
-/** The worst of these texts; `ok` when there are none. */
+/** The worst of these texts, or `ok`. */
 export function worstOf(part: HealthPart, texts: readonly string[]): string {
   return texts.reduce((worst, text) => (severity(part, text) > severity(part, worst) ? text : worst), 'ok');
 }
 
-/** A text that is not in the table counts as the worst: it comes from a newer version, which knows of something more. */
+/** An unknown text, of a newer version, counts as the worst. */
 function severity(part: HealthPart, text: string): number {
   if (text === 'ok') return 0;
   const at = rowsOf(part).findIndex((row) => text.startsWith(row.text));
   return at < 0 ? CONDITIONS.length : at + 1;
 }
 
-/** The sum of what processes have under way and in memory. */
 export function addLoads(all: readonly Load[]): Load {
   const sum = (name: keyof Load) => all.reduce((total, one) => total + one[name], 0);
   return {
@@ -140,10 +135,9 @@ export function addLoads(all: readonly Load[]): Load {
 }
 
 /**
- * What another process said of itself. It may be of another version: what it does not tell counts as well or as
- * nothing, what it tells besides is left out.
+ * The report of another process, perhaps of another version: missing members count as `ok` or 0, others are ignored.
  */
-const Told = recordForm(
+const Report = recordForm(
   Type.Object({
     id: Type.String(),
     host: Type.Optional(Type.String()),
@@ -161,29 +155,29 @@ const Told = recordForm(
   }),
 );
 
-/** @returns null when it told nothing of the kind */
+/** @returns null if it is not such a report */
 export function readProcessHealth(text: string): ProcessHealth | null {
-  const told = Told.parse(text);
-  return told === null ? null : completeHealth(told);
+  const report = Report.parse(text);
+  return report === null ? null : completeHealth(report);
 }
 
-/** The same, of a message that is a value already. */
-export function asProcessHealth(told: unknown): ProcessHealth | null {
-  return Told.is(told) ? completeHealth(told) : null;
+/** The same for a parsed value. */
+export function asProcessHealth(report: unknown): ProcessHealth | null {
+  return Report.is(report) ? completeHealth(report) : null;
 }
 
-function completeHealth(told: RecordOf<typeof Told>): ProcessHealth {
+function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
   return {
-    id: told.id,
-    host: told.host ?? '',
-    pid: told.pid ?? 0,
-    version: told.version ?? '',
-    ...eachPart((part) => told[part] ?? 'ok'),
-    l1Bytes: told.l1Bytes ?? 0,
-    l1Entries: told.l1Entries ?? 0,
-    callsRunning: told.callsRunning ?? 0,
-    callsQueued: told.callsQueued ?? 0,
-    tokenId: told.tokenId ?? null,
-    tokenSince: told.tokenSince ?? null,
+    id: report.id,
+    host: report.host ?? '',
+    pid: report.pid ?? 0,
+    version: report.version ?? '',
+    ...eachPart((part) => report[part] ?? 'ok'),
+    l1Bytes: report.l1Bytes ?? 0,
+    l1Entries: report.l1Entries ?? 0,
+    callsRunning: report.callsRunning ?? 0,
+    callsQueued: report.callsQueued ?? 0,
+    tokenId: report.tokenId ?? null,
+    tokenSince: report.tokenSince ?? null,
   };
 }

@@ -3,7 +3,6 @@ import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { createLogSink, type LogHealth, type LogSink } from './log-sink.js';
 
-/** A line of the log as a person at a terminal reads it: time, level, what happened, and the rest as name=value. */
 const COLOURS: Readonly<Record<string, number>> = {
   fatal: 31,
   error: 31,
@@ -13,14 +12,14 @@ const COLOURS: Readonly<Record<string, number>> = {
   trace: 90,
 };
 
-/** Control characters of a terminal, but for the line breaks of a stack. */
+/** Control characters except line breaks. */
 const UNSAFE = /(?!\n)\p{Cc}/gu;
 
 interface PrettyOptions {
   readonly colours: boolean;
 }
 
-/** @param line of JSON, as pino writes it, with its line break. @returns the same line where it is none */
+/** Formats a JSON line of pino for a terminal; other lines are unchanged. */
 export function prettyLine(line: string, { colours }: PrettyOptions): string {
   const record = parsed(line);
   if (record === null) return line;
@@ -42,14 +41,12 @@ function parsed(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** The date is that of the day one is looking. */
 const clockOf = (time: unknown) => (typeof time === 'string' ? time.slice(11, 23) : '');
 
 function textOf(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }
 
-/** Below the line, for it is long. */
 function stackOf(err: unknown): string {
   if (typeof err !== 'object' || err === null) return err === undefined ? '' : ` err=${textOf(err)}`;
   const { stack, message } = err as { readonly stack?: unknown; readonly message?: unknown };
@@ -57,52 +54,51 @@ function stackOf(err: unknown): string {
 }
 
 const REDACTED = '[redacted]';
-/** A team key, whatever message it was pasted into. */
+/** A team key. */
 const KEYS = /dgw_[0-9A-Za-z]{20,}(_[0-9A-Za-z]+)?/g;
-/** Up to the end of the word; quotes and backslashes belong to the line's own JSON. */
+/** Up to the end of the word; quotes and backslashes belong to the JSON of the line. */
 const BEARER = /\bBearer\s+[^\s"\\]{8,}/gi;
-/** Shorter ones would be found in every line. */
+/** Shorter ones would match by chance. */
 const MIN_SECRET_LENGTH = 6;
 
 interface LoggerOptions {
   readonly level: string;
-  /** Where lines go; standard output when absent. */
+  /** Default: standard output. */
   readonly stream?: DestinationStream;
-  /** Secrets known now, replaced wherever they turn up. Read for every line, so they may change; see {@link Log.hide}. */
+  /** Secrets to redact, read for each line; see {@link Log.hide}. */
   readonly secrets?: () => readonly string[];
 }
 
 export interface Log {
   readonly logger: Logger;
   /**
-   * Writes a line of JSON that is composed already, without its line break. It must hold nothing that a caller sent,
-   * but for what {@link Log.clean} gave.
+   * Writes a JSON line, without line break. Text from callers must have passed {@link Log.clean}.
    */
   write(line: string): void;
-  /** A text of a caller as it may stand in such a line: between the quotes of JSON, without the secrets that are known. */
+  /** Escapes a caller's text for a JSON string, and redacts known secrets. */
   clean(text: string): string;
-  /** From now on these secrets are hidden, in place of those before. */
+  /** Replaces the list of secrets to redact. */
   hide(secrets: readonly string[]): void;
-  /** Whether lines arrive, and how many were lost. */
+  /** Whether lines can be written, and how many were lost. */
   health(): LogHealth;
-  /** Writes out what is still held back, as long as that takes a moment only. To be awaited before the process ends. */
+  /** Flushes, within a time limit. To be awaited before the process ends. */
   close(): Promise<void>;
 }
 
 const MAX_CLEANED = 1000;
 
-/** How long the end of a process may wait for the reader of its log. */
+/** Time limit of the flush. */
 const CLOSE_MS = 2000;
 
 export function createLog({ level, stream, secrets }: LoggerOptions): Log {
   let hidden: readonly string[] = [];
-  /** Texts as they were cleaned of what is hidden now. */
+  /** Cached results of `clean`. */
   let cleaned = new Map<string, string>();
   const known = secrets ?? (() => hidden);
   const output: LogSink | null =
-    stream === undefined ? createLogSink({ onRecovered: (lines) => tellLost(logger, lines) }) : null;
+    stream === undefined ? createLogSink({ onRecovered: (lines) => warnLost(logger, lines) }) : null;
   const sink: DestinationStream = stream ?? (output as LogSink);
-  // A person at a terminal reads lines, whatever collects logs reads JSON.
+  // Formatted lines on a terminal, else JSON.
   const pretty = stream === undefined && isatty(1) ? { colours: !process.env.NO_COLOR } : null;
   const logger: Logger = pino(
     {
@@ -130,7 +126,7 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
           return pretty === null ? clean : prettyLine(clean, pretty);
         },
         logMethod(args, log) {
-          if (!isSaidElsewhere(args)) log.apply(this, args);
+          if (!isRedundant(args)) log.apply(this, args);
         },
       },
     },
@@ -159,17 +155,17 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
 }
 
 /**
- * Lines of libraries: fastify's about each port, for `listening` names them all; reply-from's about a failed call, for
- * the line of the request has its cause.
+ * Redundant lines of libraries: Fastify's about each port (see `listening`), and reply-from's about a failed call (see the
+ * request line).
  */
-function isSaidElsewhere([first, message]: readonly unknown[]): boolean {
+function isRedundant([first, message]: readonly unknown[]): boolean {
   return (
     message === 'response errored' || (typeof first === 'string' && first.startsWith('Server listening at '))
   );
 }
 
-function tellLost(logger: Logger, lines: number): void {
-  logger.warn({ lines }, 'lines of this log could not be written and are lost');
+function warnLost(logger: Logger, lines: number): void {
+  logger.warn({ lines }, 'log lines were lost');
 }
 
 function scrub(line: string, secrets: readonly string[]): string {
@@ -178,7 +174,7 @@ function scrub(line: string, secrets: readonly string[]): string {
   return clean.replace(KEYS, REDACTED).replace(BEARER, `Bearer ${REDACTED}`);
 }
 
-/** Of a list that does not change, made once. */
+/** Cached by list. */
 const spelt = new WeakMap<readonly string[], readonly string[]>();
 
 function spellingsOf(secrets: readonly string[]): readonly string[] {
@@ -189,7 +185,7 @@ function spellingsOf(secrets: readonly string[]): readonly string[] {
   return all;
 }
 
-/** As it stands in a URL, as JSON writes it in a line, and in a text that is JSON itself; longest first. */
+/** Plain, URL-encoded, as JSON, and as JSON in JSON; longest first. */
 function spellings(secret: string): string[] {
   const once = JSON.stringify(secret).slice(1, -1);
   const twice = JSON.stringify(once).slice(1, -1);

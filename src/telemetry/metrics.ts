@@ -4,7 +4,7 @@ import type { Measured } from './conditions.js';
 import { registerGauges } from './gauges.js';
 import type { CallReport } from './trace.js';
 
-// Requests and their durations, counted as plain numbers and shown to Prometheus when it asks.
+// Requests and durations are counted as plain numbers, which is faster than prom-client's label lookup.
 
 /** Upper bounds of the histogram, seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
@@ -20,29 +20,28 @@ interface Durations {
   readonly plane: string;
   readonly outcome: string;
   count: number;
-  /** Observations up to each of {@link SECONDS}, and beyond the last; not cumulated. */
+  /** Observations per bucket of {@link SECONDS} and above; not cumulated. */
   readonly bins: number[];
   sumS: number;
 }
 
-/** @param registry where the two metrics are registered */
 function createRequestTally(registry: Registry) {
-  /** Few for each team: looked through, which is faster than making a name for each request. */
+  /** By team. Few per team: a scan is faster than a string key per request. */
   const requests = new Map<string, Requests[]>();
   const durations: Durations[] = [];
   const hits = registerCounts(registry, 'tier', {
     name: 'dsp_gateway_report_hits_total',
-    help: 'Reports answered from the cache, fresh, by where they were found.',
+    help: 'Fresh answers from the cache, by tier.',
     first: ['l1', 'store'],
   });
   const saved = registerCounts(registry, 'team', {
     name: 'dsp_gateway_platform_calls_saved_total',
-    help: 'Platform calls that reports would have cost without the gateway, beyond those that were made for them.',
+    help: 'Platform calls avoided by the gateway.',
     first: [],
   });
   register(registry, {
     name: 'dsp_gateway_requests_total',
-    help: 'Requests answered, by plane, status, outcome and team.',
+    help: 'Requests by plane, status, outcome and team.',
     type: 'counter',
     labelNames: ['plane', 'status', 'outcome', 'team'],
     values: () =>
@@ -55,7 +54,7 @@ function createRequestTally(registry: Registry) {
   });
   register(registry, {
     name: 'dsp_gateway_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer.',
+    help: 'Time from the first byte of a request to the last of its response.',
     type: 'histogram',
     labelNames: ['plane', 'outcome'],
     values: () => durations.flatMap(valuesOf),
@@ -67,16 +66,16 @@ function createRequestTally(registry: Registry) {
       else countIn(all, plane, status, outcome);
       observe(durations, plane, outcome, durationMs / 1000);
     },
-    /** A fresh answer from the cache, by where it lay. */
+
     hit: (tier: string) => grow(hits, tier, 1),
-    /** Platform calls that a team's answers would have cost beyond those that were made. */
+
     saved(team: string, calls: number) {
       if (calls > 0) grow(saved, team, calls);
     },
   };
 }
 
-/** A counter of one label. @returns its counts by that label's value; those of `first` are shown from the beginning */
+/** A counter with one label. @returns counts by value; those of `first` start at 0 */
 function registerCounts(
   registry: Registry,
   label: string,
@@ -125,7 +124,7 @@ interface Value {
   readonly metricName?: string;
 }
 
-/** As prom-client gives a histogram: cumulated buckets, then sum and count. */
+/** In the form of prom-client: cumulated buckets, sum, count. */
 function valuesOf({ plane, outcome, bins, sumS, count }: Durations): Value[] {
   const labels = { plane, outcome };
   const name = 'dsp_gateway_request_duration_seconds';
@@ -149,7 +148,7 @@ interface Shown {
   readonly values: () => Value[];
 }
 
-/** The registry asks a metric for no more than this; its own classes resolve labels at each observation, which costs. */
+/** Implements only the members of a metric that the registry uses. */
 function register(registry: Registry, { name, help, type, labelNames, values }: Shown): void {
   const metric = {
     ...{ name, help, type, labelNames, aggregator: 'sum' },
@@ -162,11 +161,11 @@ function register(registry: Registry, { name, help, type, labelNames, values }: 
 export interface Metrics {
   readonly registry: Registry;
   request(plane: string, status: number, outcome: string, team: string | null, durationMs: number): void;
-  /** A report was answered from the cache, fresh. */
+  /** A fresh answer from the cache. */
   hit(tier: string): void;
-  /** What a team's answer would have cost beyond what it did. */
+  /** Platform calls avoided for a team. */
   saved(team: string, calls: number): void;
-  /** A problem was answered. */
+
   problem(plane: string, code: string): void;
   platformCall(call: CallReport): void;
   storeFault(kind: string): void;
@@ -183,11 +182,10 @@ export interface Metrics {
 }
 
 /**
- * What a counter shows from the beginning, as 0: a series that begins with 1 has not grown, as Prometheus sees it, and the
- * first of what somebody should be told of would go unnoticed.
+ * Label values that start at 0. `increase()` ignores the first value of a series, so an alert would miss the first event.
  */
-const TOLD_FROM_ZERO = {
-  /** Faults of the store. */
+const STARTS_AT_ZERO = {
+  /** Store faults. */
   kind: ['unavailable', 'damaged', 'full'],
   /** Days in the history. */
   event: ['appended', 'confirmed', 'late', 'missed', 'erased', 'voided'],
@@ -200,8 +198,8 @@ const TOLD_FROM_ZERO = {
 } as const;
 
 /**
- * Of the process, however many gateways are made in it: their observers of garbage collection and of the event loop cannot
- * be ended, and would hold each gateway for ever.
+ * One per process, for any number of gateways: observers of garbage collection and event loop cannot be stopped and would
+ * leak each gateway.
  */
 let processMetrics: readonly Metric[] | undefined;
 
@@ -219,11 +217,11 @@ export function createMetrics(gateway: Measured): Metrics {
   const requests = createRequestTally(registry);
   const calls = callMetrics(registry);
   const counters = eventCounters(registry);
-  for (const kind of TOLD_FROM_ZERO.kind) counters.storeFaults.inc({ kind }, 0);
-  for (const event of TOLD_FROM_ZERO.event) counters.history.inc({ event }, 0);
-  for (const change of TOLD_FROM_ZERO.change) counters.schemaChanges.inc({ change }, 0);
-  for (const verdict of TOLD_FROM_ZERO.verdict) counters.truth.inc({ verdict }, 0);
-  for (const outcome of TOLD_FROM_ZERO.outcome) counters.registryLosses.inc({ outcome }, 0);
+  for (const kind of STARTS_AT_ZERO.kind) counters.storeFaults.inc({ kind }, 0);
+  for (const event of STARTS_AT_ZERO.event) counters.history.inc({ event }, 0);
+  for (const change of STARTS_AT_ZERO.change) counters.schemaChanges.inc({ change }, 0);
+  for (const verdict of STARTS_AT_ZERO.verdict) counters.truth.inc({ verdict }, 0);
+  for (const outcome of STARTS_AT_ZERO.outcome) counters.registryLosses.inc({ outcome }, 0);
   registerGauges(registry, gateway);
   return {
     registry,
@@ -255,13 +253,13 @@ function callMetrics(registry: Registry) {
   return {
     count: new Counter({
       name: 'dsp_gateway_platform_calls_total',
-      help: 'Tries of platform calls, by outcome and by the team they are charged to.',
+      help: 'Platform call attempts, by outcome and charged team.',
       labelNames: ['outcome', 'team'],
       registers,
     }),
     seconds: new Histogram({
       name: 'dsp_gateway_platform_call_duration_seconds',
-      help: 'Time of one try of a platform call.',
+      help: 'Duration of a platform call attempt.',
       labelNames: ['outcome'],
       buckets: [...SECONDS],
       registers,
@@ -274,71 +272,71 @@ function eventCounters(registry: Registry) {
   return {
     problems: new Counter({
       name: 'dsp_gateway_problems_total',
-      help: 'Problems answered, by plane and code.',
+      help: 'Problem responses, by plane and code.',
       labelNames: ['plane', 'code'],
       registers,
     }),
     storeFaults: new Counter({
       name: 'dsp_gateway_store_faults_total',
-      help: 'Cache look-ups and writes that failed, and entries that were damaged.',
+      help: 'Failed cache reads and writes, and damaged entries, by kind.',
       labelNames: ['kind'],
       registers,
     }),
     divisibility: new Counter({
       name: 'dsp_gateway_divisibility_events_total',
-      help: 'Kinds of reports on probation, proven or refuted to be divisible by day, and final days the platform restated.',
+      help: 'Kinds that entered probation, were proven or refuted, and restated final days.',
       labelNames: ['event'],
       registers,
     }),
     history: new Counter({
       name: 'dsp_gateway_history_days_total',
-      help: 'Days of reports that fetches brought, by what became of them in the history.',
+      help: 'Fetched days, by their effect on history.',
       labelNames: ['event'],
       registers,
     }),
     schemaChanges: new Counter({
       name: 'dsp_gateway_report_columns_changed_total',
-      help: 'Columns of reports that came, went, or became texts or numbers, between two fetches of a day.',
+      help: 'Report columns added, removed or changed in type.',
       labelNames: ['change'],
       registers,
     }),
     historyBytes: new Gauge({
       name: 'dsp_gateway_history_bytes',
-      help: 'What the history takes in the store, as of the last look by this process; 0 where it has not looked.',
+      help: 'Size of history in the store, as last measured by this process; 0: not measured.',
       aggregator: 'max',
       registers,
     }),
     finality: new Counter({
       name: 'dsp_gateway_finality_events_total',
-      help: 'What was learned of when days change no more: days that changed after they were over, windows that became longer or shorter, and what could not be learned for lack of room.',
+      help: 'Learned finality: days that changed after their end, windows that grew or shrank, and evidence dropped for lack of space.',
       labelNames: ['event'],
       registers,
     }),
     explorations: new Counter({
       name: 'dsp_gateway_explorations_total',
-      help: 'Ranges of days that were asked for to learn from them, and that nobody had asked for.',
+      help: 'Ranges fetched only to learn from them.',
       registers,
     }),
     truth: new Counter({
       name: 'dsp_gateway_truth_days_total',
-      help: 'Days that were asked for again, by what came of it.',
+      help: 'Days fetched again, by result of the comparison.',
       labelNames: ['verdict'],
       registers,
     }),
     selections: new Counter({
       name: 'dsp_gateway_selections_total',
-      help: 'Reports of some campaigns beside those of all of them, by event.',
+      help: 'Reports of selected campaigns derived from reports of all, by event.',
       labelNames: ['event'],
       registers,
     }),
     audits: new Counter({
       name: 'dsp_gateway_audits_total',
-      help: 'Answers joined from days that were held against a whole answer of the platform.',
+      help: 'Joined answers compared with a whole answer of the platform.',
       registers,
     }),
     registryLosses: new Counter({
       name: 'dsp_gateway_registry_losses_total',
-      help: 'Times the store had lost the registry, or held another: put back from memory, taken over, or left to people.',
+      help: 'Times the registry was lost or replaced in the store: restored from memory, adopted, or left to operators.',
       labelNames: ['outcome'],
       registers,
     }),

@@ -1,7 +1,7 @@
-/** Loads what makes spans, when the address of a collector is set, and not before. */
+/** Loads OpenTelemetry only if a collector is configured. */
 import type { Tracing, TracingOptions, TracingSettings } from './tracing.js';
 
-/** @returns null where tracing is off */
+/** @returns null if tracing is off */
 export async function openTracing(options: TracingOptions): Promise<Tracing | null> {
   const url = collectorUrl(options.settings);
   if (url === null) return null;
@@ -9,7 +9,7 @@ export async function openTracing(options: TracingOptions): Promise<Tracing | nu
   return startTracing(url, options);
 }
 
-/** As the specification of the exporter has it: the one for spans stands as it is, the other is a base. */
+/** By the exporter specification: the traces endpoint is used as is, the other is a base. */
 export function collectorUrl({ endpoint, tracesEndpoint, disabled }: TracingSettings): string | null {
   if (disabled) return null;
   if (tracesEndpoint !== undefined) return new URL(tracesEndpoint).href;

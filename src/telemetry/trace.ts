@@ -1,11 +1,11 @@
 import { uptimeMs } from '../lib/time.js';
 import type { CacheStatus, Outcome } from '../outcome.js';
 
-/** How one request to the platform ended, for metrics and the log line. */
+/** The outcome of a platform request, for metrics and the log. */
 export interface CallReport {
   readonly team: string;
   readonly method: string;
-  /** What its status says, or how it failed. */
+  /** By status, or the kind of failure. */
   readonly outcome:
     | 'answer'
     | 'credential-refused'
@@ -18,47 +18,46 @@ export interface CallReport {
     | 'aborted';
   readonly status: number | null;
   readonly durationMs: number;
-  /** Which try of its call it was, from 1. */
+  /** Attempt number, from 1. */
   readonly attempt: number;
 }
 
-/** A request of many calls marks many steps: the first so many of either are kept. */
+/** Maximum recorded steps and calls of a request. */
 const MOST_STAGES = 100;
 
-/** Facts about one request, gathered on its path for its log line, its headers and its metrics. */
+/** Facts about one request, for its log line, headers and metrics. */
 export class Trace {
   team: string | null = null;
   key: string | null = null;
-  /** Endpoint of a report, or the route of anything else; never a query. */
+  /** Endpoint of a report, or the route; never a query. */
   subject: string | null = null;
-  /** By which way it came, where that is not plain HTTP. */
+  /** The protocol, if not plain HTTP. */
   via: 'mcp' | null = null;
   outcome: Outcome | null = null;
   /** Where a hit was found. */
   tier: CacheStatus['tier'] = null;
-  /** Problem code, when one was answered. */
+  /** Problem code of the response. */
   code: string | null = null;
-  /** Known names that parameters passed on were probably meant for; never what was sent. */
+  /** Known names that resemble passed-on parameters; never what was sent. */
   meant: readonly string[] = NONE;
   rows = 0;
-  /** Platform calls that the same answer would have cost without a cache; 0 where none was given. */
+  /** Platform calls that the answer would have cost without a cache; 0: no answer. */
   plainCalls = 0;
   platformCalls = 0;
   platformMs = 0;
-  /** Bytes of the answer's body, as far as they were sent. */
+  /** Bytes sent of the response body. */
   bytesOut = 0;
   /** Why it failed, for the log only. */
   cause: unknown = undefined;
-  /** By the same clock as everything in it. */
+  /** By `monotonicMs`. */
   readonly startedMs: number;
-  /** The steps it has been through, in order, and how long after its beginning each ended. */
+  /** Steps in order, with their end after the start. */
   readonly stages: EndedStage[];
-  /** Its platform calls, one for each try, and how long after its beginning each ended. */
+  /** Platform call attempts, with their end after the start. */
   readonly calls: EndedCall[];
 
   /**
-   * @param monotonicMs a clock that never jumps, milliseconds
-   * @param keepsSteps false: steps and calls are not recorded, as nobody reads them
+   * @param keepsSteps false: steps and calls are not recorded
    */
   constructor(
     private readonly monotonicMs: () => number = uptimeMs,
@@ -85,7 +84,7 @@ export class Trace {
 }
 
 const NONE: readonly string[] = [];
-/** Shared by all traces without steps; nothing is added to them. */
+/** Shared by all traces without steps; stays empty. */
 const [NO_STAGES, NO_CALLS]: [EndedStage[], EndedCall[]] = [[], []];
 
 export interface EndedStage {
@@ -98,7 +97,7 @@ export interface EndedCall {
   readonly endedMs: number;
 }
 
-/** Steps of a report (gateway.ts, reports/), and of what is passed through. */
+/** Steps of reports (gateway.ts, reports/) and pass-through calls. */
 export type Stage =
   | 'admit'
   | 'understand'

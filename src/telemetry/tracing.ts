@@ -1,6 +1,5 @@
 /**
- * Spans for OpenTelemetry, as the rest of the gateway sees them. While a request is under way nothing is made of it: its
- * trace is written as always, and read when the request is over.
+ * The interface of tracing. Spans are created from the trace of a request when it is over.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
@@ -18,16 +17,16 @@ export interface TracingSettings {
 
 export interface TracingOptions {
   readonly settings: TracingSettings;
-  /** Read for each export, so that they may change; null for none. */
+  /** Read for each export; null: none. */
   readonly headers: () => string | null;
-  /** The host that platform calls go to. */
+  /** The platform's host. */
   readonly platformHost: string;
   readonly logger: Logger;
-  /** Takes secrets out of what a caller sent. */
+  /** Redacts secrets. */
   readonly clean: (text: string) => string;
 }
 
-/** A request that is over. */
+/** A finished request. */
 export interface TracedRequest {
   readonly id: string;
   readonly method: string;
@@ -41,11 +40,11 @@ export interface RequestEnd {
   readonly plane: string;
   readonly status: number;
   readonly durationMs: number;
-  /** False when the connection ended before the answer did. */
+  /** False if the connection closed before the response ended. */
   readonly complete: boolean;
 }
 
-/** A call of the store that is over. */
+/** A finished call of the store. */
 export interface StoreCall {
   readonly name: string;
   /** By `uptimeMs()`. */
@@ -54,14 +53,14 @@ export interface StoreCall {
 }
 
 export interface RequestTracing {
-  /** Calls of the store that `go` begins are this request's. */
+  /** Attributes calls of the store started by `go` to this request. */
   around(request: IncomingMessage, go: () => void): void;
-  /** @returns the id under which its spans were recorded; null where they were not */
+  /** @returns the trace id; null if not recorded */
   done(request: TracedRequest, end: RequestEnd): string | null;
 }
 
 export interface Tracing extends RequestTracing {
   storeCall(call: StoreCall): void;
-  /** Sends what is held back, as long as that takes a moment only. */
+  /** Flushes, within a time limit. */
   stop(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 /**
- * What an operator is told first: is the gateway well, and if not, what is wrong since when, and what to do. Made of
- * what the gateway knows anyway; nothing is asked for it.
+ * The overall verdict for operators: level, findings and remedies. Computed from known state, without calls.
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
@@ -16,19 +15,19 @@ export const Verdict = Type.Object(
 );
 export type Verdict = Frozen<Static<typeof Verdict>>;
 
-/** @param ready whether this process is. @param worst each part as the worst of all processes has it */
+/** @param ready whether this process is ready. @param worst the worst condition of each part over all processes */
 export function verdictOf(gateway: Measured, ready: boolean, worst: Conditions): Verdict {
   const known = CONDITIONS.flatMap(({ part, text, level, read, advice }) => {
-    const told = isHealthPart(part) ? worst[part].startsWith(text) && worst[part] : read(gateway) && text;
-    return told === false ? [] : [advice(gateway, told)].flat().map((found) => ({ level, part, ...found }));
+    const shown = isHealthPart(part) ? worst[part].startsWith(text) && worst[part] : read(gateway) && text;
+    return shown === false ? [] : [advice(gateway, shown)].flat().map((found) => ({ level, part, ...found }));
   });
   const unknown = HEALTH_PARTS.filter(
     (part) =>
       worst[part] !== 'ok' &&
       !CONDITIONS.some((row) => row.part === part && worst[part].startsWith(row.text)),
   ).map((part): Finding => {
-    const says = `another process says of its ${part}: ${worst[part]}`;
-    return { level: 'not well', part, says, do: 'look at its log; it may be of another release' };
+    const says = `another process reports for its ${part}: ${worst[part]}`;
+    return { level: 'not well', part, says, do: 'check its log; it may be of another release' };
   });
   const found = [...known, ...unknown];
   const findings = ready || found.some(({ level }) => level === 'not well') ? found : [...found, NOT_READY];
@@ -41,6 +40,6 @@ const isHealthPart = (part: string): part is HealthPart => HEALTH_PARTS.some((kn
 const NOT_READY: Finding = {
   level: 'not well',
   part: 'gateway',
-  says: 'the gateway is not ready: it is starting or stopping, or has no worker',
-  do: 'wait a moment; if it stays so, look at its log',
+  says: 'the gateway is not ready: it is starting, stopping, or has no worker',
+  do: 'wait a moment; if it persists, check the log',
 };

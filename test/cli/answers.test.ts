@@ -38,11 +38,11 @@ it.each([
   async (_, args, answer) => {
     const { code, stdout, stderr } = await answeredBy(answer, args);
     expect([code, stdout]).toEqual([69, '']);
-    expect(stderr).toContain('its answer has another form');
+    expect(stderr).toContain('unexpected response of the gateway');
   },
 );
 
 it('a refusal that is no problem document is told as such', async () => {
   const { code, stderr } = await answeredBy({ title: 'No', detail: 7 }, ['status'], 400);
-  expect([code, stderr]).toEqual([69, expect.stringContaining('400, and no problem document')]);
+  expect([code, stderr]).toEqual([69, expect.stringContaining('400 without a problem document')]);
 });

@@ -44,12 +44,12 @@ it('what is exported works in a gateway that knew nothing of it', async () => {
   const unasked = await cli(to, `registry import ${path} --replace`);
   expect([unasked.code, unasked.stderr]).toEqual([64, expect.stringContaining('Repeat with --yes')]);
   expect((await cli(to, 'registry import - --replace --yes', text)).stdout).toMatch(
-    /, in place of what was there\n$/,
+    /, replacing all existing ones\n$/,
   );
   expect(await status(to, key)).toBe(200);
 
   for (const wrong of ['{"teams":', '[]', 'dgw_SECRET']) {
     const ran = await cli(to, 'registry import -', wrong);
-    expect([ran.code, ran.stderr]).toEqual([65, '-: is no export of a registry\n']);
+    expect([ran.code, ran.stderr]).toEqual([65, '-: is not an export of a registry\n']);
   }
 });

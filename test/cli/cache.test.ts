@@ -86,7 +86,7 @@ describe('cache explain', () => {
       ['date', 'state', 'as of', 'age', 'fresh for', 'rows'],
       ...[from, middle, to].map((date) => [date, 'missing', '–', '–', '–', '–']),
     ]);
-    expect(stdout.endsWith(`Answering it now makes 1 platform call:\n  ${from} to ${to}\n`)).toBe(true);
+    expect(stdout.endsWith(`A request now makes 1 platform call:\n  ${from} to ${to}\n`)).toBe(true);
   });
 
   it('shows what is learned, what is final, how old it is, and that no call is needed', async () => {
@@ -103,7 +103,7 @@ describe('cache explain', () => {
       expect([date, age]).toEqual([date, expect.stringMatching(/^1 h( \d+ (min|s))?$/)]);
       expect(freshFor).toMatch(/^29 d 2[23] h$/);
     }
-    expect(stdout.endsWith('Answering it now makes no platform call.\n')).toBe(true);
+    expect(stdout.endsWith('A request now makes no platform call.\n')).toBe(true);
   });
 
   it('shows a refusal that is remembered', async () => {
@@ -111,8 +111,8 @@ describe('cache explain', () => {
     const { status } = await ask(`${gateway.data}${REPORT}?${week(9)}`, { key });
     expect(status).toBe(404);
     const { stdout } = await run(['explain', week(9)]);
-    expect(stdout).toMatch(/^refused {3}by the platform with 404, remembered for \d+ s$/m);
-    expect(stdout.endsWith('Answering it now makes no platform call.\n')).toBe(true);
+    expect(stdout).toMatch(/^refused {3}by the platform with 404, cached for \d+ s$/m);
+    expect(stdout.endsWith('A request now makes no platform call.\n')).toBe(true);
   });
 
   it('prints for scripts what the admin API answers', async () => {
@@ -176,8 +176,8 @@ describe('cache purge', () => {
   });
 
   it.each([
-    [[], 64, 'or say --all'],
-    [['--all', '--advertiser', '1'], 64, '--all goes alone'],
+    [[], 64, 'or --all'],
+    [['--all', '--advertiser', '1'], 64, '--all excludes other options'],
     [['--advertiser', 'x'], 65, '--advertiser <id>'],
     [['--from', '2026-02-30'], 65, '--from must be'],
     [['--from', '2026-11-02', '--to', '2026-11-01'], 65, '--to must'],

@@ -45,16 +45,16 @@ export function cliPage(): string {
   const asTeam = team.filter(({ helpGroupHeading }) => helpGroupHeading === DATA_PLANE.group);
   return `# Command line
 
-\`dsp-gateway\` below is \`node dist/cli.js\` in a checkout, and the image's entry point. Every command says by \`--help\` what
-it takes; this page is made from that: \`npx vitest run test/cli/docs.test.ts --update\`.
+\`dsp-gateway\` is \`node dist/cli.js\` in a checkout, and the entry point of the image. This page is generated from
+\`--help\`: \`npx vitest run test/cli/docs.test.ts --update\`.
 
-## The gateway and who asks
+## Options
 
-Commands that ask a running gateway do so by its admin API. All of them take:
+Commands against the admin API take:
 
-${optionTable(shared)}
+${optionList(shared)}
 
-What an operator sets once:
+Operators usually set:
 
 \`\`\`
 export GATEWAY_ADMIN_URL=http://127.0.0.1:8081
@@ -62,24 +62,20 @@ export ADMIN_TOKEN_FILE=~/.config/dsp-gateway/admin.token
 dsp-gateway status
 \`\`\`
 
-Commands below \`report\` ask as a team, by the data plane and with a team key:
+Commands below \`report\` use the data plane and a team key:
 
-${optionTable(asTeam)}
+${optionList(asTeam)}
 
-\`--csv\` is written as it comes, for a file.
+Results go to standard output, messages to standard error. Control characters in names and texts are replaced, or escaped
+in JSON. A key is shown once: \`keys issue\` and \`keys roll\` do nothing if standard output cannot be written (they test a
+file or pipe with a blank line), and revoke a key that could not be shown.
 
-Answers go to standard output, as a table or, with \`--json\`, as JSON; everything else goes to standard error.
-What others wrote is shown without characters that a terminal acts on; JSON has them as escapes. A key is shown once:
-\`keys issue\` and \`keys roll\` do nothing when standard output cannot be written (a blank line is written to a file or
-pipe to find out), and a key that could not be shown after all is revoked.
-
-**Secrets are never arguments**: other users of the machine can read those (\`ps\`), and the shell keeps them. A platform
-token is read from the file that \`--from-file\` names, else from standard input when that is a pipe, else it is asked for
-without being shown. A secret that stands on the command line all the same is refused, and not repeated.
+**Secrets are never arguments**: other users can read those (\`ps\`), and the shell stores them. A platform token comes from
+\`--from-file\`, standard input or a prompt without echo. A secret on the command line is refused and not repeated.
 
 ## Exit codes
 
-| Code | Means |
+| Code | Meaning |
 |---|---|
 ${EXIT_CODES.map(([code, meaning]) => `| ${code} | ${cell(meaning)} |`).join('\n')}
 
@@ -90,17 +86,15 @@ dsp-gateway apply -f teams.yaml --dry-run
 dsp-gateway apply -f teams.yaml
 \`\`\`
 
-The file holds teams as the admin API takes them; \`config/teams.example.yaml\` is one to start from. A member that is left
-out has its default. Keys are never in the file. With \`GATEWAY_TEAMS_FILE\` the file is applied at each start, too, and a
-faulty one stops the start.
+The file lists teams in the format of the admin API; start from \`config/teams.example.yaml\`. Omitted members have their
+defaults. Keys are never in the file. With \`GATEWAY_TEAMS_FILE\` the file is also applied at startup; an invalid file
+prevents the start.
 
-- Everything is applied in one step or not at all; applying the same file again changes nothing.
-- Teams in the file are marked \`"managedBy":"file"\` and refuse edits elsewhere (409 \`conflict\`); their keys are issued,
-  rolled and revoked as ever. A team that was made by hand and is in the file is taken over.
-- Teams that were made by hand and are not in the file are left alone.
-- A team that **left** the file is kept as it is, and goes on being marked: a wrong file must not take anybody's access.
-  \`--prune\` deletes such teams and revokes their keys for good; \`--release\` hands them over to management by hand. At a
-  start they are always kept, and the log names them.
+- All changes are applied in one step. Applying the same file again changes nothing.
+- Teams in the file are marked \`"managedBy":"file"\` and refuse other edits (409 \`conflict\`); their keys are managed as
+  usual. An existing team in the file is taken over. Other teams are unchanged.
+- A team **removed** from the file is kept and stays marked, so that a wrong file revokes no access. \`--prune\` deletes
+  such teams and their keys permanently; \`--release\` makes them editable again. At startup they are kept and logged.
 
 \`\`\`
 ~ growth
@@ -111,9 +105,7 @@ faulty one stops the start.
 1 changed, 1 as declared already, 1 kept though not declared
 \`\`\`
 
-The console does the same by a form: *Teams*, *Apply a file*. It shows the difference first.
-
-Faults name the line, the place and what is allowed:
+The console has the same: *Teams*, *Apply a file*. Faults name the line, the path and the allowed values:
 
 \`\`\`
 teams.yaml:8: teams.1.limits.maxRangeDays: was 0; allowed is a whole number from 1 to 10000
@@ -133,7 +125,7 @@ function section(command: Command): string {
   const parts = [
     `### ${[nameOf(command).replace(/^dsp-gateway /, ''), ...command.registeredArguments.map(written)].join(' ')}`,
     command.description(),
-    ...(given.length === 0 ? [] : [['| | |', '|---|---|', ...given].join('\n')]),
+    ...(given.length === 0 ? [] : [given.join('\n')]),
     `\`\`\`\n${examplesOf(command).join('\n')}\n\`\`\``,
   ];
   return parts.join('\n\n');
@@ -146,18 +138,18 @@ function optionsOf(command: Command): Option[] {
     .filter(({ long }) => long !== '--help');
 }
 
-function optionTable(options: readonly Option[]): string {
-  return ['| Option | |', '|---|---|', ...options.map(optionRow)].join('\n');
+function optionList(options: readonly Option[]): string {
+  return options.map(optionRow).join('\n');
 }
 
 function optionRow(option: Option): string {
   const { defaultValue } = option;
   const shown = ['string', 'number'].includes(typeof defaultValue) ? ` (default: ${defaultValue})` : '';
-  return `| \`${option.flags}\` | ${cell(option.description + shown)} |`;
+  return `- \`${option.flags}\`: ${option.description}${shown}`;
 }
 
 function argumentRow(argument: Argument): string {
-  return `| \`${written(argument)}\` | ${cell(argument.description)} |`;
+  return [`- \`${written(argument)}\``, argument.description].filter(Boolean).join(': ');
 }
 
 function written(argument: Argument): string {

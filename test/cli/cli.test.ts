@@ -54,7 +54,7 @@ const inFile = async (name: string, text: string): Promise<string> => {
 };
 
 it('lists of nothing say what to do next', async () => {
-  expect((await done('teams list')).stdout).toContain('make one: dsp-gateway teams create <team>');
+  expect((await done('teams list')).stdout).toContain('create one: dsp-gateway teams create <team>');
   expect((await done('keys list')).stdout).toContain('issue one: dsp-gateway keys issue <team>');
   expect((await done('teams list --json')).stdout).toBe('[]\n');
 });
@@ -118,7 +118,7 @@ describe('teams', () => {
     );
     expect([twice.code, twice.stderr]).toEqual([
       65,
-      expect.stringContaining('standard input is not JSON as taken here'),
+      expect.stringContaining('standard input is not valid JSON'),
     ]);
     const wrong = await cli(
       'teams update spender --write-guard -',
@@ -216,7 +216,7 @@ describe('the token', () => {
   it.each([
     ['token rotate', '', 65, 'standard input is empty'],
     ['token stage --from-file /nowhere/token', '', 65, '/nowhere/token cannot be read'],
-    ['token rotate --mint --from-file -', 'x', 64, '--mint goes without'],
+    ['token rotate --mint --from-file -', 'x', 64, '--mint excludes'],
     ['token stage --expires 2001-01-01', 'x', 65, '--expires must be an ISO date in the future'],
     ['token stage', 'x'.repeat(70_000), 65, 'more than 65536 bytes'],
   ])('%s says what is wrong', async (line, input, code, words) => {
@@ -237,7 +237,7 @@ describe('secrets on the command line', () => {
   ])('are refused and not repeated: %s', async (line) => {
     const ran = await cli(line);
     expect([ran.code, ran.stdout]).toEqual([64, '']);
-    expect(ran.stderr).toMatch(/secrets are not taken from the command line|allowed is an address/);
+    expect(ran.stderr).toMatch(/secrets are not accepted on the command line|allowed is an address/);
     expect(ran.stderr).not.toContain('SECRET-OF-THE-TEST');
   });
 });
@@ -265,7 +265,7 @@ describe('the history', () => {
 
   it('of days that the platform no longer has is accepted as empty, with a dry run first', async () => {
     const command = 'history accept-empty --advertiser 7 --before 2026-01-01';
-    const told = 'advertiser 7, days before 2026-01-01: 0 days of reports given from history\n';
+    const told = 'advertiser 7, days before 2026-01-01: 0 days of reports served from history\n';
     expect((await done(`${command} --dry-run`)).stdout).toBe(`would accept as empty: ${told}`);
     expect((await done(`${command} --yes`)).stdout).toBe(`accepted as empty: ${told}`);
     expect((await done(`${command} --endpoint creatives/get --dry-run --json`)).json()).toEqual({
@@ -287,7 +287,7 @@ it('the whole cache is forgotten at a terminal after a yes, or by --yes', async 
     );
   const no = await purge('n\n');
   expect([no.code, no.stdout]).toEqual([64, '']);
-  expect(no.stderr).toMatch(/will be forgotten; .* \[y\/N\] nothing was done\n$/);
+  expect(no.stderr).toMatch(/will be purged; .* \[y\/N\] nothing was done\n$/);
   expect((await purge('y\n')).stdout).toMatch(/^purged: all \(about \d+ answers? in memory, /);
   expect(await purge('', '--yes')).toMatchObject({ code: 0, stderr: '' });
 });
@@ -321,7 +321,7 @@ describe('status and audit', () => {
     expect(await audited('--actor admin --search audited --limit 1')).toEqual(['key.issue']);
     expect(await audited('--actor somebody')).toEqual([]);
     expect(await audited('--since 2199-01-01')).toEqual([]);
-    expect((await done('audit --since 2199-01-01')).stdout).toContain('nothing that fits');
+    expect((await done('audit --since 2199-01-01')).stdout).toContain('no matching entries');
     const [older] = (await done(`audit --limit 1 --before ${entry?.id} --json`)).json<{ id: string }[]>();
     expect(older?.id).not.toBe(entry?.id);
   });
@@ -338,25 +338,25 @@ describe('exit codes', () => {
     ['keys revoke key_nobody', 3, 'no key of this id.\ndsp-gateway keys list shows which there are.\n'],
     ['token discard', 4, 'Nothing needs to be done; dsp-gateway token show shows what there is.\n'],
     ['token verify', 4, 'Stage one by dsp-gateway token stage; dsp-gateway token rotate takes'],
-    ['cache explain /api/v1/campaign/get?userId=1', 65, '/api/v1/campaign/get is no report'],
+    ['cache explain /api/v1/campaign/get?userId=1', 65, '/api/v1/campaign/get is not a report'],
     ['teams create Capital', 65, '<team> must be lower-case letters'],
     ['teams create a --max-range-days 0', 65, '--max-range-days must be a whole number from 1 to 10000'],
     ['teams create a --max-range-days x', 65, 'It must be a whole number.'],
     ['teams create a --advertisers 1,x', 65, 'It must be a whole number.'],
-    ['teams update kept', 64, 'nothing to change was named'],
+    ['teams update kept', 64, 'nothing to change was given'],
     ['teams update kept --enabled --disabled', 64, 'exclude each other'],
-    ['teams show ../token', 65, 'An id holds letters'],
+    ['teams show ../token', 65, 'An id consists of letters'],
     ['teams', 64, 'Usage: dsp-gateway teams'],
     ['teams nonsense', 64, "unknown command 'nonsense'"],
-    ['keys roll key_x --overlap 3', 65, 'It takes a form such as'],
+    ['keys roll key_x --overlap 3', 65, 'The form is e.g.'],
     ['audit --limit 0', 65, 'from 1 to 1000'],
     ['cache purge --advertiser x', 65, 'It must be a whole number.'],
     ['cache purge --advertiser 0', 65, '--advertiser must be a whole number from 1'],
-    ['cache purge --all --endpoint a', 64, '--all goes alone'],
+    ['cache purge --all --endpoint a', 64, '--all excludes other options'],
     [
       'audit --since nonsense',
       65,
-      '--since must be an ISO date or time, e.g. 2026-11-01, or a length such as 24h',
+      '--since must be an ISO date or time, e.g. 2026-11-01, or a duration such as 24h',
     ],
     ['audit --since 2026-99-99', 65, '--since must be an ISO date or time'],
     ['audit --action A!', 65, '--action must be an action such as token.activate'],
@@ -391,24 +391,24 @@ describe('exit codes', () => {
     const wrong = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
     expect([wrong.code, wrong.stderr]).toEqual([
       77,
-      `The gateway at ${gateway.admin} does not know this admin token (from ADMIN_TOKEN).\nGive the one it was started with, by ADMIN_TOKEN or --admin-token-file, or name another gateway by --url.\n`,
+      `The gateway at ${gateway.admin} does not accept this admin token (from ADMIN_TOKEN).\nUse its token with ADMIN_TOKEN or --admin-token-file, or another gateway with --url.\n`,
     ]);
     const doctor = await runCli(['doctor'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
-    expect(doctor.stdout).toContain(`: The gateway at ${gateway.admin} does not know this admin token`);
+    expect(doctor.stdout).toContain(`: The gateway at ${gateway.admin} does not accept this admin token`);
     expect(doctor.stdout).not.toContain('�');
     const odd = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'two words' });
-    expect([odd.code, odd.stderr]).toEqual([77, expect.stringContaining('ADMIN_TOKEN: holds 9 characters')]);
+    expect([odd.code, odd.stderr]).toEqual([77, expect.stringContaining('ADMIN_TOKEN: has 9 characters')]);
     expect(odd.stderr).not.toContain('two words');
     const data = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.data, ADMIN_TOKEN: 'any' });
     expect([data.code, data.stderr]).toEqual([
       3,
-      expect.stringMatching(/^there is no admin API at \S+, which may be the data plane; say where/),
+      expect.stringMatching(/^there is no admin API at \S+, which may be the data plane; set the address/),
     ]);
     const gone = await closedAddress();
     const nobody = await runCli(['status'], { GATEWAY_ADMIN_URL: gone, ADMIN_TOKEN: 'any' });
     expect([nobody.code, nobody.stderr]).toEqual([2, '']);
     expect(nobody.stdout).toMatch(
-      /^NOT WELL: the admin plane at \S+ cannot be reached .*\n {2}do: start it by/,
+      /^NOT WELL: the admin plane at \S+ cannot be reached .*\n {2}do: start it with/,
     );
     const teams = await runCli(['teams', 'list'], { GATEWAY_ADMIN_URL: gone, ADMIN_TOKEN: 'any' });
     expect([teams.code, teams.stderr]).toEqual([69, expect.stringContaining('(connect ECONNREFUSED')]);

@@ -53,7 +53,7 @@ it('is not well when another process has no token, as status is', async () => {
 });
 
 it.each([
-  ['a wrong token', 'wrong-token-of-nobody', 'does not know this admin token'],
+  ['a wrong token', 'wrong-token-of-nobody', 'does not accept this admin token'],
   ["a viewer's token", VIEWER, 'needs the role operator'],
 ])('does not call a gateway unwell that refuses %s: exit code 77', async (_, token, words) => {
   const { cli } = await open();

@@ -38,7 +38,7 @@ describe('dsp-gateway report', () => {
 
     const revisions = (await done('revisions', BY_DATE)).stdout;
     expect(revisions).toMatch(/^2026-11-18 +first .*\n2026-11-18 +changed /m);
-    expect((await done('revisions', BY_DATE.replace('11-19', '11-21'))).stdout).toContain('never asked');
+    expect((await done('revisions', BY_DATE.replace('11-19', '11-21'))).stdout).toContain('never requested');
     expect((await done('revisions', BY_DATE, '--csv')).stdout).toMatch(/^date,kind,id,.*,spent/);
     expect((await done('revisions', BY_DATE, '--json')).json()).toHaveProperty('data.2');
 
@@ -56,7 +56,7 @@ describe('dsp-gateway report', () => {
     expect((await done('pin', 'list')).stdout).toMatch(new RegExp(`^${id} .*invoice$`, 'm'));
     const csv = await gateway.report(key, `${BY_DATE}&_format=csv`);
     expect((await done('pin', 'show', id, '--csv')).stdout).toBe(csv.text);
-    expect((await done('diff', BY_DATE, '--from', id)).stdout).toBe('nothing\n');
+    expect((await done('diff', BY_DATE, '--from', id)).stdout).toBe('no rows\n');
     expect((await cli('pin', 'create', BY_DATE, '--revision', 'x')).code).toBe(4);
     expect((await cli('pin', 'delete', id)).code).toBe(64);
     expect((await done('pin', 'delete', id, '--yes')).stdout).toBe(`deleted: ${id}\n`);

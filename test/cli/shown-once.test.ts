@@ -82,7 +82,7 @@ describe('a key that was made and could not be shown', () => {
     const made = (await keysOf('unseen')).find(({ revokedAt }) => revokedAt !== null);
     expect([code, stdout]).toEqual([74, '']);
     expect(stderr).toBe(
-      `standard output cannot be written (EIO): nobody has seen the key ${made?.id}; it was revoked\n`,
+      `standard output cannot be written (EIO): the key ${made?.id} was not shown; it was revoked\n`,
     );
   });
 
@@ -151,7 +151,7 @@ describe('a file that is no UTF-8', () => {
     const applied = await runCli(['apply', '-f', path], env());
     expect([applied.code, applied.stderr]).toEqual([
       65,
-      `${path}:3: is no UTF-8; allowed is text in UTF-8\n`,
+      `${path}:3: is not UTF-8; allowed is text in UTF-8\n`,
     ]);
     for (const name of ['GATEWAY_TEAMS_FILE', 'GATEWAY_CONFIG']) {
       const checked = launchCli(['config', 'check'], {
@@ -160,10 +160,10 @@ describe('a file that is no UTF-8', () => {
       });
       expect((await checked.exited).code).toBe(78);
       expect(checked.stderr).toContain(path);
-      expect(checked.stderr).toMatch(/no UTF-8.*3|:3: is no UTF-8/);
+      expect(checked.stderr).toMatch(/invalid UTF-8.*3|:3: is not UTF-8/);
     }
     const token = await runCli(['token', 'stage', '--from-file', path], env());
-    expect([token.code, token.stderr]).toEqual([65, `${path}:3: is no UTF-8; allowed is text in UTF-8\n`]);
+    expect([token.code, token.stderr]).toEqual([65, `${path}:3: is not UTF-8; allowed is text in UTF-8\n`]);
   });
 });
 
@@ -171,7 +171,7 @@ it('a backup that has a member twice is no backup', async () => {
   const path = join(await tempFolder(), 'backup.json');
   await writeFile(path, '{"format":"dsp-gateway-registry","format":"x"}');
   const { code, stderr } = await runCli(['registry', 'import', path], env());
-  expect([code, stderr]).toEqual([65, `${path}: is no export of a registry\n`]);
+  expect([code, stderr]).toEqual([65, `${path}: is not an export of a registry\n`]);
 });
 
 it('a backup that does not fit on its disk leaves no file behind', async () => {

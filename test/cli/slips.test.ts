@@ -29,7 +29,7 @@ it.each([
 ])('a flag is not swallowed as the value of the one before it: %s', async (line, flag) => {
   const { code, stdout, stderr } = await cli(...line.split(' '));
   expect([code, stdout]).toEqual([64, '']);
-  expect(stderr).toContain(`a value that begins with -- is given as ${flag}=--`);
+  expect(stderr).toContain(`write a value that begins with -- as ${flag}=--`);
 });
 
 it('a secret in the place of a value is not repeated', async () => {

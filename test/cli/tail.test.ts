@@ -31,10 +31,10 @@ it('are plain where no colours are wanted; it comes back, and a token that is ta
   expect(stdout.split('\n')).toEqual([
     '12:00:00.123  502  error           growth        GET  /api/v1/x\ufffd[2J  12.5 ms  0 rows  99 bytes  2 platform calls  r1',
     '12:00:00.123  200  error           growth        POST  /mcp/whoami  via mcp  12.5 ms  0 rows  99 bytes  r1',
-    '12 requests are not shown: more came than could be told',
+    '12 requests were not shown: too many at once',
     '',
   ]);
-  const lost = 'the connection to the gateway is lost; trying again\n';
+  const lost = 'lost the connection to the gateway; reconnecting\n';
   expect(stderr.startsWith(`${lost}connected again\n${lost}`)).toBe(true);
   expect(code).toBe(77);
 });

@@ -29,7 +29,7 @@ afterAll(async () => {
 const writes = (...args: readonly string[]) => runCli(['writes', ...args], env);
 
 it('says who stopped writes, when and why, until they are resumed', async () => {
-  expect(await writes('status')).toMatchObject({ code: 0, stdout: 'Nobody has stopped writes.\n' });
+  expect(await writes('status')).toMatchObject({ code: 0, stdout: 'Writes are not stopped.\n' });
   const stopped = await writes('stop', '--reason', 'budgets look wrong');
   expect(stopped).toMatchObject({
     code: 0,
@@ -47,7 +47,7 @@ it('says who stopped writes, when and why, until they are resumed', async () => 
   });
   expect((await writes('resume', '--reason', 'fixed')).stdout).toMatch(/^stopped .*\n.*\ngrowth /);
   expect((await writes('resume', '--team', 'growth', '--reason', 'fixed')).stdout).toBe(
-    'Nobody has stopped writes.\n',
+    'Writes are not stopped.\n',
   );
 });
 
@@ -92,7 +92,7 @@ it('lists writes of unknown outcome, and settles each once', async () => {
     stderr: expect.stringContaining('happened or not'),
   });
   expect((await writes('settle', id, 'not')).stdout).toBe(
-    `${id} is given back: 2.5 EUR to the team growth on 2026-11-21\n`,
+    `${id} is returned: 2.5 EUR to the team growth on 2026-11-21\n`,
   );
   const bare = await reservations.reserve({ ...ask, amount: null, max: null });
   if (bare.kind === 'over') throw new Error('there was room');

@@ -59,7 +59,7 @@ describe('addresses to listen on', () => {
   ])('may not share a port: %j', (env) => {
     const [name] = Object.keys(env).slice(-1);
     expect(faultsOf({ ...BASE, ...env })).toEqual([
-      `${name}: was 8088, as PORT; allowed is a port of its own, or 0 for any free one`,
+      `${name}: was 8088, the same as PORT; allowed is a different port, or 0 for any free one`,
     ]);
   });
 
@@ -73,7 +73,7 @@ describe('addresses to listen on', () => {
 
   it.each(['999.1.1.1', '127.1', 'a b', '1:2'])('may not be %j', (host) => {
     expect(faultsOf({ ...BASE, ADMIN_HOST: host })).toEqual([
-      `ADMIN_HOST: was ${JSON.stringify(host)}; allowed is an address or name of this machine, e.g. 0.0.0.0`,
+      `ADMIN_HOST: was ${JSON.stringify(host)}; allowed is a local address or host name, e.g. 0.0.0.0`,
     ]);
   });
 });
@@ -184,8 +184,8 @@ describe('Redis', () => {
     expect(load({ ...BASE, ...env, WORKERS: '2' }, yaml).server.workers).toBe(2);
     const { GATEWAY_MASTER_KEY: _, ADMIN_TOKEN: __, ...without } = env;
     expect(faultsOf({ ...BASE, ...without }, yaml)).toEqual([
-      'GATEWAY_MASTER_KEY: was not set; allowed is a value that all replicas share, as Redis is used (make one: openssl rand -base64 32)',
-      'ADMIN_TOKEN: was not set; allowed is a value that all replicas share, as Redis is used (make one: openssl rand -hex 24)',
+      'GATEWAY_MASTER_KEY: was not set; allowed with Redis is a value shared by all replicas (generate one: openssl rand -base64 32)',
+      'ADMIN_TOKEN: was not set; allowed with Redis is a value shared by all replicas (generate one: openssl rand -hex 24)',
     ]);
   });
 
@@ -212,7 +212,7 @@ describe('Redis', () => {
       'REDIS_REGISTRY_URL: was set; allowed is only together with REDIS_URL',
     ]);
     const password =
-      'REDIS_PASSWORD: was set; allowed is only with redis.sentinels or redis.cluster (an address holds its own)';
+      'REDIS_PASSWORD: was set; allowed is only with redis.sentinels or redis.cluster (REDIS_URL includes its own)';
     expect(faultsOf({ ...BASE, REDIS_PASSWORD: 'p' })).toEqual([password]);
     expect(faultsOf({ ...BASE, ...SHARED, REDIS_PASSWORD: 'p' })).toEqual([password]);
   });

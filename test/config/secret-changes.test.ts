@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { keepApart } from '../../src/config/admin-tokens.js';
+import { requireDistinct } from '../../src/config/admin-tokens.js';
 import type { Config } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { BASE, faultsOf, folder, load } from './settings-in.js';
@@ -127,7 +127,7 @@ describe('the files of several admin tokens', () => {
       const faults = lookAgain(config);
       expect(faults).toHaveLength(1);
       expect(faults[0]).toContain(path);
-      expect(faults[0]).toContain('in use by another');
+      expect(faults[0]).toContain('that another admin token uses');
       expect(held()).toEqual(before);
       writeFileSync(path, was);
     }
@@ -147,10 +147,10 @@ it('the generated admin token is kept apart from those of files, too', () => {
     BASE,
     stringify({ auth: { adminTokens: [{ name: 'ops', role: 'operator', tokenFile: path }] } }),
   );
-  keepApart(config.fileSecrets, [
+  requireDistinct(config.fileSecrets, [
     fixedSecret('ADMIN_TOKEN', 'the-generated-token'),
     ...config.admins.map(({ token }) => token),
   ]);
   writeFileSync(path, 'the-generated-token');
-  expect(lookAgain(config)).toEqual([expect.stringContaining('in use by another')]);
+  expect(lookAgain(config)).toEqual([expect.stringContaining('that another admin token uses')]);
 });

@@ -195,7 +195,7 @@ describe('watching secret files', () => {
     const told: string[] = [];
     const watch = watchSecrets(fileSecrets, {
       onFault: (name, error) => told.push(`${name}: ${error.message}`),
-      onMended: (name) => told.push(`${name} is right again`),
+      onResolved: (name) => told.push(`${name} is right again`),
     });
     writeFileSync(path, 'sixteen-other-letters');
     vi.advanceTimersByTime(1000);

@@ -29,7 +29,7 @@ describe('a name that is one letter off', () => {
     ['REDIS_URI', 'REDIS_URL'],
   ])('%s is told with the name that was probably meant, %s', (name, meant) => {
     expect(nearMisses({ [name]: 'x' })).toEqual([
-      `${name} is no setting and has no effect; did you mean ${meant}?`,
+      `${name} is not a setting and has no effect; did you mean ${meant}?`,
     ]);
     expect(loadConfig({ ...BASE, [name]: 'x' }).warnings).toHaveLength(1);
   });

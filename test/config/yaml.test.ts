@@ -105,7 +105,7 @@ describe('a YAML that cannot be', () => {
       'server.maxUriBytes: was 255; allowed is a whole number from 256 to 65536',
     ],
     ['server: {metricsAuth: "true"}', 'server.metricsAuth: was "true"; allowed is 1, true, 0 or false'],
-    ['server: {host: ""}', 'HOST: was ""; allowed is an address or name of this machine, e.g. 0.0.0.0'],
+    ['server: {host: ""}', 'HOST: was ""; allowed is a local address or host name, e.g. 0.0.0.0'],
     ['server: 5', 'server: was a number; allowed is a group of settings'],
     ['server: [1]', 'server: was a list; allowed is a group of settings'],
     ['routes: {}', 'routes: was a mapping; allowed is a list'],
@@ -146,7 +146,7 @@ describe('a YAML that cannot be', () => {
     ['logLevel: info\nlogLevel: warn', 'duplicate key at line 2, column 1'],
     ['logLevel: info\n---\nlogLevel: warn', 'multiple docs at line 2, column 1'],
     ['server: {port: !secret 1}', 'tag resolve failed at line 1, column 16'],
-    ['logLevel: *unknown', 'an alias (*) that nothing defines; quote text that starts with *'],
+    ['logLevel: *unknown', 'undefined alias (*); quote text that starts with *'],
   ])('is refused as a file: %j', (yaml, why) => {
     const path = file(yaml);
     expect(faultsOf({ ...BASE, GATEWAY_CONFIG: path })).toEqual([
@@ -210,8 +210,7 @@ describe('a loaded configuration', () => {
 
 describe('a setting of an earlier release', () => {
   it('stops the start by either name when it was removed, and the line says what to do', () => {
-    const rest =
-      'was set; allowed is no such setting any more: hits are read by Node’s HTTP alone; remove it';
+    const rest = 'was set; allowed is no value: the setting was removed; delete it';
     const yaml = stringify({ server: { hitsOnSocket: false } });
     expect(() => load({ ...BASE, HITS_ON_SOCKET: '0' }, yaml)).toThrow(
       `HITS_ON_SOCKET: ${rest}\nserver.hitsOnSocket: ${rest}`,
@@ -224,14 +223,14 @@ describe('a setting of an earlier release', () => {
     ['weights', { growth: 2 }],
   ])('stops the start by platform.%s', (name, value) => {
     expect(() => load(BASE, stringify({ platform: { [name]: value } }))).toThrow(
-      `platform.${name}: was set; allowed is no such setting any more: `,
+      `platform.${name}: was set; allowed is no value: the setting was removed`,
     );
   });
 
   it('stops the start when it has another name, and the line says what it is called now', () => {
     const yaml = stringify({ report: { endpoints: { 'a/b': { rows: 'result.rows' } } } });
     expect(() => load(BASE, yaml)).toThrow(
-      'report.endpoints.a/b.rows: was set; allowed is the same under its new name rowsAt',
+      'report.endpoints.a/b.rows: was set; allowed is the new name rowsAt',
     );
   });
 });

@@ -94,7 +94,7 @@ function expectSum({ data, meta }: ReturnType<typeof reportIn>): void {
 }
 
 /** What is said of each day by whatever is kept. */
-async function lookAtAll({ key, all }: Scene, ranges: readonly Range[]): Promise<void> {
+async function runChecks({ key, all }: Scene, ranges: readonly Range[]): Promise<void> {
   const said = new Map<string, Set<number>>();
   const headers = { 'cache-control': 'only-if-cached' };
   for (const gateway of all)
@@ -125,7 +125,7 @@ it.each<[string, object, (at: Scene) => Promise<unknown>]>([
         const ranges = all.flatMap((one) => ('range' in one ? [one.range] : []));
         for (const one of all) {
           await take(at, one);
-          await lookAtAll(at, ranges);
+          await runChecks(at, ranges);
         }
       } finally {
         for (const gateway of at.all.toReversed()) await gateway.close();

@@ -77,7 +77,7 @@ it('is told as the worst of all replicas, and what they hold is added up', async
   const platform = expect.stringMatching(/^failing/);
   expect(await readyz(gateway)).toMatchObject({ status: 200, ready: true, platform });
   expect(await other.manage('GET', '/status')).toMatchObject({
-    worst: { store: 'ok', platform: expect.stringMatching(/^failing; asked again in \d+ s$/) },
+    worst: { store: 'ok', platform: expect.stringMatching(/^failing; next attempt in \d+ s$/) },
     platform: { state: 'ok' },
     cache: { l1Entries: 2 },
     processes: [

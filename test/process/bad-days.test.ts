@@ -54,7 +54,7 @@ it('a fresh gateway has no token: the verdict says so, the first rotation works,
   const forced = await cli('status');
   expect([forced.code, forced.stdout]).toEqual([
     1,
-    expect.stringMatching(/^WARNING: .*not answered a call with this token yet/),
+    expect.stringMatching(/^WARNING: .*no platform call has succeeded with it/),
   ]);
   const doctor = await cli('doctor --json');
   expect([doctor.code, checkOf(doctor, 'the token works')?.level]).toEqual([2, 'not well']);
@@ -79,10 +79,10 @@ describe('a lost master key', () => {
     const doctor = await operator(before)('doctor --json');
     expect(checkOf(doctor, 'master key')).toMatchObject({
       level: 'not well',
-      says: expect.stringContaining('master.key is gone'),
+      says: expect.stringContaining('master.key is missing'),
       do: expect.stringContaining('dsp-gateway store forget-sealed'),
     });
-    expect(checkOf(doctor, 'embedded store')).toMatchObject({ says: expect.stringContaining('whole: ') });
+    expect(checkOf(doctor, 'embedded store')).toMatchObject({ says: expect.stringContaining('intact: ') });
     const names = await readdir(dataDir);
     const refused = await launchGateway(env);
     expect(await refused.exited).toEqual({ code: 78, signal: null });
@@ -108,7 +108,7 @@ describe('a lost master key', () => {
     const folder = await tempFolder();
     const redis = await startRedis();
     onTestFinished(() => redis.close());
-    const none = 'holds no team, key or token: nothing was changed';
+    const none = 'has no team, key or token; nothing was changed';
     for (const [env, words] of [
       [{ GATEWAY_DATA_DIR: join(folder, 'data') }, `${join(folder, 'data')} ${none}`],
       [{ ...SECRETS, REDIS_URL: redis.url }, `this Redis ${none}`],
@@ -139,7 +139,7 @@ describe('doctor', () => {
     const gateway = await startGateway(platform.env);
     const { key } = await newTeam(gateway, { id: 'growth', advertisers: [1] });
     const ran = await operator(gateway)('doctor');
-    expect(ran.stdout).toMatch(/\nWELL: \d+ well, 0 with a warning, 0 not well, \d+ not looked at\n$/);
+    expect(ran.stdout).toMatch(/\nWELL: \d+ well, 0 with a warning, 0 not well, \d+ not checked\n$/);
     expect([ran.code, ran.stderr]).toEqual([0, '']);
     expect(ran.stdout).toMatch(/^ok +the token works: the platform answered the probe with status 200/m);
     expect(ran.stdout).toMatch(/^ok +keys: 1 valid$/m);
@@ -149,13 +149,13 @@ describe('doctor', () => {
     const bare = { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: gateway.adminToken };
     const remote = await runCli(['doctor'], bare);
     expect([remote.code, remote.stderr]).toEqual([0, '']);
-    expect(remote.stdout).toMatch(/^– +this machine: not looked at: the settings of the running gateway/m);
+    expect(remote.stdout).toMatch(/^– +this machine: not checked: this shell does not have the settings/m);
 
     const GATEWAY_ADMIN_URL = `http://127.0.0.1:${await freePort()}`;
     const lost = await operator(gateway, { GATEWAY_ADMIN_URL })('doctor --json');
     expect(checkOf(lost, 'embedded store')).toMatchObject({
       level: 'skipped',
-      says: expect.stringContaining("is the running gateway's"),
+      says: expect.stringContaining('is in use by the running gateway'),
     });
   });
 

@@ -40,7 +40,7 @@ it('npm run demo prints lines that work when they are pasted, and stops on Ctrl-
   const [first = ''] = commands;
   const { stdout: again } = await promisify(execFile)('sh', ['-c', first]);
   expect(again).toMatch(/cache-status: dsp-gateway; hit; /);
-  const docs = /described at (\S+)\./.exec(demo.stdout)?.[1] ?? '';
+  const docs = /Documentation: (\S+)\./.exec(demo.stdout)?.[1] ?? '';
   expect((await ask(docs)).status).toBeOneOf([200, 302]);
 
   // As a terminal does it: to npm and to everything it started.

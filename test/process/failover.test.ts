@@ -164,7 +164,7 @@ describe('a Redis that syncs each second and loses power', () => {
     await losePower();
     await waitFor('the mending', async () => {
       await Promise.all([look(one), look(two)]);
-      return /put back from memory/.test(one.stdout + two.stdout);
+      return /restored from memory/.test(one.stdout + two.stdout);
     });
     const fresh = await startGateway(env);
     for (const gateway of [one, two, fresh]) {

@@ -163,7 +163,7 @@ describe('a log', () => {
     const failing = { PORT: new URL(first.data).port, LOG_LEVEL: 'debug', GATEWAY_TEAMS_FILE: teams };
     const failed = await serveInto(taken.writeEnd, failing);
     expect((await failed.process.exited).code).toBe(1);
-    expect(messagesIn(taken.read())).toContain('teams are as the file declares');
+    expect(messagesIn(taken.read())).toContain('applied the teams file');
 
     const REDIS_URL = `redis://127.0.0.1:${await freePort()}`;
     const GATEWAY_MASTER_KEY = Buffer.alloc(32, 1).toString('base64');
@@ -171,7 +171,7 @@ describe('a log', () => {
     await isUp(brokenOff.data);
     // Nothing was begun, so nothing is to be finished.
     expect(await brokenOff.process.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(messagesIn(waiting.read())).toContain('Redis cannot be reached; waiting for it');
+    expect(messagesIn(waiting.read())).toContain('Redis is unreachable; waiting for it');
   });
 });
 

@@ -88,7 +88,7 @@ describe.concurrent('a start that is refused', () => {
   it('names an address that is none of this machine', async ({ expect }) => {
     const lines = await faultsOf({ ...BASE, HOST: '203.0.113.7', LOG_LEVEL: 'silent' });
     expect(lines).toEqual([
-      expect.stringContaining('set HOST and ADMIN_HOST to an address or name of this machine'),
+      expect.stringContaining('set HOST and ADMIN_HOST to an address or host name of this machine'),
     ]);
   });
 

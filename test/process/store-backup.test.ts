@@ -48,7 +48,7 @@ it('holds every change that was acknowledged before, and the gateway keeps those
   await waitFor('changes', () => acknowledged.length > 20);
   const before = [...acknowledged];
   const ran = await runCli(['store', 'backup', copy], envOf(gateway));
-  expect(ran).toMatchObject({ code: 0, stderr: '', stdout: `The store is copied to ${copy}.\n` });
+  expect(ran).toMatchObject({ code: 0, stderr: '', stdout: `The store was copied to ${copy}.\n` });
   isOver = true;
   await load;
   const audit = `${gateway.admin}/admin/v1/audit?action=store.backup`;

@@ -40,9 +40,9 @@ it('shows the requests of a team from all workers, says what is lost, and ends w
   expect(json.stderr).toBe('');
   // An open tail does not hold up the stop.
   expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
-  await waitFor('the loss to be told', () => tail.stderr.includes('is lost; trying again'), tail);
+  await waitFor('the loss to be told', () => tail.stderr.includes('reconnecting'), tail);
   expect(await tail.end('SIGINT')).toEqual({ code: 0, signal: null });
-  expect(tail.stderr).toBe('the connection to the gateway is lost; trying again\n');
+  expect(tail.stderr).toBe('lost the connection to the gateway; reconnecting\n');
   const nobody = launchCli(['tail'], env);
   expect(await nobody.exited).toEqual({ code: 69, signal: null });
 });

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lookAtAll } from '../../src/telemetry/checks.js';
+import { runChecks } from '../../src/telemetry/checks.js';
 import { HEALTH_PARTS, type Measured } from '../../src/telemetry/conditions.js';
 import {
   addLoads,
@@ -54,7 +54,7 @@ describe('the health of a process', () => {
         leftMs: () => 7000,
       },
     });
-    expect(health.own().platform).toBe('failing; asked again in 7 s');
+    expect(health.own().platform).toBe('failing; next attempt in 7 s');
     isOpen = false;
     expect(health.own().platform).toBe('paused for 3 s');
     leftMs = 0;
@@ -167,7 +167,7 @@ describe('the verdict', () => {
       {
         part: 'writes',
         says: 'writes of all teams are stopped since 2026-11-21 14:02 UTC by ada: budgets look wrong',
-        do: 'when it is settled: dsp-gateway writes resume --reason <why>',
+        do: 'when resolved: dsp-gateway writes resume --reason <why>',
       },
       { says: expect.stringContaining('the team growth'), do: expect.stringContaining('--team growth') },
     ]);
@@ -177,14 +177,14 @@ describe('the verdict', () => {
     ['credential', 'missing', 'not well', 'there is no platform token'],
     ['credential', 'expired', 'not well', 'has expired since 2027-11-01 00:00 UTC'],
     ['credential', 'expiring', 'warning', 'expires on 2027-11-01'],
-    ['credential', 'unproven', 'warning', 'has not answered a call with this token yet'],
-    ['store', 'slow', 'warning', 'Redis answers late'],
-    ['store', 'away', 'not well', 'Redis cannot be reached'],
+    ['credential', 'unproven', 'warning', 'no platform call has succeeded with it'],
+    ['store', 'slow', 'warning', 'Redis is slow'],
+    ['store', 'away', 'not well', 'Redis is unavailable'],
     ['store', 'out of memory', 'not well', 'Redis is full'],
     ['store', 'registry lost', 'not well', 'has lost teams and keys'],
     ['platform', 'paused for 30 s', 'warning', 'paused for 30 s'],
-    ['platform', 'failing; asked again in 7 s', 'not well', 'asked again in 7 s'],
-    ['platform', 'on fire', 'not well', 'another process says of its platform: on fire'],
+    ['platform', 'failing; next attempt in 7 s', 'not well', 'next attempt in 7 s'],
+    ['platform', 'on fire', 'not well', 'another process reports for its platform: on fire'],
   ] as const)('says of %s "%s": %s', (part, text, level, words) => {
     const verdict = when({ [part]: text });
     expect(verdict.level).toBe(level);
@@ -198,7 +198,7 @@ describe('the verdict', () => {
     expect(when({ credential: 'expiring' }, { outlook }).findings[0]?.says).toMatch(
       /assumed.*renewal has failed/,
     );
-    expect(when({ credential: 'expired' }, { outlook }).findings[0]?.says).toContain('a year old');
+    expect(when({ credential: 'expired' }, { outlook }).findings[0]?.says).toContain('one year old');
   });
 
   it('puts what is not well before what is a warning', () => {
@@ -223,7 +223,7 @@ describe('the verdict', () => {
 });
 
 it('a look that fails does not keep the next one from being made', async () => {
-  const checks = await lookAtAll({
+  const checks = await runChecks({
     one: async () => {
       throw new Error('broken\nin two lines');
     },
@@ -235,7 +235,7 @@ it('a look that fails does not keep the next one from being made', async () => {
       name: 'one',
       level: 'not well',
       says: 'broken; in two lines',
-      do: 'correct what it names, and run doctor again',
+      do: 'fix the cause and run doctor again',
     },
     { name: 'two', level: 'well', says: 'fine', do: null },
     { name: 'three', level: 'skipped', says: 'not asked', do: null },

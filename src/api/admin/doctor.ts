@@ -5,7 +5,7 @@ import type { Outlook } from '../../platform/credential/outlook.js';
 import type { TokenProof } from '../../platform/credential/verify-token.js';
 import type { Services } from '../../server/services.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
-import { type Check, type Look, lookAtAll } from '../../telemetry/checks.js';
+import { type Check, type Look, runChecks } from '../../telemetry/checks.js';
 import type { Finding } from '../../telemetry/conditions.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
@@ -87,7 +87,7 @@ export function registerDoctor(
   serve(app, runDoctor, async () => ({
     version: VERSION,
     checks: [
-      ...(await lookAtAll({
+      ...(await runChecks({
         ...platformLooks(options),
         ...partLooks(options, readiness),
         ...directoryLooks(options),

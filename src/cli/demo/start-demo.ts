@@ -1,4 +1,4 @@
-/** Simulator, gateway and a team with a key, all in this process, on a data folder that is thrown away. */
+/** Simulator, gateway and a team with a key in this process, on a temporary data folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,12 +18,12 @@ export interface Demo {
   readonly adminToken: string;
   readonly admin: Admin;
   readonly key: string;
-  /** Waits for what the gateway does behind its answers: it compares them, and may ask the platform for that. */
+  /** Waits for background work of the gateway, such as comparisons. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** It may do all that the first steps of an app team show, creating a campaign included. */
+/** Permitted to do everything in docs/first-steps.md. */
 export const TEAM = {
   id: 'growth',
   name: 'Growth analytics',
@@ -31,9 +31,9 @@ export const TEAM = {
   scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'mcp'],
 } as const;
 
-/** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are taken from it; ports that are taken are replaced by free ones */
+/** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are used; occupied ports are replaced by free ones */
 export async function startDemo(env: Environment): Promise<Demo> {
-  // A demo is for looking around: the platform's rate limit would get in the way.
+  // Without rate limit, which would disturb a demo.
   const simulator = await startSimulator({
     switches: { rateLimitPerMinute: 0, latencyMs: 40, accountNames: 'plain' },
   });
@@ -70,7 +70,7 @@ export async function startDemo(env: Environment): Promise<Demo> {
   };
 }
 
-/** @returns the wanted port when it is free or no port number (the settings refuse it), else `0`: any free one */
+/** @returns the wanted port if it is free or invalid (refused by the settings), else `0` */
 function freePort(wanted: string): Promise<string> {
   if (!/^\d{1,5}$/.test(wanted) || Number(wanted) > 65_535) return Promise.resolve(wanted);
   return new Promise((resolve) => {

@@ -1,35 +1,34 @@
-/** A few real calls through the demo gateway, each checked against the platform's truth, and what they cost. */
+/** Calls through the demo gateway, compared with the simulator's data, with their cost in platform calls. */
 import { explainCache } from '../../api/operations/cache.js';
 import { uptimeMs } from '../../lib/time.js';
 import type { TruthQuery } from '../../simulator/simulator.js';
 import type { Demo } from './start-demo.js';
 
-/** A day so long ago by the platform's calendar, `YYYY-MM-DD`. */
+/** The day `ago` days before the platform's today, `YYYY-MM-DD`. */
 type DayOf = (ago: number) => string;
 
-/** First and last day, as days ago by the platform's calendar. */
+/** First and last day, in days before the platform's today. */
 type Days = readonly [first: number, last: number];
 
 /** One call of the tour. */
 interface Step {
   readonly title: string;
-  /** Of the report. */
   readonly query: string;
-  /** How many platform calls it costs. */
+  /** Expected platform calls. */
   readonly calls: number;
-  /** How many more the gateway makes behind the answer, to compare. */
-  readonly behind?: number;
-  /** How many it would cost an app that asks the platform itself; 1 when left out. */
+  /** Expected platform calls in the background, for comparison. */
+  readonly background?: number;
+  /** Platform calls of an app without the gateway; default 1. */
   readonly direct?: number;
-  /** By how many people it is asked, one after the other; 1 when left out. */
+  /** Number of people who request it, one after another; default 1. */
   readonly people?: number;
-  /** Ranges that are asked for before it. */
+  /** Ranges requested before it. */
   readonly before?: readonly Days[];
-  /** 200 when left out. */
+  /** Default 200. */
   readonly status?: number;
-  /** The rows are held against the platform's own of these days. */
+  /** Days whose rows are compared with the platform's. */
   readonly truth?: Days;
-  /** Another check. @returns what is worth telling. @throws Error that says what is wrong */
+  /** Another check. @returns a note to print. @throws Error if it fails */
   readonly check?: (text: string) => string;
 }
 
@@ -41,7 +40,7 @@ interface Report {
 const REPORT = '/api/v1/report/campaigns/get';
 const PEOPLE = 50;
 
-/** Ranges of different lengths and ends that bring the report through its probation. */
+/** Ranges of different lengths and ends that complete the probation of the report. */
 const PROBATION: readonly Days[] = [
   [29, 13],
   [28, 14],
@@ -49,63 +48,62 @@ const PROBATION: readonly Days[] = [
   [34, 16],
 ];
 
-/** In their order: each builds on what the ones before have brought into the cache. */
+/** In order: each builds on the cache of the ones before. */
 function stepsOf(day: DayOf, range: (days: Days) => string): Step[] {
   const rows = (...truth: Days) => ({ query: range(truth), truth });
   return [
     {
       ...rows(20, 7),
-      title: 'A report nobody asked for before: the gateway asks the platform with its token.',
+      title: 'A new report: the gateway calls the platform with its token.',
       calls: 1,
     },
     {
       ...rows(20, 7),
-      title: 'The same question, spelt differently by another app: answered from memory.',
+      title: 'The same report, spelled differently by another app: served from memory.',
       query: `dateTo=${day(7)}&byDate=true&dateFrom=${day(20)}&byCampaign=0&advertiserId=1`,
       calls: 0,
     },
     {
-      title: 'The same report as CSV, for a spreadsheet: still no platform call.',
+      title: 'The same report as CSV: still no platform call.',
       query: `${range([20, 7])}&_format=csv`,
       calls: 0,
       check: checkCsv,
     },
     {
       ...rows(19, 6),
-      title:
-        'An overlapping range. Whether reports may be split by day is not known yet: asked as a whole, compared.',
+      title: 'An overlapping range. Not known yet to be divisible by day: fetched as a whole, and compared.',
       calls: 1,
     },
     {
       ...rows(30, 12),
-      title: 'Another one. Where the answers overlap they agree, day by day: the report is on probation now.',
+      title: 'Another one. The overlapping days agree: the report is on probation now.',
       calls: 1,
-      behind: 1,
+      background: 1,
     },
     {
       ...rows(28, 8),
-      title: 'A range nobody asked for, but every day of it is known: joined from days, no platform call.',
+      title: 'A new range with all days cached: joined from days, no platform call.',
       before: PROBATION,
       calls: 0,
-      behind: 1,
+      background: 1,
     },
     {
       ...rows(28, 5),
       title:
-        'Three days more, two of them known: one call. The first joins are checked, so it brings the whole range.',
+        'Three more days, two of them cached: one call. The first joins are verified, so it fetches the whole range.',
       calls: 1,
     },
     {
-      title: 'With true totals: people who came on two days count once, so daily reach must not be summed.',
+      title: 'With true totals: a person seen on two days counts once, so daily reach must not be summed.',
       query: `${range([20, 7])}&_totals=1`,
       calls: 1,
-      // The first join of 14 days: those of each length are compared for themselves.
-      behind: 1,
+      // The first join of 14 days: joins of each length are verified separately.
+      background: 1,
       direct: 2,
       check: checkTotals,
     },
     {
-      title: 'An advertiser of another team: refused before the cache and before the platform.',
+      title: 'An advertiser of another team: refused before cache and platform.',
       query: range([20, 7]).replace('advertiserId=1', 'advertiserId=4'),
       calls: 0,
       direct: 0,
@@ -113,7 +111,7 @@ function stepsOf(day: DayOf, range: (days: Days) => string): Step[] {
     },
     {
       ...rows(28, 5),
-      title: `What dashboards do all day: ${PEOPLE} people open the report of step 7.`,
+      title: `A dashboard: ${PEOPLE} people open the report of step 7.`,
       people: PEOPLE,
       calls: 0,
       direct: PEOPLE,
@@ -132,21 +130,20 @@ function checkTotals(text: string): string {
   const sum = data.reduce((total, row) => total + Number(row.reach), 0);
   const reach = Number(meta.totals?.reach);
   if (!(reach > 0 && reach < sum)) throw new Error('total reach is not below the sum of days');
-  return `true reach ${reach.toLocaleString('en')}; the days added up would claim ${sum.toLocaleString('en')}`;
+  return `true reach ${reach.toLocaleString('en')}; the sum of the days would be ${sum.toLocaleString('en')}`;
 }
 
 interface TourResult {
   readonly questions: number;
-  /** How many of them were held against the platform's own numbers. */
+  /** Number of answers compared with the platform. */
   readonly checked: number;
-  /** Platform calls, those that compare and check included. */
+  /** Platform calls, including verification. */
   readonly calls: number;
   /** Platform calls without the gateway. */
   readonly direct: number;
   readonly faults: readonly string[];
 }
 
-/** @param print told line by line what happens */
 export async function tour(demo: Demo, print: (line: string) => void): Promise<TourResult> {
   const { simulator } = demo;
   const day = (ago: number) =>
@@ -157,7 +154,7 @@ export async function tour(demo: Demo, print: (line: string) => void): Promise<T
   const atStart = simulator.callCount;
   let [questions, direct] = [0, 0];
   for (const [index, step] of steps.entries()) {
-    const { title, query, people = 1, behind = 0, before = [], status = 200 } = step;
+    const { title, query, people = 1, background = 0, before = [], status = 200 } = step;
     if (before.length > 0) await passProbation(demo, before.map(range), print);
     // Each of them would be one call without the gateway.
     questions += before.length + people;
@@ -165,20 +162,22 @@ export async function tour(demo: Demo, print: (line: string) => void): Promise<T
     const callsBefore = simulator.callCount;
     let answer = await ask(demo, query);
     for (let person = 1; person < people; person++) answer = await ask(demo, query);
-    // Until then its platform calls are not all made.
+    // Includes background platform calls.
     await demo.settled();
     const cost = simulator.callCount - callsBefore;
     print(`${index + 1}. ${title}`);
     print(`   GET ${REPORT}?${query}`);
-    const compared = behind === 0 ? '' : `, and ${behind} behind the answer, to compare`;
+    const compared = background === 0 ? '' : `, and ${background} in the background for comparison`;
     print(
-      `   ${answer.status} · ${answer.cacheStatus} · ${answer.ms.toFixed(1)} ms · platform calls: ${cost - behind}${compared}`,
+      `   ${answer.status} · ${answer.cacheStatus} · ${answer.ms.toFixed(1)} ms · platform calls: ${cost - background}${compared}`,
     );
     const { note, fault } = judge(demo, step, answer.text, day);
     if (note !== undefined) print(`   ${note}`);
     const wrong = [
       answer.status === status ? null : `status ${answer.status} instead of ${status}`,
-      cost === step.calls + behind ? null : `${cost} platform calls instead of ${step.calls + behind}`,
+      cost === step.calls + background
+        ? null
+        : `${cost} platform calls instead of ${step.calls + background}`,
       fault ?? null,
     ].filter((one) => one !== null);
     for (const one of wrong) {
@@ -191,7 +190,6 @@ export async function tour(demo: Demo, print: (line: string) => void): Promise<T
   return { questions, checked, calls: simulator.callCount - atStart, direct, faults };
 }
 
-/** Asks the demo gateway as an app would. @returns the answer, and how long it took */
 async function ask({ gatewayUrl, key }: Demo, query: string) {
   const startedAt = uptimeMs();
   const response = await fetch(`${gatewayUrl}${REPORT}?${query}`, {
@@ -203,7 +201,6 @@ async function ask({ gatewayUrl, key }: Demo, query: string) {
   return { status: response.status, cacheStatus: cacheStatus ?? 'no cache involved', text, ms };
 }
 
-/** What is worth telling of an answer, or what is wrong with it. */
 function judge(demo: Demo, { truth, check, status }: Step, text: string, day: DayOf) {
   try {
     if (truth !== undefined) {
@@ -211,14 +208,14 @@ function judge(demo: Demo, { truth, check, status }: Step, text: string, day: Da
       return { note: sameRows(demo, text, { advertiserId: 1, dateFrom, dateTo, byDate: true }) };
     }
     if (status === 403 && !text.includes('"advertiser_forbidden"'))
-      throw new Error('another error than advertiser_forbidden');
+      throw new Error('not the error advertiser_forbidden');
     return { note: check?.(text) };
   } catch (error) {
     return { fault: (error as Error).message };
   }
 }
 
-/** The gateway's rows are the platform's: every member of the truth is there with its value. */
+/** @throws Error unless the rows equal those of the platform */
 function sameRows({ simulator }: Demo, text: string, query: TruthQuery): string {
   const { data } = JSON.parse(text) as Report;
   const expected = simulator.truth(query);
@@ -226,11 +223,11 @@ function sameRows({ simulator }: Demo, text: string, query: TruthQuery): string 
   const wrong = expected.findIndex((row, index) =>
     Object.entries(row).some(([name, value]) => data[index]?.[name] !== value),
   );
-  if (wrong >= 0) throw new Error(`row ${wrong + 1} is not the platform's`);
-  return `checked: ${data.length} rows, each value is the platform's own`;
+  if (wrong >= 0) throw new Error(`row ${wrong + 1} differs from the platform`);
+  return `checked: ${data.length} rows, all values equal those of the platform`;
 }
 
-/** It happens once for a kind of report, not with every question. */
+/** Probation happens once per kind. */
 async function passProbation(
   demo: Demo,
   queries: readonly string[],
@@ -245,10 +242,10 @@ async function passProbation(
   const { policy } = await demo.admin.ask(explainCache, { query: { endpoint: 'campaigns/get', query } });
   if (policy.divisibility?.state !== 'proven') throw new Error('the report was not proven divisible by day');
   print(
-    `   (Probation: ${queries.length} more ranges were answered as a whole and compared with the join of their days.`,
+    `   (Probation: ${queries.length} more ranges were fetched as a whole and compared with the join of their days.`,
   );
   print(
-    `   It took ${demo.simulator.callCount - before} platform calls, once for this kind of report: it is proven now.)`,
+    `   It took ${demo.simulator.callCount - before} platform calls, once for this kind of report, which is now proven.)`,
   );
   print('');
 }

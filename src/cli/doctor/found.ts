@@ -1,8 +1,16 @@
-/** What a look finds where it is not simply well. */
+/** Results of doctor checks that are not simply well. */
 import type { Check } from '../../telemetry/checks.js';
 
-export type Found = Omit<Check, 'name'>;
+export type CheckResult = Omit<Check, 'name'>;
 
-export const notWell = (says: string, advice: string): Found => ({ level: 'not well', says, do: advice });
-export const warning = (says: string, advice: string): Found => ({ level: 'warning', says, do: advice });
-export const skipped = (says: string): Found => ({ level: 'skipped', says, do: null });
+export const notWell = (says: string, advice: string): CheckResult => ({
+  level: 'not well',
+  says,
+  do: advice,
+});
+export const warning = (says: string, advice: string): CheckResult => ({
+  level: 'warning',
+  says,
+  do: advice,
+});
+export const skipped = (says: string): CheckResult => ({ level: 'skipped', says, do: null });

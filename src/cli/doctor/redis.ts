@@ -1,4 +1,4 @@
-/** Doctor's looks at Redis: whether it can be used, and whether it keeps what it is given. */
+/** Doctor checks of Redis. */
 import { Cluster, type Redis } from 'ioredis';
 import { wallMs } from '../../lib/time.js';
 import {
@@ -9,7 +9,7 @@ import {
   type RedisConnection,
 } from '../../store/redis/connect.js';
 import type { Look } from '../../telemetry/checks.js';
-import { type Found, notWell, skipped, warning } from './found.js';
+import { type CheckResult, notWell, skipped, warning } from './found.js';
 
 interface ServerFacts {
   readonly version: string;
@@ -17,21 +17,20 @@ interface ServerFacts {
   /** `maxmemory`; 0: no limit. */
   readonly maxBytes: number;
   readonly appendOnly: boolean;
-  /** Whether snapshots are made at all; null: it does not tell. */
+  /** Whether snapshots are enabled; null: unknown. */
   readonly snapshots: boolean | null;
   readonly saved: boolean;
-  /** Its clock less ours, milliseconds. */
+  /** Its clock minus ours, milliseconds. */
   readonly driftMs: number;
 }
 
-/** Connecting once may take longer than one call. */
 const CONNECT_MS = 5_000;
 const DRIFT_MS = 60_000;
 
-/** The first look asks; the others judge what it found. */
-export function redisLooks(connection: RedisConnection, timeoutMs: number): Readonly<Record<string, Look>> {
+/** The first check reads the facts, the others evaluate them. */
+export function redisChecks(connection: RedisConnection, timeoutMs: number): Readonly<Record<string, Look>> {
   let facts: readonly ServerFacts[] | null = null;
-  const judged = (judge: (all: readonly ServerFacts[]) => string | Found) => async () =>
+  const judged = (judge: (all: readonly ServerFacts[]) => string | CheckResult) => async () =>
     facts === null ? skipped('Redis did not answer') : judge(facts);
   return {
     Redis: async () => {
@@ -80,45 +79,45 @@ async function serverFacts(server: Redis): Promise<ServerFacts> {
   };
 }
 
-function eviction(all: readonly ServerFacts[]): string | Found {
+function eviction(all: readonly ServerFacts[]): string | CheckResult {
   const policies = [...new Set(all.map(({ policy }) => policy))].join(', ');
   if (policies.includes('allkeys-'))
     return notWell(
-      `maxmemory-policy ${policies} may evict teams, keys and tokens: the start is refused`,
-      'set it to volatile-lru, or let REDIS_REGISTRY_URL name another Redis for them',
+      `maxmemory-policy ${policies} may evict teams, keys and tokens: the gateway does not start`,
+      'set it to volatile-lru, or set REDIS_REGISTRY_URL to another Redis',
     );
   if (policies === '')
     return warning(
-      'Redis does not tell its maxmemory-policy',
-      'see to it that it is noeviction or volatile-*, or teams, tokens and history may be evicted',
+      'Redis does not report its maxmemory-policy',
+      'ensure that it is noeviction or volatile-*; otherwise teams, tokens and history may be evicted',
     );
   if (all.some(({ policy, maxBytes }) => policy === 'noeviction' && maxBytes > 0))
     return warning(
-      'maxmemory is set with noeviction: once it is full, changes are refused and answers are not kept',
-      'set maxmemory-policy to volatile-lru: what must stay does not expire, so it is not evicted',
+      'maxmemory is set with noeviction: when it is full, changes are refused and reports are not cached',
+      'set maxmemory-policy to volatile-lru; durable data has no expiry and is not evicted',
     );
   return `maxmemory-policy ${policies}`;
 }
 
-function persistence(all: readonly ServerFacts[]): string | Found {
+function persistence(all: readonly ServerFacts[]): string | CheckResult {
   if (all.some(({ saved }) => !saved))
     return notWell(
       'Redis could not write its last snapshot or journal',
-      "look at Redis's log and at its disk: a restart would lose changes",
+      'check the log and disk of Redis; a restart would lose changes',
     );
   if (all.every(({ appendOnly }) => appendOnly)) return 'append-only file';
   if (all.some(({ appendOnly, snapshots }) => !appendOnly && snapshots === false))
     return warning(
-      'neither append-only file nor snapshots: a restart of Redis loses teams, keys and tokens',
-      'set appendonly yes; running gateways put back what they hold, a backup does the rest',
+      'no append-only file and no snapshots: a restart of Redis loses teams, keys and tokens',
+      'set appendonly yes; running gateways restore what they have in memory, a backup the rest',
     );
   return warning(
-    'snapshots alone: a crash of Redis loses the changes since the last one',
+    'snapshots only: a crash of Redis loses the changes since the last one',
     'set appendonly yes',
   );
 }
 
-function clock(all: readonly ServerFacts[]): string | Found {
+function clock(all: readonly ServerFacts[]): string | CheckResult {
   const worst = Math.max(...all.map(({ driftMs }) => Math.abs(driftMs)));
   if (worst <= DRIFT_MS) return `${Math.round(worst / 1000)} s apart`;
   return warning(

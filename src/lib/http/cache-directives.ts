@@ -1,12 +1,10 @@
 /** The caller's `cache-control` (RFC 9111, section 5.2.1). */
 
-// `cache-control` of a request or an answer (RFC 9111, section 5.2), read leniently: what cannot be read is one
-// directive that means nothing, and takes none of the others with it.
+// Parses `cache-control` (RFC 9111, section 5.2) leniently: an invalid directive is ignored, not the rest.
 //
 // @param header its lines joined by commas
-// @returns names in lower case, each with its value in lower case and without quotes, `''` where it has none. Of a
-//   directive that is there twice, the first one counts (RFC 9111, section 4.2.1). A comma ends a directive, inside of
-//   quotes too: then `no-store` is seen wherever it stands
+// @returns values by lower-case name, lower case and unquoted, `''` without value. The first of repeated directives
+//   counts (section 4.2.1). A comma ends a directive even inside quotes, so that `no-store` is always seen
 
 export function readDirectives(header: string): ReadonlyMap<string, string> {
   const directives = new Map<string, string>();
@@ -18,14 +16,13 @@ export function readDirectives(header: string): ReadonlyMap<string, string> {
 }
 
 export interface CacheDirectives {
-  /** Oldest age that will do, in milliseconds; null: whatever the freshness rules say. `no-cache` is 0. */
+  /** Maximum accepted age, milliseconds; null: by the freshness rules. `no-cache` is 0. */
   readonly maxAgeMs: number | null;
-  /** Staleness that will do, in milliseconds; Infinity for any, null for none beyond the gateway's own rules. */
+  /** Maximum accepted staleness, milliseconds; Infinity: any; null: by the gateway's rules. */
   readonly maxStaleMs: number | null;
   readonly onlyIfCached: boolean;
   /**
-   * Set where nothing but final days will do (`_final`): the day it is, as a day number. What is old enough on it, and was
-   * fetched before it was, is fetched again.
+   * With `_final`: today's day number. A day that is final by then but was fetched earlier is fetched again.
    */
   readonly finalOn?: number;
 }
@@ -33,7 +30,7 @@ export interface CacheDirectives {
 export const NO_DIRECTIVES: CacheDirectives = { maxAgeMs: null, maxStaleMs: null, onlyIfCached: false };
 
 /**
- * @param mayRefresh whether the caller may ask for fresher answers (scope `cache:refresh`); else that part is ignored
+ * @param mayRefresh whether the caller has the scope `cache:refresh`; else `no-cache` and `max-age` are ignored
  */
 export function readCacheDirectives(header: string | undefined, mayRefresh: boolean): CacheDirectives {
   if (header === undefined || header === '') return NO_DIRECTIVES;

@@ -1,10 +1,10 @@
-/** Checks of requests by their schemas, made when first asked for. */
+/** Lazily compiled validators of requests. */
 import { AjvCompiler, type BuildCompilerFromPool } from '@fastify/ajv-compiler';
 
 /** One for all planes of the process: Ajv compiles each schema once. */
 const build = AjvCompiler();
 
-/** How every schema is read. */
+/** Ajv options of all schemas. */
 export const READING = {
   removeAdditional: false,
   coerceTypes: false,
@@ -12,18 +12,18 @@ export const READING = {
   keywords: ['env', 'secret'],
 } as const;
 
-/** Tests look at the schemas themselves: the schema of schemas is the dearest of all to compile. */
+/** Schemas are validated by tests: the meta-schema is expensive to compile. */
 export const UNSEEN = { validateSchema: false, meta: false } as const;
 
-/** What Fastify asks: whether a value is right, and else what is wrong. */
+/** The validator interface of Fastify. */
 interface Check {
   (value: unknown): unknown;
   errors?: unknown;
 }
 
 /**
- * As Fastify's own, but a schema is compiled by the first request that it is for: most processes are never asked for most
- * of their calls, and all of their schemas are a sixth of a start. That each compiles, tests see to.
+ * Like Fastify's, but compiles a schema on first use: most are never used, and all take a sixth of startup. Tests check
+ * that each compiles.
  */
 export const buildValidator = ((...given: Parameters<BuildCompilerFromPool>) => {
   const compile = build(...given) as (part: unknown) => Check;

@@ -16,30 +16,30 @@ export const Outlook = Type.Object(
   {
     state: Type.Enum(['ok', 'unproven', 'expiring', 'refused', 'missing', 'expired'], {
       description:
-        'refused: the platform refuses the active token, and nothing could take its place; expiring: somebody should act; unproven: whether the platform takes it is not known yet.',
+        'refused: the platform rejects the active token, and no other one is available; expiring: an operator should act; unproven: not yet verified by a platform call.',
     }),
     expiresAt: nullable(Type.String({ format: 'date-time' })),
     expiryKnown: nullable(
       Type.Boolean({
-        description: "False: the document's one year, counted from when the token was first seen.",
+        description: 'False: assumed to be one year after first seen.',
       }),
     ),
-    daysLeft: nullable(Type.Integer({ minimum: 0, description: 'Whole days until then, rounded down.' })),
+    daysLeft: nullable(Type.Integer({ minimum: 0, description: 'Days until expiry, rounded down.' })),
     warningDays: nullable(
       Type.Integer({
-        description: 'The lowest threshold of a warning that was reached; null: nobody has to act.',
+        description: 'The lowest reached warning threshold; null: no action required.',
       }),
     ),
     renewsAt: nullable(
       Type.String({
         format: 'date-time',
-        description: 'From when on the gateway asks for another by itself; null: it does not.',
+        description: 'When the gateway renews it; null: it does not.',
       }),
     ),
     refusedAt: nullable(
       Type.String({
         format: 'date-time',
-        description: 'Since when the platform refuses it; null: it does not.',
+        description: 'Since when the platform rejects it; null: it does not.',
       }),
     ),
   },

@@ -154,7 +154,7 @@ export class Rotation {
     const { mintToken, clock } = this.#options;
     if (mintToken === null) {
       throw new GatewayError('conflict', {
-        detail: 'No token request is configured, so the platform cannot be asked for a token.',
+        detail: 'No token request is configured.',
         help: `Give a token by POST /admin/v1/token/rotate, or set all of ${TOKEN_REQUEST.join(', ')}.`,
       });
     }

@@ -32,7 +32,7 @@ export type SeedOutcome = 'active' | 'refused' | 'unproven' | 'left';
  *
  * Several processes may do this at once, and one may have been killed half-way: the next process that finds the seed
  * pending continues.
- * @param mayGuess whether calls may be made that nobody has made yet
+ * @param mayGuess whether calls may be made that no request has made yet
  */
 export async function bootstrapToken(
   seed: NewToken,

@@ -118,7 +118,7 @@ async function rowsSeen(
     if ([401, 403, 404].includes(status)) return 0;
     return status === 200 ? options.countRows(body, reference) : null;
   } catch {
-    // A call that fails says nothing about the token.
+    // A failed call is no evidence about the token.
     return null;
   }
 }

@@ -99,4 +99,4 @@ export async function openHistoryFolder(
 }
 
 const HISTORY_DAMAGED =
-  'the history on the disk is damaged; it was set aside, and begins anew: earlier days are not available until the folder is restored from a backup';
+  'the history on the disk is damaged; it was set aside, and a new one started: earlier days are not available until the folder is restored from a backup';

@@ -83,7 +83,7 @@ function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: L
   const now = lapsing.now();
   const batchKey = nameKey(BATCHES, id);
   const known = lapsing.alive(draft.get(batchKey));
-  // One from a future, as the machine's clock was put back since, is forgotten too.
+  // Also removes one with a future time, after the clock was set back.
   if (known !== null && known.endsAtMs - now <= BATCH_MEMORY_MS) return;
   const groups = new Map<string, Map<string, number>>();
   const openGroup = (name: string): Map<string, number> => {
@@ -187,7 +187,7 @@ function applyCharge(draft: Draft, ask: ChargeAsk, lapsing: LapsingRecords): Cha
   const key = nameKey(PURSES, purse);
   const charged = amountOf(lapsing.alive(draft.get(key))?.value);
   const ended = lapsing.alive(draft.get(nameKey(ENDED, id)));
-  // One from a future, as the machine's clock was put back since, is forgotten too.
+  // Also removes one with a future time, after the clock was set back.
   if (ended !== null && ended.endsAtMs - now <= BATCH_MEMORY_MS) return { kind: 'ended', charged };
   if (openOf(draft, id) !== null) return { kind: 'made', charged };
   if (amount > max - charged) return { kind: 'over', charged };

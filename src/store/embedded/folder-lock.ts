@@ -19,7 +19,7 @@ import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
 
 interface FolderLockOptions {
   readonly logger: StoreLog;
-  /** Silence after which a holder that cannot be looked up is taken for dead. */
+  /** Silence after which a holder that cannot be checked counts as dead. */
   readonly staleAfterMs?: number;
   /** Called once, when the lock was taken over. */
   readonly onLost?: () => void;

@@ -134,7 +134,7 @@ redis.call('ZADD', ends, now + ARGV[5], purse)
 collectPurses()
 return {{'made', text(charged)}, replicas()}`;
 
-/** What of an open charge stands in front of its note. */
+/** The part of an open charge before its note. */
 const HEAD = "'^(%d+)\\n([^\\n]*)\\n'";
 
 /** ARGV: id, note. 1 when it was open, else 0. */

@@ -38,7 +38,7 @@ export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly registryTimeoutMs?: number;
   /** Longest time to connect. */
   readonly connectTimeoutMs?: number;
-  /** Replicas that have to confirm a durable change, or the caller is told; 0 when absent. */
+  /** Replicas that must confirm a durable change, else it is reported as unconfirmed; default 0. */
   readonly minReplicas?: number;
   /** Told of every call when it is over. */
   readonly onCall?: LinkOptions['onCall'];

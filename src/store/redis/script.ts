@@ -56,7 +56,7 @@ export interface Durable {
   readonly link: Pick<Link, 'call'>;
   /** Longest wait for confirmation by replicas. */
   readonly replicaWaitMs: number;
-  /** Replicas that have to confirm a change; otherwise the caller is told. */
+  /** Replicas that must confirm a change; else it is reported as unconfirmed. */
   readonly minReplicas: number;
   readonly logger: StoreLog;
 }

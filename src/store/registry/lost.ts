@@ -207,7 +207,7 @@ export async function loadAndMend(
   known: Known,
   store: RegistryStore,
   clock: Clock,
-  onMended: (facts: object) => void,
+  onResolved: (facts: object) => void,
 ): Promise<RegistrySnapshot> {
   for (let tries = 1; ; tries++) {
     const snapshot = await store.load('leave');
@@ -222,7 +222,7 @@ export async function loadAndMend(
     expect.set(MENDED_RECORD, records.get(MENDED_RECORD)?.revision ?? 0);
     try {
       await store.commit({ epoch, writes, expect, audit: [auditLine(event, GATEWAY_ACTOR, clock.now())] });
-      onMended(after);
+      onResolved(after);
     } catch (error) {
       if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
       await sleep(randomShare() * CONFLICT_WAIT_MS);

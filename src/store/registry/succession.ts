@@ -116,14 +116,14 @@ export function createSuccession(
     await sleep(MEND_MS);
     const again = await load(known);
     if (again.epoch !== known.epoch) return settle(known, again, staleMs);
-    report('restored', `${LOST} it was put back from memory, by ${by}`, facts);
+    report('restored', `${LOST} it was restored from memory by ${by}`, facts);
     return again;
   }
 
-  /** Somebody restored another registry on purpose: it counts, except that revocations known here stay. */
+  /** An operator restored another registry. It is adopted, with the revocations known here. */
   async function adopt(known: CopyState, found: RegistrySnapshot, facts: object): Promise<RegistrySnapshot> {
     const why = rules.refuse(known.records, found.records);
-    if (why !== null) leave(`the store holds another registry, which was not taken over: ${why}`, facts);
+    if (why !== null) leave(`the store has another registry, which was not adopted: ${why}`, facts);
     const snapshot = await carryOver(known, found, store, rules, clock);
     if (snapshot.epoch !== found.epoch) return settle(known, snapshot, Number.POSITIVE_INFINITY);
     report('adopted', ADOPTED, facts);
@@ -223,14 +223,13 @@ function adoptedFrom(records: Records): string | null {
 
 function whyNotRestored(staleMs: number): string {
   return staleMs > MOST_STALE_MS
-    ? `the store holds no registry; it was not put back, for this replica was out of step for ${Math.round(staleMs / 1000)} s before and may have missed changes`
-    : 'the store holds no registry that could be read; it was not put back';
+    ? `the store has no registry; it was not restored, because this replica was out of sync for ${Math.round(staleMs / 1000)} s before and may have missed changes`
+    : 'the store has no readable registry; it was not restored';
 }
 
 const LOST = 'the store had lost the registry;';
 const MENDED =
-  'the store has lost changes that it had acknowledged; they were put back from memory. Other data of that time may be lost: charges of writes, answers to idempotency keys, pins, history, sign-outs';
-const ADOPTED =
-  'the store holds another registry than before; it was taken over, with the revocations known here: teams, keys and token are now those of that one';
+  'the store has lost acknowledged changes; they were restored from memory. Other data of that time may be lost: charges of writes, idempotency records, pins, history, sign-outs';
+const ADOPTED = 'the store has another registry; it was adopted, with the revocations known here';
 const HOW_TO_RESTORE =
-  'Teams, keys and token in memory stay in use for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace". Add --yes where nobody can be asked, as in a script';
+  'Teams, keys and token in memory stay in use for auth.maxStaleSeconds. To restore from this replica: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace". Add --yes in scripts';

@@ -1,9 +1,9 @@
 /**
- * Spans of a request that is over:
+ * Spans of a finished request:
  *
  *   request (server) → a span a stage → platform calls and calls of Redis (client), below the stage they fell into
  *
- * A stage begins where the one before it ended; a fetch begins with its call.
+ * A stage starts at the end of the previous one; a fetch starts with its call.
  */
 import {
   type Attributes,
@@ -26,14 +26,14 @@ export interface EndedStoreCall extends StoreCall {
   readonly endedMs: number;
 }
 
-/** @returns the id of its trace; null where it is not sampled */
+/** @returns the trace id; null if not sampled */
 export type RecordRequest = (
   request: TracedRequest,
   end: RequestEnd,
   storeCalls: readonly EndedStoreCall[],
 ) => string | null;
 
-/** A piece of the request's time, by `uptimeMs()`. */
+/** An interval, by `uptimeMs()`. */
 interface Interval {
   readonly startMs: number;
   readonly endMs: number;
@@ -43,7 +43,7 @@ interface Drawn extends Interval {
   readonly within: Context;
 }
 
-/** Names of the specification; of any other the span says no more. */
+/** Methods of the specification; others are recorded as `_OTHER`. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'];
 const LONGEST_PATH = 256;
 
@@ -72,10 +72,10 @@ export function createRecorder(tracer: Tracer, { clean, platformHost }: TracingO
   };
 }
 
-/** Never with its query, nor with a secret. */
+/** Without query and secrets. */
 function pathOf({ trace, originalUrl }: TracedRequest, clean: TracingOptions['clean']): string {
   const path = (trace.subject ?? (originalUrl.split('?', 1)[0] as string)).slice(0, LONGEST_PATH);
-  // The log's cleaner gives it as it stands between the quotes of JSON.
+  // `clean` escapes for JSON.
   return JSON.parse(`"${clean(path)}"`) as string;
 }
 
@@ -96,7 +96,7 @@ function attributesOf({ id, trace }: TracedRequest, { plane, status, complete }:
 
 type Draw = ReturnType<typeof createDraw>;
 
-/** Draws spans in the past. */
+/** Records spans with past times. */
 function createDraw(tracer: Tracer, whole: Interval) {
   const toEpochMs = wallMs() - uptimeMs();
   const inside = (ms: number) => Math.min(Math.max(ms, whole.startMs), whole.endMs) + toEpochMs;
@@ -152,7 +152,7 @@ function intervalOf({ startedMs }: Trace, { call, endedMs }: EndedCall): Interva
   return { startMs: endMs - call.durationMs, endMs };
 }
 
-/** @param calls in the order in which they ended, as the fetches that they belong to */
+/** @param calls in order of their end, like their fetches */
 function stagesOf({ stages, startedMs }: Trace, calls: readonly Interval[]) {
   let beforeMs = startedMs;
   return stages.map(({ stage: name, endedMs }) => {
@@ -164,7 +164,7 @@ function stagesOf({ stages, startedMs }: Trace, calls: readonly Interval[]) {
   });
 }
 
-/** @returns the context of the shortest that holds all of it; of the request where none does */
+/** @returns the context of the shortest enclosing interval, else of the request */
 function smallestAround({ startMs, endMs }: Interval, among: readonly Drawn[], root: Drawn): Context {
   let best = root;
   for (const one of among) {
@@ -174,7 +174,7 @@ function smallestAround({ startMs, endMs }: Interval, among: readonly Drawn[], r
   return best.within;
 }
 
-/** Without any part of its address but the host: a query holds what was asked for. */
+/** Only the host of the address is recorded. */
 function drawCall(
   draw: Draw,
   parent: Context,

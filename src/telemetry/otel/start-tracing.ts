@@ -1,4 +1,4 @@
-/** The set-up of OpenTelemetry: provider, sampler, queue, exporter. Loaded by `open-tracing.ts` alone. */
+/** Setup of OpenTelemetry: provider, sampler, queue, exporter. Loaded by `open-tracing.ts` only. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import { ExportResultCode, parseKeyPairsIntoRecord } from '@opentelemetry/core';
@@ -20,11 +20,10 @@ import { sleep, uptimeMs } from '../../lib/time.js';
 import type { Tracing, TracingOptions } from '../tracing.js';
 import { createRecorder, type EndedStoreCall } from './record-request.js';
 
-// Which requests are recorded, by the names of the specification.
+// Samplers by their names in the specification.
 
 const PARENT_BASED = 'parentbased_';
 
-/** @param name one that the settings allow */
 export function samplerOf(name: string, share: number): Sampler {
   if (name.startsWith(PARENT_BASED))
     return new ParentBasedSampler({ root: samplerOf(name.slice(PARENT_BASED.length), share) });
@@ -32,9 +31,9 @@ export function samplerOf(name: string, share: number): Sampler {
   return name === 'traceidratio' ? new TraceIdRatioBasedSampler(share) : new AlwaysOnSampler();
 }
 
-// An exporter whose failures are told in the log once in a while, and to nobody else.
+// An exporter that logs failures at intervals.
 
-/** Between two lines about a collector that does not take spans. */
+/** Interval of log lines about a failing collector. */
 const TELL_EVERY_MS = 60_000;
 
 /** @param nowMs a clock that never jumps, milliseconds */
@@ -53,12 +52,12 @@ export function telling(
     toldAtMs = now;
     logger.warn(
       { spans: lost, cause: error?.message },
-      'the OpenTelemetry collector did not take spans; they are lost, requests go on',
+      'failed to export spans to the OpenTelemetry collector; they are lost',
     );
   }
 
   function taken(): void {
-    if (lost > 0) logger.info({ spans: lost }, 'the OpenTelemetry collector takes spans again');
+    if (lost > 0) logger.info({ spans: lost }, 'the OpenTelemetry collector accepts spans again');
     lost = 0;
     toldAtMs = null;
   }
@@ -76,17 +75,17 @@ export function telling(
   };
 }
 
-/** Spans that wait for the collector; further ones are dropped. A request makes about ten. */
+/** Queue of spans; further ones are dropped. A request has about ten. */
 const QUEUE_SPANS = 8192;
 const BATCH_SPANS = 512;
 const EVERY_MS = 2000;
-/** How long the collector has for a batch, tries again included. */
+/** Timeout of a batch, including retries. */
 const EXPORT_MS = 10_000;
-/** How long the end of the process may wait for it. */
+/** Time limit at shutdown. */
 const STOP_MS = 3000;
-/** A request of many calls makes many; the first so many are kept. */
+/** Maximum spans of a request. */
 const MOST_STORE_CALLS = 100;
-/** Asked all the time, by machines. */
+/** Health checks and metrics. */
 const NOT_TRACED = /^\/(healthz|readyz|metrics)(?:\?|$)/;
 
 export function startTracing(url: string, options: TracingOptions): Tracing {

@@ -46,7 +46,7 @@ describe('a copy of the store', () => {
         await running.close();
         const ran = await runCli(['store', 'restore', copy], env);
         expect(ran).toMatchObject({ code: 0, stderr: '' });
-        expect(ran.stdout).toContain(`What was there before is in ${join(data, 'state.before-')}`);
+        expect(ran.stdout).toContain(`The old store is in ${join(data, 'state.before-')}`);
         expect(ran.stdout).toContain(` and ${join(data, 'history.before-')}`);
         const again = await openIn(data);
         expect(await again.registry.load()).toEqual(before);
@@ -95,7 +95,7 @@ describe('a copy of the store', () => {
         await first.close();
         expect(await runCli(['store', 'backup', copy], env)).toMatchObject({
           code: 0,
-          stdout: `The store is copied to ${copy}.\n`,
+          stdout: `The store was copied to ${copy}.\n`,
         });
         expect(await runCli(['store', 'backup', copy], env)).toMatchObject({
           code: 78,

@@ -29,7 +29,7 @@ it('is there after a restart, and set aside when its file is damaged', () =>
     await truncate(join(folder, 'history', 'data.mdb'), 20_000);
     const third = await openIn(folder);
     expect(third.log.lines).toMatchObject([
-      { level: 'error', message: expect.stringContaining('set aside, and begins anew') },
+      { level: 'error', message: expect.stringContaining('set aside, and a new one started') },
     ]);
     expect((await readdir(folder)).filter((name) => name.startsWith('history.damaged-'))).toHaveLength(1);
     expect(await third.history.heads('s', [DAY])).toEqual([null]);

@@ -57,7 +57,7 @@ describe('a registry whose version went back', () => {
     const after = { records: ['key/a', 'vault', 'team/x'], knownVersion: 3, foundVersion: 1 };
     expect(await audit()).toMatchObject([{ action: 'registry.mend', actor: 'gateway', after }]);
     expect(one?.log.lines.filter(({ level }) => level === 'error')).toMatchObject([
-      { ...after, msg: expect.stringContaining('put back from memory') },
+      { ...after, msg: expect.stringContaining('restored from memory') },
     ]);
     expect(two?.log.messages('error')).toEqual([]);
   });

@@ -103,7 +103,7 @@ describe('a registry that is gone from the store', () => {
     expect(one.registry.loss).toBeNull();
     expect(one.registry.lastLoss).toMatchObject({ outcome: 'restored', at: '2026-11-21T12:00:00.000Z' });
     expect(one.log.messages('error')).toEqual([
-      expect.stringContaining('put back from memory, by this replica'),
+      expect.stringContaining('restored from memory by this replica'),
     ]);
     // It goes on from there.
     await one.registry.commit(set({ 'team/y': '{}' }));
@@ -201,7 +201,7 @@ describe('a registry that is gone, known to a replica that was out of step', () 
     expect(await control.keys('lost:*')).toEqual([]);
     expect(one.textOf('key/a')).toBe(key('2026-11-20'));
     expect(one.outcomes).toEqual(['left']);
-    expect(one.registry.loss?.message).toContain('out of step for 6 s');
+    expect(one.registry.loss?.message).toContain('out of sync for 6 s');
     expect(one.log.messages('error')).toHaveLength(1);
     expect(one.registry.staleForMs()).toBeGreaterThanOrEqual(6 * SECOND);
 
@@ -266,7 +266,7 @@ describe('another registry in the store', () => {
     }
     expect(another).toEqual([epoch]);
     expect([one.outcomes, two.outcomes]).toEqual([['adopted'], ['adopted']]);
-    expect(one.log.messages('error')).toEqual([expect.stringContaining('another registry than before')]);
+    expect(one.log.messages('error')).toEqual([expect.stringContaining('another registry; it was adopted')]);
     expect(await auditOf(one.store)).toMatchObject([
       { action: 'registry.adopt', after: { epoch, carriedOver: ['key/a', 'team-life/x'] } },
     ]);
