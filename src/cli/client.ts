@@ -289,7 +289,7 @@ function parseAnswer(text: string, schema: TSchema | undefined, base: string): o
   const { required = [] } = (schema ?? {}) as { readonly required?: readonly string[] };
   if (typeof value === 'object' && value !== null && required.every((name) => name in value)) return value;
   throw new CommandError(
-    `the server at ${base} is not an admin plane of this release: required members are missing. Check --url, or use the command of that gateway's release.`,
+    `unexpected response of the gateway at ${base}: required members are missing. Check --url, or use the command of that gateway's release.`,
     EXIT.unavailable,
   );
 }

@@ -413,7 +413,10 @@ describe('exit codes', () => {
     const teams = await runCli(['teams', 'list'], { GATEWAY_ADMIN_URL: gone, ADMIN_TOKEN: 'any' });
     expect([teams.code, teams.stderr]).toEqual([69, expect.stringContaining('(connect ECONNREFUSED')]);
     const other = await runCli(['status'], { GATEWAY_ADMIN_URL: opened.platform.url, ADMIN_TOKEN: 'any' });
-    expect([other.code, other.stderr]).toEqual([69, expect.stringContaining('is no admin plane')]);
+    expect([other.code, other.stderr]).toEqual([
+      69,
+      expect.stringContaining("is not a gateway's admin plane"),
+    ]);
   });
 
   it('are 0 for help and version', async () => {
