@@ -62,7 +62,7 @@ it('lists every error, and has a page for each, in HTML that holds no stray back
     expect(body).toContain(`<h1>${title.replaceAll('&', '&amp;')}</h1>`);
     expect(body).not.toContain('`');
   }
-  expect((await get('/docs/errors/invalid_query')).body).toContain('Read <code>errors</code>,');
+  expect((await get('/docs/errors/invalid_query')).body).toContain('listed in <code>errors</code>, then');
 });
 
 it('says of the error without a status of its own that it is the platform’s', async () => {
