@@ -1,33 +1,29 @@
-/** `dsp-gateway cache` as an operator runs it: processes, against a gateway that runs. */
+/** `dsp-gateway cache` as an operator runs it, against a gateway that runs. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/api/data/explain.js';
-import { admin, ask, daysBefore, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { type Gateway, launchCli, type Platform, startGateway, startPlatform } from '../support/processes.js';
+import { admin, ask, daysBefore, newTeam, REPORT } from '../support/ask.js';
+import { type OpenGateway, openGateway } from '../support/open-gateway.js';
+import { runCli } from './run-cli.js';
 
-let platform: Platform;
-let gateway: Gateway;
+let gateway: OpenGateway['gateway'];
+let inside: OpenGateway['inside'];
+let sim: OpenGateway['sim'];
 let key: string;
 let today: string;
 beforeAll(async () => {
-  platform = await startPlatform();
-  gateway = await startGateway({ ...platform.env, GATEWAY_TEST_CLOCK: '1' });
+  ({ gateway, inside, sim } = await openGateway());
   ({ key } = await newTeam(gateway, { id: 'cli' }));
-  today = await simulatorOf(platform.url).today();
+  today = await sim.today();
 });
-beforeEach(async () => {
-  await admin(gateway, 'PUT', '/clock', { offsetMs: 0 });
-  await admin(gateway, 'POST', '/cache/purge', { all: true });
-});
+beforeEach(() => admin(gateway, 'POST', '/cache/purge', { all: true }));
 
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const process = launchCli(['cache', ...args], {
-    ADMIN_PORT: new URL(gateway.admin).port,
-    ADMIN_TOKEN: gateway.adminToken,
-    ...env,
-  });
-  const { code } = await process.exited;
-  return { code, stdout: process.stdout, stderr: process.stderr };
-}
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runCli(
+    ['cache', ...args],
+    { ADMIN_PORT: new URL(gateway.admin).port, ADMIN_TOKEN: gateway.adminToken, ...env },
+    '',
+    { nowMs: inside.clock.now },
+  );
 
 const report = async (query: string) => {
   const { status } = await ask(`${gateway.data}${REPORT}?${query}`, { key });
@@ -91,7 +87,7 @@ describe('cache explain', () => {
 
   it('shows what is learned, what is final, how old it is, and that no call is needed', async () => {
     await prove();
-    await admin(gateway, 'PUT', '/clock', { offsetMs: 3_600_000 });
+    inside.clock.pass(3_600_000);
     const { stdout } = await run(['explain', week(20)]);
     expect(stdout).toContain('kept      day by day: proven divisible by day\n');
     expect(stdout).toMatch(/^learned {3}proven, [56] trials, 0 restatements of final days$/m);
@@ -107,7 +103,7 @@ describe('cache explain', () => {
   });
 
   it('shows a refusal that is remembered', async () => {
-    await simulatorOf(platform.url).fault({ kind: 'status', status: 404, message: 'unknown' });
+    await sim.fault({ kind: 'status', status: 404, message: 'unknown' });
     const { status } = await ask(`${gateway.data}${REPORT}?${week(9)}`, { key });
     expect(status).toBe(404);
     const { stdout } = await run(['explain', week(9)]);
@@ -161,10 +157,14 @@ describe('cache purge', () => {
     await report(week(20));
     const [from, to] = [daysBefore(today, 40), daysBefore(today, 30)];
     const other = await run(['purge', '--advertiser', '1', '--from', from, '--to', to]);
-    expect(other).toEqual({ code: 0, stdout: `purged: advertiser 1, days ${from} to ${to}\n`, stderr: '' });
+    expect(other).toMatchObject({
+      code: 0,
+      stdout: `purged: advertiser 1, days ${from} to ${to}\n`,
+      stderr: '',
+    });
     expect(await missing(week(20))).toBe('final');
     const own = await run(['purge', '--endpoint', 'campaigns/get']);
-    expect(own).toEqual({ code: 0, stdout: 'purged: endpoint campaigns/get\n', stderr: '' });
+    expect(own).toMatchObject({ code: 0, stdout: 'purged: endpoint campaigns/get\n', stderr: '' });
     expect(await missing(week(20))).toBe('missing');
   });
 
