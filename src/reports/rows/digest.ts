@@ -1,6 +1,5 @@
 /**
- * The heavy part of reading an answer: parse, normalise, split by day, hash. One function, so that it can run on a
- * worker thread for large answers and in place for small ones.
+ * The expensive part of reading an answer: parse, normalise, split by day, hash. Runs on a worker thread for large answers.
  */
 import { accountsShown } from '../query/accounts.js';
 import { daysBetween } from '../query/days.js';

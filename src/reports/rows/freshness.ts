@@ -1,6 +1,6 @@
 /**
- * How long an answer is fresh, by the age of its youngest day when the fetch began. Facts are stored, and freshness is
- * computed when an entry is read: a changed setting applies to cached entries too.
+ * Freshness by the age of the youngest day at the start of the fetch. Computed from stored facts on each read, so changed
+ * settings apply to cached entries too.
  */
 import { dayNumber, isoDay } from '../query/days.js';
 import { FLAWED_MS, type Flaw } from './flaws.js';
@@ -84,7 +84,7 @@ export function byAge(
   return { old: dates.filter(isOld), young: dates.filter((date) => !isOld(date)) };
 }
 
-/** Days that a message names; of more it names these and says how many there are. */
+/** Days listed in a message; the rest is counted. */
 const MAX_NAMED = 10;
 
 /** E.g. `2026-11-17 (expected to be final on 2026-11-23) and 4 more, the last, 2026-11-21, on 2026-11-27`. */
@@ -148,7 +148,7 @@ export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): Sta
   return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
 }
 
-/** When the platform gave these rows last, epoch milliseconds. */
+/** When the platform last returned these rows, epoch milliseconds. */
 export function lastSeenMs({ fetchedAt, forgotten }: Pick<Facts, 'fetchedAt' | 'forgotten'>): number {
   return forgotten?.seenMs ?? fetchedAt;
 }
@@ -158,11 +158,10 @@ export function ageMs(fetchedAt: number, nowMs: number): number {
   return Math.max(0, nowMs - fetchedAt);
 }
 
-// Days without rows at the end of an answer: an outage, a cap and "not ready yet" look like that. Such a day is
-// believed when two looks at that very day, an hour apart, say the same. What an answer says of one of its days tells
-// nothing of another.
+// Days without rows at the end of an answer may be an outage, a cap or data that is not ready. Such a day is confirmed by two
+// fetches, an hour apart. Each day is confirmed separately.
 
-/** A second look this much later confirms an empty day. */
+/** Minimum time until a second fetch confirms an empty day. */
 const CONFIRM_AFTER_MS = 3_600_000;
 
 /** From this ISO day on, up to the next run or the last day: since when every look has found the day empty. */

@@ -1,6 +1,6 @@
 /**
- * Whether what was taken for the rows of an answer is a report: an error says so itself, and what cannot be told
- * from one is doubtful. A doubtful answer is given with a warning where there is nothing better, and never kept.
+ * Whether the found rows are a report: errors identify themselves, and answers that may be errors are doubtful. A doubtful
+ * answer is served with a warning if there is nothing better, and never cached.
  */
 
 import {
@@ -28,8 +28,8 @@ export interface KnownShape {
 export const NOTHING_KNOWN: KnownShape = { places: [], columns: [] };
 
 /**
- * @returns why the answer may be no report, null when nothing speaks against it
- * @throws {RowsError} when it says that it is an error, or lacks a column that the configuration requires
+ * @returns why the answer may not be a report, else null
+ * @throws {RowsError} if it is an error, or lacks a required column
  */
 export function judgeShape(
   document: Json,

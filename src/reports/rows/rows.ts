@@ -1,6 +1,6 @@
 /**
- * Where the rows of a report stand in the platform's answer, whose shape is not documented: found by rule, or by
- * configuration where the rule is wrong. When in doubt it is an error: a wrong guess would be served as a report.
+ * Finds the rows in a platform answer of undocumented shape: by rule, or by configuration. Ambiguity is an error: a wrong guess
+ * would be served as a report.
  */
 import type { Period } from '../query/period.js';
 import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';

@@ -1,4 +1,4 @@
-/** Rows of some campaigns, selected from those of all of them: never summed, and never guessed at. Pure. */
+/** Selects the rows of some campaigns from those of all; never summed or guessed. Pure. */
 import { hash } from 'node:crypto';
 import type { Report } from '../query/canonicalize.js';
 import type { Member } from '../query/given-parameters.js';

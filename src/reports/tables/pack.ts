@@ -1,4 +1,4 @@
-/** A table as it is given and kept: its first page, and those that follow as they will be given, made small. */
+/** A paged table: the first page, and compressed further pages. */
 import { gzipSync } from 'node:zlib';
 import { type Caps, CURSOR_CHARS, type Page, pagesOf, writePage } from './pages.js';
 import type { Table } from './table.js';
@@ -13,7 +13,7 @@ export interface Packed {
   readonly first: Page;
   readonly totalRows: number;
   readonly columns: readonly string[];
-  /** The pages behind the first, as they will be given; null where they are more than can be kept. */
+  /** Compressed pages after the first; null if they exceed the limits. */
   readonly further: readonly Uint8Array[] | null;
 }
 

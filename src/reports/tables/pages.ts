@@ -1,4 +1,4 @@
-/** Tables in pages that an agent can take: never above the caps, never cut without a word. Pure. */
+/** Splits tables into pages for agents: within the caps, and never truncated silently. Pure. */
 import { invalidQuery } from '../../errors.js';
 import type { Table } from './table.js';
 
@@ -8,7 +8,7 @@ export interface Caps {
   readonly maxBytes: number;
 }
 
-/** A page of it, without what stands in front: how many rows there are, and where it goes on. */
+/** A page without its head: total rows and next cursor. */
 export interface Page {
   /** The members about it, its columns and its rows: JSON without the brace that opens it. */
   readonly rest: string;
@@ -95,7 +95,7 @@ function fitRow(row: readonly unknown[], room: number): FittedRow | null {
 
 const isNested = (cell: unknown): boolean => typeof cell === 'object' && cell !== null;
 
-/** Never through the middle of a character. */
+/** Does not split a surrogate pair. */
 function cut(text: string, most: number): string {
   const last = text.charCodeAt(most - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most);
