@@ -31,7 +31,8 @@ const configOf = (settings: object, divisible: 'auto' | 'always') => ({
 
 async function three(divisible: 'auto' | 'always' = 'always'): Promise<Three> {
   const platform = await startDayPlatform();
-  const config = configOf({}, divisible);
+  // So many that each has enough of them, even while it has not counted the others yet, or has just done so.
+  const config = configOf({ maxConcurrent: 24 }, divisible);
   const replicas = await withReplicas({ platform, clock: createTestClock(), count: 3, config });
   const [one, two, other] = replicas.all as [TestGateway, TestGateway, TestGateway];
   return { platform, replicas, key: replicas.key, gateways: [one, two, other] };
