@@ -86,7 +86,7 @@ describe('a lost master key', () => {
     const names = await readdir(dataDir);
     const refused = await launchGateway(env);
     expect(await refused.exited).toEqual({ code: 78, signal: null });
-    expect(refused.stderr).toContain(`${join(dataDir, 'master.key')} is gone`);
+    expect(refused.stderr).toContain(`${join(dataDir, 'master.key')} is missing`);
     expect(refused.stderr).toContain('dsp-gateway store forget-sealed');
     expect(await readdir(dataDir)).toEqual(names);
     const asked = await runCli(['store', 'forget-sealed'], env);
