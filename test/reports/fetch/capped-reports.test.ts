@@ -222,6 +222,6 @@ describe('on the simulator', () => {
     await ask('2026-10-22', '2026-11-10');
     for (let times = 0; times < 4; times++) await ask('2026-10-10', '2026-11-12', `&_days=${times % 2}`);
     await expectTruth('2026-10-10', '2026-11-11');
-    expect(gateway.log.filter(({ msg }) => msg.includes('may not be split'))).toEqual([]);
+    expect(gateway.log.filter(({ msg }) => msg.includes('cannot be split'))).toEqual([]);
   });
 });
