@@ -92,11 +92,6 @@ describe('a decision', () => {
     expect(datesOf(old.parts)).toEqual(REFS.map(({ from }) => from));
   });
 
-  it('accepts no old answer with less than an entry for each day', async () => {
-    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
-    expect(isAnswered(decideNow({ minFreshness: 'old' }))).toBe(false);
-  });
-
   it('takes days of another generation for absent, also for want of anything better', async () => {
     const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, 1000, 'before')]));
     const { missing, known } = decideNow();
@@ -106,18 +101,14 @@ describe('a decision', () => {
 
   it('takes what a call brings in place of what was stale', async () => {
     const { decideNow, bring } = await requestWith(REFS.map((ref) => [ref, day(ref, HOUR)]));
+    expect(decideNow({ minFreshness: 'fresh' })).toMatchObject({ missing: REFS, stale: [] });
     expect(keysOf(decideNow().stale)).toEqual(keysOf(REFS));
+    const fault = new GatewayError('upstream_invalid_response');
+    expect(bring([FIRST, fault])).toBe(fault);
     bring([SECOND, day(SECOND, 0)]);
     const { stale, parts } = decideNow();
     expect(keysOf(stale)).toEqual([FIRST.id, THIRD.id]);
     expect(parts[1]?.header.fetchedAt).toBe(FETCHED_AT);
-  });
-
-  it('tells why an entry cannot be read', async () => {
-    const { bring } = await requestWith([]);
-    const fault = new GatewayError('upstream_invalid_response');
-    expect(bring([FIRST, fault])).toBe(fault);
-    expect(bring([FIRST, day(FIRST)])).toBeNull();
   });
 
   it('does not take what was purged while it was fetched, and misses again what it had', async () => {
@@ -153,11 +144,6 @@ describe('a decision', () => {
     ]);
     expect(beside.decideNow()).toMatchObject({ mode: 'days', missing: [SECOND, THIRD] });
     expect(beside.decideNow({ minFreshness: 'old' })).toMatchObject({ mode: 'whole', missing: [] });
-  });
-
-  it('of a refresh takes what is stale for missing', async () => {
-    const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, HOUR)]));
-    expect(decideNow({ minFreshness: 'fresh' })).toMatchObject({ missing: REFS, stale: [] });
   });
 
   it('gives what may be no report only where it is told to, and never in place of a report', async () => {
@@ -221,7 +207,7 @@ describe('a decision for no-cache', () => {
   });
 });
 
-describe('grade', () => {
+describe('what an entry may be used for', () => {
   const NEGATIVE_MS = 30_000;
   const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-12');
   const WHOLE = wholeRef({ report, series: 'series', form: 'rows' });
@@ -234,52 +220,50 @@ describe('grade', () => {
     return gradeOf(held, WHOLE, { report, directives, arrivedAtMs, generation: 'first', policy, purges });
   }
 
-  describe('what an entry may be used for', () => {
-    // A day within restatement: fresh for an hour, then ten minutes for use at once, then a week for failures.
-    const HOUR = RULES.restatingMs;
-    const entry = rowsEntry([{}], { lastDay: '2026-11-18' });
-    const directives = (changes: Partial<CacheDirectives>): CacheDirectives => ({
-      ...NO_DIRECTIVES,
-      ...changes,
-    });
+  // A day within restatement: fresh for an hour, then ten minutes for use at once, then a week for failures.
+  const HOUR = RULES.restatingMs;
+  const entry = rowsEntry([{}], { lastDay: '2026-11-18' });
+  const directives = (changes: Partial<CacheDirectives>): CacheDirectives => ({
+    ...NO_DIRECTIVES,
+    ...changes,
+  });
 
-    it.each<[number, Partial<CacheDirectives>, string]>([
-      [0, {}, 'fresh'],
-      [HOUR, {}, 'stale'],
-      [HOUR + 600_000, {}, 'error-only'],
-      [HOUR + RULES.staleIfErrorMs, {}, 'absent'],
-      [-300_001, {}, 'absent'],
-      // max-age narrows, and never widens.
-      [60_000, { maxAgeMs: 60_000 }, 'fresh'],
-      [60_001, { maxAgeMs: 60_000 }, 'error-only'],
-      [HOUR, { maxAgeMs: 10 * HOUR }, 'stale'],
-      // max-stale widens what may be given at once.
-      [HOUR + 700_000, { maxStaleMs: 700_000 }, 'stale'],
-      [HOUR + 700_001, { maxStaleMs: 700_000 }, 'error-only'],
-      [HOUR + RULES.staleIfErrorMs, { maxStaleMs: 1e12 }, 'absent'],
-    ])('after %i ms with %j is %s', (ageMs, changes, expected) => {
-      expect(gradeAt(FETCHED_AT + ageMs, entry, directives(changes))).toBe(expected);
-    });
+  it.each<[number, Partial<CacheDirectives>, string]>([
+    [0, {}, 'fresh'],
+    [HOUR, {}, 'stale'],
+    [HOUR + 600_000, {}, 'error-only'],
+    [HOUR + RULES.staleIfErrorMs, {}, 'absent'],
+    [-300_001, {}, 'absent'],
+    // max-age narrows, and never widens.
+    [60_000, { maxAgeMs: 60_000 }, 'fresh'],
+    [60_001, { maxAgeMs: 60_000 }, 'error-only'],
+    [HOUR, { maxAgeMs: 10 * HOUR }, 'stale'],
+    // max-stale widens what may be given at once.
+    [HOUR + 700_000, { maxStaleMs: 700_000 }, 'stale'],
+    [HOUR + 700_001, { maxStaleMs: 700_000 }, 'error-only'],
+    [HOUR + RULES.staleIfErrorMs, { maxStaleMs: 1e12 }, 'absent'],
+  ])('after %i ms with %j is %s', (ageMs, changes, expected) => {
+    expect(gradeAt(FETCHED_AT + ageMs, entry, directives(changes))).toBe(expected);
+  });
 
-    it('for no-cache is fresh only when its fetch began after the request came', () => {
-      const { fetchStartedAt } = entry.header;
-      const noCache = directives({ maxAgeMs: 0 });
-      expect(gradeAt(FETCHED_AT, entry, noCache, fetchStartedAt)).toBe('fresh');
-      expect(gradeAt(FETCHED_AT, entry, noCache, fetchStartedAt + 1)).toBe('error-only');
-      expect(gradeAt(FETCHED_AT, refusalEntry('{}'), noCache, FETCHED_AT + 1)).toBe('absent');
-    });
+  it('for no-cache is fresh only when its fetch began after the request came', () => {
+    const { fetchStartedAt } = entry.header;
+    const noCache = directives({ maxAgeMs: 0 });
+    expect(gradeAt(FETCHED_AT, entry, noCache, fetchStartedAt)).toBe('fresh');
+    expect(gradeAt(FETCHED_AT, entry, noCache, fetchStartedAt + 1)).toBe('error-only');
+    expect(gradeAt(FETCHED_AT, refusalEntry('{}'), noCache, FETCHED_AT + 1)).toBe('absent');
+  });
 
-    it('of a refusal is its short memory, and never a help when the platform fails', () => {
-      const refusal = refusalEntry('{}');
-      expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, NO_DIRECTIVES)).toBe('fresh');
-      expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, directives({ maxAgeMs: 1000 }))).toBe('absent');
-      expect(gradeAt(FETCHED_AT + NEGATIVE_MS, refusal, NO_DIRECTIVES)).toBe('absent');
-    });
+  it('of a refusal is its short memory, and never a help when the platform fails', () => {
+    const refusal = refusalEntry('{}');
+    expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, NO_DIRECTIVES)).toBe('fresh');
+    expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, directives({ maxAgeMs: 1000 }))).toBe('absent');
+    expect(gradeAt(FETCHED_AT + NEGATIVE_MS, refusal, NO_DIRECTIVES)).toBe('absent');
+  });
 
-    it('of an answer whose freshness the platform decides is nothing once that is over', () => {
-      const origin = bytesEntry('{}', { originMs: 60_000 });
-      expect(gradeAt(FETCHED_AT + 59_999, origin, NO_DIRECTIVES)).toBe('fresh');
-      expect(gradeAt(FETCHED_AT + 60_000, origin, directives({ maxStaleMs: 1e9 }))).toBe('absent');
-    });
+  it('of an answer whose freshness the platform decides is nothing once that is over', () => {
+    const origin = bytesEntry('{}', { originMs: 60_000 });
+    expect(gradeAt(FETCHED_AT + 59_999, origin, NO_DIRECTIVES)).toBe('fresh');
+    expect(gradeAt(FETCHED_AT + 60_000, origin, directives({ maxStaleMs: 1e9 }))).toBe('absent');
   });
 });

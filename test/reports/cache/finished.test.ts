@@ -19,21 +19,8 @@ import { anyPieces, plainOf } from '../../api/http/gzip-pieces.js';
 function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'identity'): Finished {
   return {
     ...{ status: 200, contentType: 'application/json', tag: 'tag', accounts: ['1'], seq: 3, weight: 1 },
-    ...{
-      asOfMs: 1,
-      newestMs: 2,
-      freshUntilMs: 3,
-      stale: false,
-      rowCount: 4,
-      revision: null,
-      warnings: [],
-      coding,
-      checkFromMs: null,
-      madeOf: [],
-      isPieced: false,
-      inflatesTo: null,
-      replies: null,
-    },
+    ...{ asOfMs: 1, newestMs: 2, freshUntilMs: 3, stale: false, rowCount: 4, revision: null, warnings: [] },
+    ...{ coding, checkFromMs: null, madeOf: [], isPieced: false, inflatesTo: null, replies: null },
     ...{ body, bytes: body.reduce((sum, piece) => sum + piece.length, 0) },
   };
 }
@@ -84,24 +71,11 @@ describe('a finished answer in memory', () => {
   ] as const)('%s lies there as it should', (_what, body, coding, kind) => {
     expect(pack(finishedWith(body, coding), null).inflatesTo === null).toBe(kind === 'ready');
   });
-
-  it('takes a quarter of the room when it is packed', () => {
-    const held = finishedWith([rows(300)]);
-    expect(pack(held, null).bytes).toBeLessThan(held.bytes / 4);
-  });
 });
 
 const answerOf = (bytes: number) => ({ bytes }) as Finished;
 
 describe('createL1', () => {
-  it('gives back what was set, and nothing else', () => {
-    const l1 = createL1(1_000_000);
-    const value = answerOf(10);
-    l1.set('a', value);
-    expect(l1.get('a')).toBe(value);
-    expect(l1.get('b')).toBeUndefined();
-  });
-
   it('never holds more bytes than it may', () => {
     const sets = fc.array(fc.tuple(fc.constantFrom(...'abcdefghij'), fc.integer({ min: 0, max: 30_000 })), {
       maxLength: 60,
@@ -127,13 +101,7 @@ describe('createL1', () => {
     for (const key of ['a', 'b', 'c', 'd']) l1.set(key, answerOf(1400));
     l1.get('a');
     l1.set('e', answerOf(1400));
-    expect(['a', 'b', 'c', 'd', 'e'].map((key) => l1.get(key) !== undefined)).toEqual([
-      true,
-      false,
-      true,
-      true,
-      true,
-    ]);
+    expect([...'abcdef'].filter((key) => l1.get(key) !== undefined).join('')).toBe('acde');
   });
 
   it('does not take one body of more than a quarter, and forgets the older one in its place', () => {
@@ -280,36 +248,26 @@ describe('cacheHeaders', () => {
   });
 });
 
-describe('entityTag', () => {
-  it('tells the codings of one answer apart', () => {
-    const tags = (['identity', 'gzip', 'br', 'zstd'] as const).map((coding) => entityTag('T', coding));
-    expect(tags).toEqual(['"T"', '"T-gzip"', '"T-br"', '"T-zstd"']);
-  });
-});
-
 describe('isNotModified', () => {
   it.each([
     ['"T"', true],
     ['W/"T"', true],
     ['"T-gzip"', false],
-    ['"T-br"', false],
     ['W/"T-zstd"', false],
     ['"x", "T"', true],
     ['"x","T-gzip" , "y"', false],
     ['*', true],
-    [' * ', true],
     ['"x"', false],
-    ['T', false],
-    ['"t"', false],
     ['"T-deflate"', false],
     ['"T', false],
-    ['', false],
     [undefined, false],
   ])('%j: %s', (header, expected) => {
     expect(isNotModified(header, 'T', 'identity')).toBe(expected);
   });
 
   it('knows every tag it gave, also those that end like a coding', () => {
+    const tags = (['identity', 'gzip', 'br', 'zstd'] as const).map((coding) => entityTag('T', coding));
+    expect(tags).toEqual(['"T"', '"T-gzip"', '"T-br"', '"T-zstd"']);
     const tag = fc.stringMatching(/^[A-Za-z0-9_-]{1,8}(-gzip|-br)?$/);
     fc.assert(
       fc.property(tag, fc.constantFrom('identity', 'gzip', 'br', 'zstd'), (given, coding) => {

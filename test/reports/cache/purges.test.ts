@@ -20,6 +20,8 @@ const subject = (changes: Partial<PurgeSubject> = {}): PurgeSubject => ({
   ...changes,
 });
 
+const naming = (other: string) => ({ named: [{ values: ['1'] }, { values: [other] }] });
+
 async function openPurges() {
   const { registry, store } = await openReplica(await openInMemory());
   const purges = createPurges(registry);
@@ -31,35 +33,15 @@ async function openPurges() {
 }
 
 describe('createPurges', () => {
-  it('has nothing purged at first', async () => {
-    const { isPurged } = await openPurges();
-    expect(isPurged({})).toBe(false);
-  });
-
   it.each<[string, PurgeScope, Partial<PurgeSubject>, boolean]>([
     ['all', {}, {}, true],
     ['all, of an entry that knows nothing of itself', {}, { advertiserId: null, from: null, to: null }, true],
     ['its advertiser', { advertiserId: '1' }, {}, true],
     ['another advertiser', { advertiserId: '2' }, {}, false],
     ['an advertiser, of an entry without one', { advertiserId: '2' }, { advertiserId: null }, true],
-    [
-      'an account named in another field',
-      { advertiserId: '2' },
-      { named: [{ values: ['1'] }, { values: ['2'] }] },
-      true,
-    ],
-    [
-      'an account named in a list',
-      { advertiserId: '2' },
-      { named: [{ values: ['1'] }, { values: ['7,2'] }] },
-      true,
-    ],
-    [
-      'part of the id that is named',
-      { advertiserId: '2' },
-      { named: [{ values: ['1'] }, { values: ['22,12'] }] },
-      false,
-    ],
+    ['an account named in another field', { advertiserId: '2' }, naming('2'), true],
+    ['an account named in a list', { advertiserId: '2' }, naming('7,2'), true],
+    ['part of the id that is named', { advertiserId: '2' }, naming('22,12'), false],
     ['an account that the answer holds', { advertiserId: '2' }, { held: ['1', '2'] }, true],
     ['its endpoint', { endpoint: 'campaigns/get' }, {}, true],
     ['another endpoint', { endpoint: 'creatives/get' }, {}, false],
@@ -67,21 +49,14 @@ describe('createPurges', () => {
     ['days up to its first', { to: '2026-11-10' }, {}, true],
     ['days from its last', { from: '2026-11-12' }, {}, true],
     ['days after', { from: '2026-11-13' }, {}, false],
-    ['days inside', { from: '2026-11-11', to: '2026-11-11' }, {}, true],
     ['days around', { from: '2026-01-01', to: '2026-12-31' }, {}, true],
-    [
-      'days, of an entry without a period',
-      { from: '2020-01-01', to: '2020-01-02' },
-      { from: null, to: null },
-      true,
-    ],
+    ['days, of an entry without a period', { to: '2020-01-02' }, { from: null, to: null }, true],
     ['days, of an entry without an end', { from: '2027-01-01' }, { to: null }, true],
-    ['days, of an entry without an end that begins later', { to: '2026-11-09' }, { to: null }, false],
-    ['its endpoint and another advertiser', { endpoint: 'campaigns/get', advertiserId: '2' }, {}, false],
-    ['its advertiser on other days', { advertiserId: '1', from: '2026-12-01' }, {}, false],
   ])('a purge of %s', async (_what, scope, changes, expected) => {
-    const { purges, isPurged } = await openPurges();
+    const { purges, store, isPurged } = await openPurges();
+    expect(isPurged(changes)).toBe(false);
     await purges.append(scope, AUDIT);
+    expect((await store.registry.readAudit(1)).map(({ text }) => text)).toEqual([AUDIT]);
     expect(isPurged(changes)).toBe(expected);
     expect(purges.isPurged(subject({ ...changes, seq: purges.seq }))).toBe(false);
   });
@@ -119,7 +94,7 @@ describe('createPurges', () => {
         );
         expect(purges.isPurged(asked)).toBe(expected);
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -131,22 +106,11 @@ describe('createPurges', () => {
     expect(records.length).toBeLessThanOrEqual(200);
     const other = (seq: number) => isPurged({ seq, advertiserId: '5' });
     const oldest = { seq: (records[0]?.seq ?? 0) - first };
-    expect([other(0), other(oldest.seq - 1), other(oldest.seq), other(200)]).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+    expect([0, oldest.seq - 1, oldest.seq, 200].map(other)).toEqual([true, true, false, false]);
     // What is still listed one by one goes on matching alone.
     expect(isPurged({ seq: 200, advertiserId: '1201' })).toBe(true);
     await purges.append({ advertiserId: '7' }, AUDIT);
     expect(purges.seq - first).toBe(202);
-  });
-
-  it('writes its audit line in the same commit', async () => {
-    const { purges, store } = await openPurges();
-    await purges.append({ endpoint: 'a' }, AUDIT);
-    expect((await store.registry.readAudit(1)).map(({ text }) => text)).toEqual([AUDIT]);
   });
 });
 

@@ -126,17 +126,20 @@ describe('createCacheTier', () => {
   it('reads days that are large a few at a time, and all of them', async () => {
     const asked: number[] = [];
     const body = randomBytes(100_000);
+    const keys = Array.from({ length: 40 }, (_, at) => refOf(`day${at}`));
+    const encoded = new Map(
+      keys.map(({ id }) => [
+        id,
+        { version: 1, ...encodeEntry({ id, version: 1, header: ENTRY.header, body }) },
+      ]),
+    );
     const { tier } = await openTier((store) => ({
       ...store,
       async read(places) {
         asked.push(places.length);
-        return places.map(({ field }) => ({
-          version: 1,
-          ...encodeEntry({ id: field, version: 1, header: ENTRY.header, body }),
-        }));
+        return places.map(({ field }) => encoded.get(field) ?? null);
       },
     }));
-    const keys = Array.from({ length: 40 }, (_, at) => refOf(`day${at}`));
     for (let round = 0; round < 20; round += 1) {
       const { entries } = await tier.read(keys);
       expect(entries.map((entry) => entry?.body.length)).toEqual(keys.map(() => 100_000));
@@ -151,13 +154,13 @@ const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-
 const REFS = daysBetween('2026-11-10', '2026-11-12').map((date) => dayRef('series', date));
 const [FIRST, SECOND, THIRD] = REFS as [(typeof REFS)[0], (typeof REFS)[0], (typeof REFS)[0]];
 
-async function opened(away = false) {
+async function opened() {
   const store = await openInMemory();
   const { registry } = await openReplica(store);
   const purges = countedPurges(registry);
   const faults: string[] = [];
   const tier = createCacheTier({
-    store: away ? { ...store.cache, read: () => Promise.reject(new StoreUnavailable('away')) } : store.cache,
+    store: store.cache,
     encode: encodeHere,
     logger: createRecordedLog().logger,
     onFault: (fault) => faults.push(fault),
@@ -177,19 +180,9 @@ async function opened(away = false) {
 describe('reading', () => {
   const day = (date: string) => rowsEntry([{ date }], { lastDay: date });
 
-  it('finds what there is, by key', async () => {
-    const { lookUp, put } = await opened();
-    await put(FIRST, day('2026-11-10'));
-    await put(THIRD, day('2026-11-12'));
-    const { found, degraded } = await lookUp.read(report, REFS);
-    expect(degraded).toBe(false);
-    expect([...found.keys()]).toEqual([FIRST.id, THIRD.id]);
-    expect(found.get(THIRD.id)).toMatchObject(day('2026-11-12'));
-  });
-
   it('finds all days of a range longer than one command', async () => {
     const { lookUp, put } = await opened();
-    const refs = daysBetween('2024-01-01', '2026-11-20').map((date) => dayRef('long', date));
+    const refs = daysBetween('2024-01-01', '2026-10-20').map((date) => dayRef('long', date));
     for (const ref of refs) await put(ref, day(ref.from as string));
     const { found } = await lookUp.read(report, refs);
     expect(refs.length).toBeGreaterThan(1000);
@@ -229,11 +222,5 @@ describe('reading', () => {
     expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual(REFS.map(({ id }) => id));
     await purges.append({ advertiserId: '1' }, 'audit');
     expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual([]);
-  });
-
-  it('says that the store is away, and finds nothing', async () => {
-    const { lookUp, faults } = await opened(true);
-    expect(await lookUp.read(report, REFS)).toEqual({ found: new Map(), degraded: true });
-    expect(faults).toEqual(['unavailable']);
   });
 });

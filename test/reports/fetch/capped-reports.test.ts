@@ -22,12 +22,9 @@ describe('a cap that is configured', () => {
 
   it.each([
     { rows: twoOf, more: '', divisible: 'auto', length: 12 },
-    { rows: twoOf, more: '', divisible: 'never', length: 12 },
     { rows: twoOf, more: '', divisible: 'always', length: 12 },
-    { rows: twoOf, more: '&_format=raw', divisible: 'auto', length: CAP },
     { rows: twoOf, more: '&_format=raw', divisible: 'always', length: CAP },
     { rows: fiveOnOne, more: '', divisible: 'auto', length: CAP },
-    { rows: fiveOnOne, more: '&_format=raw', divisible: 'always', length: CAP },
   ])('a capped report ($divisible, "$more") is given after one set of halves, and kept', async (asked) => {
     const { platform, ask } = await openScene(rowsPerDay(asked.rows, CAP), {
       config: { platform: { timeoutMs: 5000 }, ...rule({ divisible: asked.divisible, rowCap: CAP }) },
@@ -182,13 +179,6 @@ describe('on the simulator', () => {
     }
     return { gateway, ask, expectTruth };
   }
-
-  it('days of the first capped answer go when the second one shows the cap', async () => {
-    const { ask, expectTruth } = await open({ switches: { rowCap: 500 } });
-    await ask('2025-10-01', '2026-09-30');
-    await ask('2025-08-01', '2026-08-05');
-    await expectTruth('2026-08-18', '2026-09-30');
-  });
 
   it('a store that is away while the cap shows fails nobody, and the days go when it shows again', async () => {
     let away = false;

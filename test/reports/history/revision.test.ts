@@ -58,10 +58,6 @@ describe('a fetch', () => {
     expect(revisions.map(({ knownFrom }) => knownFrom)).toEqual([2000, 2001]);
   });
 
-  it('of a kind that was proven anew is appended, though it brings the same rows', () => {
-    expect(historyOf(seenDay(1000), seenDay(2000, { generation: 'h' }))).toHaveLength(2);
-  });
-
   it('without rows is unconfirmed until a second look says the same', () => {
     const empty = { digest: '', rowCount: 0 };
     const once = historyOf(seenDay(1000, { ...empty, unconfirmed: true }));
@@ -202,12 +198,6 @@ describe('vintages', () => {
       const revisions = historyOf(provisional, seen(FINAL_AGE * DAY + MINUTE, 'a'));
       expect(knownAt(revisions, 'final')?.revision.finalFrom).toBe(FINAL_AGE * DAY + MINUTE);
       expect(noteFetch(revisions, seen(FINAL_AGE * DAY + 2 * MINUTE, 'a')).kind).toBe('known');
-    });
-
-    it('stays what it is when the platform changes it later', () => {
-      const revisions = historyOf(seen(7 * DAY, 'a'), seen(20 * DAY, 'b'), seen(30 * DAY, 'c'));
-      expect(digestOf(revisions, 'final')).toBe('a');
-      expect(revisions.filter(({ finalFrom }) => finalFrom !== undefined)).toHaveLength(1);
     });
 
     it('is stamped anew where what was final is void', () => {

@@ -79,12 +79,9 @@ describe('what is seen of days', () => {
     );
   });
 
-  it('counts each date once an age', () => {
+  it('counts each date once an age, and none that was not over, or was seen twice a day and had not changed', () => {
     const all = [...looks(3, 4, 6), ...looks(3, 4, 9), ...looks(1, 4, 9, true)];
     expect(countAges(fold(all))).toEqual([{ ageDays: 4, n: 3, changed: 1 }]);
-  });
-
-  it('is nothing where a day was not over, or was seen again on the same day and had not changed', () => {
     expect(fold([...looks(3, 0, 2, true), ...looks(3, 4, 4)]).dates.size).toBe(0);
     expect(countAges(fold(looks(1, 4, 4, true)))).toEqual([{ ageDays: 4, n: 1, changed: 1 }]);
   });
@@ -113,6 +110,9 @@ describe('finality', () => {
   it('widens at once to a day more than a change was seen after, at most to finality.maxDays', () => {
     const after = (age: number) => windowOf(fold(looks(1, age, age + 1, true)), RULES, FIRST + 100).days;
     expect([1, 4, 5, 6, 28, 44, 45, 80].map(after)).toEqual([5, 5, 6, 7, 29, 45, 45, 45]);
+    // Of dates that it has forgotten it remembers how late they changed.
+    const forgotten = forget(fold(looks(1, 20, 21, true)), FIRST + 1000);
+    expect([forgotten.dates.size, windowOf(forgotten, RULES, FIRST + 1000).days]).toEqual([0, 21]);
   });
 
   it('goes back only after 300 dates that were seen again at maxDays as they had been, and after two weeks', () => {
@@ -138,16 +138,9 @@ describe('finality', () => {
     expect(settledFrom([1, 2, 3].flatMap((age) => looks(29, age, age + 1)))).toBeNull();
     expect(settledFrom([...seen, ...looks(1, 20, 21, true)])).toBeNull();
   });
-
-  it('remembers how late dates changed that it has forgotten', () => {
-    const evidence = forget(fold(looks(1, 20, 21, true)), FIRST + 1000);
-    expect(evidence.dates.size).toBe(0);
-    expect(windowOf(evidence, RULES, FIRST + 1000).days).toBe(21);
-  });
 });
 
 describe('truth', () => {
-  const FIRST = dayNumber('2026-01-01') as number;
   const DAY_MS = 86_400_000;
 
   describe('a day that is asked for again', () => {
@@ -194,26 +187,6 @@ describe('truth', () => {
       expect(verdict(sight(2, 4, 5, OTHER, { unconfirmed: true }))).toBeNull();
       expect(verdict(sight(2, 4, 5, OTHER, { void: 'cut' }))).toBeNull();
       expect(verdict({ ...sight(2, 4, 5, OTHER), before: [] })).toBeNull();
-    });
-
-    it('is restated only if confirmed, and the same exactly if its rows are, whatever else is seen', () => {
-      const small = fc.integer({ min: 0, max: 4 });
-      fc.assert(
-        fc.property(
-          small,
-          small,
-          small,
-          fc.boolean(),
-          fc.boolean(),
-          (first, more, later, changed, isSplit) => {
-            const last = first + more;
-            const found = verdict(sight(first, last, last + later, changed ? OTHER : {}), isSplit);
-            if (last < 1) expect(found).toBeNull();
-            else if (!changed) expect(found).toBe('same');
-            else expect(found).toBe(more > 0 && isSplit ? 'restated' : 'differs_since');
-          },
-        ),
-      );
     });
   });
 
@@ -354,9 +327,6 @@ it('is the rule of three where nothing was seen, and the exact one elsewhere', (
   expect(upperBound(1, 10)).toBeCloseTo(0.3942, 4);
   expect(upperBound(5, 100)).toBeCloseTo(0.1023, 4);
   expect([upperBound(0, 0), upperBound(7, 7)]).toEqual([1, 1]);
-});
-
-it('is never nought, and holds for thousands', () => {
   expect(percentAtMost(0, 1_000_000)).toBeGreaterThan(0);
   expect(percentAtMost(2000, 40_000)).toBeCloseTo(5.18, 1);
 });

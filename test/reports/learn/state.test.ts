@@ -65,23 +65,9 @@ describe('learning', () => {
           expect(known.state).toBe(enough ? 'probation' : 'learning');
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
     expect([NEEDED_DAYS, NEEDED_PAIRS]).toEqual([3, 2]);
-  });
-
-  it('goes on although many pairs agreed on one day first', () => {
-    const oneDay = Array.from({ length: 40 }, (_, index) => on('2026-11-01', `pair-${index}`));
-    const known = agree(START, oneDay, NOW);
-    expect(known.state).toBe('learning');
-    expect(agree(known, [on('2026-11-02', 'x'), on('2026-11-03', 'x')], NOW).state).toBe('probation');
-  });
-
-  it('goes on although one pair agreed on many days first', () => {
-    const days = Array.from({ length: 28 }, (_, index) => on(`2026-10-${index + 1}`, 'one'));
-    const known = agree(START, days, NOW);
-    expect(known.state).toBe('learning');
-    expect(agree(known, [on('2026-10-01', 'other')], NOW).state).toBe('probation');
   });
 
   it('keeps a short record whatever it is told, and the same value when nothing is new', () => {
@@ -167,16 +153,9 @@ describe('a refutation', () => {
     expect(REFUTED_MS).toBe(24 * 3_600_000);
     expect(currentState(refuted, NOW)).toBe('refuted');
     expect(currentState(refuted, NOW + REFUTED_MS - 1)).toBe('refuted');
+    expect(agree(refuted, [on('2026-11-01', 'a')], NOW + REFUTED_MS - 1)).toBe(refuted);
     expect(currentState(refuted, NOW + REFUTED_MS)).toBe('learning');
     expect(currentState(PROVEN, NOW + 1000 * REFUTED_MS)).toBe('proven');
-  });
-
-  it('is not undone by agreements while it lasts', () => {
-    fc.assert(
-      fc.property(batches, fc.integer({ min: 0, max: REFUTED_MS - 1 }), (news, laterMs) => {
-        expect(learn(refuted, news, NOW + laterMs)).toBe(refuted);
-      }),
-    );
   });
 
   it('asks for the whole proof again afterwards, under the new generation', () => {
@@ -190,19 +169,17 @@ describe('a refutation', () => {
   });
 });
 
-describe('a restatement', () => {
-  it('is counted with the greatest age seen, and changes nothing else', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 6, max: 400 }), { minLength: 1, maxLength: 9 }), (ages) => {
-        const known = ages.reduce(noteRestatement, START);
-        expect(known).toEqual({
-          ...START,
-          restatements: ages.length,
-          oldestRestatementDays: Math.max(...ages),
-        });
-      }),
-    );
-  });
+it('a restatement is counted with the greatest age seen, and changes nothing else', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 6, max: 400 }), { minLength: 1, maxLength: 9 }), (ages) => {
+      const known = ages.reduce(noteRestatement, START);
+      expect(known).toEqual({
+        ...START,
+        restatements: ages.length,
+        oldestRestatementDays: Math.max(...ages),
+      });
+    }),
+  );
 });
 
 describe('divisibilityId', () => {

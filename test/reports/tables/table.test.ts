@@ -39,13 +39,6 @@ const texts = fc.constantFrom('-', '1,000.50', 'n/a', '', '1.2.3');
 
 describe('a column of numbers', () => {
   it('is sorted by value where it holds a text too: the largest come first', () => {
-    for (const odd of ['-', '1,000.50', '12345678901234567'])
-      expect(
-        sorted(
-          ['9.5', '1000', '250', odd].filter((one) => one !== '12345678901234567'),
-          'desc',
-        ).slice(0, 3),
-      ).toEqual(['1000', '250', '9.5']);
     expect(sorted(['9.5', '12345678901234567', '1000', '12345678901234568'], 'desc')).toEqual([
       '12345678901234568',
       '12345678901234567',
@@ -187,13 +180,6 @@ describe('pages of a table', () => {
     expect((thrown as GatewayError).options.errors?.[0]?.message).toMatch(
       /^the metadata takes 24\d\d of the 2400 bytes/,
     );
-  });
-
-  it('are one where there are no rows', () => {
-    const [page, ...more] = pagesOf({ about: { a: 1 }, columns: [], rowCount: 0, rows: [] }, CAPS);
-    expect(more).toEqual([]);
-    const text = writePage(page as NonNullable<typeof page>, 0, null, false);
-    expect(text).toBe('{"truncated":false,"totalRows":0,"next":null,"a":1,"columns":[],"rows":[]}');
   });
 });
 

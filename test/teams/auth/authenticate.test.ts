@@ -59,31 +59,28 @@ describe('a valid key', () => {
     const key = await keys.issue({ expiresAt: iso(NOW) });
     expect(outcome({ apiKey: [key] }, { nowMs: NOW - 1 })).toBe('key_1');
     expect(outcome({ apiKey: [key] }, { nowMs: NOW })).toBe('expired_api_key');
-  });
-
-  it('with an expiry that nobody can read has expired', async () => {
-    const key = await keys.issue({ expiresAt: 'soon' });
-    expect(outcome({ apiKey: [key] })).toBe('expired_api_key');
+    expect(outcome({ apiKey: [await keys.issue({ expiresAt: 'soon' })] })).toBe('expired_api_key');
   });
 });
 
-describe('a request without a key', () => {
-  it('is told how to send one', () => {
-    try {
-      enter({});
-      expect.unreachable();
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'missing_api_key', status: 401 });
-      expect((error as GatewayError).options.headers).toEqual({
-        'www-authenticate': 'Bearer realm="dsp-gateway"',
-      });
-    }
-  });
+/** What it is refused with. */
+function refusal(headers: Partial<KeyHeaders>, circumstances: Circumstances = {}): unknown {
+  try {
+    return enter(headers, circumstances);
+  } catch (error) {
+    return error;
+  }
+}
+
+it('a request without a key is told how to send one, also while the store is away', () => {
+  const refused = { code: 'missing_api_key', status: 401 };
+  const headers = { 'www-authenticate': 'Bearer realm="dsp-gateway"' };
+  expect(refusal({})).toMatchObject({ ...refused, options: { headers } });
+  expect(refusal({}, { staleForMs: 900_001 })).toMatchObject(refused);
 });
 
 describe('a key that cannot be', () => {
   it.each([
-    ['no scheme', (key: string) => ({ authorization: [key] })],
     ['another scheme', (key: string) => ({ authorization: [`Basic ${key}`] })],
     ['two words', (key: string) => ({ authorization: [`Bearer ${key} ${key}`] })],
     ['no key after the scheme', () => ({ authorization: ['Bearer '] })],
@@ -98,7 +95,6 @@ describe('a key that cannot be', () => {
       (key: string) => ({ authorization: [`Bearer ${key}`], apiKey: [generateApiKey()] }),
     ],
     ['a key beside another scheme', (key: string) => ({ authorization: ['Basic Zm9v'], apiKey: [key] })],
-    ['a key in quotes', (key: string) => ({ apiKey: [`"${key}"`] })],
     ['two keys in one header, as a proxy joins them', (key: string) => ({ apiKey: [`${key}, ${key}`] })],
     ['unicode that looks like it', (key: string) => ({ apiKey: [key.replace('dgw', 'dɡw')] })],
   ])('is 401: %s', async (_what, headersOf) => {
@@ -128,14 +124,8 @@ describe('a key that cannot be', () => {
   it('never shows itself in what is thrown', () => {
     const key = generateApiKey();
     for (const text of [key, key.slice(0, -1)]) {
-      try {
-        enter({ apiKey: [text] });
-        expect.unreachable();
-      } catch (error) {
-        expect(JSON.stringify([(error as Error).message, (error as GatewayError).options])).not.toContain(
-          text.slice(4, 20),
-        );
-      }
+      const { message, options } = refusal({ apiKey: [text] }) as GatewayError;
+      expect(JSON.stringify([message, options])).not.toContain(text.slice(4, 20));
     }
   });
 });
@@ -166,39 +156,27 @@ describe('a revoked key', () => {
   });
 });
 
-describe('a rolled key', () => {
-  it('has two secrets under one id while they overlap, then the new one alone', async () => {
-    const old = await keys.issue();
-    const record = keys.directory.key('key_1') as KeyRecord;
-    const next = keys.directory.createSecret();
-    const [current] = record.secrets;
-    if (current === undefined) return expect.unreachable();
-    await keys.save({ ...record, secrets: [next.secret, { ...current, validUntil: iso(NOW + 60_000) }] });
-    for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('key_1');
-    const later = { nowMs: NOW + 60_000 };
-    expect(outcome({ apiKey: [old] }, { nowMs: NOW + 59_999 })).toBe('key_1');
-    expect(outcome({ apiKey: [old] }, later)).toBe('expired_api_key');
-    expect(outcome({ apiKey: [next.text] }, later)).toBe('key_1');
-    await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), revokedAt: iso(NOW) });
-    for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
-  });
+it('a rolled key has two secrets under one id while they overlap, then the new one alone', async () => {
+  const old = await keys.issue();
+  const record = keys.directory.key('key_1') as KeyRecord;
+  const next = keys.directory.createSecret();
+  const [current] = record.secrets;
+  if (current === undefined) return expect.unreachable();
+  await keys.save({ ...record, secrets: [next.secret, { ...current, validUntil: iso(NOW + 60_000) }] });
+  for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('key_1');
+  const later = { nowMs: NOW + 60_000 };
+  expect(outcome({ apiKey: [old] }, { nowMs: NOW + 59_999 })).toBe('key_1');
+  expect(outcome({ apiKey: [old] }, later)).toBe('expired_api_key');
+  expect(outcome({ apiKey: [next.text] }, later)).toBe('key_1');
+  await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), revokedAt: iso(NOW) });
+  for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
 });
 
-describe('a store that has been away', () => {
-  it('is borne with up to the limit, then nobody is let in', async () => {
-    const key = await keys.issue();
-    expect(outcome({ apiKey: [key] }, { staleForMs: 900_000 })).toBe('key_1');
-    try {
-      enter({ apiKey: [key] }, { staleForMs: 900_001 });
-      expect.unreachable();
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'not_ready', status: 503, options: { retryAfterS: 5 } });
-    }
-  });
-
-  it('changes nothing for those who send no key', () => {
-    expect(outcome({}, { staleForMs: 900_001 })).toBe('missing_api_key');
-  });
+it('a store that has been away is borne with up to the limit, then nobody is let in', async () => {
+  const key = await keys.issue();
+  expect(outcome({ apiKey: [key] }, { staleForMs: 900_000 })).toBe('key_1');
+  const refused = { code: 'not_ready', status: 503, options: { retryAfterS: 5 } };
+  expect(refusal({ apiKey: [key] }, { staleForMs: 900_001 })).toMatchObject(refused);
 });
 
 it('an unknown, a revoked, an expired and a valid key cost one hash and one look-up each', async () => {
@@ -234,12 +212,14 @@ function open() {
 }
 
 describe('the refusals of an address', () => {
-  it('cost nothing at first, then more and more, up to a second', () => {
-    const delays = open().flood('192.0.2.1', 200);
+  it('cost nothing at first, then more and more, up to a second, and are no other address’s', () => {
+    const { flood } = open();
+    const delays = flood('192.0.2.1', 200);
     expect(delays.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 0));
     expect(delays[20]).toBeGreaterThan(0);
     expect(delays).toEqual([...delays].sort((a, b) => a - b));
     expect(delays.at(-1)).toBe(1000);
+    expect(flood('192.0.2.2', 20)).toEqual(Array.from({ length: 20 }, () => 0));
   });
 
   it('are forgotten with time', () => {
@@ -251,17 +231,10 @@ describe('the refusals of an address', () => {
     expect(flood('192.0.2.1', 1)).toEqual([0]);
   });
 
-  it('are no other address’s', () => {
-    const { flood } = open();
-    flood('192.0.2.1', 200);
-    expect(flood('192.0.2.2', 20)).toEqual(Array.from({ length: 20 }, () => 0));
-  });
-
   it.each([
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', true],
     ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
     ['192.0.2.1', '::ffff:192.0.2.1', true],
-    ['no address', 'no address', true],
   ])('%s and %s count together: %s', (one, other, together) => {
     const { flood } = open();
     flood(one, 100);

@@ -9,7 +9,6 @@ import {
   hashApiKey,
   isWellFormedApiKey,
   newKeyId,
-  shownPrefix,
   TEAM_PREFIX,
 } from '../../../src/teams/auth/directory.js';
 import { openReplica } from '../../support/shared-registry.js';
@@ -25,27 +24,17 @@ const character = fc.oneof(
 );
 
 describe('a team key', () => {
-  it('has the form dgw_<random>_<checksum>, and is well formed', () => {
-    fc.assert(
-      fc.property(key, (text) => {
-        expect(text).toMatch(/^dgw_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
-        expect(isWellFormedApiKey(text)).toBe(true);
-      }),
-    );
-  });
-
-  it('is made of all letters, each about as often as any other', () => {
+  it('has the form dgw_<random>_<checksum>, of all letters, each about as often as any other', () => {
     const count = new Map<string, number>();
     for (let index = 0; index < 2000; index++) {
-      for (const letter of generateApiKey().slice(4, 36)) count.set(letter, (count.get(letter) ?? 0) + 1);
+      const text = generateApiKey();
+      expect(text).toMatch(/^dgw_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
+      expect(isWellFormedApiKey(text)).toBe(true);
+      for (const letter of text.slice(4, 36)) count.set(letter, (count.get(letter) ?? 0) + 1);
     }
     expect([...count.keys()].toSorted().join('')).toBe([...LETTERS].toSorted().join(''));
     // 64,000 letters, so 1032 of each with a deviation of 32: this fails by chance once in 10^20 runs.
     for (const found of count.values()) expect(Math.abs(found - 1032)).toBeLessThan(320);
-  });
-
-  it('is never made twice', () => {
-    expect(new Set(Array.from({ length: 5000 }, generateApiKey)).size).toBe(5000);
   });
 
   it('is refused when any one character is another', () => {
@@ -54,7 +43,7 @@ describe('a team key', () => {
         fc.pre(text[at] !== other);
         expect(isWellFormedApiKey(text.slice(0, at) + other + text.slice(at + 1))).toBe(false);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 
@@ -68,23 +57,14 @@ describe('a team key', () => {
         const swapped = before + (after[1] ?? '') + after[0] + after.slice(2);
         if (swapped !== text) expect(isWellFormedApiKey(swapped)).toBe(false);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 
   it('is refused in another case, with spaces around it, or as part of a longer text', () => {
     const text = generateApiKey();
-    for (const other of [
-      text.toUpperCase(),
-      ` ${text}`,
-      `${text} `,
-      `${text}\n`,
-      `${text},${text}`,
-      '',
-      'dgw__',
-    ]) {
+    for (const other of [text.toUpperCase(), ` ${text}`, `${text}\n`, `${text},${text}`, '', 'dgw__'])
       expect(isWellFormedApiKey(other), JSON.stringify(other)).toBe(false);
-    }
   });
 
   it('keeps its checksum from release to release', () => {
@@ -108,9 +88,12 @@ describe('what is kept and shown of a key', () => {
     );
   });
 
-  it('is its first ten characters', () => {
-    const text = generateApiKey();
-    expect(shownPrefix(text)).toBe(text.slice(0, 10));
+  it('is a hash under the pepper and its first ten characters', async () => {
+    const { directory, registry, issue } = await openKeys();
+    const { text, secret } = directory.createSecret();
+    expect(secret).toEqual({ hash: hashApiKey(text, PEPPER), prefix: text.slice(0, 10), validUntil: null });
+    const key = await issue();
+    expect(JSON.stringify(registry.list(''))).not.toContain(key.slice(10));
   });
 });
 
@@ -138,15 +121,6 @@ describe('the directory', () => {
     expect(directory.findKey('')).toBeUndefined();
   });
 
-  it('keeps of a new secret a hash under the pepper and the first characters', async () => {
-    const { directory, registry, issue } = await openKeys();
-    const { text, secret } = directory.createSecret();
-    expect(isWellFormedApiKey(text)).toBe(true);
-    expect(secret).toEqual({ hash: hashApiKey(text, PEPPER), prefix: shownPrefix(text), validUntil: null });
-    const key = await issue();
-    expect(JSON.stringify(registry.list(''))).not.toContain(key.slice(10));
-  });
-
   it('follows what another replica does', async () => {
     const { store, registry, directory } = await openKeys();
     const other = await openReplica(store);
@@ -166,7 +140,7 @@ describe('the directory', () => {
 });
 
 it('key ids are short, plain and never the same', () => {
-  const ids = Array.from({ length: 2000 }, newKeyId);
+  const ids = Array.from({ length: 500 }, newKeyId);
   for (const id of ids) expect(id).toMatch(/^key_[A-Za-z0-9]{12}$/);
   expect(new Set(ids).size).toBe(ids.length);
 });

@@ -229,7 +229,7 @@ describe('what was counted', () => {
       fates: fc.array(fc.constantFrom<Fate>('made', 'away', 'unanswered'), { maxLength: 4 }),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
         const { clock, another, willBe } = open();
         const all = [another(), another(), another()];
         let hits = 0;
@@ -247,7 +247,7 @@ describe('what was counted', () => {
         const own = await another().read('30d', { id: 'growth', callsPerDay: null, lives: 'all' });
         expect([sum(seen.series.requests), sum(own.series.outcomes.hit)]).toEqual([hits, hits]);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -276,7 +276,7 @@ describe('what was counted', () => {
 
   it('waits while the store is away, the minutes of it for a day', async () => {
     const { series, willBe, clock, groups } = open();
-    for (let hour = 0; hour < 600; hour += 1) {
+    for (let hour = 0; hour < 100; hour += 1) {
       addHit(series, 'growth', 'l1', 1, 1);
       willBe(['away']);
       await series.flush();
@@ -285,14 +285,14 @@ describe('what was counted', () => {
     willBe([]);
     expect(await series.flush()).toBe(true);
     const shown = await series.read('30d', null);
-    expect(sum(shown.series.requests)).toBe(600);
+    expect(sum(shown.series.requests)).toBe(100);
     expect([...groups.keys()].filter((name) => name.startsWith('series:minutes:')).length).toBeLessThan(28);
   });
 
   it('is never negative, and never lost, where the clock goes back', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.integer({ min: -2 * HOUR, max: HOUR }), { maxLength: 20 }),
+        fc.array(fc.integer({ min: -2 * HOUR, max: HOUR }), { maxLength: 12 }),
         async (jumps) => {
           const { series, clock } = open();
           for (const ms of jumps) {
@@ -303,14 +303,12 @@ describe('what was counted', () => {
           clock.advance(latest - sum(jumps));
           const shown = await series.read('30d', { id: 'growth', callsPerDay: 5, lives: 'all' });
           expect(sum(shown.series.requests)).toBe(jumps.length);
-          for (const numbers of [
-            shown.series.requests,
-            shown.series.budgetLeft,
-            ...shown.series.latency.counts,
-          ])
-            expect(numbers.every((one) => (one ?? 0) >= 0)).toBe(true);
+          const { requests, budgetLeft, latency } = shown.series;
+          const all = [requests, budgetLeft, ...latency.counts].flat();
+          expect(all.every((one) => (one ?? 0) >= 0)).toBe(true);
         },
       ),
+      { numRuns: 40 },
     );
   });
 
@@ -322,11 +320,5 @@ describe('what was counted', () => {
       if (!name.startsWith('series:teams')) fields.set('0.77', 5).set('x', 5);
     expect(sum((await series.read('1h', null)).series.requests)).toBe(1);
     expect((await series.ledger('1h', () => undefined)).map(({ requests }) => requests)).toEqual([1]);
-  });
-
-  it('costs the store nothing while nothing happens', async () => {
-    const { series, groups } = open();
-    expect(await series.flush()).toBe(true);
-    expect(groups.size).toBe(0);
   });
 });

@@ -102,20 +102,6 @@ describe('signing in to the console', () => {
   });
 });
 
-describe('a holder of a token who signs in all the time', () => {
-  it('is refused beyond a hundred in an hour, which leave no more lines in the audit', async () => {
-    const { gateway, post } = await open();
-    for (let count = 2; count <= 100; count += 1)
-      expect((await post({ token: ADMIN_TOKEN })).status).toBe(201);
-    expect(outcomeOf(await post({ token: ADMIN_TOKEN }))).toBe('429 rate_limited');
-    expect((await post({ token: WATCHER })).status).toBe(201);
-    const { entries } = (await gateway.manage('GET', '/audit?action=session.open&limit=1000')) as {
-      entries: { actor: string }[];
-    };
-    expect(entries.filter(({ actor }) => actor === 'admin')).toHaveLength(100);
-  });
-});
-
 describe('a signed-in browser', () => {
   it('changes nothing without the session’s host, origin and csrf', async () => {
     const { gateway, browser } = await open();
@@ -123,9 +109,6 @@ describe('a signed-in browser', () => {
     for (const headers of [
       { cookie },
       { cookie, origin },
-      { cookie, 'x-csrf-token': browser.csrf },
-      { ...browser.changes, origin: 'http://other.test' },
-      { ...browser.changes, origin: 'null' },
       { ...browser.changes, host: 'other.test' },
       { ...browser.changes, 'x-csrf-token': 'x'.repeat(43) },
     ] as Record<string, string>[]) {

@@ -1,24 +1,23 @@
 /** The explorer's cookie on the data plane: what it opens, what it does not, when it ends, and what the store holds of it. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../../src/lib/http/problem.js';
 import { type Documents, type Store, StoreUnavailable } from '../../../src/store/port.js';
+import { sessionDocument } from '../../../src/teams/sessions/sessions.js';
 import { FINAL } from '../../gateway/reports.js';
 import { listenGateway } from '../../support/listen-gateway.js';
 import { sends } from '../../support/raw-platform.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';
-import { openScene } from '../../support/scene.js';
+import { openScene, sharedGateway } from '../../support/scene.js';
 import {
   ADMIN_TOKEN,
   type GatewayOptions,
   outcomeOf,
   REPORT,
-  type SimulatedGateway,
-  startGateway,
   withGateway,
 } from '../../support/start-gateway.js';
 import { createStandingClock, HOUR, MINUTE } from '../../support/test-clock.js';
-import { ask, type Browser, browserOf, HOST, ORIGIN, signIn } from './signed-in.js';
+import { ask, type Browser, HOST, ORIGIN, signIn } from './signed-in.js';
 
 const SESSION = '/gateway/v1/session';
 
@@ -33,13 +32,7 @@ async function open(options: GatewayOptions = {}, team: Readonly<Record<string, 
 }
 
 /** For what changes nothing of it. */
-let shared: SimulatedGateway;
-let sharedKey: string;
-beforeAll(async () => {
-  shared = await startGateway();
-  sharedKey = await shared.addTeam();
-});
-afterAll(() => shared.close());
+const shared = sharedGateway();
 
 describe('signing in', () => {
   it('tells the team, and gives a cookie that only the browser sees', async () => {
@@ -68,16 +61,14 @@ describe('signing in', () => {
   });
 
   it.each([
-    ['localhost:8080', {}, false],
-    ['127.0.0.1', {}, false],
     ['[::1]:80', {}, false],
     ['gateway.test', {}, true],
     ['localhost.evil.test', {}, true],
     // Nobody is trusted to say so.
     ['localhost', { 'x-forwarded-proto': 'https' }, false],
   ])('from this machine to %s without TLS %j: Secure %s', async (host, headers, secure) => {
-    const options = { method: 'POST', json: { key: sharedKey }, headers: { host, ...headers } } as const;
-    const reply = await ask(shared.data, SESSION, options);
+    const json = { key: await shared().addTeam() };
+    const reply = await ask(shared().data, SESSION, { method: 'POST', json, headers: { host, ...headers } });
     expect([reply.status, reply.headers['set-cookie']?.endsWith('; Secure')]).toEqual([201, secure]);
   });
 
@@ -100,16 +91,11 @@ describe('signing in', () => {
 
   it('is refused from another page, before the key is looked at', async () => {
     const { gateway, key } = await open();
-    for (const origin of [
-      'https://evil.test',
-      'null',
-      `https://${HOST}`,
-      `${ORIGIN}:8080`,
-      `${ORIGIN}.evil.test`,
-    ])
-      expect(
-        outcomeOf(await ask(gateway.data, SESSION, { method: 'POST', json: { key }, headers: { origin } })),
-      ).toBe('403 session_forbidden');
+    const others = ['https://evil.test', 'null', `https://${HOST}`, `${ORIGIN}:8080`, `${ORIGIN}.evil.test`];
+    for (const origin of others) {
+      const reply = await ask(gateway.data, SESSION, { method: 'POST', json: { key }, headers: { origin } });
+      expect(outcomeOf(reply)).toBe('403 session_forbidden');
+    }
   });
 
   it('takes one member, in JSON, of a key that is valid', async () => {
@@ -151,6 +137,7 @@ describe('a signed-in browser', () => {
       expect([report.status, report.headers['cache-control']]).toEqual([200, 'private, no-store']);
     }
     expect((await get('/api/v1/campaign/nothing')).status).toBe(404);
+    expect((await get('/docs/errors', { cookie: `dgw_explorer=${'x'.repeat(43)}` })).status).toBe(200);
     const pins = await ask(gateway.data, '/gateway/v1/pins/none', {
       method: 'DELETE',
       headers: browser.changes,
@@ -229,25 +216,17 @@ describe('a signed-in browser', () => {
     }
     expect((await get(SESSION)).status).toBe(200);
   });
-
-  it('sees the pages of the plane whatever its cookie is', async () => {
-    const { get } = await open();
-    for (const url of ['/', '/docs/errors', '/openapi.json', '/healthz'])
-      expect((await get(url, { cookie: `dgw_explorer=${'x'.repeat(43)}` })).status).toBe(200);
-  });
 });
 
 describe('a cookie that is none', () => {
   it.each([
     ['empty', 'dgw_explorer='],
-    ['without a value', 'dgw_explorer'],
-    ['short', 'dgw_explorer=abc'],
     ['of other characters', `dgw_explorer=${'"'.repeat(43)}`],
     ['long', `dgw_explorer=${'x'.repeat(6000)}`],
     ['unknown', `dgw_explorer=${'x'.repeat(43)}`],
     ['there twice', `dgw_explorer=${'x'.repeat(43)}; dgw_explorer=${'y'.repeat(43)}`],
   ])('%s is 401, and asks who calls', async (_what, cookie) => {
-    const reply = await ask(shared.data, '/gateway/v1/me', { headers: { cookie } });
+    const reply = await ask(shared().data, '/gateway/v1/me', { headers: { cookie } });
     expect(outcomeOf(reply)).toBe('401 invalid_session');
     expect(reply.json<Problem>().help).toMatch(/^Sign in/);
     expect(reply.headers['www-authenticate']).toBe('Bearer realm="dsp-gateway"');
@@ -266,8 +245,11 @@ describe('a cookie that is none', () => {
 });
 
 describe('a session ends', () => {
-  it('when it is signed out, at once, and stays so', async () => {
-    const { gateway, browser, get } = await open();
+  it('when it is signed out, at once, for this browser alone, and stays so', async () => {
+    const { gateway, key, browser, get } = await open();
+    const other = await signIn(gateway.data, SESSION, { key });
+    await ask(gateway.data, SESSION, { method: 'DELETE', headers: other.changes });
+    expect((await get(SESSION)).status).toBe(200);
     const out = await ask(gateway.data, SESSION, { method: 'DELETE', headers: browser.changes });
     expect([out.status, out.headers['set-cookie']]).toEqual([
       204,
@@ -327,14 +309,6 @@ describe('a session ends', () => {
     expect(out.status).toBe(204);
     await gateway.manage('PATCH', '/teams/growth', { disabled: false, ipAllow: [] });
     expect(outcomeOf(await get(SESSION))).toBe('401 invalid_session');
-  });
-
-  it('in no other way than for the browser that signed in', async () => {
-    const { gateway, key, get } = await open();
-    const other = await signIn(gateway.data, SESSION, { key });
-    await ask(gateway.data, SESSION, { method: 'DELETE', headers: other.changes });
-    expect((await get(SESSION)).status).toBe(200);
-    expect(outcomeOf(await get(SESSION, {}, browserOf(other.cookie, '')))).toBe('401 invalid_session');
   });
 });
 
@@ -415,7 +389,7 @@ describe('before the router', () => {
   });
 });
 
-describe('store', () => {
+describe('the store', () => {
   /** Watches the documents of a store, and takes them away. */
   function watched() {
     const state = { isAway: false, reads: 0, written: [] as string[] };
@@ -451,62 +425,59 @@ describe('store', () => {
     return { state, gateway, key, browser, get };
   }
 
-  describe('the store', () => {
-    it('holds neither the session’s id, nor what signed in', async () => {
-      const { state, gateway, key, browser } = await open();
-      const admin = await signIn(gateway.admin, '/admin/v1/session', { token: ADMIN_TOKEN });
-      const text = state.written.join('\n');
-      expect(text).toContain('session:dgw_explorer:');
-      const secret = gateway.services.directory.findKey(key)?.secret.hash;
-      for (const one of [browser, admin]) {
-        expect(text).not.toContain(one.cookie.split('=')[1]);
-        expect(text).not.toContain(one.csrf);
-      }
-      for (const one of [key, secret, ADMIN_TOKEN]) expect(text).not.toContain(one);
-      expect(gateway.logText).not.toContain(browser.cookie.split('=')[1]);
-    });
+  it('holds neither the session’s id, nor what signed in', async () => {
+    const { state, gateway, key, browser } = await open();
+    const admin = await signIn(gateway.admin, '/admin/v1/session', { token: ADMIN_TOKEN });
+    const text = state.written.join('\n');
+    expect(text).toContain('session:dgw_explorer:');
+    const secret = gateway.services.directory.findKey(key)?.secret.hash;
+    for (const one of [browser, admin]) {
+      expect(text).not.toContain(one.cookie.split('=')[1]);
+      expect(text).not.toContain(one.csrf);
+    }
+    for (const one of [key, secret, ADMIN_TOKEN]) expect(text).not.toContain(one);
+    expect(gateway.logText).not.toContain(browser.cookie.split('=')[1]);
+  });
 
-    it('is asked once for what a page asks at once, and again half a second later', async () => {
-      const { state, gateway, get } = await open();
-      state.reads = 0;
-      await Promise.all(Array.from({ length: 10 }, () => get('/gateway/v1/me')));
-      expect(state.reads).toBe(1);
-      gateway.clock.advanceMonotonic(500);
-      await get();
-      expect(state.reads).toBe(2);
-    });
+  it('is asked once for what a page asks at once, and again half a second later', async () => {
+    const { state, gateway, get } = await open();
+    state.reads = 0;
+    await Promise.all(Array.from({ length: 10 }, () => get('/gateway/v1/me')));
+    expect(state.reads).toBe(1);
+    gateway.clock.advanceMonotonic(500);
+    await get();
+    expect(state.reads).toBe(2);
+  });
 
-    it('that is away lets nobody in, says so, and ends no session', async () => {
-      const { state, gateway, key, browser, get } = await open();
-      state.isAway = true;
-      const refused = await get('/gateway/v1/me');
-      expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 not_ready', '5']);
-      expect(refused.json()).toMatchObject({
-        detail: expect.stringContaining('sessions'),
-        help: expect.stringContaining('need no session'),
-      });
-      expect((await gateway.call('/gateway/v1/me', { key })).status).toBe(200);
-      const sign = () => ask(gateway.data, SESSION, { method: 'POST', json: { key } });
-      expect(outcomeOf(await sign())).toBe('503 not_ready');
-      const out = () => ask(gateway.data, SESSION, { method: 'DELETE', headers: browser.changes });
-      expect(outcomeOf(await out())).toBe('503 not_ready');
-      const token = { json: { token: ADMIN_TOKEN } };
-      expect(outcomeOf(await ask(gateway.admin, '/admin/v1/session', { method: 'POST', ...token }))).toBe(
-        '503 not_ready',
-      );
-      state.isAway = false;
-      expect((await get()).status).toBe(200);
-      expect((await out()).status).toBe(204);
+  it('that is away lets nobody in, says so, and ends no session', async () => {
+    const { state, gateway, key, browser, get } = await open();
+    state.isAway = true;
+    const refused = await get('/gateway/v1/me');
+    expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 not_ready', '5']);
+    expect(refused.json()).toMatchObject({
+      detail: expect.stringContaining('sessions'),
+      help: expect.stringContaining('need no session'),
     });
+    expect((await gateway.call('/gateway/v1/me', { key })).status).toBe(200);
+    const sign = () => ask(gateway.data, SESSION, { method: 'POST', json: { key } });
+    expect(outcomeOf(await sign())).toBe('503 not_ready');
+    const out = () => ask(gateway.data, SESSION, { method: 'DELETE', headers: browser.changes });
+    expect(outcomeOf(await out())).toBe('503 not_ready');
+    const token = { json: { token: ADMIN_TOKEN } };
+    expect(outcomeOf(await ask(gateway.admin, '/admin/v1/session', { method: 'POST', ...token }))).toBe(
+      '503 not_ready',
+    );
+    state.isAway = false;
+    expect((await get()).status).toBe(200);
+    expect((await out()).status).toBe(204);
+  });
 
-    it('lets nobody in by a record of another form', async () => {
-      const { gateway, browser, get } = await open();
-      const { documents } = gateway.store;
-      const { sessionDocument } = await import('../../../src/teams/sessions/sessions.js');
-      const name = sessionDocument('dgw_explorer', browser.cookie.split('=')[1] ?? '');
-      const text = await documents.get(name);
-      await documents.replace(name, text ?? '', '{"holder":1}', 60_000);
-      expect(outcomeOf(await get())).toBe('401 invalid_session');
-    });
+  it('lets nobody in by a record of another form', async () => {
+    const { gateway, browser, get } = await open();
+    const { documents } = gateway.store;
+    const name = sessionDocument('dgw_explorer', browser.cookie.split('=')[1] ?? '');
+    const text = await documents.get(name);
+    await documents.replace(name, text ?? '', '{"holder":1}', 60_000);
+    expect(outcomeOf(await get())).toBe('401 invalid_session');
   });
 });

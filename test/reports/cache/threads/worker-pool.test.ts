@@ -41,11 +41,19 @@ describe('an answer of more than 1 MiB', () => {
   it('is read on another thread to what it is read to in place, byte for byte', async () => {
     const { outcome, bytes, hash } = await workerPool.digest(inPieces(LARGE, 100_003), ASK, TOKEN);
     expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ASK, TOKEN)));
-    expect(outcome.kind).toBe('digest');
+    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
+    const { days, whole } = outcome.digest;
+    // The memory of its rows is taken once, for the whole and for its days.
+    const memory = new Set([whole, ...(days ?? [])].map((block) => block?.body.buffer));
+    expect([...memory].map((one) => one?.byteLength)).toEqual([whole?.body.length]);
     expect(bytes.equals(LARGE)).toBe(true);
     expect(hash).toBe(bodyHash(LARGE));
     // What comes from another thread lies in memory of both.
     expect(isShared(bytes)).toBe(true);
+    const ask = { ...ASK, whole: false };
+    const cut = await workerPool.digest([LARGE], ask, TOKEN);
+    expect(brief(cut.outcome)).toEqual(brief(readAnswer(LARGE, ask, TOKEN)));
+    expect([cut.hash, cut.bytes.length]).toEqual(['', 0]);
   });
 
   it.runIf(process.platform === 'linux')('is read by a thread that gives way to the others', async () => {
@@ -60,37 +68,6 @@ describe('an answer of more than 1 MiB', () => {
     const own = await niceOf(String(process.pid));
     expect(nices).toContain(10);
     expect(own).toBeLessThan(10);
-  });
-
-  it('has days that can be kept and joined as any others', async () => {
-    const { outcome } = await workerPool.digest(inPieces(LARGE, 1_000_000), ASK, TOKEN);
-    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
-    const { days, whole, accounts, rowCount } = outcome.digest;
-    expect(days?.map(({ date, rowCount: count }) => [date, count > 0])).toEqual([
-      ['2026-11-01', true],
-      ['2026-11-02', false],
-      ['2026-11-03', true],
-    ]);
-    const bodies = (days ?? []).map(({ body }) => body.toString()).filter((body) => body !== '');
-    expect(bodies.join(ROW_SEPARATOR) === whole?.body.toString()).toBe(true);
-    for (const { body, hash } of days ?? []) expect(bodyHash(body)).toBe(hash);
-    expect(JSON.parse(`[${whole?.body}]`)).toHaveLength(rowCount);
-    expect(accounts).toEqual(['1', '2', '3']);
-  });
-
-  it('carries no whole when only days are wanted', async () => {
-    const ask = { ...ASK, whole: false };
-    const { outcome, bytes, hash } = await workerPool.digest([LARGE], ask, TOKEN);
-    expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ask, TOKEN)));
-    expect([hash, bytes.length]).toEqual(['', 0]);
-  });
-
-  it('takes the memory of its rows once, for the whole and for its days', async () => {
-    const { outcome } = await workerPool.digest([LARGE], ASK, TOKEN);
-    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
-    const { days, whole } = outcome.digest;
-    const memory = new Set([whole, ...(days ?? [])].map((block) => block?.body.buffer));
-    expect([...memory].map((one) => one?.byteLength)).toEqual([whole?.body.length]);
   });
 
   it('has days written otherwise than the whole where their own rows are of another type', async () => {
@@ -110,7 +87,6 @@ describe('an answer of more than 1 MiB', () => {
   });
 
   it.each<[string, string]>([
-    ['plainly', `"note":${JSON.stringify(TOKEN).replaceAll('/', '/')}`],
     ['by escapes', `"note":"${TOKEN.replaceAll('/', '\\/').replaceAll('"', '\\u0022')}"`],
     ['in the name of a member', `${JSON.stringify(TOKEN)}:1`],
   ])('is refused when it holds the token %s, also across two entries', async (_how, member) => {
@@ -132,45 +108,41 @@ describe('an answer of more than 1 MiB', () => {
   });
 
   it('is one of several at once, and each gets its own', async () => {
-    const answers = [1, 2, 3, 4, 5].map((times) => largeAnswer(MIB + times * 1000));
+    const answers = [1, 2, 3].map((times) => largeAnswer(MIB + times * 1000));
     const read = await Promise.all(answers.map((answer) => workerPool.digest([answer], ASK, TOKEN)));
     expect(read.map(({ bytes }, at) => bytes.equals(answers[at] as Buffer))).toEqual(answers.map(() => true));
   });
 });
 
-describe('a small answer', () => {
-  it('is read in place, to the same', async () => {
-    const small = largeAnswer(10_000);
-    const { outcome, bytes, hash } = await workerPool.digest(inPieces(small, 777), ASK, TOKEN);
-    expect(outcome).toEqual(readAnswer(small, ASK, TOKEN));
-    expect([bytes.equals(small), hash, isShared(bytes)]).toEqual([true, bodyHash(small), false]);
-    const poisoned = Buffer.from(`[{"date":"2026-11-01","x":${JSON.stringify(TOKEN)}}]`);
-    expect((await workerPool.digest([poisoned], ASK, TOKEN)).outcome.kind).toBe('invalid');
-  });
+it('a small answer is read in place, to the same', async () => {
+  const small = largeAnswer(10_000);
+  const { outcome, bytes, hash } = await workerPool.digest(inPieces(small, 777), ASK, TOKEN);
+  expect(outcome).toEqual(readAnswer(small, ASK, TOKEN));
+  expect([bytes.equals(small), hash, isShared(bytes)]).toEqual([true, bodyHash(small), false]);
+  const poisoned = Buffer.from(`[{"date":"2026-11-01","x":${JSON.stringify(TOKEN)}}]`);
+  expect((await workerPool.digest([poisoned], ASK, TOKEN)).outcome.kind).toBe('invalid');
 });
 
-describe('entries', () => {
-  it('are encoded alike on both sides of the limit, each in its place', async () => {
-    const entries = [10, MIB, 0, MIB + 1].map((size, at) => ({
-      id: `day ${at}`,
-      version: at,
-      header: { at, name: '東' },
-      body: Buffer.alloc(size, at),
-    }));
-    const encoded = await workerPool.encode(entries);
-    for (const [at, entry] of entries.entries()) {
-      const { id, version, header, body } = entry;
-      const bytes = encoded[at] as EncodedEntry;
-      const inPlace = encodeEntry(entry);
-      expect(bytes.header.equals(inPlace.header)).toBe(true);
-      expect(bytes.facts.equals(inPlace.facts)).toBe(true);
-      const read = (await decodeOne(id, { version, ...bytes })) as RawEntry;
-      expect(read.header).toEqual(header);
-      expect(read.body.equals(body)).toBe(true);
-    }
-    const small = entries.slice(0, 1);
-    expect(await workerPool.encode(small)).toEqual(small.map(encodeEntry));
-  });
+it('entries are encoded alike on both sides of the limit, each in its place', async () => {
+  const entries = [10, MIB, 0, MIB + 1].map((size, at) => ({
+    id: `day ${at}`,
+    version: at,
+    header: { at, name: '東' },
+    body: Buffer.alloc(size, at),
+  }));
+  const encoded = await workerPool.encode(entries);
+  for (const [at, entry] of entries.entries()) {
+    const { id, version, header, body } = entry;
+    const bytes = encoded[at] as EncodedEntry;
+    const inPlace = encodeEntry(entry);
+    expect(bytes.header.equals(inPlace.header)).toBe(true);
+    expect(bytes.facts.equals(inPlace.facts)).toBe(true);
+    const read = (await decodeOne(id, { version, ...bytes })) as RawEntry;
+    expect(read.header).toEqual(header);
+    expect(read.body.equals(body)).toBe(true);
+  }
+  const small = entries.slice(0, 1);
+  expect(await workerPool.encode(small)).toEqual(small.map(encodeEntry));
 });
 
 describe('20,000 short rows', () => {
@@ -189,25 +161,23 @@ describe('20,000 short rows', () => {
   });
 });
 
-describe('entries with little in them and much to say of it', () => {
-  it('are encoded on another thread too', async () => {
-    const accounts = Array.from({ length: 2000 }, (_, at) => String(at));
-    const entries = Array.from({ length: 92 }, (_, at) => ({
-      id: `day ${at}`,
-      version: at,
-      header: { at, accounts },
-      body: Buffer.from('{}'),
-    }));
-    const encoded = await workerPool.encode(entries);
-    expect(
-      encoded.every(({ header, body, facts }) => isShared(header) && isShared(body) && isShared(facts)),
-    ).toBe(true);
-    const last = (await decodeOne('day 91', {
-      version: 91,
-      ...(encoded[91] as EncodedEntry),
-    })) as RawEntry;
-    expect(last.header).toEqual({ at: 91, accounts });
-  });
+it('entries with little in them and much to say of it are encoded on another thread too', async () => {
+  const accounts = Array.from({ length: 2000 }, (_, at) => String(at));
+  const entries = Array.from({ length: 92 }, (_, at) => ({
+    id: `day ${at}`,
+    version: at,
+    header: { at, accounts },
+    body: Buffer.from('{}'),
+  }));
+  const encoded = await workerPool.encode(entries);
+  expect(
+    encoded.every(({ header, body, facts }) => isShared(header) && isShared(body) && isShared(facts)),
+  ).toBe(true);
+  const last = (await decodeOne('day 91', {
+    version: 91,
+    ...(encoded[91] as EncodedEntry),
+  })) as RawEntry;
+  expect(last.header).toEqual({ at: 91, accounts });
 });
 
 describe('CSV and NDJSON', () => {
@@ -219,7 +189,7 @@ describe('CSV and NDJSON', () => {
 
   it.each([
     ['small', 10_000],
-    ['large', 2 * MIB],
+    ['large', 1.25 * MIB],
   ])('of %s reports are what they are in place', async (_size, bytes) => {
     const { body, columns } = rowsOf(largeAnswer(bytes));
     const chunks = inPieces(body, 65_537);
@@ -298,7 +268,7 @@ describe('what an answer costs', () => {
         for (const isHeavy of [isHeavyToRead, isHeavyToTable])
           expect(isHeavy(inPieces(body, size))).toBe(isHeavy([body]));
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 
@@ -312,7 +282,7 @@ describe('what an answer costs', () => {
           if (isHeavyToFormat(formatTask(answer, format)))
             expect(isHeavyToFormat(formatTask(more, format))).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 
@@ -327,7 +297,7 @@ describe('what an answer costs', () => {
         if (rows * columns > 10_000) expect(isHeavy).toBe(true);
         if (rows * columns < 5000 && text < 20) expect(isHeavy).toBe(false);
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 
