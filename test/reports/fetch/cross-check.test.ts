@@ -226,21 +226,6 @@ describe('the audit', () => {
     expect(gateway.simulator.callCount).toBe(1);
   });
 
-  it('notices a platform whose numbers have come to depend on the period: whole entries from then on', async () => {
-    const gateway = await proven(1);
-    gateway.simulator.set({ divisible: false });
-    await assemble(gateway);
-    expect(await stateOf(gateway)).toMatchObject({ state: 'refuted' });
-    expect(gateway.log.some(({ msg }) => msg.includes('cannot be split by day'))).toBe(true);
-    // What is given now is the platform's own answer for the whole period.
-    gateway.simulator.clearCalls();
-    const answer = await assemble(gateway, '&_days=1');
-    expect(gateway.simulator.calls.map(({ query }) => [query.dateFrom, query.dateTo])).toEqual([
-      ['2026-11-03', '2026-11-05'],
-    ]);
-    expect(answer.data).toHaveLength(3);
-  });
-
   it('finds a final day that was restated, counts it, and gives the new numbers from then on', async () => {
     const gateway = await proven(1);
     const before = await assemble(gateway);
