@@ -235,6 +235,7 @@ describe('the refusals of an address', () => {
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', true],
     ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
     ['192.0.2.1', '::ffff:192.0.2.1', true],
+    ['no address', 'no address', true],
   ])('%s and %s count together: %s', (one, other, together) => {
     const { flood } = open();
     flood(one, 100);
