@@ -90,7 +90,7 @@ describe('a day that has lost its rows', () => {
 
   it('is kept beyond the declared retention, and believed at once where an operator has accepted it', () => {
     const lost = day(55, { rows: 0, emptyFromMs: NOW - DAY });
-    const kindOf = (days: readonly LookedDay[], retentionDays: number | null) =>
+    const kindOf = (days: readonly AnsweredDay[], retentionDays: number | null) =>
       judgeLosses(days, [], rules({ retentionDays })).days.get(lost.date)?.kind;
     expect([kindOf([day(60), lost], 50), kindOf([day(60), lost], null)]).toEqual(['kept', 'believed']);
     expect(kindOf([day(55, { rows: 0, accepted: true }), day(50)], null)).toBe('believed');
