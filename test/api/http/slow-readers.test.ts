@@ -172,7 +172,7 @@ describe('answers that are streamed', () => {
   }
 
   it('leaves reports their calls, and other teams a place, however many read slowly', async () => {
-    const { platform, gateway, key, ask, askOnly } = await open({ platform: { timeoutMs: 8000 } });
+    const { platform, gateway, key, ask, askOnly } = await open({ platform: { timeoutMs: 3000 } });
     const other = await gateway.addTeam();
     for (let n = 0; n < 12; n++) await askOnly('/api/v1/export/64-mib');
     // Of eight calls six are for streams, and one team does not get the last of them.
