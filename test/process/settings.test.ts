@@ -140,7 +140,9 @@ describe.concurrent('settings that work', () => {
     await waitFor('the new admin token', async () => (await status(second)) === 200, gateway);
     expect(await status(first)).toBe(401);
     await file('half');
-    await waitFor('a word about the bad file', () => /ADMIN_TOKEN cannot be used/.test(gateway.stdout));
+    await waitFor('a word about the bad file', () =>
+      /the file of ADMIN_TOKEN is invalid/.test(gateway.stdout),
+    );
     await unlink(join(folder, 'admin'));
     expect([await status(second), await status('half')]).toEqual([200, 401]);
   });
