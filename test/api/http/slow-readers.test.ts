@@ -53,15 +53,16 @@ describe('a caller of a large report', () => {
   });
 
   it('gets the whole of it when it reads, from memory too', async () => {
-    const { gateway, key } = await openScene(sends(LARGE));
+    const whole = rowsOf(3_000);
+    const { gateway, key } = await openScene(sends(whole));
     const url = await listenGateway(gateway);
     for (const format of ['raw', 'raw', 'json', 'csv']) {
       const headers = { 'x-api-key': key, 'accept-encoding': 'identity' };
       const answer = await fetch(`${url}${REPORT}?${FINAL}&_format=${format}`, { headers });
       const text = await answer.text();
       expect(text.length).toBe(Number(answer.headers.get('content-length')));
-      if (format === 'raw') expect(text === LARGE).toBe(true);
-      if (format === 'json') expect(JSON.parse(text).data).toHaveLength(8_000);
+      if (format === 'raw') expect(text === whole).toBe(true);
+      if (format === 'json') expect(JSON.parse(text).data).toHaveLength(3_000);
     }
   });
 });
@@ -209,10 +210,10 @@ describe('answers that are streamed', () => {
 
   it('does not take a caller who pauses for a platform that is silent', async () => {
     const { askOnly } = await open({ platform: { timeoutMs: 250 } });
-    const socket = await askOnly('/api/v1/export/64-mib', 'connection: close\r\n');
+    const socket = await askOnly('/api/v1/export/24-mib', 'connection: close\r\n');
     // Several times the longest silence.
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    expect(await readAll(socket)).toBeGreaterThan(64 * MIB);
+    expect(await readAll(socket)).toBeGreaterThan(24 * MIB);
   });
 
   it('a streamed answer is broken off when its key is revoked, and no other', async () => {
