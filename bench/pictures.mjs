@@ -100,7 +100,7 @@ async function shoot(teams) {
     await page.screenshot({ path: `${FOLDER}${name}.png` });
   };
   await signIn(`${demo.adminUrl}/`, 'Admin token', demo.adminToken);
-  await page.getByRole('region', { name: 'Teams and what they asked for' }).waitFor();
+  await page.getByRole('region', { name: 'Teams and their usage' }).waitFor();
   await keep('overview');
   await signIn(
     `${demo.gatewayUrl}/explorer#/report?advertiserId=2&byDate=1&byCampaign=1&_period=last_30_days`,

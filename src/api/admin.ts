@@ -1,4 +1,4 @@
-/** The admin plane: what operators ask. */
+/** The admin plane, for operators. */
 import type { FastifyInstance } from 'fastify';
 import type { ErrorCode } from '../errors.js';
 import { VERSION } from '../lib/package-root.js';
@@ -39,7 +39,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     version: VERSION,
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' },
-      session: { type: 'apiKey', in: 'cookie', name: 'dgw_console', description: 'Of the console.' },
+      session: { type: 'apiKey', in: 'cookie', name: 'dgw_console', description: "The console's session." },
     },
     plane: PLANE,
   });
@@ -80,19 +80,19 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
 const PLANE: Plane = {
   admin: true,
   tags: {
-    session: 'Of the console, by cookie.',
-    status: 'Health and numbers.',
-    teams: 'Who may call, for which advertisers, how much.',
-    keys: "Teams' keys.",
-    token: "The platform's token, and its rotation.",
+    session: "The console's session, by cookie.",
+    status: 'Health and metrics.',
+    teams: 'Teams: scopes, advertisers, limits.',
+    keys: 'Team keys.',
+    token: "The platform's tokens, and their rotation.",
     registry: 'Backup and restore.',
     cache: 'Purge and explain.',
-    history: 'Erase.',
-    writes: 'Stop and resume them, and settle those of unknown outcome.',
-    advertisers: 'Which there are, by the answers of the platform.',
-    learned: 'What was learned of reports.',
-    usage: 'What teams asked for.',
-    series: 'The same over time, for charts.',
+    history: 'Erase history, and accept empty days.',
+    writes: 'Stop and resume writes, and settle those with an unknown outcome.',
+    advertisers: 'Advertisers seen in platform answers.',
+    learned: 'Learned data about reports.',
+    usage: 'Usage of teams by day.',
+    series: 'Counters over time, for charts.',
     audit: 'Who changed what.',
     test: 'Only with GATEWAY_TEST_CLOCK.',
     health: 'For load balancers and probes.',
@@ -103,7 +103,7 @@ const PLANE: Plane = {
   further: [],
 };
 
-/** What a call can give because of who makes it, or because it changes what the store holds. */
+/** Problems of authentication, and of calls that change something. */
 function callerProblems(method: string, { role }: Operation): ErrorCode[] {
   return [
     'missing_admin_token',

@@ -1,4 +1,4 @@
-/** The data plane: what teams ask. */
+/** The data plane, for teams. */
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
@@ -11,7 +11,7 @@ import { registerDocs, registerStartPage } from './data/docs.js';
 import { registerExplain } from './data/explain.js';
 import { registerHealth } from './data/health.js';
 import { registerFinality, registerTruth } from './data/learned.js';
-import { createShowMe, registerMe, registerOwnSeries } from './data/me.js';
+import { createShowMe, type MeOptions, registerMe, registerOwnSeries } from './data/me.js';
 import { registerPinReport } from './data/pin-report.js';
 import { registerPins } from './data/pins.js';
 import { createPlainReports } from './data/plain-reports.js';
@@ -36,10 +36,9 @@ import type { PatienceRules } from './proxy/read-patience.js';
 import { METHODS, registerPassThrough } from './proxy/route.js';
 import { watchReader } from './proxy/watch-reader.js';
 
-// `/mcp` of the data plane: its tools ask by the same calls as HTTP.
-
+/** `/mcp`: its tools use the same calls as HTTP. */
 function registerAgents(app: FastifyInstance, services: Services): void {
-  const { config, reporting, gateway, limits, identify, store, clock, log, purges, erasures } = services;
+  const { config, reporting, gateway, identify, store, clock, log, purges, erasures } = services;
   const { report, server } = config;
   registerMcp(app, {
     admit: reporting.admit,
@@ -50,7 +49,7 @@ function registerAgents(app: FastifyInstance, services: Services): void {
       reports: reporting.gateway,
       table: reporting.table,
       report: gateway.report,
-      showMe: createShowMe({ limits, usage: services.usage.recent, credential: services.outlook }),
+      showMe: createShowMe(meOptions(services)),
       rules: {
         accountField: report.accountFields[0] as string,
         defaultEndpoint: Object.keys(report.endpoints)[0] ?? 'campaigns/get',
@@ -64,7 +63,11 @@ function registerAgents(app: FastifyInstance, services: Services): void {
   });
 }
 
-/** A page may hold rows of anybody: it counts as what names no account. */
+function meOptions({ limits, pace, pause, clock, usage, outlook }: Services): Omit<MeOptions, 'identify'> {
+  return { limits, platform: { pace, pause }, clock, usage: usage.recent, credential: outlook };
+}
+
+/** A page may have rows of any account, so it counts as naming none. */
 function isErasedSince({ isErased }: Services['erasures']): SnapshotsOptions['isErasedSince'] {
   return ({ seq, atMs }) => isErased({ seq, fetchedFrom: atMs, asked: [], held: [], rowCount: 1 });
 }
@@ -75,13 +78,15 @@ function describedReports({ report }: Config, known: readonly string[]): Describ
   return {
     endpoints: Object.keys(report.endpoints),
     parameters: [...new Set([...known, ...further])],
-    freshness: `Today is asked for again after ${currentSeconds} s; a day of the last ${report.restatementDays} days after ${restatingSeconds} s; an older one after ${finalSeconds} s, for it is taken to be final.`,
+    freshness: `Today is fetched again after ${currentSeconds} s, a day of the last ${report.restatementDays} days after ${restatingSeconds} s, and an older day, which counts as final, after ${finalSeconds} s.`,
   };
 }
 
-// 405 below a prefix. What has an address of its own needs no more than its routes: `api/http/not-found.ts` tells of them.
-
-/** @param url ends in a wildcard: every method of it is answered that has no route. To be called after the routes are registered. */
+/**
+ * 405 below a prefix, for methods without a route; `api/http/not-found.ts` does the same for single paths. Call it after the
+ * routes are registered.
+ * @param url ends in a wildcard
+ */
 function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly HTTPMethods[]): void {
   app.route({
     url,
@@ -104,14 +109,14 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   await registerDocs(app, {
     title: 'dsp-gateway',
     description:
-      'Reports of the advertising platform: fast, uniform, honest about freshness. Any other report is asked for as those below are, and any other call below /api/v1/ is passed through to the platform.',
+      'Cached reports of the advertising platform, with their freshness. Reports that are not listed here work in the same way. All other calls below /api/v1/ are passed through to the platform.',
     version: VERSION,
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'Your team key.' },
       apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'Your team key.' },
       session: {
         ...{ type: 'apiKey', in: 'cookie', name: 'dgw_explorer' },
-        description: 'Of the explorer; for GET and HEAD, and for what is below /gateway/v1/.',
+        description: "The explorer's session; for GET and HEAD, and for all calls below /gateway/v1/.",
       },
     },
     plane: describePlane(config.routes),
@@ -119,12 +124,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerStartPage(app);
   registerWebPage(app, { name: 'explorer', url: '/explorer' });
   registerHealth(app, () => readiness(options));
-  registerMe(app, {
-    identify,
-    limits: services.limits,
-    usage: services.usage.recent,
-    credential: services.outlook,
-  });
+  registerMe(app, { identify, ...meOptions(services) });
   registerExplorerSession(app, { identify, directory: services.directory, sessions });
   registerOwnSeries(app, services);
   await services.limits.replicas.join();
@@ -137,7 +137,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   return app;
 }
 
-/** Calls about reports, and about whom they may be asked for. */
+/** Calls about reports and advertisers. */
 function registerAskRoutes(app: FastifyInstance, { reporting: { gateway: reports } }: Services): void {
   registerRevisions(app, reports);
   registerDiff(app, reports);
@@ -167,7 +167,7 @@ function plainReports({ config, gateway, log, tracing }: Services, finish: Finis
   });
 }
 
-/** A report is read; only what an operator declares is passed through below it. */
+/** Reports are read-only: below their prefix only declared routes are passed through. */
 function refuseWritesOfReports(app: FastifyInstance, routes: readonly RouteRule[]): void {
   const declared = routes.filter(({ path }) => path.startsWith(REPORT_PREFIX)).map(({ method }) => method);
   const passed = METHODS.filter((method) => method === 'POST' || declared.some((one) => one === method));
@@ -188,7 +188,7 @@ function registerReportRoutes(app: FastifyInstance, { config, gateway, reporting
   });
 }
 
-/** How long a caller may take to read, and the platform to go on. */
+/** How slowly a caller may read, and how long the platform may pause. */
 function patienceOf({ platform, server }: Config): PatienceRules {
   return {
     silenceMs: platform.timeoutMs,
@@ -229,10 +229,10 @@ function describePlane(routes: readonly RouteRule[]): Plane {
   return {
     admin: false,
     tags: {
-      reports: 'Cached, and the same for all teams that may see them.',
-      [PASSED_TAG]: "Never cached; the answer is the platform's own.",
-      history: 'What reports said, and when.',
-      gateway: 'What the gateway tells of itself.',
+      reports: 'Cached, and shared by all teams with access to them.',
+      [PASSED_TAG]: "Never cached; answers are the platform's own.",
+      history: 'Revisions, changes and pins of reports.',
+      gateway: 'Your team and its session.',
       health: 'For load balancers and probes.',
       interface: 'This description.',
     },
@@ -242,7 +242,7 @@ function describePlane(routes: readonly RouteRule[]): Plane {
   };
 }
 
-/** Of whoever shows a key, or none. */
+/** Problems of authentication. */
 const CALLER_PROBLEMS = [
   'missing_api_key',
   'invalid_api_key',

@@ -1,4 +1,4 @@
-/** Numbers for Prometheus. */
+/** Metrics for Prometheus. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../errors.js';
@@ -10,7 +10,7 @@ import { createFinish, createPlaneServer, type PlaneOptions, readiness } from '.
 interface MetricsRoute {
   /** Prometheus text, version 0.0.4. */
   readonly text: () => Promise<string>;
-  /** Names under which they are told, beside addresses and private names; null: whoever asks has shown a token. */
+  /** Host names that may be used, beside addresses and private names; null: any, because a token is required. */
   readonly hosts: readonly string[] | null;
 }
 
@@ -19,7 +19,8 @@ export function registerMetrics(app: FastifyInstance, { text, hosts }: MetricsRo
     if (hosts !== null && !isOwnHost(request.headers.host, hosts)) {
       throw new GatewayError('invalid_request', {
         status: 421,
-        detail: `Metrics are not told under the name ${JSON.stringify(request.headers.host)}: ask by address, or have the name listed in server.metricsHosts.`,
+        detail: `Metrics are not served under the host name ${JSON.stringify(request.headers.host)}.`,
+        help: 'Use an IP address, or add the name to server.metricsHosts.',
       });
     }
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await text());
@@ -32,21 +33,21 @@ function describe(hosts: MetricsRoute['hosts']) {
   return {
     schema: {
       tags: ['status'],
-      summary: 'Numbers for Prometheus',
+      summary: 'Metrics for Prometheus',
       ...(hosts === null ? {} : { security: [] }),
     },
     config: {
       operation: {
         role: 'viewer' as const,
         id: 'getMetrics',
-        answers: { 200: { description: 'The numbers.', content: text } },
+        answers: { 200: { description: 'The metrics.', content: text } },
         problems: misdirected,
       },
     },
   };
 }
 
-/** `/metrics` and health alone, for scraping without opening the admin plane. */
+/** Only `/metrics` and health, for scraping without access to the admin plane. */
 export async function buildMetricsPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services, metricsText } = options;
   const app = createPlaneServer('metrics', services, createFinish('metrics', services));

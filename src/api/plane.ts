@@ -1,4 +1,4 @@
-/** What the planes have in common: their server, and whether they are ready. Nothing listens here; `server/` does. */
+/** Common parts of the planes: their server, and readiness. They listen in `server/`. */
 import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
@@ -23,17 +23,17 @@ import type { TailLine } from './tail/tail.js';
 export interface PlaneOptions {
   readonly services: Services;
   readonly adminToken: Secret;
-  /** True once a stop was asked for. */
+  /** True once the process is stopping. */
   readonly stopping: () => boolean;
-  /** The text of /metrics; of all workers where there are several. */
+  /** The text of /metrics, of all workers. */
   readonly metricsText: () => Promise<string>;
-  /** Whether there is a process to send requests to; this one, where there are no workers. */
+  /** Whether a process can take requests; this one, without workers. */
   readonly workersReady: () => boolean;
 }
 
 type PlaneName = 'data' | 'admin' | 'metrics';
 
-/** A server with the rules of every plane, and no route. @param answerFirst see {@link ServerOptions.answerFirst} */
+/** A server without routes. @param answerFirst see {@link ServerOptions.answerFirst} */
 export function createPlaneServer(
   plane: PlaneName,
   { config, log, metrics, tracing }: Services,
@@ -88,8 +88,8 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       if (code !== null) metrics.problem(plane, code);
       if (outcome === 'hit' && tier !== null) metrics.hit(tier);
       if (!isData) return;
-      // What is charged to a team has a subject: reports, what is passed through, calls about reports, tools. Probes and pages
-      // have none, nor have me, series and session.
+      // Requests that count for a team have a subject: reports, pass-through, calls about reports, tools. Probes, pages, me,
+      // series and session have none.
       if (subject !== null || outcome === 'error') series.add(request.trace, status, durationMs);
       if (tail.isOn && (team !== null || outcome === 'error'))
         tail.note(tailLine(request, status, durationMs, log.clean));
@@ -125,8 +125,8 @@ function tailLine(
 }
 
 /**
- * Ready while requests can be answered at all: not while stopping, nor without teams or any token. A token that is
- * refused leaves what is cached to be served; as all replicas share it, none would be left to do so.
+ * Not ready while stopping, or without teams or any token. A rejected token does not count: the cache can still be served,
+ * and all replicas share the token.
  */
 export function readiness({ services, stopping, workersReady }: PlaneOptions): Readiness {
   const { registry, keeper, config, health } = services;

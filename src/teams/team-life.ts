@@ -1,6 +1,6 @@
-/** The name of a team in each of its lives: a team that is deleted and made anew under the same id is another team. */
+/** The name of a team in each of its lives: a team that is deleted and created again under the same id is another team. */
 
-/** Stored data of a team has this name. In the first life it is the id alone, as before lives were told apart. */
+/** Key of a team's stored data. In the first life it is the plain id, as in older releases. */
 export function nameInLife(teamId: string, life = 0): string {
   return life === 0 ? teamId : `${teamId}:${life}`;
 }

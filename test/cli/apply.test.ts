@@ -81,7 +81,7 @@ describe('apply', () => {
       const ran = await cli(['teams', ...args]);
       expect([ran.code, ran.stdout]).toEqual([4, '']);
       expect(ran.stderr).toMatch(
-        /declared in a file, which alone may change it\.\nChange it there and apply the file/,
+        /declared in a file and can only be changed there\.\nChange the file and apply it/,
       );
     }
     expect(await team('fixed')).toMatchObject({ advertisers: [1] });
@@ -143,7 +143,7 @@ describe('apply', () => {
     expect([raw.status, raw.json().errors]).toEqual([
       422,
       [
-        { param: 'teams.1.id', message: 'must be unique; teams.0 is fine, too' },
+        { param: 'teams.1.id', message: 'must be unique; teams.0 is also fine' },
         { param: 'teams.1.ipAllow.0', message: expect.stringContaining('10.0.0.0/8') },
       ],
     ]);

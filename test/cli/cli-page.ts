@@ -101,7 +101,7 @@ prevents the start.
     advertisers          +7 -2
     limits.maxRangeDays  400 → 92
 = finance
-? sales is no longer in the file: kept as it is (--release: manage it by hand; --prune: delete it)
+? sales is no longer in the file: kept unchanged (--release: manage it by hand; --prune: delete it)
 1 changed, 1 as declared already, 1 kept though not declared
 \`\`\`
 

@@ -329,13 +329,13 @@ describe('status and audit', () => {
 
 describe('exit codes', () => {
   it.each([
-    ['teams show nobody', 3, 'Not found: There is no team of this id.'],
+    ['teams show nobody', 3, 'Not found: There is no team with this id.'],
     [
       'teams create kept',
       4,
-      'exists already.\nChange it by dsp-gateway teams update kept, or choose another id.\n',
+      'already exists.\nChange it by dsp-gateway teams update kept, or choose another id.\n',
     ],
-    ['keys revoke key_nobody', 3, 'no key of this id.\ndsp-gateway keys list shows which there are.\n'],
+    ['keys revoke key_nobody', 3, 'no key with this id.\ndsp-gateway keys list lists the keys of a team.\n'],
     ['token discard', 4, 'Nothing needs to be done; dsp-gateway token show shows what there is.\n'],
     ['token verify', 4, 'Stage one by dsp-gateway token stage; dsp-gateway token rotate takes'],
     ['cache explain /api/v1/campaign/get?userId=1', 65, '/api/v1/campaign/get is not a report'],
@@ -363,10 +363,10 @@ describe('exit codes', () => {
     [
       'writes resume --reason x',
       4,
-      'to resume those of one team, name it.\nCheck the current state, and repeat if the change is still wanted.\n',
+      'name a team to resume its writes.\nCheck the current state, and repeat if the change is still wanted.\n',
     ],
     ['tail --outcome nonsense', 65, '--outcome must be one of hit, stale, '],
-    ['usage --team nobody', 3, 'There is no team of this id.\ndsp-gateway teams list shows'],
+    ['usage --team nobody', 3, 'There is no team with this id.\ndsp-gateway teams list lists'],
     ['usage --from nonsense', 65, '--from must be a calendar day'],
     ['simulate --switch latencyMs=x', 65, 'latencyMs'],
     [

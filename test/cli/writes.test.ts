@@ -56,11 +56,11 @@ it('says what to do where an order names nothing that there is', async () => {
   expect(team).toMatchObject({
     code: 3,
     stdout: '',
-    stderr: expect.stringContaining('There is no team of this id.'),
+    stderr: expect.stringContaining('There is no team with this id.'),
   });
   const resume = await writes('resume', '--reason', 'x');
   expect(resume.code).not.toBe(0);
-  expect(resume.stderr).toContain('Writes are not stopped for all teams');
+  expect(resume.stderr).toContain('There is no stop for all teams');
   expect((await writes('stop')).stderr).toContain("required option '--reason <text>' not specified");
   expect((await writes('list')).stderr).toContain("required option '--unknown' not specified");
 });
@@ -100,6 +100,6 @@ it('lists writes of unknown outcome, and settles each once', async () => {
   expect((await writes('settle', bare.reservation.id, 'happened')).stdout).toContain('nothing was charged');
   expect(await writes('settle', id, 'not')).toMatchObject({
     stdout: '',
-    stderr: expect.stringContaining('No write of unknown outcome'),
+    stderr: expect.stringContaining('There is no unknown write'),
   });
 });

@@ -283,7 +283,7 @@ it('a store of Redis is not copied by the gateway: the refusal names what copies
   expect(response.statusCode).toBe(409);
   expect(response.json()).toMatchObject({
     code: 'conflict',
-    detail: 'The store is Redis, which is backed up by its own means.',
+    detail: 'The store is Redis, which has its own means of backup.',
     help: expect.stringContaining('GET /admin/v1/registry/export'),
   });
 });

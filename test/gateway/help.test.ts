@@ -60,7 +60,7 @@ describe('the help of an error', () => {
     const gateway = shared();
     const key = await gateway.addTeam({ id: 'growth', scopes: ['platform:read'] });
     expect(problem(await gateway.call(`${REPORT}?advertiserId=1`, { key })).help).toBe(
-      'Ask your operator to give the team growth the scope report:read; it holds platform:read.',
+      'Ask your operator to grant the team growth the scope report:read; it has platform:read.',
     );
   });
 
@@ -68,7 +68,7 @@ describe('the help of an error', () => {
     const gateway = shared();
     const few = await gateway.addTeam({ id: 'few', advertisers: [1, 2] });
     expect(problem(await gateway.call(`${REPORT}?advertiserId=777`, { key: few })).help).toBe(
-      'Use an advertiser of your team (1, 2), or ask your operator to add this one to the team few.',
+      'Use an advertiser of your team (1, 2), or ask your operator to add it to the team few.',
     );
     expect(problem(await gateway.call(`${REPORT}?dateFrom=2026-11-01`, { key: few })).help).toContain(
       '(1, 2)',
@@ -77,10 +77,10 @@ describe('the help of an error', () => {
     const many = await gateway.addTeam({ id: 'many', advertisers });
     const { help } = problem(await gateway.call(`${REPORT}?advertiserId=777`, { key: many }));
     expect(help.match(/\b1\d\d\b/g)).toHaveLength(20);
-    expect(help).toContain('and 10 more that GET /gateway/v1/me lists');
+    expect(help).toContain('and 10 more, see GET /gateway/v1/me');
     const none = await gateway.addTeam({ id: 'none', advertisers: [] });
     expect(problem(await gateway.call(`${REPORT}?advertiserId=777`, { key: none })).help).toBe(
-      'Ask your operator to give the team none an advertiser; it has none.',
+      'Ask your operator to grant the team none an advertiser; it has none.',
     );
   });
 
@@ -88,7 +88,7 @@ describe('the help of an error', () => {
     const gateway = shared();
     const key = await gateway.addTeam({ id: 'one', advertisers: [1], scopes: ['platform:read'] });
     const reply = await gateway.call('/api/v1/campaign/get', { method: 'POST', key, json: { userId: 9 } });
-    expect(problem(reply).detail).toBe('The team may not see the advertiser that body.userId names.');
+    expect(problem(reply).detail).toBe('The team has no access to the advertiser in body.userId.');
   });
 });
 
@@ -97,8 +97,8 @@ describe('an address', () => {
     ['/api/v1/%72eport/x', 'percent-encoded'],
     ['/api/v1//x', 'empty segment'],
     ['/api/v1/x/', 'ends with a slash'],
-    ['/api/v1/Report/x', 'begins with /api/v1/Report in place of /api/v1/report'],
-    ['/API/v1/x', 'begins with /API/v1 in place of /api/v1'],
+    ['/api/v1/Report/x', 'begins with /api/v1/Report instead of /api/v1/report'],
+    ['/API/v1/x', 'begins with /API/v1 instead of /api/v1'],
     ['/api/v1/x:y', 'a character other than'],
   ])('%s is told which rule it breaks', async (path, rule) => {
     const gateway = shared();
@@ -114,7 +114,7 @@ describe('an address', () => {
     expect(await told('/gateway/me')).toMatchObject({
       status: 404,
       detail: 'There is nothing at this address; did you mean /gateway/v1/me?',
-      help: 'Ask /gateway/v1/me, or read /docs, which lists what there is.',
+      help: 'Use /gateway/v1/me, or see /docs for all addresses.',
     });
     expect((await told('/report/campaigns/get')).detail).toContain('/api/v1/report/campaigns/get?');
     expect((await told('/report/campaigns/get', key)).detail).toBe(
@@ -138,7 +138,7 @@ describe('an address', () => {
       const reply = await gateway.admin.inject({ method, url });
       return [reply.statusCode, reply.headers.allow, reply.json<Problem>().detail];
     };
-    const takes = (allow: string) => [405, allow, `This address takes ${allow}.`];
+    const takes = (allow: string) => [405, allow, `This address supports ${allow}.`];
     expect(await other('PUT', '/admin/v1/status')).toEqual(takes('GET, HEAD'));
     expect(await other('PUT', '/admin/v1/teams/growth?x=1')).toEqual(takes('DELETE, GET, HEAD, PATCH'));
     expect(await other('GET', '/admin/v1/token/rotate')).toEqual(takes('POST'));

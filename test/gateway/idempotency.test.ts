@@ -213,7 +213,7 @@ describe('when the outcome is not known', () => {
         const again = await post();
         expect(outcomeOf(again)).toBe('409 idempotency_in_flight');
         expect(again.json().detail).toMatch(
-          new RegExp(`not known: it ended with ${code}.*Look on the platform.*new key`),
+          new RegExp(`unknown: it ended with ${code}, and the platform may have executed it`),
         );
         expect(again.headers['retry-after']).toBeUndefined();
       }
@@ -301,7 +301,7 @@ describe('when the store is away', () => {
     gateway.clock.advance(10_000);
     const again = await post();
     expect(outcomeOf(again)).toBe('409 idempotency_in_flight');
-    expect(again.json().detail).toContain('not known: the gateway ended, or lost its store');
+    expect(again.json().detail).toContain('unknown: the gateway stopped or lost its store');
     expect(platform.requests).toHaveLength(1);
   });
 });
@@ -328,7 +328,7 @@ describe('an idempotency key', () => {
       });
       expect(outcomeOf(reply)).toBe('400 invalid_request');
       expect(reply.json().detail).toBe(
-        'idempotency-key must be given once, as 1 to 255 printable ASCII characters.',
+        'idempotency-key must be 1 to 255 printable ASCII characters, and not repeated.',
       );
     }
     expect(platform.requests).toHaveLength(0);

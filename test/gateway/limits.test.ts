@@ -224,3 +224,66 @@ describe('a platform that keeps failing', () => {
     expect((await gateway.call('/readyz')).json()).toMatchObject({ platform: 'ok' });
   });
 });
+
+describe('the limits that apply, in GET /gateway/v1/me', () => {
+  type Me = { left: Record<string, unknown>; applies: Record<string, unknown> };
+  const me = async (gateway: Awaited<ReturnType<typeof gatewayAt>>, key: string) =>
+    (await gateway.call('/gateway/v1/me', { key })).json<Me>();
+
+  it("are the platform's where it allows all teams fewer calls than the team has left", async () => {
+    let remaining = 2;
+    const rate = () => ({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': String(remaining) });
+    const platform = await startHeldPlatform((request, response) => sends(ROWS, rate())(request, response));
+    platform.release();
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam({ limits: { upstreamCallsPerDay: 10 } });
+    expect((await me(gateway, key)).applies).toMatchObject({
+      upstreamCalls: 10,
+      upstreamCallsLimitedBy: 'team',
+    });
+    expect(outcomeOf(await gateway.report(key, day(10)))).toBe('200');
+    const limited = await me(gateway, key);
+    expect(limited.left).toMatchObject({ upstreamCallsPerDay: 9 });
+    expect(limited.applies).toMatchObject({ upstreamCalls: 2, upstreamCallsLimitedBy: 'platform' });
+    const resetInMs = Date.parse(limited.applies.upstreamCallsResetAt as string) - gateway.clock.now();
+    expect(resetInMs).toBeGreaterThan(0);
+    expect(resetInMs).toBeLessThanOrEqual(MINUTE);
+    remaining = 30;
+    expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
+    expect((await me(gateway, key)).applies).toEqual({
+      maxConcurrent: 32,
+      upstreamCalls: 8,
+      upstreamCallsResetAt: limited.left.upstreamCallsResetAt,
+      upstreamCallsLimitedBy: 'team',
+    });
+  });
+
+  it('are none while the platform has asked for a pause', async () => {
+    const platform = await startHeldPlatform(sends('{}', { 'retry-after': '30' }, 429));
+    platform.release();
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    expect(outcomeOf(await gateway.report(key, day(10)))).toBe('503 upstream_rate_limited');
+    expect((await me(gateway, key)).applies).toMatchObject({
+      upstreamCalls: 0,
+      upstreamCallsLimitedBy: 'platform',
+    });
+  });
+
+  it("are this replica's part of the concurrent requests, and so are those of the refusal", async () => {
+    const platform = await startHeldPlatform(sends(ROWS));
+    const gateway = await gatewayAt(platform);
+    await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    await vi.waitUntil(() => gateway.services.limits.replicas.count === 2, { timeout: 10_000 });
+    const key = await gateway.addTeam({ limits: { maxConcurrent: 2 } });
+    expect((await me(gateway, key)).applies).toMatchObject({ maxConcurrent: 1 });
+    const running = gateway.report(key, day(10));
+    await platform.arrived(1);
+    expect((await me(gateway, key)).left).toMatchObject({ maxConcurrent: 0 });
+    expect((await gateway.report(key, day(11))).json<{ detail: string }>().detail).toBe(
+      "The team has reached its limit of 1 concurrent requests, this replica's part of 2.",
+    );
+    platform.release();
+    expect(outcomeOf(await running)).toBe('200');
+  });
+});

@@ -66,7 +66,7 @@ describe('a guarded write', () => {
     expect(outcomeOf(answer)).toBe('422 write_guard_refused');
     expect(problem(answer)).toMatchObject({
       detail:
-        'The rule budget.maxPerCall does not let this write pass: body.budget.total is 1000.01 EUR; allowed is at most 1000 EUR. Nothing was sent.',
+        'The rule budget.maxPerCall refuses this write: body.budget.total is 1000.01 EUR; allowed is at most 1000 EUR. Nothing was sent.',
       errors: [
         {
           param: 'budget.maxPerCall',
@@ -123,7 +123,7 @@ describe('the budget of a day', () => {
     expect(problem(answer).errors).toEqual([
       {
         param: 'budget.maxPerDay',
-        message: '900 EUR; allowed is at most 2500 EUR a day, of which 700 EUR are left on 2026-11-21',
+        message: '900 EUR; allowed is at most 2500 EUR a day, 700 EUR left on 2026-11-21',
       },
     ]);
     expect(sent()).toHaveLength(2);
@@ -178,13 +178,13 @@ describe('a dry run', () => {
           rule: 'budget.maxPerDay',
           passed: true,
           value: '900 EUR',
-          limit: 'at most 2500 EUR a day, of which 2500 EUR are left on 2026-11-21',
+          limit: 'at most 2500 EUR a day, 2500 EUR left on 2026-11-21',
         },
       ]),
       left: { day: '2026-11-21', amount: 2500, max: 2500, currency: 'EUR' },
       checksum: expect.stringMatching(/^sha256:[\w-]{43}$/),
       platformAsked: false,
-      note: expect.stringContaining("The platform's own validation was not asked"),
+      note: expect.stringContaining('The platform may still refuse'),
     });
     expect(sent()).toEqual([]);
     expect((await gateway.services.reservations.left(id, CREATE, 1)).left).toBe(1);
@@ -299,7 +299,7 @@ it('a write of nothing is refused, too, where more was written than the day allo
   const answer = await create(key, total(0));
   expect(problem(answer)).toMatchObject({
     code: 'write_guard_refused',
-    errors: [{ param: 'budget.maxPerDay', message: expect.stringContaining('of which 0 EUR are left') }],
+    errors: [{ param: 'budget.maxPerDay', message: expect.stringContaining(', 0 EUR left') }],
   });
   expect(sent()).toEqual([]);
   const looked = await create(key, total(0), { query: '?_dryRun=1' });

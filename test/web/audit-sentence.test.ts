@@ -13,6 +13,6 @@ it('has a sentence for what the gateway does by itself', () => {
 
 it('tells that days from a capped answer were purged, not that answers were marked', () => {
   expect(said('cache.uncap', 'campaigns/get')).toBe(
-    'The gateway purged days of campaigns/get that came from a capped answer',
+    'The gateway purged days of campaigns/get that came from a truncated answer',
   );
 });

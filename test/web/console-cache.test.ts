@@ -36,7 +36,7 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
   const { page, shots, faults } = await signedIn(gateway.adminToken);
   await page.getByRole('heading', { level: 1, name: 'Cache' }).waitFor();
   await shots('console-cache-empty');
-  const address = page.getByRole('textbox', { name: /^Address of a report/ });
+  const address = page.getByRole('textbox', { name: /^URL of a report/ });
   await address.fill(`https://dsp.example${reportOf(1, daysBefore(today, 399), today)}`);
   await address.press('Enter');
   await page.getByText(/^Answered by day: pinned by configuration/).waitFor();
@@ -55,10 +55,10 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
     [0, '•'],
   ] as const)
     expect(await dayOf(ago).textContent()).toContain(mark);
-  await page.getByRole('img', { name: /^Share of days that were seen to change/ }).waitFor();
-  await page.getByRole('button', { name: 'As a table' }).first().click();
+  await page.getByRole('img', { name: /^Share of days that changed later/ }).waitFor();
+  await page.getByRole('button', { name: 'Show table' }).first().click();
   await page.getByRole('columnheader', { name: 'Age of the day' }).waitFor();
-  await page.getByRole('button', { name: 'As a chart' }).click();
+  await page.getByRole('button', { name: 'Show chart' }).click();
   await shots('console-cache');
   // One stop for Tab, arrows within.
   expect(await page.locator('.calendar [tabindex="0"]').count()).toBe(1);
@@ -81,7 +81,7 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
   const { page, shots, faults, forgive } = await signedIn(gateway.adminToken);
   const [from, to] = [daysBefore(today, 60), daysBefore(today, 51)];
   await page
-    .getByRole('textbox', { name: /^Address of a report/ })
+    .getByRole('textbox', { name: /^URL of a report/ })
     .fill(reportOf(1, from, to).replace('/api/v1/report/', ''));
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('0 platform calls', { exact: true }).waitFor();
@@ -103,13 +103,13 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
       'GET',
       `/cache/explain?url=${encodeURIComponent(reportOf(1, from, to))}`,
     );
-  await page.getByRole('button', { name: 'Forget it' }).click();
+  await page.getByRole('button', { name: 'Purge' }).click();
   await shots('console-cache-forget');
-  await page.getByRole('dialog').getByRole('button', { name: 'Leave it' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   expect((await explained()).price.calls).toBe(0);
-  await page.getByRole('button', { name: 'Forget it' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Forget it' }).click();
-  await page.getByText('Forgotten. Who asks for it next asks the platform.').waitFor();
+  await page.getByRole('button', { name: 'Purge' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).click();
+  await page.getByText('Purged. The next request for it calls the platform.').waitFor();
   await page.getByText('1 platform call', { exact: true }).waitFor();
   expect(await page.locator('.legend strong').allTextContents()).toContain('10 missing');
   expect((await explained()).price.calls).toBe(1);
@@ -118,16 +118,16 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
 
 it('says what is wrong with an address, and how a report without days is kept', async () => {
   const { page, shots, forgive } = await signedIn(gateway.adminToken);
-  const address = page.getByRole('textbox', { name: /^Address of a report/ });
+  const address = page.getByRole('textbox', { name: /^URL of a report/ });
   await address.fill('https://dsp.example/<img src=x onerror=alert(1)>');
   await address.press('Enter');
-  await page.getByRole('alert').filter({ hasText: 'must be the address of a report' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'must be the URL of a report' }).waitFor();
   await shots('console-cache-wrong');
   forgive();
   await address.fill(`${REPORT}?advertiserId=2&dateFrom=${today}&dateTo=${today}`);
   await address.press('Enter');
   await page.getByText(/^Answered as a whole/).waitFor();
-  await page.getByText('Nothing is kept.').waitFor();
+  await page.getByText('Not cached.').waitFor();
   await shots('console-cache-whole');
 });
 
@@ -137,11 +137,10 @@ it('shows a viewer what was learned of an advertiser, and nothing to forget', as
   await expect.poll(() => page.url()).toContain('#/cache?advertiser=1');
   const curves = page.getByRole('region', { name: 'Finality and truth' });
   await curves.waitFor();
-  await expect.poll(() => curves.getByText('One moment').count()).toBe(0);
+  await expect.poll(() => curves.getByText('Loading').count()).toBe(0);
   expect(await curves.getByRole('alert').count()).toBe(0);
-  await page.getByText('is always split by day: the configuration says so').waitFor();
-  for (const name of ['Preview', 'Forget it'])
-    expect(await page.getByRole('button', { name }).count()).toBe(0);
+  await page.getByText('is always split by day, as configured').waitFor();
+  for (const name of ['Preview', 'Purge']) expect(await page.getByRole('button', { name }).count()).toBe(0);
   await shots('console-cache-learned');
   expect(faults).toEqual([]);
 });
@@ -168,8 +167,8 @@ it('shows which kinds are proven or still learned, and curves of what was just s
   const kinds = page.getByRole('region', { name: 'Kinds of reports' });
   for (const state of ['proven', /^(learning|probation)$/])
     await kinds.getByRole('cell', { name: state, exact: true }).waitFor();
-  await page.getByRole('img', { name: /^Share of days that were seen to change/ }).waitFor();
-  await page.getByRole('img', { name: /^Days that were asked for again/ }).waitFor();
+  await page.getByRole('img', { name: /^Share of days that changed later/ }).waitFor();
+  await page.getByRole('img', { name: /^Days that were fetched again/ }).waitFor();
   await shots('console-cache-kinds');
   expect(faults).toEqual([]);
 });

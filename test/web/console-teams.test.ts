@@ -52,7 +52,7 @@ it('lists teams with hostile names as text, finds them, and sorts', async () => 
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   expect(page.url()).toContain('#/teams?search=long');
   await page.getByRole('searchbox').fill('nobody of this name');
-  await page.getByText('No team has this in its name or id.').waitFor();
+  await page.getByText('No team matches.').waitFor();
   expect(faults).toEqual([]);
 });
 
@@ -64,37 +64,37 @@ it('creates a team: what is wrong is told at its field, then it is there', async
   const search = page.getByRole('combobox', { name: /^Add an advertiser/ });
   await search.fill('nobody of this name');
   await search.press('Enter');
-  await page.getByText('Nobody of this name was seen.').waitFor();
+  await page.getByText('No advertiser with this name has been seen.').waitFor();
   await search.fill('img');
   await search.press('Enter');
   await search.fill('777');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  expect(await page.getByRole('list', { name: 'Chosen advertisers' }).textContent()).toContain('777');
+  expect(await page.getByRole('list', { name: 'Selected advertisers' }).textContent()).toContain('777');
   // As a browser tells that an offer was taken, which no key did.
   await page.evaluate(`(() => {
     const field = document.querySelector('[list=known-advertisers]');
     field.value = '2';
     field.dispatchEvent(new Event('input', { bubbles: true }));
   })()`);
-  const third = page.getByRole('list', { name: 'Chosen advertisers' }).getByRole('listitem').nth(2);
+  const third = page.getByRole('list', { name: 'Selected advertisers' }).getByRole('listitem').nth(2);
   expect(await third.textContent()).toContain('2');
   await third.getByRole('button', { name: /^Remove/ }).click();
   await page.getByRole('checkbox', { name: /^report:pin/ }).check();
   await page.getByRole('spinbutton', { name: /^Requests/ }).fill('0');
-  await page.getByRole('spinbutton', { name: /^At once/ }).fill('1.5');
+  await page.getByRole('spinbutton', { name: /^Concurrent/ }).fill('1.5');
   await page.getByRole('textbox', { name: /^Addresses/ }).fill('10.0.0.0/8\n10.0.0.0/99');
   await page.getByRole('button', { name: 'Create team' }).click();
-  await page.getByText('Not saved: look at the fields in red.').waitFor();
+  await page.getByText('Not saved: correct the fields in red.').waitFor();
   const told = await page.locator('.field', { has: page.locator('.fault') }).allTextContents();
   expect(told.join('\n')).toMatch(/^Id[\s\S]*lower-case letters/);
   expect(told.join('\n')).toMatch(
-    /Requests[\s\S]*must be a whole number from 1 to 1000000[\s\S]*At once[\s\S]*must be/,
+    /Requests[\s\S]*must be a whole number from 1 to 1000000[\s\S]*Concurrent[\s\S]*must be/,
   );
   expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Id/);
   await shots('console-team-wrong');
   await page.getByRole('textbox', { name: /^Id/ }).fill('made-here');
   await page.getByRole('spinbutton', { name: /^Requests/ }).fill('70');
-  await page.getByRole('spinbutton', { name: /^At once/ }).fill('');
+  await page.getByRole('spinbutton', { name: /^Concurrent/ }).fill('');
   // What the schema cannot say comes when the rest is right.
   await page.getByRole('button', { name: 'Create team' }).click();
   await page.getByText('10.0.0.0/99: must be an IPv4 or IPv6 address').waitFor();
@@ -120,7 +120,7 @@ it('changes a team: only what was changed is sent, and all advertisers only by s
   await page.getByRole('link', { name: 'Edit' }).click();
   await page.getByRole('textbox', { name: /^Name/ }).fill(RTL);
   await page.getByRole('radio', { name: /^All advertisers/ }).check();
-  await page.getByText('sees the numbers of every advertiser').waitFor();
+  await page.getByText('sees the data of every advertiser').waitFor();
   await shots('console-team-edit');
   await admin(gateway, 'PATCH', '/teams/edited', { limits: { maxConcurrent: 6 } });
   await page.getByRole('button', { name: 'Save' }).click();
@@ -138,9 +138,9 @@ it('disables, enables and deletes a team, and says before what happens', async (
   const { key } = await newTeam(gateway, { id: 'ended' });
   const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/ended');
   await page.getByRole('button', { name: 'Disable' }).click();
-  await page.getByText('is refused everything, on every replica').waitFor();
+  await page.getByText('all replicas refuse all calls of').waitFor();
   await shots('console-team-disable');
-  await answer(page, 'Leave it');
+  await answer(page, 'Cancel');
   expect(await meBy(key)).toBe(200);
   await page.getByRole('button', { name: 'Disable' }).click();
   await answer(page, 'Disable');
@@ -163,10 +163,10 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
   const { page, shots, faults, forgive, context } = await signedIn(gateway.adminToken, '#/teams/keyed');
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByText('The team has no valid key').waitFor();
-  await page.getByText('Charts load within twenty seconds').waitFor();
+  await page.getByText('Charts appear within twenty seconds').waitFor();
   await page.getByRole('button', { name: 'Issue a key' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('textbox', { name: /^What it is for/ }).fill(HOSTILE);
+  await dialog.getByRole('textbox', { name: /^Label/ }).fill(HOSTILE);
   await dialog.getByLabel(/^Expires/).fill('2020-01-01');
   await answer(page, 'Issue a key');
   await dialog.getByText('must be an ISO date in the future').waitFor();
@@ -183,7 +183,7 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
   await page.getByRole('button', { name: 'I have it' }).click();
   expect(await page.content()).not.toContain(first);
   await page.getByRole('button', { name: `Roll ${HOSTILE}` }).click();
-  await dialog.getByLabel(/^The present one goes on for/).selectOption('One hour');
+  await dialog.getByLabel(/^The current secret stays valid for/).selectOption('One hour');
   await answer(page, 'Roll');
   const second = await page.getByLabel('Key', { exact: true }).inputValue();
   expect(second).not.toBe(first);
@@ -194,7 +194,7 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
   await keyRow(page, HOSTILE).waitFor();
   expect(await page.content()).not.toContain(second);
   await keyRow(page, HOSTILE).getByRole('button', { name: 'Revoke' }).click();
-  await page.getByText('A revoked key does not come back').waitFor();
+  await page.getByText('This cannot be undone').waitFor();
   await answer(page, 'Revoke');
   await page.getByText('The team has no valid key').waitFor();
   expect([await meBy(first), await meBy(second)]).toEqual([401, 401]);
@@ -205,7 +205,7 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
 
 it('shows what a team used, as charts and by day', async () => {
   const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/growth');
-  await page.getByRole('img', { name: /^Requests of the team an hour/ }).waitFor();
+  await page.getByRole('img', { name: /^Requests of the team per hour/ }).waitFor();
   const usage = page.getByRole('region', { name: 'Usage by day, last 30 days' });
   await expect.poll(() => usage.getByRole('row').count()).toBeGreaterThanOrEqual(2);
   await page.getByText("left of the day's share").waitFor();
@@ -218,7 +218,7 @@ it('shows what a team used, as charts and by day', async () => {
 it('does not offer to change a team that a file declares, and says where it is changed', async () => {
   await admin(gateway, 'POST', '/teams/apply', { teams: [{ id: 'declared', name: 'Declared' }] });
   const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/declared?form=edit');
-  await page.getByText('the gateway refuses changes from elsewhere').waitFor();
+  await page.getByText('Other changes are refused').waitFor();
   for (const name of ['Edit', 'Disable', 'Delete', 'Save'])
     expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0);
   await page.getByRole('button', { name: 'Issue a key' }).waitFor();
@@ -230,11 +230,11 @@ it('shows what a file of teams would change, and applies it only then', async ()
   await admin(gateway, 'POST', '/teams', { id: 'by-hand', advertisers: [1], limits: { maxRangeDays: 30 } });
   const { page, shots, faults, forgive } = await signedIn(gateway.adminToken);
   await page.getByRole('link', { name: 'Apply a file' }).click();
-  const text = page.getByRole('textbox', { name: 'Or its text' });
-  const look = page.getByRole('button', { name: 'Show the difference' });
+  const text = page.getByRole('textbox', { name: 'Or paste its content' });
+  const look = page.getByRole('button', { name: 'Show changes' });
   await text.fill('teams: [');
   await look.click();
-  await page.getByText(/^This is no YAML: .*at line 1/).waitFor();
+  await page.getByText(/^Invalid YAML: .*at line 1/).waitFor();
   await text.fill('teams:\n  - id: wrong\n    limits: { maxRangeDays: 0 }');
   await look.click();
   await page.getByText(/^teams\.0\.limits\.maxRangeDays must be/).waitFor();
@@ -246,22 +246,22 @@ it('shows what a file of teams would change, and applies it only then', async ()
     .setInputFiles({ name: 'teams.yaml', mimeType: 'application/yaml', buffer: Buffer.from(teams) });
   await expect.poll(() => text.inputValue()).toContain('from-file');
   await look.click();
-  await page.getByText(/^1 team created; 1 team changed; 1 team kept, though not in the file\.$/).waitFor();
+  await page.getByText(/^1 team created; 1 team changed; 1 team kept, but not in the file\.$/).waitFor();
   const item = page.getByRole('listitem').filter({ hasText: 'by-hand' });
   expect(await item.textContent()).toMatch(/advertisers\[1\] \[1,2\].*limits\.maxRangeDays30 400/);
   expect((await admin(gateway, 'GET', '/teams/by-hand')).advertisers).toEqual([1]);
   await shots('console-apply');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
   await answer(page, 'Apply');
-  await page.getByText('Applied. Every replica').waitFor();
+  await page.getByText('Applied. All replicas').waitFor();
   expect(await admin(gateway, 'GET', '/teams/by-hand')).toMatchObject({
     advertisers: [1, 2],
     managedBy: 'file',
   });
-  await page.getByLabel('A team that left the file').selectOption('delete');
+  await page.getByLabel('Teams no longer in the file').selectOption('delete');
   await text.fill('teams: []');
   await look.click();
-  await page.getByText(/^\d+ teams deleted, keys revoked for good\.$/).waitFor();
+  await page.getByText(/^\d+ teams deleted, keys revoked permanently\.$/).waitFor();
   await shots('console-apply-delete');
   expect(faults).toEqual([]);
 });

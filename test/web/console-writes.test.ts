@@ -60,13 +60,13 @@ it('lists writes of unknown outcome, and takes down what became of each', async 
   const seen = await signedIn(`${url}#/writes`, 'Admin token', ADMIN_TOKEN);
   const { page, faults } = seen;
   const row = (amount: string) => page.getByRole('row').filter({ hasText: amount });
-  await row('2.5').getByRole('button', { name: 'It did not' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'It did not' }).click();
+  await row('2.5').getByRole('button', { name: 'Not executed' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Not executed' }).click();
   await row('2.5').waitFor({ state: 'detached' });
   await seen.shots('console-writes-unknown');
-  await row('40').getByRole('button', { name: 'It happened' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'It happened' }).click();
-  await page.getByText('There is none').waitFor();
+  await row('40').getByRole('button', { name: 'Executed', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Executed', exact: true }).click();
+  await page.getByText('None: the outcome').waitFor();
   expect((await reservations.left('growth', route, 1e9)).left).toBe(1e9 - 40 * MILLIONTHS);
   expect(faults).toEqual([]);
 });
@@ -95,40 +95,40 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   const save = () => page.getByRole('button', { name: 'Save' }).click();
   await type(/^Path/, '/api/v1/campaign/create');
   await type(/^Budget field/, 'budget.total');
-  await type(/^Most a call/, '1,000');
-  await rule.getByRole('button', { name: 'Limit another amount' }).click();
-  await type(/^At most/, '-1');
+  await type(/^Maximum per call/, '1,000');
+  await rule.getByRole('button', { name: 'Add an amount limit' }).click();
+  await type(/^Maximum$/, '-1');
   await save();
-  await page.getByText('Not saved: look at the fields in red.').waitFor();
+  await page.getByText('Not saved: correct the fields in red.').waitFor();
   const wrong = (await wrongFields(page)).map((text) => text.replaceAll(/\s+/g, ' '));
   expect(wrong).toEqual([
     expect.stringMatching(/^Budget field .* must be a place in the body, e.g. body.budget.total$/),
-    'Most a call must be a number from 0 to 9007199254',
-    expect.stringMatching(/^Another amount must be a place in the body/),
-    'At most must be a number from 0 to 9007199254',
+    'Maximum per call must be a number from 0 to 9007199254',
+    expect.stringMatching(/^Amount field must be a place in the body/),
+    'Maximum must be a number from 0 to 9007199254',
   ]);
   expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Budget field/);
   await shots('console-guard-wrong');
   forgive();
   await type(/^Budget field/, 'body.budget.total');
-  await type(/^Most a call/, '1000');
-  await type(/^Most a day/, '1500.5');
+  await type(/^Maximum per call/, '1000');
+  await type(/^Maximum per day/, '1500.5');
   await type(/^Currency Of/, 'EUR');
-  await type(/^Another amount/, 'body.bid');
-  await type(/^At most/, '5');
+  await type(/^Amount field/, 'body.bid');
+  await type(/^Maximum$/, '5');
   await type(/^Fields/, 'userId\nbudget');
   await page.getByRole('button', { name: 'Add a route' }).click();
   const second = page.getByRole('group', { name: 'Rule 2' });
   await second.getByRole('textbox', { name: /^Path/ }).fill('/api/v1/campaign/create');
   await save();
   // The form's own: a guard cannot hold a route twice.
-  await expect.poll(() => page.getByText('stands in two rules').count()).toBe(2);
+  await expect.poll(() => page.getByText('is in two rules').count()).toBe(2);
   await second.getByRole('combobox', { name: 'Method' }).selectOption('PATCH');
   await second.getByRole('textbox', { name: /^Path/ }).fill('/api/v1/campaign/*');
   await save();
   await page.getByText('must have budget or amounts').waitFor();
   // What contradicts is told at the field, too: the bid is not among those that the body may have.
-  await page.getByText('needs bid in allowFields').waitFor();
+  await page.getByText('must start with a member of allowFields: add bid').waitFor();
   forgive();
   await page.getByRole('button', { name: 'Remove rule 2' }).click();
   await type(/^Fields/, Object.keys(CAMPAIGN).join('\n'));
@@ -157,9 +157,9 @@ it('keeps the guard of a team of which something else is changed, and takes it a
   await page.getByRole('link', { name: 'Edit' }).click();
   await page.getByRole('button', { name: 'Remove rule 2' }).click();
   await page.getByRole('button', { name: 'Remove rule 1' }).click();
-  await page.getByText('Without a rule every write is refused.').waitFor();
+  await page.getByText('Without rules every write is refused.').waitFor();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Every write is refused: the guard lists no route.').waitFor();
+  await page.getByText('Every write is refused: the guard has no routes.').waitFor();
   expect(await gateway.manage('GET', '/teams/kept')).toMatchObject({ writeGuard: {} });
   await page.getByRole('link', { name: 'Edit' }).click();
   await page.getByRole('radio', { name: /^Not guarded/ }).check();
@@ -180,9 +180,9 @@ it('leaves alone a guard that another release wrote', async () => {
   const text = JSON.stringify({ ...record, writeGuard });
   await registry.commit({ writes: new Map([['team/later', text]]), audit: [] });
   const { page, faults } = await signedIn(`${url}#/teams/later`, 'Admin token', ADMIN_TOKEN);
-  await page.getByText('does not know all that it says: it refuses').waitFor();
+  await page.getByText('has rules that this release does not know: it refuses').waitFor();
   await page.getByRole('link', { name: 'Edit' }).click();
-  await page.getByText('It stays as it is.').waitFor();
+  await page.getByText('It stays unchanged.').waitFor();
   await page.getByRole('textbox', { name: /^Name/ }).fill('Renamed');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { level: 1, name: 'Renamed' }).waitFor();

@@ -41,14 +41,14 @@ describe('the overview', () => {
     const { page, faults } = seen;
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.getByRole('heading', { name: /well|look at this|wrong/ }).waitFor();
-    const ledger = page.getByRole('region', { name: 'Teams and what they asked for' });
+    const ledger = page.getByRole('region', { name: 'Teams and their usage' });
     await ledger.waitFor();
     expect(await ledger.getByRole('row').count()).toBe(3);
     await page.getByRole('img', { name: /Requests over time/ }).waitFor();
     expect(await page.locator('dl').textContent()).toMatch(/Requests\s*22/);
     await seen.shots('console-overview');
     // The same numbers for whoever does not see a chart.
-    await page.getByRole('button', { name: 'As a table' }).first().click();
+    await page.getByRole('button', { name: 'Show table' }).first().click();
     await page.getByRole('region', { name: /Requests over time/ }).waitFor();
     await ledger.getByRole('button', { name: 'Team' }).click();
     await page.getByRole('button', { name: '30 days' }).click();
@@ -136,7 +136,7 @@ describe('a session', () => {
 
   it('of somebody who only looks has no buttons that would be refused', async () => {
     const { page, faults } = await signedIn(`${console()}#/credential`, 'Admin token', VIEWER);
-    await page.getByText('Rotating the token takes the role owner.').waitFor();
+    await page.getByText('Rotating the token requires the role owner.').waitFor();
     expect(await page.getByText('viewer', { exact: true }).isVisible()).toBe(true);
     expect(await page.getByRole('button').allInnerTexts()).toEqual(['Skip to content', 'Sign out']);
     expect(faults).toEqual([]);
@@ -147,10 +147,10 @@ describe('a rotation', () => {
   it('that fails is shown as failed, and changes nothing', async () => {
     const seen = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
     const { page } = seen;
-    await page.getByRole('form', { name: 'A new token' }).getByLabel('Token').fill('a-token-of-nobody');
-    await page.getByRole('button', { name: 'Stage it beside the active one' }).click();
-    await page.getByText('Next: the proof.').waitFor();
-    await page.getByRole('button', { name: 'Prove it' }).click();
+    await page.getByRole('form', { name: 'New token' }).getByLabel('Token').fill('a-token-of-nobody');
+    await page.getByRole('button', { name: 'Stage the token' }).click();
+    await page.getByText('Next: verify it.').waitFor();
+    await page.getByRole('button', { name: 'Verify' }).click();
     await page
       .getByRole('alert')
       .getByText(/The platform refused the token/)
@@ -159,27 +159,27 @@ describe('a rotation', () => {
     await seen.shots('console-rotation-failed');
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
-    await page.getByText('The pending token is forgotten.').waitFor();
+    await page.getByText('The pending token is discarded.').waitFor();
     expect(await page.content()).not.toContain('a-token-of-nobody');
   });
 
   it('goes from asking for a token to the way back, each step with its result', async () => {
     const seen = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
     const { page, faults } = seen;
-    await page.getByRole('button', { name: 'Ask the platform for one' }).click();
-    await page.getByText('Next: the proof.').waitFor();
-    await page.getByRole('button', { name: 'Prove it' }).click();
+    await page.getByRole('button', { name: 'Mint a token at the platform' }).click();
+    await page.getByText('Next: verify it.').waitFor();
+    await page.getByRole('button', { name: 'Verify' }).click();
     await page
       .getByText(/the platform answered the probe with status 200/)
       .first()
       .waitFor();
     await seen.shots('console-rotation');
-    await page.getByRole('button', { name: 'Make it the active token' }).click();
+    await page.getByRole('button', { name: 'Activate the token' }).click();
     await page.getByText('The new token is active.').waitFor();
-    await page.getByText('1 of 1 process asks with the active token.').waitFor();
-    await page.getByRole('button', { name: 'Go back to the previous token' }).click();
+    await page.getByText('1 of 1 process uses the active token.').waitFor();
+    await page.getByRole('button', { name: 'Roll back to the previous token' }).click();
     expect(await seen.axe()).toEqual([]);
-    await page.getByRole('dialog').getByRole('button', { name: 'Go back to the previous token' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back to the previous token' }).click();
     await page.getByText('The previous token is active again.').waitFor();
     await seen.shots('console-credential');
     expect(faults).toEqual([]);
@@ -214,17 +214,17 @@ describe('a gateway that is gone', () => {
     const explorer = (await signedIn(report, 'Team key', key)).page;
     const rows = explorer.getByRole('region', { name: 'Rows of the report' });
     await rows.waitFor();
-    const ledger = page.getByRole('region', { name: 'Teams and what they asked for' });
+    const ledger = page.getByRole('region', { name: 'Teams and their usage' });
     await ledger.waitFor();
     const servers = [inside.data.server, inside.admin.server];
     const ports = await Promise.all(servers.map(hangUp));
-    const told = page.getByText('The gateway does not answer. What is shown is the last that came');
+    const told = page.getByText('The gateway does not respond. This page shows the last data');
     await seenAgain(page);
     await told.waitFor();
     expect(await ledger.isVisible()).toBe(true);
     await explorer.getByLabel('Period').selectOption('yesterday');
     await explorer.getByRole('button', { name: 'Show the report' }).click();
-    const alert = explorer.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).first();
+    const alert = explorer.getByRole('alert').filter({ hasText: 'The gateway does not respond' }).first();
     await alert.waitFor();
     for (const [index, server] of servers.entries()) server.listen(ports[index], '127.0.0.1');
     await expect

@@ -111,11 +111,11 @@ describe('changes', () => {
     await shots('explorer-diff');
     const moment = new Date(gateway.clock.now()).toISOString().slice(0, 16);
     await panel.getByLabel('From (UTC)').fill(moment);
-    await panel.getByRole('button', { name: 'Compare the moments' }).click();
+    await panel.getByRole('button', { name: 'Compare' }).click();
     await page.waitForURL((url) =>
       url.hash.includes(new URLSearchParams({ between: `${moment},latest` }).toString()),
     );
-    await panel.getByText('Nothing differs between these moments.').waitFor();
+    await panel.getByText('No differences between these moments.').waitFor();
     expect(faults).toEqual([]);
   });
 });

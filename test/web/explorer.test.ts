@@ -82,7 +82,7 @@ describe('the badge', () => {
     const badge = page.locator('.badge');
     await badge.click();
     await page.waitForURL(/panel=explain/);
-    const panel = page.getByRole('region', { name: 'Where it comes from' });
+    const panel = page.getByRole('region', { name: 'Cache state' });
     await panel.getByText(/^Answered (by day|as a whole): /).waitFor();
     await panel.getByText('Answering it now makes no platform call.').waitFor();
     await panel.getByText('7 of 7').waitFor();
@@ -110,7 +110,7 @@ describe('code', () => {
       expect(code).toContain(`${gateway.data}/api/v1/report/campaigns/get`);
       expect(code).not.toContain(key);
       await panel.getByRole('button', { name: 'Copy' }).click();
-      await page.getByText('The code is copied.').waitFor();
+      await page.getByText('Code copied.').waitFor();
       expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code);
     }
     // Whoever is sent the address sees the same.
@@ -139,8 +139,8 @@ describe('a pin', () => {
     const dialog = page.getByRole('dialog', { name: 'Pin this report' });
     await dialog.getByLabel('Note').fill('for the <b>board</b>');
     await seen.shots('explorer-pin');
-    await dialog.getByRole('button', { name: 'Pin it' }).click();
-    await dialog.getByText('It is pinned').waitFor();
+    await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
+    await dialog.getByText('Pinned.').waitFor();
     await dialog.getByRole('link', { name: 'See all pins' }).click();
     await page.getByRole('heading', { name: '1 pin of' }).waitFor();
     await page.getByText('for the <b>board</b>').waitFor();
@@ -154,8 +154,8 @@ describe('a pin', () => {
   it('is refused with words to a key that lacks the scope', async () => {
     const { page } = await signedIn(week(), 'Team key', reader);
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
-    await page.getByRole('dialog').getByText('This key may not pin').waitFor();
-    expect(await page.getByRole('button', { name: 'Pin it' }).count()).toBe(0);
+    await page.getByRole('dialog').getByText('This key cannot pin').waitFor();
+    expect(await page.getByRole('dialog').getByRole('button', { name: 'Pin', exact: true }).count()).toBe(0);
   });
 });
 
@@ -202,7 +202,7 @@ describe('pins', () => {
     expect(opened).toBe(200);
     await page.getByRole('button', { name: 'Delete' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('The pin is gone.').waitFor();
+    await page.getByText('Pin deleted.').waitFor();
     await page.getByRole('heading', { name: '1 pin of' }).waitFor();
     expect(faults).toEqual([]);
   });
@@ -244,7 +244,7 @@ describe('my access', () => {
     const seen = await signedIn(explorer('#/access'), 'Team key', limited);
     const { page, faults } = seen;
     await page.getByText('Platform calls left today').waitFor();
-    await page.getByText(/made (just now|\d+ s ago|\d+ min)/).waitFor();
+    await page.getByText(/created (just now|\d+ s ago|\d+ min)/).waitFor();
     await page.getByRole('img', { name: 'Requests and platform calls by day' }).waitFor();
     const advertisers = page.getByRole('region', { name: 'Advertisers' }).getByRole('listitem');
     await advertisers.first().waitFor();

@@ -8,7 +8,7 @@ import type { RequestTypes } from '../operations/operation.js';
 import { AUDIT_PAGE_MAX, listAudit } from '../operations/overview.js';
 import { serve } from './serve.js';
 
-/** Ids of entries, by the kind of store that gives them. */
+/** Format of entry ids by kind of store. */
 const IDS: Readonly<Record<Store['kind'], RegExp>> = {
   embedded: /^\d{1,15}$/,
   redis: /^\d{1,20}-\d{1,20}$/,
@@ -25,11 +25,11 @@ export function registerAudit(
   });
 }
 
-/** What the schema cannot say. */
+/** Checks beyond the schema. */
 function faultsOf({ before, since }: AuditQuery, ids: RegExp): FieldFault[] {
   const faults: FieldFault[] = [];
   if (before !== undefined && !ids.test(before))
-    faults.push({ param: 'before', message: 'must be the id of an entry, as this list gives it' });
+    faults.push({ param: 'before', message: 'must be the id of an entry of this list' });
   if (since !== undefined && !isIsoDate(since))
     faults.push({
       param: 'since',
@@ -41,7 +41,7 @@ function faultsOf({ before, since }: AuditQuery, ids: RegExp): FieldFault[] {
 type AuditQuery = RequestTypes<typeof listAudit>['Querystring'];
 type Entry = AuditRecord & { readonly id: string };
 
-/** What is sought may be rare, so the trail is read on until enough is found. */
+/** Matches may be rare, so entries are read until enough are found. */
 async function findEntries(
   registry: Store['registry'],
   query: AuditQuery,
@@ -49,7 +49,7 @@ async function findEntries(
   const { limit = 100, action, team, since, actor, search } = query;
   const sought = [action, team, since, actor, search].some((one) => one !== undefined);
   const found: Entry[] = [];
-  // One more than is wanted tells whether there is another page.
+  // One more than the limit shows whether there is another page.
   for (let before = query.before; found.length <= limit; ) {
     const lines = await registry.readAudit(sought ? AUDIT_PAGE_MAX : limit + 1, before);
     const entries = lines.map(({ id, text }) => ({ ...AuditRecord.read(text, `audit/${id}`), id }));
@@ -74,7 +74,7 @@ function folded(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
 
-/** A team itself, or one of its keys. */
+/** About the team itself, or one of its keys. */
 function isAbout({ action, subject, before, after }: Entry, team: string): boolean {
   if (action.startsWith('team.')) return subject === team;
   return [before, after].some((state) => (state as { teamId?: unknown } | undefined)?.teamId === team);

@@ -1,7 +1,4 @@
-/**
- * Who may change things: bearer tokens that are compared in constant time, each of a name and a role; or the session that
- * such a token has begun.
- */
+/** Admins: named bearer tokens with a role, compared in constant time; or a session opened with such a token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { NamedAdmin } from '../../config/admin-tokens.js';
@@ -15,7 +12,7 @@ import { isAllowed } from '../operations/table.js';
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor;
-    /** Who is signed in, where the request is made by cookie. */
+    /** Admin and session of the cookie; null for requests with a token. */
     signedIn: { readonly admin: NamedAdmin; readonly session: Session } | null;
   }
 }
@@ -23,9 +20,9 @@ declare module 'fastify' {
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway admin"' };
 
 /**
- * Notes who it is, being allowed to make this call.
+ * Authenticates the admin, checks the role and sets `actor`.
  * @throws GatewayError `missing_admin_token`, `invalid_admin_token`, `invalid_session`, `session_forbidden`, `forbidden`;
- *   `not_ready` where a session cannot be checked
+ *   `not_ready` if a session cannot be checked
  */
 export async function authenticateAdmin(
   request: FastifyRequest,
@@ -38,13 +35,13 @@ export async function authenticateAdmin(
   if (!isAllowed(admin.role, least)) {
     throw new GatewayError('forbidden', {
       detail: `This call needs the role ${least}; the token ${admin.name} has the role ${admin.role}.`,
-      help: `Use a token of the role ${least}, or ask somebody who holds one.`,
+      help: `Use a token with the role ${least}.`,
     });
   }
   request.actor = { name: admin.name, address: request.ip };
 }
 
-/** @returns null where there is no token in the headers */
+/** @returns null without a token in the headers */
 function byToken(request: FastifyRequest, admins: readonly NamedAdmin[]): NamedAdmin | null {
   const [header, second] = readKeyHeaders(request.raw).authorization;
   if (header === undefined) return null;
@@ -52,7 +49,7 @@ function byToken(request: FastifyRequest, admins: readonly NamedAdmin[]): NamedA
   return holderOf(second === undefined ? token : undefined, admins);
 }
 
-/** All are compared, and digests have one length: time tells neither which one it was nor how much of it was right. */
+/** Compares all tokens, by digests of equal length: timing reveals neither the token nor how much of it matched. */
 export function holderOf(token: string | undefined, admins: readonly NamedAdmin[]): NamedAdmin {
   const presented = digest(token ?? '');
   const same = admins.map((admin) => timingSafeEqual(presented, digest(admin.token.read())));
@@ -61,13 +58,13 @@ export function holderOf(token: string | undefined, admins: readonly NamedAdmin[
   return admin;
 }
 
-/** The tokens are looked at anew: whose token is gone or changed is signed in no more, and a role is the present one. */
+/** Checks the current tokens: a removed or changed token ends its sessions, and a role is always the current one. */
 async function bySession(
   request: FastifyRequest,
   admins: readonly NamedAdmin[],
   sessions: Sessions,
 ): Promise<NamedAdmin | null> {
-  // A key of a team does not open this plane, and with it the cookie does not either.
+  // A request with a team key is refused, even with a cookie.
   if (!isKeyless(readKeyHeaders(request.raw))) return null;
   const session = await judgeSession(arrivalOf(request), sessions);
   if (session === null) return null;
@@ -76,7 +73,7 @@ async function bySession(
   if (admin === undefined)
     throw invalidSession(
       sessions.cookie,
-      'The admin token that signed in is no longer valid: it was changed, or taken out of the configuration.',
+      'The admin token of this session is no longer valid: it was changed or removed from the configuration.',
     );
   request.signedIn = { admin, session };
   return admin;

@@ -1,4 +1,4 @@
-/** The cache: purge, explain. */
+/** Purges and explains the cache. */
 import type { FastifyInstance } from 'fastify';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
@@ -43,7 +43,7 @@ export function registerCache(
   });
 }
 
-/** By endpoint and query, or by an address as it was copied; nothing is asked for there. */
+/** By endpoint and query, or by a copied URL, which is only parsed. */
 function namedReport({
   endpoint,
   query,
@@ -55,18 +55,18 @@ function namedReport({
     return { endpoint, query };
   }
   if (endpoint !== undefined || query !== undefined)
-    throw invalid('url', 'goes in the place of endpoint and query');
+    throw invalid('url', 'must not be combined with endpoint and query');
   const read = readReportAddress(url.trim());
   if (read === null || !isEndpointPath(read.endpoint)) throw invalid('url', NO_REPORT);
   return { endpoint: read.endpoint, query: read.query };
 }
 
 const NO_REPORT =
-  'must be the address of a report, or its path with the query, e.g. /api/v1/report/campaigns/get?advertiserId=1: only what lies below /api/v1/report/ is cached';
+  'must be the URL of a report or its path with the query, e.g. /api/v1/report/campaigns/get?advertiserId=1: only reports are cached';
 
 const invalid = (param: string, message: string) => invalidQuery({ param, message });
 
-/** The report of which a preview tells more. */
+/** The report to preview in detail. */
 function namedIn({ endpoint, query }: RequestTypes<typeof purgeCache>['Body']): NamedReport | null {
   if (query === undefined || endpoint === undefined) return null;
   if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
@@ -90,14 +90,14 @@ function readScope(body: RequestTypes<typeof purgeCache>['Body']): PurgeScope {
       ? [{ param: 'to', message: 'must not be before from' }]
       : []),
     ...(query !== undefined && !(dryRun === true && endpoint !== undefined)
-      ? [{ param: 'query', message: 'goes with dryRun and endpoint only' }]
+      ? [{ param: 'query', message: 'requires dryRun and endpoint' }]
       : []),
-    ...(all === true && limited ? [{ param: 'all', message: 'goes alone' }] : []),
+    ...(all === true && limited ? [{ param: 'all', message: 'must not be combined with a scope' }] : []),
     ...(all === undefined && !limited
       ? [
           {
             param: 'all',
-            message: 'must be given as {"all": true}, or any of advertiserId, endpoint, from, to',
+            message: 'must be true unless advertiserId, endpoint, from or to is given',
           },
         ]
       : []),

@@ -1,4 +1,4 @@
-/** What `dsp-gateway doctor` asks of a gateway that runs: everything it depends on, each with what to do. */
+/** Checks of a running gateway for `dsp-gateway doctor`: all dependencies, each with a remedy. */
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../lib/package-root.js';
 import type { Outlook } from '../../platform/credential/outlook.js';
@@ -12,12 +12,9 @@ import type { Readiness } from '../data/health.js';
 import { runDoctor } from '../operations/overview.js';
 import { serve } from './serve.js';
 
-// Doctor's looks at teams and keys.
-
 const DAY_MS = 86_400_000;
 const SOON_MS = 14 * DAY_MS;
-/** So many are named. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<string, Look>> {
   const expiresAtMs = ({ expiresAt }: KeyRecord) =>
@@ -30,8 +27,8 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
       if (teams.length === 0)
         return {
           level: 'warning',
-          says: 'there is no team: nobody can call',
-          do: 'dsp-gateway teams create <id>; where there were teams before: dsp-gateway registry import <backup>',
+          says: 'there are no teams: nobody can call',
+          do: 'dsp-gateway teams create <id>; if teams are missing: dsp-gateway registry import <backup>',
         };
       const blind = teams.filter(
         ({ advertisers, scopes }) => advertisers.length === 0 && scopes.includes('report:read'),
@@ -39,11 +36,11 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
       if (blind.length > 0)
         return {
           level: 'warning',
-          says: `${teams.length}, of which these may see no advertiser: ${named(blind.map(({ id }) => id))}`,
+          says: `${teams.length}; these have no advertisers: ${named(blind.map(({ id }) => id))}`,
           do: `dsp-gateway teams update ${blind[0]?.id} --advertisers <ids>`,
         };
       const disabled = teams.filter((team) => team.disabled).length;
-      return disabled === 0 ? `${teams.length}` : `${teams.length}, of which ${disabled} disabled`;
+      return disabled === 0 ? `${teams.length}` : `${teams.length}, ${disabled} of them disabled`;
     },
     keys: async () => {
       const teams = directory.teams();
@@ -59,8 +56,8 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
       if (ending.length > 0)
         return {
           level: 'warning',
-          says: `${keys.length} valid; within 14 days these expire: ${named(ending.map(({ id, teamId }) => `${id} of ${teamId}`))}`,
-          do: `issue another one in time: dsp-gateway keys issue ${ending[0]?.teamId}`,
+          says: `${keys.length} valid; these expire within 14 days: ${named(ending.map(({ id, teamId }) => `${id} of ${teamId}`))}`,
+          do: `issue a new key in time: dsp-gateway keys issue ${ending[0]?.teamId}`,
         };
       return `${keys.length} valid`;
     },
@@ -68,8 +65,8 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
 }
 
 function named(ids: readonly string[]): string {
-  const rest = ids.length - MOST_NAMED;
-  return `${ids.slice(0, MOST_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const rest = ids.length - MAX_NAMED;
+  return `${ids.slice(0, MAX_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 type DoctorOptions = Pick<
@@ -96,7 +93,7 @@ export function registerDoctor(
   }));
 }
 
-/** The call comes first, for what follows may be what it told. */
+/** The platform call comes first: later checks use its result. */
 function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
   const { config, clock, health, outlook, proveActive } = options;
   let proof: TokenProof | null = null;
@@ -112,7 +109,7 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
         ? { level: 'warning', says: proof.reason, do: 'set PLATFORM_PROBE to the path of a cheap report' }
         : (config.platform.probe ??
           proof?.target ??
-          'chosen by the gateway, among the reports that teams ask for'),
+          'chosen by the gateway among the reports that teams use'),
     "the token's expiry": async () => expiry(outlook()),
     'clock, against the platform': async () => drift(proof?.platformNowMs ?? null, clock.now()),
     'time zone': async () => {
@@ -122,7 +119,7 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
         dateStyle: 'medium',
         timeStyle: 'short',
       });
-      return `the platform's day begins at midnight in ${timezone}, where it is ${there.format(clock.now())}`;
+      return `the platform's day begins at midnight in ${timezone}; local time there: ${there.format(clock.now())}`;
     },
     versions: async () => versions(health.processes().map(({ version }) => version || 'an older one')),
   };
@@ -133,21 +130,21 @@ function proven({ outcome, reason, target }: TokenProof): string | Found {
   if (outcome === 'refused')
     return {
       level: 'not well',
-      says: `the platform refuses it: ${reason} (${target})`,
+      says: `the platform rejects it: ${reason} (${target})`,
       do: 'dsp-gateway token rotate',
     };
   if (target === null) return { level: 'skipped', says: reason, do: null };
   return {
     level: 'warning',
-    says: `it could not be told: ${reason} (${target})`,
-    do: "see that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if it is set, names a report",
+    says: `could not be verified: ${reason} (${target})`,
+    do: "check that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if set, names a report",
   };
 }
 
 function expiry({ state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook): string | Found {
   if (expiresAt === null) return { level: 'skipped', says: 'there is no token', do: null };
-  const assumed = expiryKnown === false ? ', assumed: a year after it was first seen' : '';
-  const renewal = renewsAt === null ? '' : `; renewed by itself from ${renewsAt.slice(0, 10)}`;
+  const assumed = expiryKnown === false ? ' (assumed: a year after it was first seen)' : '';
+  const renewal = renewsAt === null ? '' : `; renewed automatically from ${renewsAt.slice(0, 10)}`;
   const says = `on ${expiresAt.slice(0, 10)}, in ${daysLeft} days${assumed}${renewal}`;
   if (state !== 'expiring' && state !== 'expired') return says;
   return {
@@ -157,19 +154,19 @@ function expiry({ state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook):
   };
 }
 
-/** More shifts days and ages visibly. */
+/** A larger drift visibly shifts days and ages. */
 const DRIFT_MS = 60_000;
 
 function drift(platformNowMs: number | null, nowMs: number): string | Found {
   if (platformNowMs === null)
-    return { level: 'skipped', says: 'the platform did not tell its time', do: null };
+    return { level: 'skipped', says: 'the platform did not send its time', do: null };
   const seconds = Math.round((nowMs - platformNowMs) / 1000);
   if (Math.abs(seconds) * 1000 <= DRIFT_MS) return `${Math.abs(seconds)} s apart`;
   const way = seconds > 0 ? 'ahead of' : 'behind';
   return {
     level: 'warning',
     says: `this machine's clock is ${Math.abs(seconds)} s ${way} the platform's: days begin at the wrong time`,
-    do: 'synchronise it (NTP); under a test clock that was moved this is to be expected',
+    do: 'synchronise it (NTP); expected with a moved test clock',
   };
 }
 
@@ -180,11 +177,11 @@ function versions(all: readonly string[]): string | Found {
   return {
     level: 'warning',
     says: `${count} of different versions: ${different.join(', ')}`,
-    do: 'end the roll-out: they share a store, but not what is new',
+    do: 'finish the roll-out: they share a store, but not the new features',
   };
 }
 
-/** Every part that a verdict may find something of. */
+/** Check names of the parts of a verdict. */
 const PARTS: Readonly<Record<Finding['part'], string>> = {
   credential: 'the token, in every process',
   store: 'store',
@@ -195,9 +192,9 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   gateway: 'ready',
 };
 
-/** What the gateway knows of each part without asking. */
+/** The known state of each part, without further calls. */
 function partLooks({ measured }: DoctorOptions, readiness: () => Readiness): Readonly<Record<string, Look>> {
-  // When the first of them is looked at: by then the platform was asked.
+  // Judged with the first check, which is after the platform call.
   let findings: readonly Finding[] | null = null;
   const judge = () => {
     const { ready, worst } = readiness();

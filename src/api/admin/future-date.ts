@@ -2,9 +2,9 @@ import { isIsoDate } from '../../config/values.js';
 import { GatewayError } from '../../errors.js';
 
 /**
- * An expiry as given in a body.
- * @returns ISO time in UTC, or null when none was given
- * @throws GatewayError `invalid_body` for anything but an ISO date in the future
+ * Reads an expiry in a body.
+ * @returns ISO time in UTC; null without one
+ * @throws GatewayError `invalid_body` unless it is an ISO date in the future
  */
 export function readFutureDate(param: string, text: string | null | undefined, nowMs: number): string | null {
   if (text === null || text === undefined) return null;

@@ -1,4 +1,4 @@
-/** The history of reports: what was known of an account is erased; days that the platform has no more are accepted as empty. */
+/** Erases the history of an account, and accepts empty days that the platform has deleted. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';

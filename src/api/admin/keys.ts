@@ -1,4 +1,4 @@
-/** Team keys: issue, list, roll, revoke. The key itself is shown once, in the answer that made it. */
+/** Team keys: issue, list, roll, revoke. A key is shown only in the answer that created it. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
@@ -24,7 +24,7 @@ interface KeysOptions extends RecordsOptions {
   readonly lastUse: Pick<LastUse, 'read'>;
 }
 
-/** A team that is edited meanwhile is no reason to refuse its key. */
+/** Retries if the team is edited at the same time. */
 const MAX_TRIES = 5;
 
 /** Each change is one commit, audited. */
@@ -49,7 +49,7 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     const { text, secret } = directory.createSecret();
     const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
     const [current] = key.secrets;
-    // Only the secret that was current overlaps: one rolled away before keeps no second life.
+    // Only the current secret overlaps: earlier ones end now.
     const old = current === undefined ? [] : [{ ...current, validUntil }];
     const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
     await commitChange(registry, CHANGED, () => changeOf('key.roll', rolled, actor, options));
@@ -57,7 +57,7 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
   });
 }
 
-/** @returns the text, too, which is not to be had again. @throws GatewayError `not_found`, `conflict` */
+/** @returns the key and its text, which is not stored. @throws GatewayError `not_found`, `conflict` */
 export async function issue(
   { teamId, label, expiresAt }: Pick<KeyRecord, 'teamId' | 'label' | 'expiresAt'>,
   actor: Actor,
@@ -69,7 +69,7 @@ export async function issue(
   return { key: await issueForTeam(draft, actor, options), text };
 }
 
-/** One that is revoked stays so, and nothing is written. */
+/** Does nothing if the key is already revoked. */
 export async function revoke(id: string, actor: Actor, options: RecordsOptions): Promise<void> {
   const key = existingKey(id, options.directory);
   if (key.revokedAt !== null) return;
@@ -86,8 +86,8 @@ function existingKey(id: string, directory: Directory): KeyRecord {
   const key = directory.key(id);
   if (key === undefined)
     throw new GatewayError('not_found', {
-      detail: 'There is no key of this id.',
-      help: 'GET /admin/v1/teams/{id}/keys shows which there are.',
+      detail: 'There is no key with this id.',
+      help: 'GET /admin/v1/teams/{id}/keys lists the keys of a team.',
     });
   return key;
 }
@@ -97,12 +97,12 @@ function refuseToRoll(key: KeyRecord, directory: Directory, nowMs: number): void
   if (directory.isRevoked(key)) throw new GatewayError('conflict', { detail: 'The key is revoked.', help });
   if (key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs)
     throw new GatewayError('conflict', {
-      detail: `The key has expired (${key.expiresAt}), and so would a new secret of it.`,
+      detail: `The key expired at ${key.expiresAt}; a new secret would be expired too.`,
       help,
     });
 }
 
-/** For the team as it is: one that is being deleted gets no key that would outlive it. */
+/** Commits against the team's current version: a team that is being deleted gets no key. */
 async function issueForTeam(draft: KeyRecord, actor: Actor, options: RecordsOptions): Promise<KeyRecord> {
   const { registry, directory } = options;
   let key = draft;
@@ -118,7 +118,7 @@ async function issueForTeam(draft: KeyRecord, actor: Actor, options: RecordsOpti
 
 const CHANGED = { what: 'The key or its team was' };
 
-/** @param expect further records that must be as they were */
+/** @param expect further records that must be unchanged */
 function changeOf(
   action: string,
   key: KeyRecord,
@@ -137,7 +137,7 @@ function changeOf(
   };
 }
 
-/** As operators and the audit see it: without anything that would let somebody in. */
+/** For operators and the audit: without secrets. */
 function showKey({ id, teamId, label, createdAt, expiresAt, revokedAt, secrets }: KeyRecord): object {
   const [current, old] = secrets;
   return {
@@ -156,7 +156,6 @@ function isoOf(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
-/** @param text of the key, which is not to be had again */
 function showIssued(key: KeyRecord, text: string): object {
   const { id, teamId, createdAt, expiresAt } = key;
   return { id, key: text, prefix: key.secrets[0]?.prefix, teamId, createdAt, expiresAt };

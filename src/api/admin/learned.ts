@@ -1,4 +1,4 @@
-/** What was learned of reports, for operators: divisibility by kind, finality and truth by advertiser or report. */
+/** Learned data for operators: divisibility by kind, finality and truth by advertiser or report. */
 import type { FastifyInstance } from 'fastify';
 import { invalidQuery } from '../../errors.js';
 import type { Gateway } from '../../reports/gateway.js';
@@ -11,11 +11,11 @@ import { findAdvertisers } from '../data/advertisers.js';
 import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../data/ask.js';
 import { finalityOf, truthOf } from '../data/learned.js';
 import {
+  DEFAULT_ADVERTISERS,
   getDivisibility,
   getFinality,
   getTruth,
   listAdvertisers,
-  USUAL_ADVERTISERS,
 } from '../operations/learned.js';
 import type { RequestTypes } from '../operations/operation.js';
 import { serve } from './serve.js';
@@ -36,7 +36,7 @@ export function registerLearned(
   serve(app, getTruth, async ({ query }) =>
     truthOf(g, await scopesAsked(g, query, (account) => g.evidence.scopesOf(account))),
   );
-  serve(app, listAdvertisers, async ({ query: { search, limit = USUAL_ADVERTISERS } }) =>
+  serve(app, listAdvertisers, async ({ query: { search, limit = DEFAULT_ADVERTISERS } }) =>
     findAdvertisers(g, search, limit, '*'),
   );
 }
@@ -59,7 +59,7 @@ async function scopesAsked(
   return (await unlessAway(scopesOf(advertiserId))).slice(0, MOST_SCOPES);
 }
 
-/** Without what only the next proof needs. */
+/** Without the internals of the proof. */
 function showKind(id: string, known: ReturnType<Learner['list']>[number][1]): object {
   const { state, about, agreements, trials = [] } = known;
   const time = (ms: number | null | undefined) =>
@@ -71,7 +71,7 @@ function showKind(id: string, known: ReturnType<Learner['list']>[number][1]): ob
     spentBased: about?.spentBased ?? null,
     passedOn: about?.passedOn ?? [],
     state,
-    inWords: WORDS[state] ?? 'A newer release has written it.',
+    inWords: WORDS[state] ?? 'State of a newer release.',
     agreedDays: new Set(agreements.map(({ date }) => date)).size,
     neededDays: NEEDED_DAYS,
     trials: trials.length,
@@ -84,8 +84,8 @@ function showKind(id: string, known: ReturnType<Learner['list']>[number][1]): ob
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  learning: 'Answered as a whole, until days of answers that overlap were seen to agree.',
-  probation: 'Answered as a whole; behind the answer the join of its days is compared with it.',
-  proven: 'Answered by day; a join is held against a whole answer of the platform now and then.',
-  refuted: 'The numbers of a day depend on the period asked for: answered as a whole, for a day at least.',
+  learning: 'Served as a whole until days of overlapping answers are seen to agree.',
+  probation: 'Served as a whole; per-day results are being verified and are not served yet.',
+  proven: 'Served by day; joined days are compared with a whole answer of the platform now and then.',
+  refuted: 'The numbers of a day depend on the requested period: served as a whole, for at least a day.',
 };

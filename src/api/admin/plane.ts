@@ -1,4 +1,4 @@
-/** The admin plane: every route behind an admin token and its role, every body held to its schema. */
+/** The admin plane: every route needs an admin token and its role, every body is validated. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { NamedAdmin } from '../../config/admin-tokens.js';
 import { GatewayError } from '../../errors.js';
@@ -10,12 +10,13 @@ import type { Sessions } from '../../teams/sessions/sessions.js';
 import { type Actor, GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
 
-// Answers to changes that too few replicas of Redis have confirmed say so: they are made, and could be lost.
-
-/** Adds the member `unconfirmed` to such answers; one without a body becomes a 200 that has it. */
-function sayUnconfirmed(scope: FastifyInstance): void {
+/**
+ * Adds the member `unconfirmed` to answers to changes that too few Redis replicas have confirmed. An answer without a
+ * body becomes a 200 with it.
+ */
+function reportUnconfirmed(scope: FastifyInstance): void {
   const noted = new WeakMap<FastifyRequest, Durability>();
-  // The last hook before the handler: what reads a body leaves the context behind.
+  // The last hook before the handler: reading a body loses the async context.
   scope.addHook('preHandler', (request, reply, done) => {
     if (request.method === 'GET' || request.method === 'HEAD') return done();
     const durability: Durability = { unconfirmed: null };
@@ -42,8 +43,8 @@ export interface AdminPlaneOptions {
 }
 
 /**
- * Opens a scope on `app` in which routes ask for an admin token of the role they need.
- * @param routes registers them
+ * Opens a scope on `app` in which routes require an admin token with their role.
+ * @param routes registers the routes
  */
 export async function registerAdminPlane(
   app: FastifyInstance,
@@ -61,13 +62,13 @@ export async function registerAdminPlane(
     scope.addHook('onRequest', async (request) => {
       if (request.routeOptions.config.isOpen !== true) await authenticateAdmin(request, admins, sessions);
     });
-    // What one person has seen is not left in the browser for the next.
+    // Leaves nothing in the browser's cache for the next user.
     scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
-    // A POST without a body is one with an empty object: all members of such bodies are optional.
+    // A POST without a body counts as an empty object: all members of such bodies are optional.
     scope.addHook('preValidation', async (request) => {
       request.body ??= {};
     });
-    sayUnconfirmed(scope);
+    reportUnconfirmed(scope);
     scope.setErrorHandler((error) => {
       throw error instanceof StoreUnavailable ? storeAway(error) : error;
     });
@@ -75,27 +76,27 @@ export async function registerAdminPlane(
   });
 }
 
-/** Nothing of the change is promised: it is to be read again, and made again if need be. */
+/** The outcome of the change is unknown unless the store refused it. */
 function storeAway(cause: StoreUnavailable): GatewayError {
   if (cause.why === 'no-room') {
     return new GatewayError('not_ready', {
-      detail:
-        "The store has no room left (Redis no memory, the embedded store no disk), so the change was refused and not made. Raise Redis's maxmemory, free the disk, or remove what else fills them, and try again.",
+      detail: 'The store is full (Redis: memory; embedded store: disk), so the change was not made.',
+      help: "Raise Redis's maxmemory or free disk space, then repeat.",
       retryAfterS: 30,
       cause,
     });
   }
-  return new GatewayError('not_ready', {
-    detail:
-      cause instanceof RegistryLost
-        ? `Nothing was changed: ${cause.message}.`
-        : 'The store cannot be reached; whether a change was made is not known. Try again, and look first.',
-    retryAfterS: 5,
-    cause,
-  });
+  const words =
+    cause instanceof RegistryLost
+      ? { detail: `Nothing was changed: ${cause.message}.` }
+      : {
+          detail: 'The store cannot be reached; the change may or may not have been made.',
+          help: 'Check the current state in a few seconds, and repeat the change if it is missing.',
+        };
+  return new GatewayError('not_ready', { ...words, retryAfterS: 5, cause });
 }
 
-/** Read strictly: of a member that is given twice, whoever reviewed the request may have seen the other one. */
+/** Strict: duplicate members are refused, because reviewers of the request may have read the other one. */
 function parseBody(
   _request: FastifyRequest,
   bytes: string | Buffer,
@@ -118,7 +119,7 @@ function refusedBody(cause: Error): GatewayError {
   const detail = cause instanceof TypeError ? 'The body is not UTF-8.' : 'The body is not JSON.';
   return new GatewayError('invalid_body', {
     status: 422,
-    ...(param === null ? { detail } : { errors: [{ param, message: 'must not be given twice' }] }),
+    ...(param === null ? { detail } : { errors: [{ param, message: 'must not be repeated' }] }),
     cause,
   });
 }

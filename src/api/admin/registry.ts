@@ -29,13 +29,11 @@ import {
 } from '../operations/registry.js';
 import { serve } from './serve.js';
 
-// The records of a backup: which belong to one, and what is wrong with them. Values in, values out.
-
 function isBackedUp(id: string): boolean {
   return SINGLE.includes(id) || PREFIXES.some((prefix) => id.startsWith(prefix));
 }
 
-/** What the admin API would refuse of a key, beyond the form that it is stored in. */
+/** Bounds of the admin API for keys, beyond the stored form. */
 const IssuedKey = Type.Object({
   id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$' }),
   teamId: Type.String({ minLength: 1 }),
@@ -43,7 +41,7 @@ const IssuedKey = Type.Object({
   secrets: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 2 }),
 });
 
-/** What the admin API would refuse of these records, and what could not be read; `param` is the id, or a place in it. */
+/** Records that the admin API would refuse, and unreadable ones. `param` is the record's id, or a path in it. */
 function recordFaults(records: Texts, sealer: Sealer): FieldFault[] {
   const faults = [...records].flatMap(([id, text]) => faultsOf(id, text, records, sealer));
   if (!records.has(PEPPER_RECORD)) faults.push({ param: PEPPER_RECORD, message: 'is missing' });
@@ -91,7 +89,7 @@ function dateFaults(id: string, key: KeyRecord): FieldFault[] {
   );
 }
 
-/** Keys of teams that are gone are kept, revoked. Any other without a team would wait for one of its name. */
+/** Revoked keys of deleted teams are allowed. Any other key without a team would open a later team of the same name. */
 function teamFaults(id: string, key: KeyRecord, records: Texts): FieldFault[] {
   const life = records.get(LIFE_PREFIX + key.teamId);
   const isOver = key.revokedAt !== null || (key.life ?? 0) < lifeIn(life);
@@ -107,7 +105,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Told as damage, without the parser's words: they quote the record.
+    // Reported as damaged, without the parser's message, which quotes the record.
     return undefined;
   }
 }
@@ -115,8 +113,6 @@ function parse(text: string): unknown {
 function damaged(param: string): FieldFault {
   return { param, message: 'is damaged' };
 }
-
-// Backup and restore of what people made: teams, keys (hashes), sealed tokens, and the pepper the hashes hang on.
 
 export type Backup = Static<typeof BackupSchema>;
 
@@ -139,19 +135,19 @@ function exportRegistry({ registry, clock }: BackupParts): Backup {
 interface Imported {
   readonly teams: number;
   readonly keys: number;
-  /** Whether anything was there before. */
+  /** Whether existing records were replaced. */
   readonly replaced: boolean;
-  /** Keys that are valid in the backup, and were revoked since: they stay so. Absent when there are none. */
+  /** Keys that are valid in the backup but were revoked since; they stay revoked. Absent if there are none. */
   readonly stillRevoked?: number;
 }
 
-/** Divisibility that is learned meanwhile, and the like, changes the registry too. */
+/** Learned data, such as divisibility, changes the registry at the same time. */
 const MAX_TRIES = 10;
 
 /**
- * Puts a backup in the place of what is there, all or nothing. Whatever is not part of a backup stays: what was
- * learned of reports, the audit. What was taken back since the backup stays taken back.
- * @param replace without it, a registry that holds teams or keys is left alone
+ * Replaces the registry by a backup, all or nothing. Learned data and the audit stay. Keys revoked since the backup stay
+ * revoked.
+ * @param replace without it, a registry with teams or keys is not replaced
  * @throws GatewayError `conflict`, `invalid_body`; StoreUnavailable
  */
 async function importRegistry(
@@ -168,8 +164,8 @@ async function importRegistry(
     const isFilled = isPeoples(present.keys());
     if (isFilled && !replace)
       throw new GatewayError('conflict', {
-        detail: 'There are teams or keys already.',
-        help: 'Repeat with "replace": true to put the backup in their place.',
+        detail: 'The registry already has teams or keys.',
+        help: 'Repeat with "replace": true to replace them.',
       });
     const { writes, stillRevoked } = planImport(present, records);
     const event = {
@@ -179,7 +175,7 @@ async function importRegistry(
       after: { ...counts, ...stillRevoked, exportedAt: backup.exportedAt },
     };
     imported = { ...counts, replaced: isFilled, ...stillRevoked };
-    // At just this version: a key that is being issued must not outlive what it was issued in.
+    // At exactly this version: a key issued at the same time must not survive the import.
     return { writes, audit: [auditLine(event, actor, clock.now())], version: registry.version };
   };
   const { refresh } = registry;
@@ -189,7 +185,7 @@ async function importRegistry(
   return imported;
 }
 
-/** What has to be written, so that a backup takes the place of what is there. */
+/** The writes that replace the registry by a backup. */
 function planImport(present: Texts, backup: Texts) {
   const revocations = revocationsFor(present, backup);
   const writes = new Map<string, string | null>([
@@ -210,17 +206,14 @@ function isRevoked(id: string, text: string): boolean {
   return KeyRecord.read(text, id).revokedAt !== null;
 }
 
-/** The list that has counted further, lest a number is given twice. */
+/** Keeps the list with the higher counter, so that no purge number is used twice. */
 function purgesAfter(present: Texts, backup: Texts): [string, string][] {
   const [here, there] = [present.get(PURGES_RECORD), backup.get(PURGES_RECORD)];
   const list = there === undefined ? here : laterPurges(here, there);
   return list === undefined ? [] : [[PURGES_RECORD, list]];
 }
 
-/**
- * A backup without tokens is no reason to lose the ones that are there, nor to forget which were: their fingerprints
- * hang on the pepper that was there with them.
- */
+/** A backup without tokens keeps the current ones, with the pepper of their fingerprints. */
 function tokensAfter(present: Texts, backup: Texts): [string, string][] {
   const vault = present.get(VAULT_RECORD);
   if (backup.has(VAULT_RECORD) || vault === undefined) return [];
@@ -235,11 +228,11 @@ function backedUp(registry: Registry) {
   return registry.list('').filter(([id]) => isBackedUp(id));
 }
 
-/** Checks every record before any is written: what cannot be read would be found out by callers. */
+/** Checks every record before any is written. */
 function readRecords(backup: Backup, sealer: Sealer): Texts {
   const given = new Map(backup.records.map(({ id, text }) => [id, text]));
   if (given.size < backup.records.length)
-    throw invalid([{ param: 'records', message: 'must not name an id twice' }]);
+    throw invalid([{ param: 'records', message: 'must not repeat an id' }]);
   const records = migrated(given, backup.schema);
   const faults = recordFaults(records, sealer);
   if (faults.length > 0) throw invalid(faults.slice(0, 20));
@@ -252,7 +245,7 @@ function migrated(records: Texts, schema: number): Texts {
   } catch (error) {
     if (!(error instanceof StoreRefused)) throw error;
     throw invalid([
-      { param: 'schema', message: `is of a newer release; this one reads up to ${MIGRATIONS.length}` },
+      { param: 'schema', message: `is from a newer release; this one supports up to ${MIGRATIONS.length}` },
     ]);
   }
 }

@@ -1,4 +1,4 @@
-/** Routes of the admin plane, made from their operations. */
+/** Registers the admin operations as routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { readQuery } from '../http/read-query.js';
@@ -7,7 +7,7 @@ import { type AdminOperation, describeOperation, type RequestTypes } from '../op
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** On the admin plane: needs no token. */
+    /** Admin plane: needs no token. */
     readonly isOpen?: true;
   }
 }
@@ -21,7 +21,7 @@ const NO_QUERY = Type.Object({});
 
 /**
  * Registers the route of an operation.
- * @param handle gets query and body, checked by their schemas; returns the answer
+ * @param handle gets the validated query and body; returns the answer
  */
 export function serve<O extends AdminOperation>(
   app: FastifyInstance,

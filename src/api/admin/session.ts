@@ -27,7 +27,7 @@ export interface ConsoleSessionOptions {
 
 export function registerSession(app: FastifyInstance, options: ConsoleSessionOptions): void {
   const { admins, sessions, registry, clock } = options;
-  /** Written before it is done: no audit, no session. */
+  /** Written first: no audit, no session. */
   const audit = (action: string, actor: Actor, after?: object) =>
     registry.commit({
       writes: new Map(),
@@ -58,9 +58,9 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
   serve(app, closeSession, async (request, reply) => {
     const { session } = request.signedIn ?? notSignedIn();
     await sessions.close(session.id);
-    // Nobody stays signed in because the trail cannot be written.
+    // A failing audit must not keep the session open.
     await audit('session.close', request.actor).catch((error: unknown) => {
-      request.log.warn({ err: error }, 'a session was ended, and the audit could not be told');
+      request.log.warn({ err: error }, 'failed to record the end of a session in the audit');
     });
     const cookie = endSessionCookie(sessions.cookie, arrivalOf(request).secure);
     return reply.header('set-cookie', cookie).send();
@@ -73,7 +73,7 @@ function describe({ name, role }: NamedAdmin, { csrf, endsAtMs }: Session): Answ
 
 function notSignedIn(): never {
   throw new GatewayError('not_found', {
-    detail: 'The request is made by a token in its headers, so there is no session it is about.',
-    help: 'Leave the header out to ask by cookie.',
+    detail: 'The request has a token in its headers, so it has no session.',
+    help: 'Omit the token to use the session cookie.',
   });
 }

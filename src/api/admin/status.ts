@@ -1,4 +1,4 @@
-/** The state of the gateway at a glance. */
+/** The state of the gateway: `GET /admin/v1/status`. */
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../lib/package-root.js';
 import { uptimeMs } from '../../lib/time.js';
@@ -64,9 +64,9 @@ export function registerStatus(
         ...(logged.reason === undefined ? {} : { reason: logged.reason }),
         droppedLines: logged.droppedLines,
       },
-      // A bad change keeps the value before it, so nothing else shows that a file is not what it should be.
+      // After a faulty change the previous value stays in use, so nothing else shows the fault.
       secretFiles: faulty.length === 0 ? { state: 'ok' } : { state: 'faulty', faulty },
-      // Of all processes together; `processes` has them one by one.
+      // Sum of all processes; `processes` lists each.
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries },
       platform: { state: state.platform, ...platformOf(load, options) },
       retention: await reporting.retentionEdges(),
@@ -88,7 +88,7 @@ function platformOf(
   };
 }
 
-/** Null while the platform shows no rate. */
+/** Null while the platform sends no rate headers. */
 function paceOf(shown: ReturnType<StatusOptions['pace']['status']>): Status['platform']['pace'] {
   if (shown === null) return null;
   const { limit, remaining, resetInMs, waitMs } = shown;

@@ -1,4 +1,4 @@
-/** The embedded store as a whole: copied by the gateway that has it open, which no other process may open meanwhile. */
+/** Backs up the embedded store. Only the gateway can copy it: no other process may open it at the same time. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
@@ -20,11 +20,11 @@ export function registerStore(app: FastifyInstance, { store, registry, clock }: 
     const { folder, history = true } = body;
     if (store.backup === undefined)
       throw new GatewayError('conflict', {
-        detail: 'The store is Redis, which is backed up by its own means.',
+        detail: 'The store is Redis, which has its own means of backup.',
         help: 'Copy its files (RDB, AOF), or use GET /admin/v1/registry/export.',
       });
     const event = { action: 'store.backup', subject: 'store', after: { folder, history } };
-    // Written before it is done: no audit, no copy.
+    // Written first: no audit, no copy.
     const begin = async () => {
       const audit = [auditLine(event, actor, clock.now())];
       await registry.commit({ writes: new Map(), audit });
@@ -44,6 +44,6 @@ function refused(error: unknown): unknown {
       cause: error,
     });
   if (error instanceof StoreRefused)
-    return new GatewayError('conflict', { detail: `No copy was kept: ${error.message}.`, cause: error });
+    return new GatewayError('conflict', { detail: `The backup failed: ${error.message}.`, cause: error });
   return error;
 }

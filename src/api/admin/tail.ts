@@ -1,4 +1,4 @@
-/** What happens on the data plane, as it happens: `GET /admin/v1/tail`. */
+/** Live stream of requests on the data plane: `GET /admin/v1/tail`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
@@ -11,11 +11,11 @@ export interface TailRoutesOptions {
   readonly tail: Pick<Tail, 'watch'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly stopping: () => boolean;
-  /** Rejects when whoever asked may no longer look. */
+  /** Rejects if the caller has lost access. */
   readonly checkAgain: (request: FastifyRequest) => Promise<void>;
 }
 
-const STOPPING = 'This process of the gateway is about to stop.';
+const STOPPING = 'This process is stopping.';
 
 export function registerTail(app: FastifyInstance, options: TailRoutesOptions): void {
   const { tail, clock, stopping, checkAgain } = options;
@@ -24,14 +24,14 @@ export function registerTail(app: FastifyInstance, options: TailRoutesOptions): 
     if (stopping()) throw new GatewayError('not_ready', { detail: STOPPING, retryAfterS: 1 });
     void reply.type('application/x-ndjson').header('x-accel-buffering', 'no');
     if (request.method === 'HEAD') return reply.send('');
-    const goesOn = async () => {
+    const mayContinue = async () => {
       if (stopping()) return false;
       await checkAgain(request as FastifyRequest);
       return true;
     };
-    const lastsMs = seconds === undefined ? null : seconds * 1000;
+    const durationMs = seconds === undefined ? null : seconds * 1000;
     return reply.send(
-      createTailStream({ tail, team, outcome, lastsMs, goesOn, monotonicMs: clock.monotonicMs }),
+      createTailStream({ tail, team, outcome, durationMs, mayContinue, monotonicMs: clock.monotonicMs }),
     );
   });
 }

@@ -1,4 +1,4 @@
-/** Teams: list, create, read, change, delete, and all that a file declares at once. Each change is one commit, audited. */
+/** Teams: list, create, read, change, delete, and apply a file of declared teams. Each change is one audited commit. */
 import type { FastifyInstance } from 'fastify';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
@@ -44,7 +44,7 @@ export async function addTeam(given: NewTeam, actor: Actor, options: TeamsOption
   refuseFaults([...addressFaults(team.ipAllow), ...guardFaults(given.writeGuard)]);
   if (options.directory.team(team.id) !== undefined)
     throw new GatewayError('conflict', {
-      detail: `The team ${team.id} exists already.`,
+      detail: `The team ${team.id} already exists.`,
       help: `Change it by PATCH /admin/v1/teams/${team.id}, or choose another id.`,
     });
   const event = { action: 'team.create', subject: team.id, after: team };
@@ -73,7 +73,7 @@ async function removeTeam(id: string, actor: Actor, options: TeamsOptions): Prom
   await commit(removalOf(id, options, options.clock.now()), { id, revision }, event, actor, options);
 }
 
-/** A team, and which version of its record that is; 0: there is none yet. */
+/** A team and the revision of its record; 0: not stored yet. */
 interface TeamVersion {
   readonly team: Team;
   readonly revision: number;
@@ -88,18 +88,18 @@ function existing(id: string, { registry, directory }: TeamsOptions): TeamVersio
 
 export function noTeam(): GatewayError {
   return new GatewayError('not_found', {
-    detail: 'There is no team of this id.',
-    help: 'GET /admin/v1/teams shows which there are.',
+    detail: 'There is no team with this id.',
+    help: 'GET /admin/v1/teams lists all teams.',
   });
 }
 
-/** A change here of one that a file declares would be undone by the next look into the file. */
+/** Refuses declared teams: the next apply of their file would undo the change. */
 function managedByHand(id: string, options: TeamsOptions): TeamVersion {
   const found = existing(id, options);
   if (found.team.managedBy === undefined) return found;
   throw new GatewayError('conflict', {
-    detail: `The team ${id} is declared in a file, which alone may change it.`,
-    help: 'Change it there and apply the file; to manage it by hand, take it out of the file and apply that with --release.',
+    detail: `The team ${id} is declared in a file and can only be changed there.`,
+    help: 'Change the file and apply it; to manage the team by hand, remove it from the file and apply that with --release.',
   });
 }
 
@@ -113,7 +113,7 @@ function save(
   return commit(writes, { id: team.id, revision }, event, actor, options);
 }
 
-/** @param team whose record must be at this version still */
+/** @param team whose record must still be at this revision */
 function commit(
   writes: ReadonlyMap<string, string | null>,
   team: { readonly id: string; readonly revision: number },

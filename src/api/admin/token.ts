@@ -1,4 +1,4 @@
-/** The platform's token: show, and the steps of a rotation. */
+/** The platform's tokens: state, and the steps of a rotation. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
@@ -59,7 +59,7 @@ export function registerToken(app: FastifyInstance, options: TokenOptions): void
     if (body.token === undefined && body.expiresAt !== undefined) {
       throw new GatewayError('invalid_body', {
         status: 422,
-        errors: [{ param: 'expiresAt', message: 'goes with token only' }],
+        errors: [{ param: 'expiresAt', message: 'requires token' }],
       });
     }
     const token = body.token === undefined ? null : staged(body.token, body.expiresAt);
@@ -76,9 +76,8 @@ function show(vault: Vault): AnswerOf<typeof getTokens> {
 }
 
 /**
- * The vault and the pepper in one commit, so that no moment has one of them under a key that is about to go. What is
- * sealed stays what it was: no hash of a key changes.
- * @throws GatewayError `conflict` when something does not open, and then nothing is changed; StoreUnavailable
+ * Re-encrypts vault and pepper in one commit, so that both are always under the same key. Contents and key hashes stay.
+ * @throws GatewayError `conflict` if a record cannot be decrypted; nothing is changed then. StoreUnavailable
  */
 export async function reseal(
   actor: Actor,
@@ -107,7 +106,7 @@ export async function reseal(
   return { masterKey, records };
 }
 
-/** What is sealed beside the pepper of key hashes, sealed anew, with the revision it was read at. */
+/** The other sealed records, re-encrypted, with the revisions they were read at. */
 function othersResealed(registry: Registry, sealer: Sealer): [id: string, text: string, revision: number][] {
   const vault = registry.get(VAULT_RECORD);
   const pepper = registry.get(TOKEN_PEPPER_RECORD);

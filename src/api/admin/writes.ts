@@ -1,4 +1,4 @@
-/** Writes: stopped and resumed, those of which nobody knows whether they happened, and what may still be spent. */
+/** Guarded writes: stop and resume, unknown outcomes, remaining budgets. */
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Clock } from '../../lib/clock.js';
@@ -50,8 +50,8 @@ export function registerWrites(app: FastifyInstance, options: WritesOptions): vo
   serve(app, listUnknownWrites, async () => ({ writes: (await reservations.unknown()).map(shown) }));
   serve(app, settleWrite, async ({ body: { id, outcome }, actor }) => {
     const settled = await reservations.settle(id, outcome, async (write) => {
-      const { id: _, ...told } = shown(write);
-      const after = { ...told, teamId: write.team, outcome };
+      const { id: _, ...rest } = shown(write);
+      const after = { ...rest, teamId: write.team, outcome };
       const audit = [auditLine({ action: 'writes.settle', subject: id, after }, actor, clock.now())];
       await registry.commit({ writes: new Map(), audit });
     });
@@ -107,4 +107,4 @@ function budgetsOf(
 }
 
 const OF_ANOTHER_RELEASE =
-  'Another release of the gateway wrote the write guard of the team, and this one does not know all that it says.';
+  "The team's write guard was written by another release and has rules that this release does not know.";

@@ -1,4 +1,4 @@
-/** Which advertisers a team may see, with their names: `GET /gateway/v1/advertisers`. */
+/** The advertisers of a team, with their names: `GET /gateway/v1/advertisers`. */
 import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
 import type { KnownAdvertisers } from '../../reports/learn/advertisers.js';
@@ -14,16 +14,16 @@ export function registerAdvertisers(app: FastifyInstance, g: Gateway): void {
 
 export interface ShownAdvertiser {
   readonly id: number;
-  /** Null: no answer has told it. */
+  /** Null: in no platform answer yet. */
   readonly name: string | null;
-  /** Null: granted, and in no answer yet. */
+  /** Null: granted, but in no platform answer yet. */
   readonly lastSeenAt: string | null;
 }
 
-/** As many as a team may be granted. */
+/** The maximum that a team may be granted. */
 const MAX_LIMIT = 10_000;
 
-/** Those that a team may see. @throws GatewayError as for a report; 400 `invalid_query`; `not_ready` */
+/** @throws GatewayError as for a report; 400 `invalid_query`; `not_ready` */
 export async function teamAdvertisers(g: Gateway, call: AskCall) {
   const { team } = await g.admit(call);
   const given = Object.fromEntries(readParameters(call.query, ['search', 'limit']));
@@ -44,7 +44,7 @@ export async function findAdvertisers(
   return { advertisers: all.filter(isFoundBy(search)).sort(byTimeAndId).slice(0, limit) };
 }
 
-/** This is where a limited team is kept from ids and names of others: it is answered by its own list alone. */
+/** Keeps ids and names of other teams from a limited team: it gets only the advertisers of its own list. */
 function visibleOf(book: KnownAdvertisers, granted: Team['advertisers']): ShownAdvertiser[] {
   const ids = granted === '*' ? [...book.keys()] : granted.map(String);
   return ids.map((id) => {
@@ -57,7 +57,7 @@ function visibleOf(book: KnownAdvertisers, granted: Team['advertisers']): ShownA
   });
 }
 
-/** By the beginning of the id, or any part of the name, however it is written. */
+/** By the start of the id, or any part of the name, ignoring case and accents. */
 function isFoundBy(search: string): (one: ShownAdvertiser) => boolean {
   const sought = folded(search.trim());
   return ({ id, name }) => String(id).startsWith(sought) || (name !== null && folded(name).includes(sought));
@@ -67,7 +67,7 @@ function folded(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }
 
-/** Those seen last come first, and those never seen last. */
+/** Most recently seen first, never seen last. */
 function byTimeAndId(left: ShownAdvertiser, right: ShownAdvertiser): number {
   const [a, b] = [left.lastSeenAt ?? '', right.lastSeenAt ?? ''];
   return a === b ? left.id - right.id : a < b ? 1 : -1;

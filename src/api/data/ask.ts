@@ -1,6 +1,6 @@
 /**
- * Calls about a report that are no report request: from `endpoint` and `query` to a question that the caller may ask. As
- * for the report itself, nothing stored is read before.
+ * Calls about a report (`/gateway/v1/…?endpoint&query`): authenticate, parse and authorize them. As for the report itself,
+ * nothing stored is read before.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
@@ -30,7 +30,7 @@ export interface AskCall
   readonly query: string;
 }
 
-/** Counted and logged as a report is: under the path, never with its query. */
+/** Counted and logged like a report: by its path, without the query. */
 export function readAskCall(request: FastifyRequest, reply: FastifyReply): AskCall {
   const target = request.raw.url ?? '';
   const cut = target.indexOf('?');
@@ -47,18 +47,17 @@ export function readAskCall(request: FastifyRequest, reply: FastifyReply): AskCa
   };
 }
 
-/** A report as a caller names it. */
 export interface NamedReport {
   readonly endpoint: string;
   /** URL-encoded, without `?`. */
   readonly query: string;
 }
 
-/** A question about a report, from a caller who may ask for the report. */
+/** A parsed and authorized call about a report. */
 export interface AskedCall extends Query {
   readonly caller: Caller;
   readonly named: NamedReport;
-  /** The call's own parameters, as far as they were given. */
+  /** The call's own parameters. */
   readonly given: ReadonlyMap<string, string>;
 }
 
@@ -75,8 +74,8 @@ const QUERY_FAULT =
   'must be the query of a report, URL-encoded as one value, e.g. query=advertiserId%3D1%26byDate%3D1';
 
 /**
- * Authenticates the caller, charges its team, then reads which report is meant and checks that the caller may ask for it.
- * @param own names of the parameters that the call takes beside `endpoint` and `query`
+ * Authenticates the caller, charges its team, parses the named report and checks the caller's access to it.
+ * @param own names of the call's parameters beside `endpoint` and `query`
  * @throws GatewayError 401; 403; 429; 400 `invalid_query` that names `endpoint`, `query.dateFrom` and the like
  */
 export async function ask(g: Asking, call: AskCall, own: readonly string[] = []): Promise<AskedCall> {
@@ -93,7 +92,7 @@ export async function ask(g: Asking, call: AskCall, own: readonly string[] = [])
   return { ...asked, given };
 }
 
-/** Which report is named, and whether the caller may ask for it. @throws GatewayError 403; 400 `invalid_query` */
+/** Parses the named report and checks the caller's access to it. @throws GatewayError 403; 400 `invalid_query` */
 export function questionAbout(
   { parse }: Pick<Asking, 'parse'>,
   caller: Caller,
@@ -107,7 +106,7 @@ export function questionAbout(
   });
 }
 
-/** The question that a GET of the report would ask. @throws GatewayError `invalid_query` */
+/** Parses the named report as its GET request would be. @throws GatewayError `invalid_query` */
 export function parseNamed(
   parse: ParseQuery,
   { endpoint, query }: NamedReport,
@@ -117,31 +116,28 @@ export function parseNamed(
   return parse(call, null, defaultFormat);
 }
 
-/**
- * The parameters of a call that takes these alone, each once.
- * @throws GatewayError `invalid_query`
- */
+/** @throws GatewayError `invalid_query` for other parameters, and for repeated ones */
 export function readParameters(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
   const given = new Map<string, string>();
   const faults: FieldFault[] = [];
   for (const { name, value } of parseQueryText(query)) {
     if (!allowed.includes(name)) faults.push({ param: name, message: unknownParameter(allowed) });
-    else if (given.has(name)) faults.push({ param: name, message: 'was given twice' });
+    else if (given.has(name)) faults.push({ param: name, message: 'must not be repeated' });
     else given.set(name, value);
   }
   if (faults.length > 0) throw invalidQuery(...faults);
   return given;
 }
 
-/** A query that was not encoded as one value falls apart into parameters of this call. */
+/** Hints at a `query` that was not encoded as one value: its parameters end up as those of the call. */
 function unknownParameter(allowed: readonly string[]): string {
-  const known = `is not known here; allowed are ${allowed.join(', ')}`;
+  const known = `is unknown; allowed are ${allowed.join(', ')}`;
   return allowed.includes('query')
-    ? `${known}. What belongs to the report goes into query: encode & as %26 and = as %3D`
+    ? `${known}. Parameters of the report go into query, with & encoded as %26 and = as %3D`
     : known;
 }
 
-/** Faults of the report's own query are named by their place in the call. */
+/** Prefixes the parameters of faults in the report's own query. */
 function insideOfQuery<T>(work: () => T): T {
   try {
     return work();
@@ -158,39 +154,39 @@ function insideOfQuery<T>(work: () => T): T {
   }
 }
 
-/** Parameters that choose one moment, or leave something out: a call about all that is kept of the days has no use for them. */
+/** Parameters that select a moment or a part: calls about the whole history of days do not support them. */
 const NOT_HERE = ['_asOf', '_vintage', '_final', '_fields'];
 
 /**
- * @returns the days of a report that has a history by day, in order
- * @throws GatewayError `invalid_query` for a report that is not by date for a period
+ * @returns the days of a report by date, in order
+ * @throws GatewayError `invalid_query` for other reports: they have no history by day
  */
 export function daysAskedAbout({ question, named }: Pick<AskedCall, 'question' | 'named'>): string[] {
   const { split, from, to } = question.report;
   const strange = parseQueryText(named.query).filter(({ name }) => NOT_HERE.includes(name));
   const faults = strange.map(({ name }) => ({
     param: `query.${name}`,
-    message: 'does not go here, where all that is kept of the days is looked at: leave it out',
+    message: 'is not supported here: this call covers the whole history of the days',
   }));
   if (faults.length > 0) throw invalidQuery(...faults);
   if (split.includes('date') && from !== null && to !== null) return daysBetween(from, to);
   const message =
-    'must be a report by date for a period, for only those have a history by day: add byDate=1, dateFrom and dateTo';
+    'must be a report by date with a period: only those have a history by day. Add byDate=1, dateFrom and dateTo';
   throw invalidQuery({ param: 'query', message });
 }
 
 const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 export const MOST_SCOPES = 50;
 export const ABOUT_ONE_FAULT =
-  'goes alone, e.g. advertiserId=1, or in its place endpoint and query of a report';
+  'must be given alone, e.g. advertiserId=1, or replaced by endpoint and query of a report';
 
 export function isAccountId(text: unknown): text is string {
   return typeof text === 'string' && ACCOUNT_ID.test(text);
 }
 
 /**
- * The scopes of a call about what was learned: that of a report, by `endpoint` and `query`, or all of an advertiser.
- * @param scopesOf those of which something was learned, of one advertiser
+ * The scopes of a call about learned data: that of one report, or all of an advertiser.
+ * @param scopesOf the scopes of an advertiser with learned data
  * @throws GatewayError as for the report itself; 400 `invalid_query`
  */
 export async function askScopes(
@@ -223,11 +219,10 @@ export async function unlessAway<T>(work: T | Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    throw new GatewayError('not_ready', { detail: 'The store does not answer.', cause: error });
+    throw new GatewayError('not_ready', { detail: 'The store does not respond.', cause: error });
   }
 }
 
-/** A scope as both calls name it. */
 export function showScope({ endpoint, split, account }: Scope): object {
   return { endpoint, advertiserId: showId(account), split: split === '' ? [] : split.split('+') };
 }

@@ -1,4 +1,4 @@
-/** What became of a report between two moments, from history alone: `GET /gateway/v1/diff`. */
+/** Changes of a report between two moments, from history alone: `GET /gateway/v1/diff`. */
 import type { FastifyInstance } from 'fastify';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { turn } from '../../lib/time.js';
@@ -29,9 +29,9 @@ interface DiffDay extends Pick<HistoricDay, 'entry' | 'lacks'> {
   readonly revision: Pick<Revision, 'schema' | 'credential'>;
 }
 
-/** One of the two sides: the days as they were known at a moment, or as a pin holds them. */
+/** One side: the days as known at a moment, or as pinned. */
 interface DiffSide {
-  /** As it is shown: an instant, `first`, `latest`, or the id of a pin. */
+  /** An instant, `first`, `latest`, or the id of a pin. */
   readonly name: string;
   /** In date order. */
   readonly days: readonly DiffDay[];
@@ -107,7 +107,7 @@ function shaped({ revision, entry }: DiffDay) {
   return { revision, header: entry.header };
 }
 
-/** Of a pin it is not kept with which token its days were asked for: it is taken to be the same. */
+/** A pin does not record the token of its days: the token of the other side is assumed. */
 function pinnedSide({ pin, parts }: PinnedRows, dates: readonly string[], other: DiffSide): DiffSide {
   const byDate = new Map(parts.map((entry) => [entry.header.lastDay, entry]));
   const days = dates.map((date, at) => {
@@ -131,7 +131,7 @@ function formatOf({ given }: AskedCall, accept: string | undefined): 'json' | 'c
   throw new GatewayError('not_acceptable', { help: 'Accept application/json or text/csv, or use _format.' });
 }
 
-/** A line for each cell. */
+/** One line per changed cell. */
 async function writeCsv(
   { workerPool }: Pick<Gateway, 'workerPool'>,
   rows: readonly RowDiff[],
@@ -149,7 +149,7 @@ async function writeCsv(
 
 const ROWS_AT_ONCE = 500;
 
-/** Texts of rows, joined, in turns with other requests. */
+/** Joins the texts of rows, taking turns with other requests. */
 async function inPieces(
   rows: readonly RowDiff[],
   textsOf: (row: RowDiff) => readonly string[],
@@ -166,15 +166,15 @@ async function inPieces(
   return pieces;
 }
 
-/** A moment as shown to the caller, and as the history reads it. */
+/** A moment, and its name in the answer. */
 interface NamedMoment {
   readonly name: string;
   readonly moment: Moment;
 }
 
 /**
- * The moments of a diff: instants, days that are over, words, or what a pin holds.
- * @throws GatewayError `invalid_query` for an unreadable moment, and where `from` lies after `to`
+ * The moments of a diff: instants, past days, words, or a pin.
+ * @throws GatewayError `invalid_query` for an invalid moment, or if `from` is after `to`
  */
 function momentsOf(
   { given, question }: AskedCall,
@@ -197,31 +197,31 @@ function momentsOf(
   const pin = /^pin_[\w-]{1,64}$/.test(given.get('from') ?? '') ? (given.get('from') as string) : null;
   const [from, to] = [pin === null ? read('from', 'first') : null, read('to', 'latest')];
   if (from !== null && to !== null && instantOf(from) > instantOf(to))
-    faults.push({ param: 'from', message: `lies after to (${to.name}): give the earlier moment as from` });
+    faults.push({ param: 'from', message: `is after to (${to.name}): from must be the earlier moment` });
   if (faults.length > 0) throw invalidQuery(...faults);
   return { from: pin === null ? (from as NamedMoment) : { pin }, to: to as NamedMoment };
 }
 
-/** @throws GatewayError `invalid_query` for a pin that holds something else, or was known later than `to` */
+/** @throws GatewayError `invalid_query` for a pin of another report, or one newer than `to` */
 function refuseOtherReport({ pin }: PinnedRows, { question }: AskedCall, to: NamedMoment): void {
   const { report, series } = question;
   const isSame = pin.series === series && pin.from === report.from && pin.to === report.to;
   const message = !isSame
-    ? `is a pin of another report or period (${pin.endpoint}?${pin.query}): give that one as endpoint and query`
+    ? `is a pin of another report or period: use ${pin.endpoint}?${pin.query} as endpoint and query`
     : pin.revision === null
-      ? 'is a pin of a whole answer, which cannot be compared by days'
+      ? 'is a pin of a whole answer, which cannot be compared by day'
       : pin.knownAt > instantOf(to)
-        ? `is a pin of what was known at ${new Date(pin.knownAt).toISOString()}, which is after to (${to.name})`
+        ? `is a pin of data of ${new Date(pin.knownAt).toISOString()}, which is after to (${to.name})`
         : null;
   if (message !== null) throw invalidQuery({ param: 'from', message });
 }
 
 const ALLOWED = {
-  from: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), first, or the id of a pin',
-  to: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), latest',
+  from: 'allowed are an instant (2026-11-03T08:00:00Z), a past day (2026-11-03), first, or the id of a pin',
+  to: 'allowed are an instant (2026-11-03T08:00:00Z), a past day (2026-11-03), latest',
 };
 
-/** For the order alone: `first` is before, and `latest` after, every instant. */
+/** For comparison: `first` is before, and `latest` after, every instant. */
 function instantOf({ moment }: NamedMoment): number {
   if (typeof moment === 'object') return moment.at;
   return moment === 'latest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** The interface described: OpenAPI 3.1 made from the routes, a page to read it, and a page for every error. */
+/** OpenAPI 3.1 made from the routes, a page to browse it, and the documentation pages. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
@@ -11,8 +11,7 @@ import { CARRIER, complete } from '../openapi/complete.js';
 import { json } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
 
-// A page for people, as the errors and `/` have one: no script, and nothing loaded.
-
+/** Of pages without scripts and loaded files. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
@@ -48,11 +47,9 @@ export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-// What stands at `/` of the data plane: where somebody is who typed the address alone, and where to go on.
-
 const WHAT = 'A gateway for reports of the advertising platform';
 
-/** Without a key, so without anything that only some should know: no version among it. */
+/** `/` of the data plane. It needs no key, so it shows nothing confidential, not even the version. */
 export function registerStartPage(app: FastifyInstance): void {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
     reply.header('vary', 'accept');
@@ -63,13 +60,13 @@ export function registerStartPage(app: FastifyInstance): void {
 
 const PAGE = page(
   WHAT,
-  `<p>Programs call it with a team key, which your operator issues.</p>
+  `<p>Programs call it with a team key. Ask your operator for one.</p>
 <ul>
-<li><a href="/explorer">Look at reports: the explorer</a></li>
+<li><a href="/explorer">Explorer: browse reports</a></li>
 <li><a href="/docs">Documentation</a></li>
-<li><a href="/docs/api">What can be asked</a></li>
-<li><a href="/docs/errors">What errors mean</a></li>
-<li><a href="/openapi.json">The interface for tools (OpenAPI)</a></li>
+<li><a href="/docs/api">API reference</a></li>
+<li><a href="/docs/errors">Error codes</a></li>
+<li><a href="/openapi.json">OpenAPI document</a></li>
 </ul>`,
 );
 
@@ -77,7 +74,7 @@ interface DocsOptions {
   readonly title: string;
   readonly description: string;
   readonly version: string;
-  /** Any one of them opens every route. */
+  /** Alternatives, of all routes. */
   readonly securitySchemes: Readonly<Record<string, object>>;
   readonly plane: Plane;
 }
@@ -92,7 +89,7 @@ const UI_POLICY =
 export async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
   const { title, description, version, securitySchemes, plane } = options;
   await app.register(swagger, {
-    // What is not tagged is no interface: the wildcards behind which pass-through routes lie.
+    // Untagged routes are not part of the interface: wildcards for pass-through routes.
     hideUntagged: true,
     transform: ({ schema, url, route }) => ({
       schema: { ...schema, [CARRIER]: (route as RouteOptions).config?.operation },
@@ -111,7 +108,7 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
     routePrefix: '/docs/api',
     staticCSP: UI_POLICY,
     theme: { title },
-    // BaseLayout is the page without the bar that would load any other description.
+    // BaseLayout lacks the bar that could load another document.
     uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
   });
   registerPages(app, plane.admin);
@@ -125,7 +122,7 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
       const page = params.page ?? '';
       const html = /^[\w-]*$/.test(page) ? await readPage(path.replace(':page', page), admin, written) : null;
       if (html !== null) return sendPage(reply, html, policyOf(html));
-      // Without the pages there is still the interface.
+      // Without built pages there is still the API reference.
       if (path === '/docs') return reply.redirect('/docs/api');
       throw new GatewayError('not_found');
     });
@@ -139,7 +136,7 @@ async function readPage(path: string, admin: boolean, written: URL): Promise<str
   return null;
 }
 
-/** The one style is named by its hash, so that no other is taken. */
+/** Allows only the page's own style, by its hash. */
 function policyOf(html: string): string {
   const style = /<style>([^<]*)<\/style>/.exec(html)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
@@ -147,7 +144,7 @@ function policyOf(html: string): string {
 }
 
 const DOCUMENT = {
-  schema: { tags: ['interface'], summary: 'This description', security: [] },
+  schema: { tags: ['interface'], summary: 'This OpenAPI document', security: [] },
   config: {
     operation: {
       id: 'getInterface',

@@ -1,4 +1,4 @@
-/** What the cache holds of a report, and what answering it would cost. The platform is not called. */
+/** Cache state of a report, and the platform calls of an answer: `GET /gateway/v1/explain`. The platform is not called. */
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
@@ -68,7 +68,7 @@ async function explainQuery(g: Gateway, { question, totals, moment }: Query, nam
     policy: {
       mode,
       because,
-      // Its state now may differ from the one that was written.
+      // The current state may differ from the stored one.
       divisibility: known === null ? null : { ...known, state: currentState(known, now()) },
       restatementDays: rules.restatementDays,
       staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
@@ -109,13 +109,13 @@ interface Look {
   readonly decision: Decision;
 }
 
-/** What a request would find, and what it would fetch. */
+/** What a request would find in the cache, and would fetch. */
 async function look(g: Gateway, question: ReportQuestion): Promise<Look> {
   const run = await startRun(g, question, backgroundContext('explain', g.now()), 'usual');
   return { run, decision: decideFor(g, run) };
 }
 
-/** Of a report by date; null for others. */
+/** Null for a report that is not by date. */
 function explainDays(g: Gateway, question: ReportQuestion, looked: Look): Explanation['days'] {
   const { split, from, to } = question.report;
   if (!split.includes('date') || from === null || to === null) return null;
@@ -159,12 +159,12 @@ function explainEntry(
 }
 
 const FROM_HISTORY =
-  'Answered from history alone: what was known of each day at a past moment. The cache is not looked at.';
+  'Answered from history alone, with the data of each day at a past moment. The cache is not used.';
 
 function keptInWords({ mode, because }: Mode): string {
   return mode === 'days'
-    ? `Answered by day: ${because}. Each day is kept by itself, so that another period costs the days alone that are missing.`
-    : `Answered as a whole: ${because}. The answer for the period is kept in one piece, so that another period, and each refresh, costs a call.`;
+    ? `Answered by day: ${because}. Each day is cached separately, so another period costs only its missing days.`
+    : `Answered as a whole: ${because}. The period is cached in one piece, so each other period and each refresh costs a call.`;
 }
 
 function priceInWords(before: readonly Period[], behind: readonly Period[]): string {
@@ -174,23 +174,21 @@ function priceInWords(before: readonly Period[], behind: readonly Period[]): str
       : `Answering it now makes ${counted(before)}`;
   return behind.length === 0
     ? `${waits}.`
-    : `${waits}. Behind the answer it makes ${counted(behind)}, to refresh what is stale.`;
+    : `${waits}. After the answer it makes ${counted(behind)}, to refresh stale data.`;
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function counted(ranges: readonly Period[]): string {
-  const list = ranges.slice(0, MOST_NAMED).map(showRange);
-  const more = ranges.length > MOST_NAMED ? [`and ${ranges.length - MOST_NAMED} more`] : [];
+  const list = ranges.slice(0, MAX_NAMED).map(showRange);
+  const more = ranges.length > MAX_NAMED ? [`and ${ranges.length - MAX_NAMED} more`] : [];
   return `${ranges.length} platform ${ranges.length === 1 ? 'call' : 'calls'} (${[...list, ...more].join('; ')})`;
 }
 
 function showRange({ from, to }: Period): string {
-  if (from === null && to === null) return 'the period is left to the platform';
+  if (from === null && to === null) return 'period chosen by the platform';
   return from === to ? (from as string) : `${from ?? 'open'} to ${to ?? 'open'}`;
 }
-
-// What an answer would come from, and cost: `GET /gateway/v1/explain`.
 
 export function registerExplain(app: FastifyInstance, g: Gateway): void {
   serveTeam(app, explainReport, async (call) => showExplanation(g, call));
@@ -200,10 +198,10 @@ export function registerExplain(app: FastifyInstance, g: Gateway): void {
 export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamExplanation> {
   const asked = await ask(g, call);
   const { explanation, accounts } = await explainQuery(g, asked, asked.named);
-  // Number and age of rows are told only of what the team may see.
+  // Number and age of rows are shown only for advertisers that the team may see.
   refuseForeignAccounts(asked.caller, accounts);
   call.trace.mark('answer');
-  // What was learned of the kind, and keys, tell of questions of others.
+  // Learned data and keys would reveal queries of other teams.
   const { series: _series, key: _key, policy, ...shown } = explanation;
   const { divisibility: _divisibility, ...own } = policy;
   return { ...shown, policy: own };

@@ -1,27 +1,30 @@
-/** Whether the process lives, and whether it should be sent requests. */
+/** Liveness and readiness. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { Conditions } from '../../telemetry/health.js';
 import { json } from '../openapi/operation.js';
 import { CONDITIONS } from '../operations/overview.js';
 
-/** This process, and beside it each part as the worst of all processes and replicas has it. */
+/** State of this process, and the worst state among all processes. */
 export interface Readiness extends Conditions {
-  /** Of this process alone: one that can answer from its cache is ready, whatever else is wrong. */
+  /** Of this process: it is ready if it can answer at least from its cache. */
   readonly ready: boolean;
   readonly worst: Conditions;
 }
 
-/** @param readiness read at each question */
+/** @param readiness called for each request */
 export function registerHealth(app: FastifyInstance, readiness: () => Readiness): void {
   app.get(
     '/healthz',
-    { schema: { ...OPEN, summary: 'Whether the process lives' }, config: { operation: ALIVE } },
+    { schema: { ...OPEN, summary: 'Liveness of the process' }, config: { operation: ALIVE } },
     async () => ({ status: 'ok' }),
   );
   app.get(
     '/readyz',
-    { schema: { ...OPEN, summary: 'Whether it can answer; 503 when not' }, config: { operation: READY } },
+    {
+      schema: { ...OPEN, summary: 'Readiness of the process; 503 if not ready' },
+      config: { operation: READY },
+    },
     async (_request, reply) => {
       const state = readiness();
       return reply
@@ -32,15 +35,15 @@ export function registerHealth(app: FastifyInstance, readiness: () => Readiness)
   );
 }
 
-/** For anybody, without a key. */
+/** Needs no key. */
 const OPEN = { tags: ['health'], security: [] };
 
 const READINESS = Type.Object(
   {
-    ready: Type.Boolean({ description: 'This process can answer requests, be it from its cache alone.' }),
+    ready: Type.Boolean({ description: 'This process can answer requests, at least from its cache.' }),
     ...CONDITIONS,
     worst: Type.Object(CONDITIONS, {
-      description: 'Each as the worst of all processes and replicas has it.',
+      description: 'Worst state among all processes.',
     }),
   },
   { title: 'Readiness' },
@@ -48,13 +51,13 @@ const READINESS = Type.Object(
 
 const ALIVE = {
   id: 'getHealth',
-  answers: { 200: json(Type.Object({ status: Type.Literal('ok') }, { title: 'Alive' }), 'It lives.') },
+  answers: { 200: json(Type.Object({ status: Type.Literal('ok') }, { title: 'Alive' }), 'Alive.') },
 };
 
 const READY = {
   id: 'getReadiness',
   answers: {
-    200: json(READINESS, 'It is ready.', ['cache-control']),
-    503: json(READINESS, 'It is not: it starts, stops, or has neither teams nor a token.', ['cache-control']),
+    200: json(READINESS, 'Ready.', ['cache-control']),
+    503: json(READINESS, 'Not ready: starting, stopping, or without teams or token.', ['cache-control']),
   },
 };

@@ -1,4 +1,4 @@
-/** What was learned of days: when they change no more, and how far what was served can be relied upon. */
+/** Learned data about days: when they become final, and how accurate served days were. */
 import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
@@ -6,8 +6,7 @@ import { getOwnFinality, getOwnTruth } from '../operations/own.js';
 import { type AskCall, askScopes, showScope, unlessAway } from './ask.js';
 import { serveTeam } from './serve.js';
 
-// When days change no more: `GET /gateway/v1/finality`.
-
+/** `GET /gateway/v1/finality`. */
 export function registerFinality(app: FastifyInstance, g: Gateway): void {
   serveTeam(app, getOwnFinality, async (call) => showFinality(g, call));
 }
@@ -30,8 +29,7 @@ export async function finalityOf({ evidence }: Gateway, scopes: readonly Scope[]
 
 const isoOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-// How far what was served can be relied upon: `GET /gateway/v1/truth`.
-
+/** `GET /gateway/v1/truth`. */
 export function registerTruth(app: FastifyInstance, g: Gateway): void {
   serveTeam(app, getOwnTruth, async (call) => {
     const shown = await truthOf(g, await askScopes(g, call, (account) => g.evidence.scopesOf(account)));

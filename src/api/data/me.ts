@@ -1,5 +1,7 @@
-/** What a team may know of itself, and what was counted of it over time. */
+/** What a team may know about itself: `GET /gateway/v1/me`, and its counters over time: `GET /gateway/v1/series`. */
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../lib/clock.js';
+import type { Pace, Pause } from '../../platform/pace.js';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
 import type { Limits } from '../../teams/limits/limits.js';
 import type { Series } from '../../teams/series/create-series.js';
@@ -12,22 +14,21 @@ import { enter, serveTeam } from './serve.js';
 export interface MeOptions {
   readonly identify: Identify;
   readonly limits: Pick<Limits, 'teams' | 'shares'>;
-  /** The team's last 30 days; null when they cannot be read now. */
+  /** The platform's own limits, which apply to all teams together. */
+  readonly platform: { readonly pace: Pick<Pace, 'status'>; readonly pause: Pick<Pause, 'leftMs'> };
+  readonly clock: Pick<Clock, 'now'>;
+  /** The team's last 30 days; null while they cannot be read. */
   readonly usage: (team: string) => Promise<Me['usage']>;
-  /** State of the platform's credential, without anything secret. */
+  /** State of the platform's credential, without secrets. */
   readonly credential: () => Me['credential'];
 }
 
-/** What a caller may know of itself. */
-export function createShowMe({
-  limits,
-  usage,
-  credential,
-}: Omit<MeOptions, 'identify'>): (caller: Caller) => Promise<Me> {
+export function createShowMe(options: Omit<MeOptions, 'identify'>): (caller: Caller) => Promise<Me> {
   return async (caller) => {
-    const left = await leftOf(caller, limits);
-    const days = await usage(caller.team.id);
-    return { ...describe(caller, left, credential()), usage: days };
+    const left = await leftOf(caller, options.limits);
+    const applies = appliedTo(caller, left, options);
+    const days = await options.usage(caller.team.id);
+    return { ...describe(caller, left, options.credential()), applies, usage: days };
   };
 }
 
@@ -47,7 +48,45 @@ async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']):
   };
 }
 
-function describe({ team, key }: Caller, left: Me['left'], credential: Me['credential']): Omit<Me, 'usage'> {
+/** The limits that apply now: a replica accepts its part of `maxConcurrent`, and the platform may allow fewer calls. */
+function appliedTo(
+  { team }: Caller,
+  { upstreamCallsPerDay, upstreamCallsResetAt }: Me['left'],
+  { limits, platform, clock }: Pick<MeOptions, 'limits' | 'platform' | 'clock'>,
+): Me['applies'] {
+  const maxConcurrent = limits.teams.concurrencyHere(team);
+  const ofPlatform = platformLimit(platform);
+  if (ofPlatform === null || ofPlatform.left >= upstreamCallsPerDay)
+    return {
+      maxConcurrent,
+      upstreamCalls: upstreamCallsPerDay,
+      upstreamCallsResetAt,
+      upstreamCallsLimitedBy: 'team',
+    };
+  return {
+    maxConcurrent,
+    upstreamCalls: ofPlatform.left,
+    upstreamCallsResetAt: new Date(clock.now() + ofPlatform.resetInMs).toISOString(),
+    upstreamCallsLimitedBy: 'platform',
+  };
+}
+
+/** Calls that the platform allows all teams now; null if it has announced no limit. */
+function platformLimit({
+  pace,
+  pause,
+}: MeOptions['platform']): { readonly left: number; readonly resetInMs: number } | null {
+  const pauseMs = pause.leftMs();
+  if (pauseMs > 0) return { left: 0, resetInMs: pauseMs };
+  const shown = pace.status();
+  return shown === null ? null : { left: shown.remaining, resetInMs: shown.resetInMs };
+}
+
+function describe(
+  { team, key }: Caller,
+  left: Me['left'],
+  credential: Me['credential'],
+): Omit<Me, 'usage' | 'applies'> {
   const { id, name, scopes, advertisers, limits, defaultFormat } = team;
   return {
     team: { id, name },

@@ -1,4 +1,4 @@
-/** Copies the answer to a report, so that it stays as it is: `POST /gateway/v1/pins`. */
+/** Pins the answer to a report: `POST /gateway/v1/pins`. */
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type FieldFault, GatewayError } from '../../errors.js';
@@ -31,12 +31,12 @@ import { sendReply, serveTeam } from './serve.js';
 
 const BODY_LIMITS: BodyLimits = { maxMembers: 16, maxItems: 0 };
 const MAX_BODY_BYTES = 65_536;
-/** They would leave out something, or add what has no history: a pin has all rows and columns, and nothing beside them. */
+/** Not allowed: a pin has all rows and columns, and nothing without history. */
 const NOT_PINNED = ['_totals', '_fields', '_final'];
-/** They shape an answer; each reading of a pin says them anew. */
+/** Not part of a pin's query: they only shape answers, or are replaced by its dates. */
 const SHAPES = ['_format', '_days', '_bom', '_period', 'dateFrom', 'dateTo'];
 const MEMBERS = ['endpoint', 'query', 'revision', 'note'];
-const LONGEST_NOTE = 1_000;
+const MAX_NOTE_CHARS = 1_000;
 
 export function registerPinReport(app: FastifyInstance, g: Gateway): void {
   // In a scope of its own: the body is read only after authentication.
@@ -128,13 +128,13 @@ async function answerTo(
   const shown = assembleAnswer({ ...input, isRecorded: false, leftOut: [] }, negativeMs, new Set());
   if (parts[0]?.header.form !== 'rows')
     throw new GatewayError('conflict', {
-      detail: 'The platform answers this report without rows, so there is nothing that a pin could hold.',
-      help: 'Ask for the report itself with _format=raw, and keep its bytes yourself.',
+      detail: 'The platform answers this report without rows, so it cannot be pinned.',
+      help: 'Request the report with _format=raw, and keep its bytes yourself.',
     });
   if (!storable)
     throw new GatewayError('conflict', {
-      detail: 'The platform forbids to keep this answer, so it cannot be pinned.',
-      help: 'Ask for the report itself, and keep it yourself.',
+      detail: 'The platform forbids storing this answer, so it cannot be pinned.',
+      help: 'Request the report, and keep it yourself.',
     });
   trace.outcome = outcome;
   const rows = parts as readonly Entry<RowsHeader>[];
@@ -170,7 +170,7 @@ function wantedIn(body: JsonObject): WantedPin {
     .filter((name) => !MEMBERS.includes(name))
     .map((name) => ({
       param: name,
-      message: `is no member that this call takes; allowed are ${MEMBERS.join(', ')}`,
+      message: `is unknown; allowed are ${MEMBERS.join(', ')}`,
     }));
   const {
     endpoint,
@@ -182,14 +182,14 @@ function wantedIn(body: JsonObject): WantedPin {
   if (typeof query !== 'string')
     faults.push({ param: 'query', message: 'must be the query of a report, as text' });
   if (revision !== null && typeof revision !== 'string')
-    faults.push({ param: 'revision', message: 'must be the meta.revision of the answer that is meant' });
-  if (note !== null && (typeof note !== 'string' || note.length > LONGEST_NOTE))
-    faults.push({ param: 'note', message: `must be a text of at most ${LONGEST_NOTE} characters` });
+    faults.push({ param: 'revision', message: 'must be the expected meta.revision of the report' });
+  if (note !== null && (typeof note !== 'string' || note.length > MAX_NOTE_CHARS))
+    faults.push({ param: 'note', message: `must be a text of at most ${MAX_NOTE_CHARS} characters` });
   if (faults.length > 0) throw invalid(faults);
   return { endpoint, query, revision, note } as WantedPin;
 }
 
-/** What is wrong with the query is wrong with the body. */
+/** Faults of the query are faults of the body. */
 function inBody<T>(work: () => T): T {
   try {
     return work();
@@ -204,13 +204,13 @@ function refuseOther(wanted: string | null, found: string | null): void {
   throw new GatewayError('conflict', {
     detail:
       found === null
-        ? `The revision ${wanted} was to be pinned, and this report has none, for it is not kept by days.`
-        : `The revision ${wanted} was to be pinned, and the report is at ${found} now.`,
-    help: 'Look at the report again, and pin the revision that it has; what it said before can be pinned with _asOf in the query.',
+        ? `Revision ${wanted} cannot be pinned: this report is not cached by day, so it has no revision.`
+        : `Revision ${wanted} cannot be pinned: the report is now at ${found}.`,
+    help: 'Read the report again and pin its current revision, or pin earlier data with _asOf in the query.',
   });
 }
 
-/** What was relative when it was pinned means the same days for ever. */
+/** The query with relative periods as dates. */
 function datedQuery({ from, to }: Report, query: string): string {
   const stays = parseQueryText(query).filter(({ name }) => !SHAPES.includes(name));
   const period = [
@@ -220,7 +220,7 @@ function datedQuery({ from, to }: Report, query: string): string {
   return writeQueryText([...stays, ...period]);
 }
 
-const NOT_HERE = 'does not go into a pin, which has all rows and columns of the report alone: leave it out';
+const NOT_HERE = 'is not supported: a pin has all rows and columns of the report';
 
 function invalid(errors: readonly FieldFault[]): GatewayError {
   return new GatewayError('invalid_body', { errors });

@@ -1,4 +1,4 @@
-/** Answers that stay: `/gateway/v1/pins`. */
+/** Reads, lists and deletes pins: `/gateway/v1/pins`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { entityTag, isNotModified, VARY } from '../../reports/cache/reply.js';
@@ -31,10 +31,10 @@ export function registerPins(app: FastifyInstance, g: Gateway): void {
 
 const idIn = (request: FastifyRequest) => (request.params as { readonly id: string }).id;
 
-const MOST_LISTED = 100;
+const DEFAULT_LIMIT = 100;
 const MOMENTS = ['_asOf', '_vintage'];
 
-/** A pin of the team, where the caller may see it. @throws GatewayError 403; `not_found` */
+/** @throws GatewayError 403; `not_found` */
 export async function findPin(g: Gateway, caller: Caller, id: string): Promise<PinnedRows> {
   const found = await g.pins.read(ownerOf(caller, g.lives), id);
   if (found === null) throw noPin(id);
@@ -43,17 +43,17 @@ export async function findPin(g: Gateway, caller: Caller, id: string): Promise<P
 }
 
 /**
- * As for the report itself, at each reading: an advertiser that was taken from a team is taken from its pins.
+ * Checked on each read, as for the report: an advertiser revoked from a team is revoked from its pins.
  * @throws GatewayError 403
  */
 function checkAccess({ parse }: Gateway, caller: Caller, pin: Pin): void {
   if (caller.team.advertisers === '*') return;
-  // Which moment was pinned grants nothing, and whether it is one may depend on how it is read.
+  // The pinned moment has no influence on access, and may no longer be valid.
   const query = writeQueryText(parseQueryText(pin.query).filter(({ name }) => !MOMENTS.includes(name)));
   checkAdvertiser(caller, parseNamed(parse, { endpoint: pin.endpoint, query }, 'raw').access);
   if (mayBeSeen(pin, caller)) return;
   throw new GatewayError('advertiser_forbidden', {
-    detail: 'The pin holds rows of an advertiser the team may not see.',
+    detail: 'The team has no access to an advertiser in this pin.',
   });
 }
 
@@ -68,7 +68,7 @@ async function list({ admit, pins, lives }: Gateway, call: AskCall): Promise<Rep
   if (start === 0 && after !== undefined)
     throw invalidQuery({
       param: 'after',
-      message: 'must be the id of a pin, as meta.next of the page before',
+      message: 'must be the id of a pin, from meta.next of the previous page',
     });
   const page = seen.slice(start, start + limit);
   const next = start + limit < seen.length ? (page.at(-1)?.id ?? null) : null;
@@ -125,12 +125,12 @@ function bomOf(text: string | undefined, format: string): boolean {
   if (text === '1' && format === 'csv') return true;
   throw invalidQuery({
     param: '_bom',
-    message: text === '1' ? 'goes with _format=csv only' : 'must be 1 or 0',
+    message: text === '1' ? 'requires _format=csv' : 'must be 1 or 0',
   });
 }
 
 function limitOf(text: string | undefined): number {
-  if (text === undefined) return MOST_LISTED;
+  if (text === undefined) return DEFAULT_LIMIT;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= PIN_LIMITS.pins) return limit;
   throw invalidQuery({ param: 'limit', message: `must be a whole number from 1 to ${PIN_LIMITS.pins}` });

@@ -1,6 +1,6 @@
 /**
- * Reports by plain GET or HEAD: no body, one host, one key, at most one of each header that matters. They are answered
- * before Fastify's router, which with its hooks costs more than a hit; other requests for reports are its, `reports.ts`.
+ * Reports by plain GET or HEAD: no body, one host, one key, at most one of each relevant header. They are answered before
+ * Fastify's router, which with its hooks costs more than a hit; `reports.ts` has the route of all others.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,23 +19,23 @@ import { REPORT_PREFIX } from './reports.js';
 export interface PlainReportsOptions {
   readonly report: ReportHandler;
   readonly finish: Finish;
-  /** Whether log, header or spans tell of the steps of a request. */
+  /** Whether log, header or spans use the steps of a request. */
   readonly keepsSteps: boolean;
-  /** The route that the router has for a path, for spans. */
+  /** The router's pattern of a path, for spans. */
   readonly routeOf: (path: string) => string;
-  /** Address of the caller, with trusted proxies resolved. */
+  /** The caller's address, behind trusted proxies. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** Headers of all answers: names and values in turn. */
+  /** Headers of all answers: names and values alternate. */
   readonly headers: readonly string[];
-  /** Appended to `vary`: `, origin` where pages of other origins may call. */
+  /** Appended to `vary`: `, origin` if CORS is on. */
   readonly alsoVary: string;
-  /** Last stage of a large answer: it breaks off when the caller does not read. */
+  /** Last stage of a large answer: aborts if the caller does not read. */
   readonly outlet: () => Transform;
-  /** The same for a body that was handed over whole. @returns to be called when the answer is over */
+  /** The same for a body sent in one piece. @returns to be called at the end of the answer */
   readonly watch: (socketOf: () => Socket | null) => () => void;
 }
 
-/** @returns whether a request is answered by it; if not, nothing has happened */
+/** @returns whether the request is handled here; if not, it is untouched */
 export function createPlainReports(options: PlainReportsOptions) {
   const { report, addressOf, keepsSteps } = options;
   const sharedHead = createSharedHeads(options);
@@ -75,7 +75,7 @@ export function createPlainReports(options: PlainReportsOptions) {
     } catch (error) {
       void exchange.refuse(error, address);
     }
-    // A hit in memory is over by now.
+    // A hit in memory has already ended.
     if (!exchange.isOver) {
       response.once('finish', () => exchange.end(true));
       response.once('close', () => exchange.end(false));
@@ -84,10 +84,9 @@ export function createPlainReports(options: PlainReportsOptions) {
   };
 }
 
-/** One request, from its call to its end. */
 class Exchange {
   isOver = false;
-  /** Gives the request's place among those of its team back. */
+  /** Releases the request's place in its team's concurrency limit. */
   leave = () => {};
 
   constructor(
@@ -159,12 +158,12 @@ class Exchange {
     return head;
   }
 
-  /** Where the system has taken all of an answer, its end need not wait for an event. */
+  /** Ends without waiting for an event if the socket has taken the whole answer. */
   endIfTaken(): void {
     if (this.response.writableLength === 0) this.end(!this.raw.socket.destroyed);
   }
 
-  /** @param complete whether all of the answer was sent */
+  /** @param complete whether the whole answer was sent */
   end(complete: boolean): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -179,7 +178,7 @@ class Exchange {
   }
 }
 
-/** @returns the headers of a reply, composed once however often it is sent */
+/** @returns the headers of a reply, composed once per reply object */
 function createSharedHeads({ headers: further, alsoVary }: PlainReportsOptions) {
   const heads = new WeakMap<ReportReply, readonly string[]>();
   return (reply: ReportReply): readonly string[] => {
@@ -203,7 +202,7 @@ function lengthOf(body: readonly Buffer[]): number {
 
 interface PlainRequest {
   readonly method: 'GET' | 'HEAD';
-  /** Path and query, as received. */
+  /** Path and query. */
   readonly target: string;
   readonly keys: KeyHeaders;
   readonly accept: string | undefined;
@@ -211,7 +210,7 @@ interface PlainRequest {
   readonly ifNoneMatch: string | undefined;
 }
 
-/** Header names that make a request one for the router. */
+/** Requests with these headers go to the router. */
 const NOT_PLAIN = new Set([
   'cache-control',
   'content-length',
@@ -236,7 +235,7 @@ const READ: ReadonlyMap<string, number> = new Map([
   ['if-none-match', 5],
 ]);
 
-/** Reads the raw headers once. @returns null for a request that is not plain */
+/** @returns null for a request that is not plain */
 function readPlainRequest({ method, url, httpVersion, rawHeaders }: IncomingMessage): PlainRequest | null {
   if ((method !== 'GET' && method !== 'HEAD') || httpVersion !== '1.1' || url === undefined) return null;
   const values: (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined, undefined];

@@ -1,4 +1,4 @@
-/** What a purge would remove from the cache, as far as that is known: nothing is searched and deleted, so nothing is counted. */
+/** Preview of a purge, from known reports only: a purge does not search the cache, so it cannot count all entries. */
 import { isInScope, type PurgeScope } from '../../reports/cache/purges.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';

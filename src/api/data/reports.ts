@@ -1,4 +1,4 @@
-/** Reports on the wire: from a Fastify request to a `ReportCall`, and its answer back. */
+/** The report route: from a Fastify request to a `ReportCall`, and its answer back. */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -17,14 +17,14 @@ export const REPORT_PREFIX = '/api/v1/report/';
 
 export interface ReportRoutes {
   readonly report: ReportHandler;
-  /** Declared endpoints; they are shown one by one in the interface's description. */
+  /** Declared endpoints; each has its own operation in the OpenAPI document. */
   readonly endpoints: readonly string[];
   /** Endpoints whose POST is a read. */
   readonly readByPost: readonly string[];
-  /** Known parameters, for the description. */
+  /** Known parameters, for the OpenAPI document. */
   readonly table: ParameterTable;
   readonly maxBodyBytes: number;
-  /** The last piece of a large answer's way: it breaks off when the caller does not read. */
+  /** Last stage of a large answer: aborts if the caller does not read. */
   readonly outlet: () => Transform;
 }
 
@@ -50,7 +50,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   }
   app.head(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
   app.get(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
-  // In a scope of its own: bodies are read when the caller is known, and not before.
+  // In a scope of its own: bodies are read only after authentication.
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
@@ -60,13 +60,13 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   });
 }
 
-/** Fastify's own HEAD says `content-length: 0` where there is no body, also of a 304. */
+/** Replaces Fastify's own HEAD, which sends `content-length: 0` without a body, even for a 304. */
 export const OWN_HEAD = { schema: { hide: true } };
 
-/** As a query has them; a list may be longer than a query could be. */
+/** As for a query, but with longer lists. */
 const BODY_LIMITS: BodyLimits = { maxMembers: 256, maxItems: 10_000 };
 
-/** What Fastify need not know: the gateway's own parser checks query and body. */
+/** Without schemas for Fastify: the gateway's own parser checks query and body. */
 function shown(endpoint: string, operation: Operation) {
   return {
     schema: { tags: ['reports'], summary: `Report ${endpoint}`, security: [{ bearer: [] }, { apiKey: [] }] },
@@ -96,23 +96,22 @@ function describePost(endpoint: string, table: ParameterTable): Operation {
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
   200: {
-    ...json(
-      ANSWER,
-      "The report. With `_format=raw` it is the platform's own answer: its status, its content type and its bytes.",
-      [...REPORT_HEADERS, 'content-encoding', 'content-disposition'],
-    ),
+    ...json(ANSWER, "The report. With `_format=raw`: the platform's own status, content type and bytes.", [
+      ...REPORT_HEADERS,
+      'content-encoding',
+      'content-disposition',
+    ]),
     content: {
       'application/json': ANSWER,
-      'text/csv': Type.String({ description: 'RFC 4180, with a header line; an empty report is empty.' }),
-      'application/x-ndjson': Type.String({ description: 'A row a line.' }),
+      'text/csv': Type.String({ description: 'RFC 4180, with a header line; empty for an empty report.' }),
+      'application/x-ndjson': Type.String({ description: 'One row per line.' }),
       'application/vnd.dsp.raw': Type.String({
         format: 'binary',
-        description:
-          "The platform's own bytes; they come with the platform's content type in place of this one.",
+        description: "The platform's own bytes, sent with the platform's content type instead of this one.",
       }),
     },
   },
-  304: { description: 'The caller has this answer: if-none-match names its etag.', headers: REPORT_HEADERS },
+  304: { description: 'Not modified: if-none-match has its etag.', headers: REPORT_HEADERS },
 };
 
 const PROBLEMS: readonly ProblemCode[] = [

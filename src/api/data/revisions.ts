@@ -1,4 +1,4 @@
-/** What is known of each day of a report, and since when: `GET /gateway/v1/revisions`. */
+/** Recorded revisions of each day of a report: `GET /gateway/v1/revisions`. */
 import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
 import type { ListedRevision } from '../../reports/history/diff-days.js';

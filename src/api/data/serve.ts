@@ -1,4 +1,4 @@
-/** Routes of the data plane that take a team's key, made from their operations. */
+/** Registers the data plane's own operations as routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ReportReply } from '../../reports/report-call.js';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
@@ -16,14 +16,14 @@ type Handler = (call: AskCall, request: FastifyRequest, reply: FastifyReply) => 
 /**
  * Registers the route of an operation. Handlers authenticate the caller: by `ask` and `admit`, which charge the team, or by
  * {@link enter}, which does not.
- * @param handle returns the answer, which no cache keeps unless the handler says otherwise
+ * @param handle returns the answer; it is sent with `no-store` unless the handler sets `cache-control`
  */
 export function serveTeam(app: FastifyInstance, operation: TeamOperation, handle: Handler): void {
   const [method = '', url = ''] = operation.call.split(' ');
   const { tag, summary, by, isFree = false } = operation;
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const call = readAskCall(request, reply);
-    // Counted as a request of the team, and logged without ids.
+    // Counts as a request of the team; logged without ids.
     request.trace.subject = isFree ? null : url;
     reply.header('cache-control', 'private, no-store');
     return await handle(call, request, reply);
@@ -33,7 +33,7 @@ export function serveTeam(app: FastifyInstance, operation: TeamOperation, handle
   app.route({ method, url, schema: { summary, tags: [tag], security: SECURITY[by] }, config, handler });
 }
 
-/** @throws GatewayError as for every call */
+/** Authenticates without charging the team. @throws GatewayError as for every call */
 export function enter(
   identify: Identify,
   request: FastifyRequest,
@@ -45,7 +45,7 @@ export function enter(
   return caller;
 }
 
-/** Sends an answer that is whole already. */
+/** Sends a complete answer. */
 export function sendReply(reply: FastifyReply, { status, headers, body }: ReportReply): FastifyReply {
   reply.code(status).headers(headers);
   if (body === null) return reply.send(undefined);

@@ -19,11 +19,9 @@ import type { AnswerOf } from '../operations/operation.js';
 import { closeExplorerSession, getExplorerSession, openExplorerSession } from '../operations/own.js';
 import { enter, serveTeam } from './serve.js';
 
-// What a cookie is good for on the data plane: it reads, and makes the gateway's own calls, and no others.
-
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a request that is made by cookie. */
+    /** Session of the cookie; null for requests with a key. */
     session: Session | null;
   }
 }
@@ -32,15 +30,15 @@ const EXPLORER_SESSION_PATH = '/gateway/v1/session';
 const OWN_CALLS = '/gateway/v1/';
 const PLATFORM_CALLS = '/api/v1/';
 
-/** What the platform answers may be a page, whose script would run in the name of whoever is signed in. */
+/** A platform answer may be HTML: its scripts must not run in the session of the user. */
 const NO_PAGE = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'x-content-type-options': 'nosniff',
 };
 
 /**
- * Finds the session of each call that would take a key and has none, before it is asked who calls. What is wrong with it is
- * told there, and nowhere else: a page is not refused for a cookie that has ended.
+ * Finds the session of each call that needs a key and has none. Its faults are noted for authentication and refused there,
+ * so that a page is not refused for an expired cookie.
  */
 export function takeSessions(app: FastifyInstance, sessions: Sessions): void {
   app.decorateRequest('session', null);
@@ -59,7 +57,7 @@ export function takeSessions(app: FastifyInstance, sessions: Sessions): void {
       },
     );
   });
-  // What one person has seen is not left in the browser for the next.
+  // Leaves nothing in the browser's cache for the next user.
   app.addHook('onSend', async (request, reply, payload) => {
     if (request.session === null) return payload;
     reply.header('cache-control', 'private, no-store');
@@ -81,7 +79,7 @@ async function sessionFor(request: FastifyRequest, sessions: Sessions): Promise<
   const isRead = method === 'GET' || method === 'HEAD';
   if (session === null || isRead || (routeOptions.url ?? '').startsWith(OWN_CALLS)) return session;
   throw new GatewayError('session_forbidden', {
-    detail: `${method} below ${PLATFORM_CALLS} is not done by cookie: a session only reads there.`,
+    detail: `${method} below ${PLATFORM_CALLS} needs a key: a session is read-only there.`,
     help: 'Send the team key in authorization or x-api-key.',
   });
 }
@@ -100,7 +98,7 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
     return reply.header('cache-control', 'no-store').send(describe(caller, request.session ?? notSignedIn()));
   });
   serveTeam(app, closeExplorerSession, async (_call, request, reply) => {
-    // Also where the key is not valid just now: nobody is to be signed in again once it is.
+    // Works with a currently invalid key too: the session must not revive with the key.
     if (request.session === null) enter(identify, request);
     const { id } = request.session ?? notSignedIn();
     await sessions.close(id);
@@ -109,7 +107,7 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
   });
 }
 
-/** In a scope of its own: a body is read by hand, and no further than it may go. */
+/** In a scope of its own: the body is read by hand, up to its limit. */
 function registerSignIn(
   app: FastifyInstance,
   { identify, directory, sessions }: ExplorerSessionOptions,
@@ -144,11 +142,11 @@ async function readKey({ headers, body }: FastifyRequest): Promise<string> {
   const key = parsed.get('key');
   if (typeof key === 'string' && parsed.names.length === 1) return key.trim();
   throw new GatewayError('invalid_body', {
-    errors: [{ param: 'key', message: 'must be a team key, and the only member' }],
+    errors: [{ param: 'key', message: 'must be a team key and the only member' }],
   });
 }
 
-/** Read for anybody, so no longer than a key needs. */
+/** Read before authentication, so no larger than a key needs. */
 const MAX_BODY_BYTES = 4096;
 const BODY_LIMITS: BodyLimits = { maxMembers: 4, maxItems: 0 };
 
@@ -165,7 +163,7 @@ function describe({ team }: Caller, { csrf, endsAtMs }: Session): AnswerOf<typeo
 
 function notSignedIn(): never {
   throw new GatewayError('not_found', {
-    detail: 'The request is made by a key in its headers, so there is no session it is about.',
-    help: 'Leave the header out to ask by cookie.',
+    detail: 'The request has a key in its headers, so it has no session.',
+    help: 'Omit the key to use the session cookie.',
   });
 }

@@ -1,4 +1,4 @@
-/** The console and the explorer: static files that `npm run build` made. They hold nothing secret, so they need no key. */
+/** Static files of console and explorer, from `npm run build`. They contain nothing secret, so they need no key. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Own files and own API alone; no text becomes markup (trusted types), no form is sent, no page frames this one. */
+/** Own files and own API only; no text becomes markup (trusted types), no forms, no framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -38,17 +38,17 @@ const HEADERS = {
   vary: 'accept-encoding',
 };
 
-/** Names of assets hold a digest of what is in them. */
+/** Asset names contain a digest of their content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
 interface WebPage {
-  /** Its folder below `dist/web`, and the first part of its assets' paths. */
+  /** Folder below `dist/web`, and first segment of its assets' paths. */
   readonly name: 'console' | 'explorer';
-  /** Where the page itself is. */
+  /** Path of the page. */
   readonly url: string;
 }
 
-/** @throws the system's error when it was not built: an image without its pages shall not start */
+/** @throws the system's error if the pages are not built: an image without its pages must not start */
 export function registerWebPage(app: FastifyInstance, { name, url }: WebPage): void {
   const folder = new URL(`${name}/`, BUILT);
   serve(app, url, new URL('index.html', folder), 'no-cache');

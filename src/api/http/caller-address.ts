@@ -1,4 +1,4 @@
-/** Who calls, where proxies stand between: Fastify's own rule, for what is answered before Fastify. */
+/** The caller's address behind proxies, by Fastify's own rule, for requests answered before Fastify. */
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
 

@@ -17,7 +17,7 @@ export function registerCors(app: FastifyInstance, origins: readonly string[]): 
     const { preflight, headers } = corsOf(request.raw, origins);
     reply.headers(headers);
     if (!preflight) return done();
-    // Whether there is such an address is told to the request that follows.
+    // The actual request checks whether the address exists.
     void reply.code(204).header('vary', PREFLIGHT_VARY).send();
   });
   app.addHook('onSend', varyByOrigin);
@@ -35,7 +35,7 @@ async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Prom
   if (!/\borigin\b/i.test(vary)) reply.header('vary', vary === '' ? 'origin' : `${vary}, origin`);
 }
 
-/** Of requests that name no origin, for what is answered before any hook runs: header names and values. */
+/** Header names and values for requests without origin, answered before any hook. */
 export function corsWithoutOrigin(origins: readonly string[]): readonly string[] {
   if (origins.length === 0) return [];
   const exposed = ['access-control-expose-headers', EXPOSED_HEADERS.join(', ')];
@@ -43,12 +43,12 @@ export function corsWithoutOrigin(origins: readonly string[]): readonly string[]
 }
 
 export interface CorsOfRequest {
-  /** A browser asks ahead whether it may ask. */
+  /** Preflight. */
   readonly preflight: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Of a request that names an origin. */
+/** For requests with an origin. */
 export function corsOf({ method, headers }: IncomingMessage, origins: readonly string[]): CorsOfRequest {
   const { origin, 'access-control-request-headers': asked } = headers;
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin)))

@@ -126,7 +126,7 @@ export function finishAnswers(app: FastifyInstance, finish: Finish, measures: bo
   });
 }
 
-/** Counts the bytes of a body as they are sent: compressed, without the head. */
+/** Counts the sent bytes of a body: compressed, without headers. */
 function measure(payload: unknown, trace: Trace): unknown {
   if (payload === null || payload === undefined) return payload;
   if (typeof payload === 'string') trace.bytesOut = Buffer.byteLength(payload);
@@ -136,7 +136,7 @@ function measure(payload: unknown, trace: Trace): unknown {
   return payload;
 }
 
-/** A body that is broken off counts as far as it was sent. */
+/** An aborted body counts up to the last sent byte. */
 export function measured(stream: Readable, trace: Trace): Transform {
   const meter = new Transform({
     transform(chunk: Buffer, _encoding, next) {

@@ -2,10 +2,10 @@
 import { turn } from '../../lib/time.js';
 import { AT_ONCE_BYTES, HIT_BYTES } from '../../reports/report-call.js';
 
-/** The system takes megabytes before it says that it is full: milliseconds in which nobody else is answered. */
+/** The kernel accepts megabytes at once, which would block other answers for milliseconds. */
 const TURN_BYTES = HIT_BYTES;
 
-/** What a caller takes is seen by the piece. */
+/** Progress of the caller is measured per piece. */
 export async function* inTurns(content: readonly Buffer[]): AsyncGenerator<Buffer> {
   let sent = 0;
   for (const piece of content)

@@ -32,7 +32,7 @@ export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
         ? ''
         : ` (at most ${limits.maxMembers} members and ${limits.maxItems} list items are taken)`;
     throw new GatewayError('invalid_body', {
-      detail: `The body is not JSON as taken here: ${error.message}${allowed}.`,
+      detail: `The body is not acceptable JSON: ${error.message}${allowed}.`,
       cause: error,
     });
   }
@@ -44,7 +44,7 @@ export function requireJson(contentType: string | undefined, contentEncoding: st
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/json')
     throw new GatewayError('unsupported_media_type', {
-      detail: 'This call takes JSON; its content-type must be application/json.',
+      detail: 'The content-type must be application/json.',
     });
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
     throw new GatewayError('unsupported_media_type', { detail: 'The body must not be compressed.' });

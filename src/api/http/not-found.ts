@@ -1,12 +1,12 @@
-/** What is said where no route answers: which methods the address takes, or which address is near. */
+/** 404 and 405: the methods of an address, or a similar address. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CATALOGUE, GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
 
-// Where somebody probably meant to go who asked for an address at which there is nothing. Pure.
+// Similar addresses. Pure.
 
 const REPORTS = '/api/v1/report/';
-/** A suggestion repeats what was sent, of a length that somebody reads. */
+/** Characters of a path for which suggestions are made. */
 const LONGEST = 120;
 
 /**
@@ -38,7 +38,7 @@ function withoutVersion(path: string): string {
   return path.replace(/\/v\d+(?=\/)/, '');
 }
 
-/** What others call the same. */
+/** Common synonyms. */
 const OTHER_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^\/(v\d\/)?(swagger|openapi|api-?docs?)\.(json|ya?ml)$/, '/openapi.json'],
   [/^\/(swagger|openapi|api-?docs?|docs?|documentation|redoc|help)\b/, '/docs'],
@@ -56,7 +56,7 @@ interface KnownRoute {
 export function createNotFound(app: FastifyInstance): (request: FastifyRequest) => GatewayError {
   const routes: KnownRoute[] = [];
   app.addHook('onRoute', ({ url, method }) => {
-    // One that ends in a wildcard is many addresses, and says nothing.
+    // Skip wildcards: they stand for many addresses.
     if (!url.includes('*')) routes.push({ url, methods: [method].flat() });
   });
   return ({ url, method }) => {
@@ -73,7 +73,7 @@ function patternOf(url: string): RegExp {
   return new RegExp(`^${url.replace(/[.?+^$()[\]{}|\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')}$`);
 }
 
-/** Addresses that somebody can have meant: of one spelling each, and not the files of a page. */
+/** Candidates for suggestions: plain addresses, without the files of a page. */
 function suggested(routes: readonly KnownRoute[]): string[] {
   return routes
     .filter(({ url, methods }) => methods.includes('GET') && !/:|\/static\/|.\/$/.test(url))
@@ -84,21 +84,21 @@ function suggested(routes: readonly KnownRoute[]): string[] {
 export function wrongMethod(methods: readonly string[]): GatewayError {
   const allow = methods.join(', ');
   return new GatewayError('method_not_allowed', {
-    detail: `This address takes ${allow}.`,
+    detail: `This address supports ${allow}.`,
     headers: { allow },
   });
 }
 
-/** Whoever asks may have no key: what is suggested depends on the address alone. */
+/** The caller may have no key, so suggestions depend on the address alone. */
 function nothingAt(path: string, known: readonly string[]): GatewayError {
   // The metrics plane has so few that all are named.
-  if (!known.includes('/docs')) return new GatewayError('not_found', { help: `Ask ${known.join(', ')}.` });
+  if (!known.includes('/docs')) return new GatewayError('not_found', { help: `Use ${known.join(', ')}.` });
   // Only the data plane has reports.
   const isDataPlane = known.includes('/gateway/v1/me');
   const near = nearPath(path, known) ?? (isDataPlane ? nearReport(path) : undefined);
   if (near === undefined) return new GatewayError('not_found');
   return new GatewayError('not_found', {
     detail: `${CATALOGUE.not_found.meaning.slice(0, -1)}; did you mean ${near}?`,
-    help: `Ask ${near}, or read /docs, which lists what there is.`,
+    help: `Use ${near}, or see /docs for all addresses.`,
   });
 }

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 
-/** What no stranger can own a name below: of this machine, of a cluster, of a private network. */
+/** Suffixes of names that nobody outside can own: of this machine, a cluster, a private network. */
 const PRIVATE = ['localhost', 'local', 'internal', 'svc', 'cluster.local', 'home.arpa'];
 
 /**

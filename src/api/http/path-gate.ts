@@ -25,21 +25,19 @@ export function ambiguityOf(raw: IncomingMessage): GatewayError | null {
   if (hosts === 0 && !isOld) return ambiguous('The request names no host.');
   if (isOld && coding !== undefined)
     return ambiguous('HTTP/1.0 has no transfer-encoding (RFC 9112, section 6.1); send content-length.');
-  // Node undoes the chunks alone: of `gzip, chunked` the platform would be sent the gzip, and not be told.
+  // Node only decodes chunks: for `gzip, chunked` the platform would get gzip without its header.
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
-    return ambiguous(
-      'The body has a transfer-encoding beside chunked, which is not undone here; send it plain.',
-    );
+    return ambiguous('The only supported transfer-encoding is chunked; send the body without others.');
   const { expect } = raw.headers;
   if (!isOld && expect !== undefined && expect.toLowerCase() !== '100-continue')
-    return ambiguous('The expectation cannot be met; 100-continue can.', 417);
+    return ambiguous('The only supported expectation is 100-continue.', 417);
   if (raw.method !== 'GET' && raw.method !== 'HEAD') return null;
   const length = raw.headers['content-length'];
   if (coding === undefined && (length === undefined || length === '0')) return null;
-  return ambiguous(`A ${raw.method} takes no body.`);
+  return ambiguous(`A ${raw.method} must have no body.`);
 }
 
-/** What follows on the connection may be anything. */
+/** Closes the connection: the rest of it cannot be interpreted. */
 function ambiguous(detail: string, status = 400): GatewayError {
   return new GatewayError('invalid_request', { status, detail, headers: { connection: 'close' } });
 }
@@ -85,16 +83,16 @@ function brokenRule(target: string, wider: GateRules['wider']): string | null {
   const cut = target.indexOf('?');
   const path = cut < 0 ? target : target.slice(0, cut);
   if (!path.startsWith('/')) return 'does not start with /';
-  if (target.includes('#')) return 'is followed by a fragment (#), which a client keeps to itself';
+  if (target.includes('#')) return 'has a fragment (#), which clients must not send';
   if (!PLAIN.test(path) && !wider.some((wide) => wide.path.test(path))) return characterRule(path);
   // `a../` and `/..a` as well: what reads `..` without looking for the whole segment takes them for a way up.
   if (path.split('/').some((segment) => segment === '.' || /^\.\.|\.\.$/.test(segment)))
-    return 'has a segment ., or one that begins or ends with ..';
+    return 'has a segment that is . or begins or ends with ..';
   return apiRule(path);
 }
 
 function characterRule(path: string): string {
-  if (path.includes('%')) return 'is percent-encoded, which no path is here';
+  if (path.includes('%')) return 'is percent-encoded';
   if (path.includes('//')) return 'has an empty segment (//)';
   return 'has a character other than A-Z a-z 0-9 . _ ~ - in a segment';
 }
@@ -103,12 +101,12 @@ function characterRule(path: string): string {
 function apiRule(path: string): string | null {
   const lower = path.toLowerCase();
   if (lower !== '/api' && !lower.startsWith('/api/')) return null;
-  if (path.endsWith('/')) return 'ends with a slash, which no path below /api does';
+  if (path.endsWith('/')) return 'ends with a slash';
   // The version is fixed as a beginning, so that no `/api/V1x` passes; the others as whole segments.
   const fixed = ['/api', '/api/v1', '/api/v1/report'].findLast(
     (prefix) => lower === prefix || lower.startsWith(prefix === '/api/v1' ? prefix : `${prefix}/`),
   ) as string;
-  return path.startsWith(fixed) ? null : `begins with ${path.slice(0, fixed.length)} in place of ${fixed}`;
+  return path.startsWith(fixed) ? null : `begins with ${path.slice(0, fixed.length)} instead of ${fixed}`;
 }
 
 /**
@@ -133,7 +131,7 @@ export function widerPath(path: string, chars: string): { readonly path: RegExp 
 interface PathRefusal {
   readonly corsOrigins: readonly string[];
   readonly gate: GateRules;
-  /** Told when the answer is through, or the caller gone, for the log and the metrics. */
+  /** Called at the end of an answer, or when the caller disconnects, for log and metrics. */
   readonly onDone: (request: Accounted, status: number, durationMs: number, complete: boolean) => void;
 }
 

@@ -30,7 +30,7 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
     sendProblem(translate(error, rules, request), request, reply),
   );
   const notFound = createNotFound(app);
-  // Before its body is read, which would be told to be wrong first. By callback: every request passes here.
+  // Before the body is read, whose faults would be reported first. With a callback, because every request passes here.
   app.addHook('onRequest', (request, _reply, done) => {
     done(request.is404 ? notFound(request) : undefined);
   });
@@ -44,7 +44,7 @@ function sendProblem(error: GatewayError, request: FastifyRequest, reply: Fastif
   return reply.code(status).headers(headers).send(body);
 }
 
-/** For the log and the metrics, which are told more than the caller. */
+/** For log and metrics, which get more than the caller. */
 export function noteProblem(trace: Trace, error: GatewayError): void {
   trace.outcome = 'error';
   trace.code = error.code;
@@ -66,7 +66,7 @@ export function problemAnswer(error: GatewayError, requestId: string, raw: Incom
       'content-type': PROBLEM_TYPE,
       'cache-control': 'no-store',
       vary: VARY,
-      // Nobody reads what is still to come of a large body: the caller is told to stop.
+      // The rest of a large body is not read: tell the caller to stop.
       ...(isUploading(raw) ? { connection: 'close' } : {}),
       ...headers,
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
@@ -83,7 +83,7 @@ function isUploading({ complete, headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SKIPPED_BYTES;
 }
 
-/** What says something of a body, and nothing of the problem that is told in its place. */
+/** Headers that describe the replaced body. */
 const OF_AN_ANSWER = [
   'accept-ranges',
   'cache-status',

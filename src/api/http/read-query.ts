@@ -13,10 +13,10 @@ export function readQuery<Q extends TObject>({ properties, required }: Q, given:
   const needed = new Set<string>(required);
   const texts = new Map<string, unknown>(Object.entries(given));
   const known = Object.keys(properties);
-  const allowed = known.length === 0 ? 'this call takes no parameters' : `allowed are ${known.join(', ')}`;
+  const allowed = known.length === 0 ? 'this call has no parameters' : `allowed are ${known.join(', ')}`;
   const errors: FieldFault[] = [...texts.keys()]
     .filter((name) => !known.includes(name))
-    .map((param) => ({ param, message: `is not known here; ${allowed}` }));
+    .map((param) => ({ param, message: `is unknown; ${allowed}` }));
   const read = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] => {
     const text = texts.get(name);
     if (text === undefined && !needed.has(name)) return [];

@@ -1,9 +1,9 @@
-/** The bytes of a request's body, read when somebody wants them, and no further than they may go. */
+/** Reads the body of a request on demand, up to its limit. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../errors.js';
 
-/** @throws GatewayError `body_too_large`, by the length that is said, or else by what has come */
+/** @throws GatewayError `body_too_large`, by content-length, or else by the bytes received */
 export async function readRequestBody(
   stream: Readable,
   headers: IncomingHttpHeaders,

@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { KeyHeaders } from '../../teams/auth/authenticate.js';
 
-/** What came of the cookie of a request, where there is one; noted before anybody asks who it is. */
+/** The session of a request's cookie, or its error, noted before authentication. */
 const sessions = new WeakMap<IncomingMessage, KeyHeaders['session']>();
 
-/** `rawHeaders`, because Node keeps only the first of two `authorization` headers and says nothing of the other. */
+/** From `rawHeaders`: Node silently drops a second `authorization` header. */
 export function readKeyHeaders(request: IncomingMessage): KeyHeaders {
   const { rawHeaders } = request;
   const authorization: string[] = [];
@@ -15,7 +15,7 @@ export function readKeyHeaders(request: IncomingMessage): KeyHeaders {
     if (name === 'authorization') authorization.push(rawHeaders[index + 1] ?? '');
     else if (name === 'x-api-key') apiKey.push(rawHeaders[index + 1] ?? '');
   }
-  // Whoever sends a key is judged by it alone.
+  // A key takes precedence over the cookie.
   const session = isKeyless({ authorization, apiKey }) ? sessions.get(request) : undefined;
   return { authorization, apiKey, ...(session === undefined ? {} : { session }) };
 }

@@ -39,7 +39,7 @@ interface Refused {
 /** The error's code where nothing is broken, and the gateway is taken for a proxy. */
 const IS_CONNECT = 'CONNECT';
 
-/** @returns what was answered, or null when there was nobody to answer */
+/** @returns the answer, or null if the connection was closed */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): Refused | null {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
@@ -56,12 +56,12 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): 
     `x-request-id: ${problem.requestId}`,
     `date: ${new Date(wallMs()).toUTCString()}`,
     'cache-control: no-store',
-    // A 405 says which methods there are: of what is to be tunnelled to, none.
+    // A 405 needs allow; a tunnel has no methods.
     ...(problem.status === 405 ? ['allow: '] : []),
     'connection: close',
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-  // Not only ended: whoever sends nonsense may keep its own half open for ever.
+  // Destroyed, not only ended: a broken client may keep its half open forever.
   socket.destroySoon();
   return { status: problem.status, code };
 }
@@ -69,19 +69,19 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): 
 function refusalOf(cause: string | undefined): GatewayError {
   if (cause === IS_CONNECT)
     return new GatewayError('method_not_allowed', {
-      detail: 'The gateway opens no tunnels: call it as a server, and not as a proxy.',
+      detail: 'The gateway is a server, not a proxy: it opens no tunnels.',
     });
   if (cause === 'HPE_HEADER_OVERFLOW') return new GatewayError('headers_too_large');
   const isLate = cause === 'ERR_HTTP_REQUEST_TIMEOUT' || cause === 'HPE_TIMEOUT';
   const detail = isLate
-    ? 'The request was not whole in time (server.requestTimeoutSeconds); send it faster, or in smaller parts.'
-    : 'The request is no HTTP that can be read in one way only: a malformed head, length or chunk.';
+    ? 'The request was not complete in time (server.requestTimeoutSeconds); send it faster, or in smaller parts.'
+    : 'The request is not valid HTTP: a malformed or ambiguous head, length or chunk.';
   return new GatewayError('invalid_request', { status: isLate ? 408 : 400, detail });
 }
 
-/** Whether the answer to an earlier request is under way on this connection: a second one must not stand inside of it. */
+/** Whether an earlier answer is being sent on this connection: a second one must not be written into it. */
 function isAnswering(socket: Socket): boolean {
-  // Where Node's own handler looks, too; there is no public way to know.
+  // Node's own handler checks the same; there is no public API.
   const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
   return message?.headersSent ?? false;
 }
@@ -126,7 +126,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     // While closing, requests on open connections are still answered; readiness has sent new ones elsewhere.
     return503OnClosing: false,
-    // The gate bounds the whole target; what the router refuses for its length alone is no problem+json.
+    // The gate bounds the whole target; the router's own refusals by length are no problem+json.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
     ajv: { customOptions: { ...READING, keywords: [...READING.keywords], ...UNSEEN } },
     schemaController: { compilersFactory: { buildValidator } },
@@ -138,7 +138,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       options.onBroken(refused.status);
     },
   });
-  // What Node reads and no route knows would be told that there is nothing at an address that exists.
+  // Methods without any route would get a 404 at an existing address.
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
   traceRequests(app, options.onDone);
@@ -147,7 +147,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-/** What the path gate refuses is answered here; `route` has the rest. */
+/** Answers what the path gate refuses; `route` handles the rest. */
 function gatedServer(route: RequestListener, options: ServerOptions): Server {
   const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs, answerFirst, onDone } = options;
   const faultOf = createGate(gate);
@@ -179,7 +179,7 @@ function gatedServer(route: RequestListener, options: ServerOptions): Server {
   server.on('connect', (_request, socket) =>
     server.emit('clientError', Object.assign(new Error('CONNECT'), { code: IS_CONNECT }), socket),
   );
-  // Node's own answer to them is a bare 417; ambiguityOf refuses them like all the rest.
+  // Node would answer with a bare 417; ambiguityOf refuses them with a problem.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   return server;
 }

@@ -1,4 +1,4 @@
-/** One call of a tool: its arguments checked, its table in pages, its error as one that an agent can act on. */
+/** Runs one tool call: checks the arguments, pages the table, translates errors for agents. */
 import { asGatewayError, type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
 import { faultsOf, type SchemaFault } from '../../lib/faults.js';
@@ -12,9 +12,7 @@ import type { Snapshots } from './snapshots.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
 import { ARGUMENTS, type ToolName } from './tools.js';
 
-// Errors in the words of tools: an agent has arguments and results, and sees no parameter and no header of HTTP. Pure.
-
-/** Parameters of HTTP by what an agent gave for them. */
+/** HTTP parameters to tool arguments: agents do not know parameters and headers of HTTP. */
 const ARGUMENT_OF: ReadonlyMap<string, string> = new Map([
   ['dateFrom', 'period.from'],
   ['dateTo', 'period.to'],
@@ -25,42 +23,42 @@ const ARGUMENT_OF: ReadonlyMap<string, string> = new Map([
   ['_final', 'final'],
 ]);
 
-/** What an agent would give, or look at, in the place of what a text speaks of. */
-const GIVEN_FOR: readonly (readonly [spoken: RegExp, given: string])[] = [
+/** Replaces terms of HTTP in texts by those of tools. */
+const TOOL_TERMS: readonly (readonly [http: RegExp, tool: string])[] = [
   [/\bbyDate=1\b/g, '"date" to split'],
   [/\bbyCampaign=1\b/g, '"campaign" to split'],
   [/(?<![\w])(_\w+|dateFrom|dateTo)=([\w:.+-]*\w)/g, '$1 "$2"'],
   ...[...ARGUMENT_OF].map(([name, argument]) => [new RegExp(`(?<!\\w)${name}\\b`, 'g'), argument] as const),
-  [/\bGET \/gateway\/v1\/me lists\b/g, 'the tool whoami lists'],
+  [/\bGET \/gateway\/v1\/me\b/g, 'the tool whoami'],
   [/(?<!\w)retry-after\b/g, 'retryAfterSeconds'],
   [/\bthe key in authorization or x-api-key\b/g, 'the key of your connection'],
 ];
 
-export function inWordsOfTools(error: GatewayError): GatewayError {
+export function toToolError(error: GatewayError): GatewayError {
   const { errors } = error.options;
   const renamed = errors?.map((fault) => ({
     ...fault,
     param: ARGUMENT_OF.get(fault.param) ?? fault.param,
-    message: toldToAgent(fault.message),
+    message: toToolTerms(fault.message),
   }));
-  const told = new GatewayError(error.code, {
+  const translated = new GatewayError(error.code, {
     ...error.options,
     status: error.status,
     ...(renamed === undefined ? {} : { errors: renamed }),
   });
-  const { detail, help } = toProblem(told, '');
+  const { detail, help } = toProblem(translated, '');
   return new GatewayError(error.code, {
-    ...told.options,
-    detail: toldToAgent(detail),
-    help: toldToAgent(help),
+    ...translated.options,
+    detail: toToolTerms(detail),
+    help: toToolTerms(help),
   });
 }
 
-function toldToAgent(text: string): string {
-  return GIVEN_FOR.reduce((told, [spoken, given]) => told.replace(spoken, given), text);
+function toToolTerms(text: string): string {
+  return TOOL_TERMS.reduce((translated, [http, tool]) => translated.replace(http, tool), text);
 }
 
-/** A result by the protocol: `structuredContent`, and the same as JSON text. */
+/** `structuredContent`, and the same as JSON text. */
 export interface ToolResult {
   [member: string]: unknown;
   content: { type: 'text'; text: string }[];
@@ -71,7 +69,7 @@ export interface ToolResult {
 export interface ToolBench extends ToolParts {
   readonly snapshots: Snapshots;
   readonly caps: Caps;
-  /** Told of an error that is given, for log and metrics. */
+  /** Called with each error, for log and metrics. */
   readonly onError: (call: ToolCall, error: GatewayError) => void;
 }
 
@@ -87,15 +85,15 @@ const RUN: Readonly<Record<ToolName, Tool>> = {
   get_usage: packed(getUsage),
 };
 
-/** Of a tool whose tables are small. */
+/** Wraps a tool with small tables. */
 function packed<A>(tool: (parts: ToolParts, call: ToolCall, args: A) => Promise<Table>) {
   return async (parts: ToolParts, call: ToolCall, args: A, pack: PackOptions): Promise<Packed> =>
     packTable(await tool(parts, call, args), pack);
 }
 
 /**
- * @param admitted rejects where the call is not let in: an agent is told so as of any other error
- * @returns a result in any case: what goes wrong is told as one with `isError`
+ * @param admitted rejects if the call is refused
+ * @returns always a result: errors have `isError`
  */
 export async function callTool(
   bench: ToolBench,
@@ -108,7 +106,7 @@ export async function callTool(
     await admitted;
     return resultOf(await run(bench, call, name, given));
   } catch (thrown) {
-    const error = inWordsOfTools(asGatewayError(thrown));
+    const error = toToolError(asGatewayError(thrown));
     bench.onError(call, error);
     return errorOf(error, call.ask.id, bench.caps);
   }
@@ -121,15 +119,18 @@ async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unkn
     const others = Object.keys(args).filter((member) => member !== 'cursor');
     if (others.length > 0)
       throw invalidQuery(
-        ...others.map((param) => ({ param, message: 'does not go with cursor: give the cursor alone' })),
+        ...others.map((param) => ({
+          param,
+          message: 'must be omitted: cursor is the only argument of a follow-up call',
+        })),
       );
     return bench.snapshots.read(call.caller, name, cursor);
   }
-  const begun = bench.snapshots.begin();
+  const baseline = bench.snapshots.begin();
   const walk = randomBuffer(16).toString('base64url');
   const caps = { ...bench.caps, maxRows: Math.min(limit ?? bench.caps.maxRows, bench.caps.maxRows) };
-  const told = await RUN[name](bench, call, args as never, { caps, walk });
-  return bench.snapshots.keep(call.caller, name, walk, told, begun);
+  const table = await RUN[name](bench, call, args as never, { caps, walk });
+  return bench.snapshots.keep(call.caller, name, walk, table, baseline);
 }
 
 function readArguments(name: ToolName, given: unknown = {}): object {
@@ -142,11 +143,8 @@ function readArguments(name: ToolName, given: unknown = {}): object {
 
 function inArguments({ path, kind, allowed, says }: SchemaFault, known: string): FieldFault {
   const wrong = allowed.startsWith('one of ') ? `must be ${allowed}` : says;
-  const strange =
-    path.length === 1
-      ? `is no argument of this tool; allowed are ${known}`
-      : 'is no member that is known here';
-  return { param: path.join('.'), message: { wrong, unknown: strange, missing: 'is missing' }[kind] };
+  const unknown = path.length === 1 ? `is unknown; allowed are ${known}` : 'is unknown';
+  return { param: path.join('.'), message: { wrong, unknown, missing: 'is missing' }[kind] };
 }
 
 function resultOf(text: string): ToolResult {
@@ -156,7 +154,7 @@ function resultOf(text: string): ToolResult {
   };
 }
 
-/** The problem as HTTP would have it, within the caps: a long list of faults, or the platform's own words, may not fit. */
+/** The problem as for HTTP, shortened to the caps: a long list of faults or the platform's message may not fit. */
 function errorOf(error: GatewayError, requestId: string, { maxBytes }: Caps): ToolResult {
   const { code, detail, help, status, errors = [], errorCount, upstream } = toProblem(error, requestId);
   const { retryAfterS: retryAfterSeconds } = error.options;

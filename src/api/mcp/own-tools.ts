@@ -1,4 +1,4 @@
-/** Tools about the team itself, and about what there is. */
+/** Tools about the team itself, and about the available reports. */
 
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
@@ -15,7 +15,7 @@ export async function whoami(parts: ToolParts, call: ToolCall): Promise<Table> {
     about: {
       ...me,
       keyExpiresAt: key.expiresAt,
-      advertisers: advertisers === '*' ? 'all; listed are those that answers have told of' : 'those listed',
+      advertisers: advertisers === '*' ? 'all; listed are those seen in platform answers' : 'those listed',
     },
     columns: ['advertiserId', 'name', 'lastSeenAt'],
     rowCount: known.length,
@@ -23,7 +23,7 @@ export async function whoami(parts: ToolParts, call: ToolCall): Promise<Table> {
   };
 }
 
-/** Names lie in the store; which ids a team was granted is known without it. */
+/** Names come from the store; without it, only the granted ids are known. */
 async function advertisersOf(
   { reports }: ToolParts,
   { caller: { team }, ask }: ToolCall,
@@ -38,18 +38,18 @@ async function advertisersOf(
   }
 }
 
-/** @throws GatewayError `not_ready` while it cannot be read */
+/** @throws GatewayError `not_ready` */
 export async function getUsage({ showMe }: ToolParts, call: ToolCall): Promise<Table> {
   const { usage } = await showMe(call.caller);
   if (usage === null)
     throw new GatewayError('not_ready', {
-      detail: 'The store of the usage does not answer.',
+      detail: 'The usage store does not respond.',
       retryAfterS: 5,
     });
   return tableOf({ days: 'by UTC, oldest first' }, usage);
 }
 
-/** Columns of reports whose kind is known by name: shown until the team has seen some itself. */
+/** Shown until the team has seen the columns of an answer itself. */
 const USUAL_COLUMNS = ['date', 'campaignId', 'campaignName', 'impressions', 'clicks', 'spent', 'reach'];
 const isDimension = (name: string) => /^(?:date|day)$/.test(name) || holdsText(name, name);
 
@@ -72,7 +72,7 @@ export async function describeReports(
         one,
         seen.length > 0 ? 'column' : 'usual column',
         name,
-        isDimension(name) ? 'says which row it is' : isAdditive(name) ? 'adds up' : DOES_NOT_ADD_UP,
+        isDimension(name) ? 'identifies the row' : isAdditive(name) ? 'adds up' : DOES_NOT_ADD_UP,
       ]),
     ];
   });
@@ -81,7 +81,7 @@ export async function describeReports(
       freshness: described.freshness,
       splits: 'date, campaign: rows per day, per campaign, or both; none: one row',
       further:
-        'Other reports of the platform can be asked for by their path, and take its parameters as filters.',
+        "Query other reports of the platform by their path, with the platform's parameters as filters.",
     },
     columns: ['endpoint', 'kind', 'name', 'about'],
     rowCount: rows.length,

@@ -1,6 +1,6 @@
 /**
- * The protocol, by its own library: loaded when a team first asks, for it takes time and memory that a start has better
- * use for. Stateless: each message has a server of its own.
+ * The protocol, by its own library. Loaded with the first call, because it costs time and memory. Stateless: each message
+ * has a server of its own.
  */
 import {
   createMcpHandler,
@@ -16,7 +16,7 @@ import { VERSION } from '../../lib/package-root.js';
 import type { ToolResult } from './call-tool.js';
 import { INSTRUCTIONS, isToolName, TOOLS, type ToolName } from './tools.js';
 
-/** Revisions that are spoken; the first is that of the handshake by `initialize`. */
+/** Supported revisions with a handshake by `initialize`. */
 const WITH_HANDSHAKE = ['2025-11-25'];
 
 /** Runs one tool. Never rejects. */
@@ -26,20 +26,20 @@ export type RunTool = (name: ToolName, given: unknown) => Promise<ToolResult>;
 export async function answerMessage(request: Request, message: unknown, run: RunTool): Promise<Response> {
   const fault = await faultOf(message);
   if (fault !== null) return fault;
-  // As it was written: the library drops what it takes for harmful, and nothing that is not known may pass.
+  // The arguments as received: the library drops members it considers harmful, but unknown ones must be refused.
   const runAsWritten: RunTool = (name, given) => run(name, argumentsOf(message) ?? given);
   if (await isLegacyRequest(request, message)) return answerWithHandshake(request, message, runAsWritten);
   const handler = createMcpHandler(() => serverOf(runAsWritten), { legacy: 'reject', keepAliveMs: 0 });
   return handler.fetch(request, { parsedBody: message });
 }
 
-/** Of these methods the library answers parameters that are no such as a failure of its own (-32603). */
+/** For wrong parameters of these methods the library answers with an internal error (-32603). */
 const CHECKED = new Map<unknown, 'InitializeRequest' | 'ListToolsRequest'>([
   ['initialize', 'InitializeRequest'],
   ['tools/list', 'ListToolsRequest'],
 ]);
 
-/** @returns -32602 for wrong parameters of such a method; null for what is right, or no JSON-RPC request at all */
+/** @returns -32602 for wrong parameters of such a method; null for valid ones, and for messages that are no request */
 async function faultOf(message: unknown): Promise<Response | null> {
   if (!isSpecType.JSONRPCRequest(message)) return null;
   const { id, method } = message;
@@ -85,7 +85,7 @@ function serverOf(run: RunTool, supportedProtocolVersions?: string[]): Server {
     if (isToolName(params.name)) return run(params.name, params.arguments);
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
-      `Unknown tool; there are ${TOOLS.map(({ name }) => name).join(', ')}`,
+      `Unknown tool; the tools are ${TOOLS.map(({ name }) => name).join(', ')}`,
     );
   });
   return server;

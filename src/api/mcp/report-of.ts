@@ -1,4 +1,4 @@
-/** A report as an agent names it, by structured arguments, as the query that anybody else would ask for it by. Pure. */
+/** Translates the arguments of a tool to the query of a report. Pure. */
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import { type QueryPair, writeQueryText } from '../../reports/query/given-parameters.js';
@@ -18,7 +18,7 @@ export interface RequestedRange {
 }
 
 /**
- * Names, values and accounts are checked where every query is: nothing here decides who may see what.
+ * Names, values and accounts are checked later, as for every query: nothing here decides about access.
  * @param shape further parameters of the gateway's own
  * @throws GatewayError `invalid_query`; `uri_too_long`
  */
@@ -34,10 +34,10 @@ export function reportOf(
     if (name.startsWith('_'))
       faults.push({
         param: `filters.${at}.name`,
-        message: "is the gateway's own, and no filter: use the tool's arguments",
+        message: "is a parameter of the gateway, not a filter: use the tool's arguments",
       });
   if (period?.relative !== undefined && (period.from !== undefined || period.to !== undefined))
-    faults.push({ param: 'period.relative', message: 'does not go with from and to: leave out one of them' });
+    faults.push({ param: 'period.relative', message: 'must not be combined with from and to' });
   if (faults.length > 0) throw invalidQuery(...faults);
   const pairs = [
     ...(advertiserId === undefined ? [] : [{ name: rules.accountField, value: String(advertiserId) }]),
@@ -51,13 +51,13 @@ export function reportOf(
   const query = queryOf(pairs);
   if (query.length > rules.maxUriBytes)
     throw new GatewayError('uri_too_long', {
-      detail: `As a query the arguments take ${query.length} bytes, and may take ${rules.maxUriBytes}.`,
-      help: 'Give fewer filters or columns at once.',
+      detail: `The arguments make a query of ${query.length} bytes; the limit is ${rules.maxUriBytes}.`,
+      help: 'Use fewer filters or columns.',
     });
   return { endpoint, query };
 }
 
-/** What of a question shapes its answer, as parameters. */
+/** The parameters that shape the answer. */
 export function shapeOf({ columns, totals, asOf, final }: QueryArguments): readonly QueryPair[] {
   return [
     ...pair('_fields', columns?.join(',')),
@@ -68,7 +68,7 @@ export function shapeOf({ columns, totals, asOf, final }: QueryArguments): reado
   ];
 }
 
-/** Half of a character, which has no bytes in UTF-8. */
+/** A lone surrogate, which has no encoding in UTF-8. */
 const HALF_CHARACTER = /\p{Surrogate}/u;
 
 /** @throws GatewayError `invalid_query` */
@@ -77,7 +77,7 @@ export function queryOf(pairs: readonly QueryPair[]): string {
     .filter(({ name, value }) => HALF_CHARACTER.test(name) || HALF_CHARACTER.test(value))
     .map(({ name }) => ({
       param: name.replace(new RegExp(HALF_CHARACTER, 'gu'), '?'),
-      message: 'holds half of a surrogate pair, which is no text',
+      message: 'contains half of a surrogate pair',
     }));
   if (faults.length > 0) throw invalidQuery(...faults);
   return writeQueryText(pairs);

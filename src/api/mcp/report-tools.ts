@@ -1,4 +1,4 @@
-/** Tools about a report: each makes the call that HTTP makes, and gives its answer as a table. */
+/** Tools about a report: each makes the same call as HTTP, and returns its answer as a table. */
 
 import { GatewayError } from '../../errors.js';
 import type { ReportReply } from '../../reports/report-call.js';
@@ -12,7 +12,7 @@ import { queryOf, reportOf, shapeOf } from './report-of.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
 import type { CompareArguments, QueryArguments, ReportArguments } from './tools.js';
 
-/** A larger answer is not read at once: it would take too much memory beside itself. */
+/** Larger answers are refused: parsing them would take too much memory. */
 const MAX_ANSWER_BYTES = 16_777_216;
 
 /** @throws GatewayError as for the report */
@@ -91,14 +91,14 @@ function aboutReport({ endpoint, query }: { readonly endpoint: string; readonly 
   ]);
 }
 
-/** @returns its JSON in pieces. @throws GatewayError where it has none, or too much */
+/** @returns its JSON in pieces. @throws GatewayError if it has none, or too much */
 function jsonOf({ status, headers, body }: ReportReply): readonly Buffer[] {
   const pieces = body ?? [];
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   if (bytes > MAX_ANSWER_BYTES)
     throw new GatewayError('upstream_too_large', {
-      detail: `The answer has ${bytes} bytes; a tool takes at most ${MAX_ANSWER_BYTES}.`,
-      help: 'Ask for a shorter period, for fewer columns or splits, or for one campaign.',
+      detail: `The answer has ${bytes} bytes; the limit of a tool is ${MAX_ANSWER_BYTES}.`,
+      help: 'Request a shorter period, fewer columns or splits, or one campaign.',
     });
   if (status === 200 && headers['content-type']?.startsWith('application/json') === true) return pieces;
   throw noTable();

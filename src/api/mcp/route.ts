@@ -1,4 +1,4 @@
-/** `POST /mcp`: reports for assistants, by the Model Context Protocol. A team's key, and its scope `mcp`. */
+/** `POST /mcp`: reports for assistants, by the Model Context Protocol. Needs a team key with the scope `mcp`. */
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -14,10 +14,9 @@ import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { callTool, type ToolBench } from './call-tool.js';
 import type { RunTool } from './protocol.js';
 
-// Whether a page in a browser may call: of a name that only this network has, or of an origin that an operator lists.
-
 /**
- * A page can have its own name resolve to an address of ours; it cannot take another name. Programs send no origin.
+ * Refuses pages of foreign origins. DNS rebinding can point a foreign name at this server, but cannot take one of its
+ * names. Programs send no origin.
  * @param allowed origins in full; `*` allows any
  * @throws GatewayError `origin_forbidden`
  */
@@ -38,7 +37,7 @@ function hostOf(origin: string): string | null {
 interface McpRoute {
   readonly bench: Omit<ToolBench, 'onError'>;
   readonly admit: Admit;
-  /** The same without charging anybody. */
+  /** The same without charging the team. */
   readonly identify: (request: FastifyRequest) => Caller;
   readonly allowedOrigins: readonly string[];
   readonly maxBodyBytes: number;
@@ -50,7 +49,7 @@ const MCP_PATH = '/mcp';
 const BODY_LIMITS: BodyLimits = { maxMembers: 2000, maxItems: 5000 };
 
 export function registerMcp(app: FastifyInstance, route: McpRoute): void {
-  // In a scope of its own: a body is read when the caller is known, and not before.
+  // In a scope of its own: the body is read only after authentication.
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
@@ -64,7 +63,7 @@ async function answer(route: McpRoute, request: FastifyRequest, reply: FastifyRe
   request.trace.via = 'mcp';
   refuseForeignOrigin(request, route.allowedOrigins);
   const { query: _, ...arrival } = readAskCall(request, reply);
-  // Whoever asks too often is told so as an answer of the tool, which an agent understands.
+  // A rate limit becomes a result of the tool, which agents understand.
   let caller: Caller;
   let refusal: GatewayError | null = null;
   try {
@@ -85,7 +84,7 @@ async function answer(route: McpRoute, request: FastifyRequest, reply: FastifyRe
   return send(reply, await answerMessage(webRequest(request), message, run));
 }
 
-/** What a message is: what it holds is for the protocol. */
+/** The rest of a message is for the protocol. */
 interface Message {
   readonly method?: unknown;
 }
@@ -95,19 +94,19 @@ async function readMessage({ headers, body }: FastifyRequest, maxBodyBytes: numb
   requireJson(headers['content-type'], headers['content-encoding']);
   const bytes =
     body === undefined ? Buffer.alloc(0) : await readRequestBody(body as Readable, headers, maxBodyBytes);
-  // Strictly, so that nobody reads a message otherwise: no list of messages, no member twice, no deep nesting.
+  // Strict, so that the message has one meaning: no batches, no duplicate members, no deep nesting.
   parseJsonBody(bytes, BODY_LIMITS);
   return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Message);
 }
 
-/** What the protocol looks at of the head; never the key. */
+/** Only the headers that the protocol reads; never the key. */
 function webRequest({ headers }: FastifyRequest): Request {
-  const told = Object.entries(headers).filter(
+  const passed = Object.entries(headers).filter(
     ([name]) => name === 'accept' || name === 'content-type' || name.startsWith('mcp-'),
   );
   return new Request(`http://gateway${MCP_PATH}`, {
     method: 'POST',
-    headers: told.map(([name, value]): [string, string] => [name, String(value)]),
+    headers: passed.map(([name, value]): [string, string] => [name, String(value)]),
   });
 }
 
@@ -121,20 +120,18 @@ async function send(reply: FastifyReply, response: Response): Promise<FastifyRep
 
 const MESSAGE = Type.Object(
   { jsonrpc: Type.Literal('2.0') },
-  { additionalProperties: true, title: 'McpMessage', description: 'One JSON-RPC message; no lists of them.' },
+  { additionalProperties: true, title: 'McpMessage', description: 'One JSON-RPC message; no batches.' },
 );
 
 const OPERATION: Operation = {
   id: 'postMcp',
   body: { 'application/json': MESSAGE },
   answers: {
-    200: json(MESSAGE, 'The answer to a request. Errors of tools are results with isError.', [
-      'cache-control',
-    ]),
-    202: { description: 'A notification was taken.', headers: ['cache-control'] },
+    200: json(MESSAGE, 'The answer to a request. Tool errors are results with isError.', ['cache-control']),
+    202: { description: 'Notification accepted.', headers: ['cache-control'] },
     '4XX': json(
       MESSAGE,
-      'What the protocol refuses: an unknown revision, headers that disagree with the message.',
+      'Refused by the protocol: an unknown revision, or headers that contradict the message.',
       ['cache-control'],
     ),
   },

@@ -1,6 +1,6 @@
 /**
- * Columns that answers to a team had, by endpoint: what it was given itself under its present list of advertisers, and
- * nothing of other teams. What one replica has seen is added to what all have: one document for each team and list.
+ * Columns of earlier answers to a team, by endpoint, under its current list of advertisers; nothing of other teams.
+ * Replicas share one document per team and list.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -12,7 +12,7 @@ import type { Caller } from '../../teams/auth/authenticate.js';
 import { nameInLife } from '../../teams/team-life.js';
 
 const MAX_REPORTS = 50;
-/** Rows that each bring names of their own would take room without end. */
+/** Bounds the document if each row has names of its own. */
 const MAX_COLUMNS = 300;
 const MAX_NAME_CHARS = 200;
 const KEPT_MS = 180 * 86_400_000;
@@ -22,7 +22,7 @@ const SeenForm = recordForm(
 );
 type Seen = RecordOf<typeof SeenForm>;
 
-/** Under which documents lay before lists were told apart. */
+/** Key of documents of older releases, which did not distinguish lists. */
 const formerKeyOf = ({ team }: Caller) => `mcp:columns:${team.id}`;
 
 function keyOf({ team: { id, advertisers }, key: { life } }: Caller): string {
@@ -42,7 +42,7 @@ export function createSeenColumns(documents: Documents, logger: Logger) {
       other.reduce((sum, { endpoint, columns }) => withColumns(sum, endpoint, columns), one),
   });
 
-  /** What was seen before lists were told apart goes over to the present list, once; of a later life it is another's. */
+  /** Moves a document of an older release to the current list, once; in a later life of the team it is another team's. */
   async function former(caller: Caller): Promise<Seen | undefined> {
     if ((caller.key.life ?? 0) > 0) return undefined;
     const key = formerKeyOf(caller);
@@ -52,14 +52,14 @@ export function createSeenColumns(documents: Documents, logger: Logger) {
   }
 
   return {
-    /** Never rejects: what the store does not take is written with a later answer. */
+    /** Never rejects: failed writes are repeated with a later answer. */
     async add(caller: Caller, endpoint: string, columns: readonly string[]): Promise<void> {
       const before = tallies.atHand(caller);
       if (withColumns(before, endpoint, columns) === before) return;
       tallies.add(caller, [{ endpoint, columns }]);
       await tallies.flush();
     },
-    /** In the order in which they were seen. */
+    /** In the order seen. */
     async of(caller: Caller): Promise<ReadonlyMap<string, readonly string[]>> {
       const all = await tallies.read(caller).catch((error: unknown) => {
         onAway(error);
@@ -71,7 +71,7 @@ export function createSeenColumns(documents: Documents, logger: Logger) {
   };
 }
 
-/** @returns the same where nothing is new; of too many reports, those that were new last */
+/** @returns the same object if nothing is new; beyond the limit the oldest reports are dropped */
 function withColumns(seen: Seen, endpoint: string, columns: readonly string[]): Seen {
   const report = seen.find((one) => one.endpoint === endpoint);
   const before = report?.columns ?? [];

@@ -1,7 +1,6 @@
 /**
- * Results that are given in several pieces: all of their pages as they were when the first was given, so that a walk has no
- * gap and no repeat, whatever becomes of the report meanwhile. Pages lie in the store's cache, where every replica finds
- * them; each process bounds the number and bytes of the walks that it began.
+ * Results in several pages: all pages are stored with the first, so that a cursor has no gap and no repeat even if the report
+ * changes. Pages are in the store's cache, shared by all replicas; each process bounds number and bytes of its results.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -15,9 +14,6 @@ import type { Caller } from '../../teams/auth/authenticate.js';
 import type { Team } from '../../teams/auth/team.js';
 import { nameInLife } from '../../teams/team-life.js';
 
-// The walks that this process keeps, bounded in number and bytes. A dropped walk loses its pages in the store.
-
-/** The life of a walk. */
 const WALK_MS = 15 * 60_000;
 
 export const KEPT_LIMITS = {
@@ -29,32 +25,33 @@ interface KeptWalk {
   readonly id: string;
   readonly team: string;
   readonly bytes: number;
-  /** Behind the first. */
+  /** After the first. */
   readonly pages: number;
   readonly untilMs: number;
 }
 
+/** The paged results of this process. Dropping one removes its pages from the store. */
 export class KeptWalks {
   private walks: readonly KeptWalk[] = [];
 
-  /** @param remove takes the pages of a walk out of the store */
+  /** @param remove removes the pages of a result from the store */
   constructor(
     private readonly now: () => number,
     private readonly remove: (walk: KeptWalk) => Promise<void>,
   ) {}
 
-  /** @returns false where there is no room for the walk */
+  /** @returns false if there is no room */
   async add(walk: KeptWalk): Promise<boolean> {
     const before = [...this.walks.filter(({ untilMs }) => this.now() < untilMs), walk];
     const after = withRoom(before);
     this.walks = after;
-    // Pages that cannot be removed lapse by themselves.
+    // Pages that cannot be removed expire.
     await Promise.allSettled(before.filter((one) => !after.includes(one)).map(this.remove));
     return after.includes(walk);
   }
 }
 
-/** Beyond the limits the oldest walks are dropped: of the team of the newest walk first, then of the team with the most bytes. */
+/** Beyond the limits the oldest are dropped: first of the newest one's team, then of the team with the most bytes. */
 export function withRoom(walks: readonly KeptWalk[]): readonly KeptWalk[] {
   const { ofTeam, ofAll } = KEPT_LIMITS;
   const newest = walks.at(-1)?.team;
@@ -78,34 +75,33 @@ function bytesOf(walks: readonly KeptWalk[]): number {
   return walks.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** What was known when its tool began to ask. */
-interface Begun {
+/** State when the tool started. */
+interface Baseline {
   /** Epoch milliseconds. */
   readonly atMs: number;
   /** The newest purge. */
   readonly seq: number;
 }
 
-/** Whose cursor it is: a team in one of its lives. */
+/** Owner of a cursor: a team in one of its lives. */
 interface Holder {
   readonly team: Team;
   readonly key: Pick<Caller['key'], 'life'>;
 }
 
 export interface Snapshots {
-  begin(): Begun;
+  begin(): Baseline;
   /**
-   * @param tool whose cursor it is
-   * @param walk the name that its cursors hold
-   * @returns the first page, with a cursor for the next; without one, and truncated, where no more can be kept
+   * @param walk the id in its cursors
+   * @returns the first page, with a cursor for the next; truncated and without cursor if there is no room
    */
-  keep(holder: Holder, tool: string, walk: string, packed: Packed, begun: Begun): Promise<string>;
+  keep(holder: Holder, tool: string, walk: string, packed: Packed, baseline: Baseline): Promise<string>;
   /** @throws GatewayError `cursor_expired`; `not_ready` while the store is away */
   read(holder: Holder, tool: string, cursor: string): Promise<string>;
 }
 
 const CURSOR = /^([A-Za-z0-9_-]{22})\.([0-9]{1,6})$/;
-/** Written at once: others wait for the store meanwhile. */
+/** Pages per write, so that others need not wait long for the store. */
 const WRITTEN_AT_ONCE = 64;
 
 const unpack = promisify<Buffer, Buffer>(gunzip);
@@ -114,8 +110,8 @@ export interface SnapshotsOptions {
   readonly store: { readonly cache: Pick<CacheStore, 'read' | 'write' | 'remove'> };
   readonly clock: Pick<Clock, 'now'>;
   readonly purges: { readonly seq: number };
-  /** Whether anything of anybody was erased since. */
-  readonly isErasedSince: (begun: Begun) => boolean;
+  /** Whether any history was erased since. */
+  readonly isErasedSince: (baseline: Baseline) => boolean;
 }
 
 export function createSnapshots({ store, clock, purges, isErasedSince }: SnapshotsOptions): Snapshots {
@@ -138,7 +134,7 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
     begin: () => ({ atMs: Math.floor(clock.now()), seq: purges.seq }),
     async keep(holder, tool, walk, { first, totalRows, further }, { atMs, seq }) {
       if (further?.length === 0) return writePage(first, totalRows, null, false);
-      // Rows that follow are told of, and cannot be had by a cursor.
+      // Marked as truncated, but without a cursor.
       const withoutNext = writePage(first, totalRows, null, true);
       if (further === null) return withoutNext;
       const untilMs = clock.now() + WALK_MS;
@@ -172,7 +168,7 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         throw new GatewayError('not_ready', {
-          detail: 'The store in which the rest of this result is kept does not answer.',
+          detail: 'The store with the rest of this result does not respond.',
           help: 'Repeat the call with the same cursor in a few seconds.',
           retryAfterS: 5,
           cause: error,
@@ -186,7 +182,7 @@ type Header = [untilMs: number, bound: string, atMs: number, seq: number];
 
 const NO_FACTS = Buffer.alloc(0);
 
-/** Whose it is: a cursor ends where its team's life, advertisers or scopes are no longer those that it was given under. */
+/** Binds a cursor to the team's life, advertisers and scopes: it expires when one of them changes. */
 function boundTo({ team: { id, advertisers, scopes }, key: { life } }: Holder, tool: string): string {
   const granted = advertisers === '*' ? '*' : [...advertisers].sort((a, b) => a - b).join(',');
   const later = life === undefined ? [] : [nameInLife(id, life)];

@@ -1,4 +1,4 @@
-/** What a tool is given, and what it needs of the rooms below. */
+/** The inputs of a tool. */
 
 import type { WorkerPool } from '../../reports/cache/threads/worker-pool.js';
 import type { Gateway } from '../../reports/gateway.js';
@@ -9,13 +9,13 @@ import type { Me } from '../data/me.js';
 import type { ReportRules } from './report-of.js';
 import type { SeenColumns } from './seen-columns.js';
 
-/** One call of a tool, by somebody who may: charged to its team before, and told of in its trace. */
+/** One authorized call of a tool, already charged to its team. */
 export interface ToolCall {
   readonly caller: Caller;
   readonly ask: Omit<AskCall, 'query'>;
 }
 
-/** The same calls that HTTP takes: each checks again who asks, and whether it may. */
+/** The same calls as HTTP; each authenticates and authorizes again. */
 export interface ToolParts {
   readonly report: ReportHandler;
   readonly reports: Gateway;
@@ -27,11 +27,11 @@ export interface ToolParts {
   readonly seenColumns: SeenColumns;
 }
 
-/** What is configured of reports, as an agent is told of it. */
+/** Configuration of reports, described for agents. */
 export interface DescribedReports {
   /** Declared endpoints. */
   readonly endpoints: readonly string[];
-  /** Names of parameters that the platform is known to take. */
+  /** Known parameters of the platform. */
   readonly parameters: readonly string[];
   /** How long answers are fresh, in words. */
   readonly freshness: string;

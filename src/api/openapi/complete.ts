@@ -29,7 +29,7 @@ export function complete<T extends object>(generated: T, plane: Plane): T {
     paths[path] = {
       ...paths[path],
       [method]: method === 'head' ? asHead(written, one.id) : written,
-      // Whoever has a GET has its HEAD.
+      // Every GET has a HEAD.
       ...(method === 'get' ? { head: asHead(written, freeId(`${one.id}Head`, ids)) } : {}),
     };
   }

@@ -1,64 +1,62 @@
-/** The headers that requests and answers may have, described once for all operations. */
+/** Request and response headers, described once for all operations. */
 import Type, { type TSchema } from 'typebox';
 
-/** Without `accept`, `content-type` and `authorization`, which OpenAPI has places of their own for. */
+/** Without `accept`, `content-type` and `authorization`: OpenAPI describes them elsewhere. */
 export const REQUEST_HEADERS = {
   'cache-control': text(
-    'no-cache and max-age=N ask for fresher (scope cache:refresh, ignored without); max-stale=N takes older; only-if-cached makes no platform call.',
+    'no-cache and max-age=N request fresher data (ignored without the scope cache:refresh); max-stale=N accepts older data; only-if-cached makes no platform call.',
   ),
-  'if-none-match': text('An ETag, or several: an answer that is the same is a 304.'),
-  'accept-encoding': text('br, gzip, or zstd where the runtime has it.'),
+  'if-none-match': text('One or more ETags; 304 if the answer matches.'),
+  'accept-encoding': text('br, gzip, or zstd if the runtime supports it.'),
   'idempotency-key': Type.String({
     pattern: '^[\\x20-\\x7e]{1,255}$',
-    description: 'The call reaches the platform once; a repeat with the same key gets the first answer.',
+    description: 'The call is sent to the platform once; repeats with the same key get the first answer.',
   }),
   'x-write-checksum': text(
-    'The checksum of a dry run (_dryRun=1): another method, path, query or body is refused (422).',
+    'The checksum of a dry run (_dryRun=1); 422 if method, path, query or body differ.',
   ),
-  'x-csrf-token': text('The csrf of the session, where the call is made by cookie.'),
-  'if-match': text("The platform's own; passed on."),
-  'if-modified-since': text("The platform's own; passed on."),
+  'x-csrf-token': text('The csrf of the session, for calls by cookie.'),
+  'if-match': text('Passed to the platform.'),
+  'if-modified-since': text('Passed to the platform.'),
 } as const satisfies Record<string, TSchema>;
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
 
-/** Of every report, and of a 304: `headersOf` (`reports/cache/reply.ts`) gives them their values. */
+/** Of every report, and of its 304. Values: `headersOf` (`reports/cache/reply.ts`). */
 const OF_REPORTS = {
   'cache-status': text(
-    'RFC 9211: hit, or fwd with its reason; ttl, stored, and a detail such as l1 or days=2/7.',
+    'RFC 9211: hit, or fwd with a reason; ttl, stored, and a detail such as l1 or days=2/7.',
   ),
   age: Type.Integer({ minimum: 0, description: 'Seconds since the oldest part was fetched.' }),
-  'cache-control': text('How long a cache of the caller may keep the answer.'),
+  'cache-control': text("How long the caller's cache may keep the answer."),
   etag: text('Strong, for if-none-match.'),
-  vary: text('Request headers that the answer depends on.'),
-  'report-revision': text('Names the rows of a report that is split by day.'),
-  'report-warnings': text(
-    'Of CSV, NDJSON and raw: the codes that meta.warnings has in JSON, with commas between them.',
-  ),
+  vary: text('Request headers on which the answer depends.'),
+  'report-revision': text('Identifies the rows of a report that is cached by day.'),
+  'report-warnings': text('For CSV, NDJSON and raw: the codes of meta.warnings, separated by commas.'),
 };
 export const REPORT_HEADERS = Object.keys(OF_REPORTS) as (keyof typeof OF_REPORTS)[];
 
 export const RESPONSE_HEADERS = {
-  'x-request-id': text('Of this request; it is in the log, too.'),
+  'x-request-id': text('Id of this request, also in the log.'),
   ...OF_REPORTS,
-  'x-accel-buffering': text('Asks a proxy to pass the answer on as it comes.'),
-  'content-encoding': text('How the body is compressed; absent: not at all.'),
-  'content-disposition': text('How to save the body.'),
+  'x-accel-buffering': text('Tells proxies not to buffer the answer.'),
+  'content-encoding': text('Compression of the body; absent: none.'),
+  'content-disposition': text('File name of the body.'),
   'last-modified': text("The platform's own."),
   'idempotency-replayed': Type.Literal('true', {
-    description: 'Answered from the record of the first call; the platform was not asked.',
+    description: 'The recorded answer of the first call; the platform was not called.',
   }),
-  ratelimit: text("What is left of the team's requests: r, and t seconds until they are whole again."),
-  'ratelimit-policy': text("The team's requests: q within w seconds."),
-  location: text('Where what was made can be read.'),
-  'set-cookie': text('The session, for the browser alone.'),
-  'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next try.' }),
-  'www-authenticate': text('How to show who calls.'),
+  ratelimit: text('Remaining requests of the team (r), and seconds (t) until the limit is reset.'),
+  'ratelimit-policy': text("The team's limit: q requests within w seconds."),
+  location: text('URL of the created resource.'),
+  'set-cookie': text('The session cookie, HttpOnly.'),
+  'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next attempt.' }),
+  'www-authenticate': text('Required authentication scheme.'),
 } as const satisfies Record<string, TSchema>;
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
-/** Of use to the browser or a proxy alone, or readable for every page anyway (Fetch, "CORS-safelisted response-header name"). */
+/** Useful only to browsers and proxies, or readable by pages anyway (Fetch, "CORS-safelisted response-header name"). */
 const NOT_EXPOSED = [
   'cache-control',
   'content-encoding',
@@ -69,7 +67,7 @@ const NOT_EXPOSED = [
   'x-accel-buffering',
 ];
 
-/** What an app in a browser may read of an answer's headers. */
+/** Response headers that pages of other origins may read. */
 export const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS)
   .filter((name) => !NOT_EXPOSED.includes(name))
   .sort();

@@ -1,4 +1,4 @@
-/** What has a name is written once, among the components of the document, and referred to wherever it stood. */
+/** Moves named parts to the components of the document, and refers to them. */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 

@@ -14,7 +14,7 @@ export interface Answer {
   /** Where several operations have the same one. */
   readonly name?: string;
   readonly description: string;
-  /** Media type to schema; absent: there is no body. */
+  /** Media type to schema; absent: no body. */
   readonly content?: Readonly<Record<string, TSchema>>;
   /** Beside those that every answer has. */
   readonly headers?: readonly ResponseHeader[];
@@ -24,7 +24,7 @@ export interface Answer {
 export type ProblemCode = ErrorCode | { readonly code: ErrorCode; readonly status: number };
 
 export interface Operation {
-  /** Of this one alone on its plane; clients name a function by it. */
+  /** Unique on its plane; generated clients name their functions by it. */
   readonly id: string;
   /** Which parameters there are in the path, in words. */
   readonly path?: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface Operation {
   readonly answers: Readonly<Record<string, Answer>>;
   /** On the admin plane: the least role that may make the call; absent: owner. */
   readonly role?: AdminRole;
-  /** Beside those that every operation, or every one that asks who calls, can give. */
+  /** Beside those of every operation, or of every authenticated one. */
   readonly problems?: readonly ProblemCode[];
 }
 

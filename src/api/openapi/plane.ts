@@ -1,4 +1,4 @@
-/** What the operations of a plane have in common, as its OpenAPI document tells it. */
+/** Common parts of a plane's operations, for its OpenAPI document. */
 import type { ErrorCode } from '../../errors.js';
 import type { ResponseHeader } from './headers.js';
 import type { Operation } from './operation.js';
@@ -17,9 +17,9 @@ export interface Plane {
   readonly admin: boolean;
   /** Name to what belongs under it. */
   readonly tags: Readonly<Record<string, string>>;
-  /** What a call that asks who calls can give because of who calls. */
+  /** Problems of authentication. */
   readonly callers: (method: string, operation: Operation) => readonly ErrorCode[];
-  /** On every answer to somebody who is known. */
+  /** Headers of every answer to an authenticated caller. */
   readonly callerHeaders: readonly ResponseHeader[];
   readonly further: readonly FurtherCall[];
 }

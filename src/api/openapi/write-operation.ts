@@ -11,25 +11,25 @@ import type { Plane } from './plane.js';
 const PROBLEM_TYPE = 'application/problem+json';
 
 const Fault = Type.Object({
-  param: Type.String({ description: 'The parameter, or the place in the body.' }),
-  message: Type.String({ description: 'What is wrong with it, and what is allowed.' }),
+  param: Type.String({ description: 'The parameter, or the path in the body.' }),
+  message: Type.String({ description: 'The fault, and the allowed values.' }),
 });
 
 const PROBLEM = Type.Object(
   {
-    type: Type.String({ format: 'uri-reference', description: "The code's page." }),
-    title: Type.String({ description: 'Belongs to the code.' }),
+    type: Type.String({ format: 'uri-reference', description: 'Documentation page of the code.' }),
+    title: Type.String({ description: 'Title of the code.' }),
     status: Type.Integer({ description: 'The HTTP status.' }),
-    detail: Type.String({ description: 'What is wrong with this request, for people.' }),
-    help: Type.String({ description: 'What to do next, in one sentence.' }),
+    detail: Type.String({ description: 'The error in this request, for people.' }),
+    help: Type.String({ description: 'What to do next.' }),
     code: Type.Enum(Object.keys(CATALOGUE) as ErrorCode[], { description: 'For programs.' }),
-    requestId: Type.String({ description: 'To be told to the operator; it is in the log.' }),
-    errors: Type.Optional(Type.Array(Fault, { description: 'Each fault of a query or body; at most 20.' })),
+    requestId: Type.String({ description: 'Report it to the operator; it is in the log.' }),
+    errors: Type.Optional(Type.Array(Fault, { description: 'Faults of a query or body, at most 20.' })),
     errorCount: Type.Optional(
-      Type.Integer({ description: 'How many faults there are, where they are not all listed.' }),
+      Type.Integer({ description: 'Number of faults, if errors does not list all of them.' }),
     ),
     upstream: Type.Optional(
-      Type.Unknown({ description: "With upstream_rejected: the platform's own words, at most 1 KiB." }),
+      Type.Unknown({ description: "With upstream_rejected: the platform's message, at most 1 KiB." }),
     ),
   },
   {
@@ -38,8 +38,8 @@ const PROBLEM = Type.Object(
     examples: [
       {
         ...{ type: '/docs/errors/invalid_query', title: 'Invalid query', status: 400, code: 'invalid_query' },
-        detail: 'dateFrom: must be a date as YYYY-MM-DD.',
-        help: 'Correct the parameters that errors names.',
+        detail: 'dateFrom must be a date as YYYY-MM-DD.',
+        help: 'Correct dateFrom and repeat.',
         requestId: '01K9Z0V7Q4M2',
         errors: [{ param: 'dateFrom', message: 'must be a date as YYYY-MM-DD' }],
       },
@@ -47,7 +47,7 @@ const PROBLEM = Type.Object(
   },
 );
 
-/** What any request may be answered with that is not what it asks for. */
+/** Problems of any request. */
 const EVERY: readonly ErrorCode[] = [
   'invalid_path',
   'invalid_request',
@@ -56,7 +56,7 @@ const EVERY: readonly ErrorCode[] = [
   'internal_error',
 ];
 
-/** The platform's own 4xx come as they are, but for those that tell of the gateway's own affairs with it. */
+/** 4xx of the platform that are not passed on: they concern the gateway's own account. */
 const NEVER_THE_PLATFORMS = [401, 408, 429];
 
 /** Whether an answer with this status may be the platform's own. */
@@ -65,8 +65,8 @@ function mayBeThePlatforms(status: number): boolean {
 }
 
 /**
- * @param admin whether it is an operation of the admin plane, where some codes have another status
- * @returns an answer for each status that these codes and those of every operation have
+ * @param admin some codes have another status on the admin plane
+ * @returns one answer per status of these codes and of {@link EVERY}
  */
 function problemAnswers(codes: readonly ProblemCode[], admin: boolean): Record<string, Answer> {
   const byStatus = new Map<number, Set<ErrorCode>>();
@@ -88,7 +88,7 @@ function problemAnswers(codes: readonly ProblemCode[], admin: boolean): Record<s
   };
 }
 
-/** What a client must be ready for besides: a slow or broken request, and codes of a later release. */
+/** For other problems: slow or broken requests, and codes of later releases. */
 const ANY_PROBLEM: Answer = {
   name: 'Problem',
   description: 'Any other problem (RFC 9457); `type` is the address of its page.',
@@ -116,7 +116,7 @@ function headersOf(status: number | null): ResponseHeader[] {
   return status === 429 || status === 503 || status === 409 ? [...all, 'retry-after'] : all;
 }
 
-/** What the generator makes of a route's schema. */
+/** The generator's output for a route. */
 export interface Generated {
   readonly tags?: readonly string[];
   readonly summary?: string;
@@ -172,7 +172,7 @@ export function writeOperation({ path, method, shown, operation }: Call, plane: 
     responses: Object.fromEntries(
       Object.entries(all).map(([status, answer]) => [
         status,
-        // Of a caller who is not known nothing is left to be told.
+        // An unknown caller has no rate limit.
         writeAnswer(answer, status === '401' ? [] : always),
       ]),
     ),

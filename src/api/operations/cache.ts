@@ -1,4 +1,4 @@
-/** Calls about the cache: purge, explain. */
+/** Calls that purge and explain the cache. */
 import Type, { type TSchema } from 'typebox';
 import { Divisibility } from '../../reports/learn/state.js';
 import { PassedOn, ShownWarning } from '../../reports/query/describe.js';
@@ -10,18 +10,17 @@ const date = Type.String({ format: 'date' });
 const ENTRY = {
   state: Type.Enum(['fresh', 'final', 'stale', 'missing'], {
     description:
-      'final: fresh, and past restatement; stale: past freshness, still of use; missing: the platform must be asked.',
+      'final: fresh, and no longer restated; stale: no longer fresh but usable; missing: needs a platform call.',
   }),
   final: Type.Boolean(),
   asOf: nullable(Type.String({ format: 'date-time' })),
   ageSeconds: nullable(Type.Integer()),
-  ttlSeconds: nullable(Type.Integer({ description: 'Freshness left; negative when it is over.' })),
+  ttlSeconds: nullable(Type.Integer({ description: 'Remaining freshness; negative once stale.' })),
   rows: nullable(Type.Integer()),
 };
 export const ExplainedEntry = Type.Object(ENTRY, { title: 'ExplainedEntry' });
 const RangeSchema = Type.Object({ from: nullable(date), to: nullable(date) }, { title: 'Range' });
 
-/** How it is answered. */
 const EXPLAINED_POLICY = {
   mode: Type.Enum(['days', 'whole']),
   because: Type.String(),
@@ -33,46 +32,46 @@ const EXPLAINED_POLICY = {
 const EXPLAINED = {
   report: Type.Object(
     { endpoint: Type.String(), query: Type.String({ description: 'URL-encoded.' }) },
-    { description: 'As it was named; an address that was given is read so.' },
+    { description: 'The report in the request, or the one read from url.' },
   ),
   inWords: Type.Object({
-    kept: Type.String({ description: 'By day or as a whole, and why.' }),
-    price: Type.String({ description: 'What an answer costs now.' }),
+    kept: Type.String({ description: 'Whether it is cached by day or as a whole, and why.' }),
+    price: Type.String({ description: 'Platform calls that an answer costs now.' }),
   }),
   price: Type.Object({
-    calls: Type.Integer({ description: 'Platform calls before the answer; as many as calls has.' }),
-    behind: Type.Integer({ description: 'Those behind it.' }),
+    calls: Type.Integer({ description: 'Platform calls before the answer; the length of calls.' }),
+    behind: Type.Integer({ description: 'Refreshes after the answer; the length of behind.' }),
   }),
   canonical: Type.Object({ method: Type.String(), target: Type.String(), body: nullable(Type.String()) }),
   days: nullable(
     Type.Array(Type.Object({ date, ...ENTRY }, { title: 'ExplainedDay' }), {
       description:
-        'Every day of a report split by date, also while it is kept as one entry; null for other reports.',
+        'Every day of a report split by date, even while it is cached as one entry; null for other reports.',
     }),
   ),
   whole: Type.Union([ExplainedEntry, Type.Null()], {
-    description: 'The one entry of a report that is not split by day.',
+    description: 'The entry of a report that is cached as a whole.',
   }),
   refusal: nullable(
     Type.Object(
       { status: Type.Integer(), ttlSeconds: Type.Integer() },
-      { description: "The platform's refusal, while it is remembered: the answer for so long." },
+      { description: "The platform's cached refusal, served for ttlSeconds." },
     ),
   ),
   calls: Type.Array(RangeSchema, {
-    description: 'The platform calls that answering now would make before the answer.',
+    description: 'Periods of the platform calls that an answer now would wait for.',
   }),
   behind: Type.Array(RangeSchema, {
-    description: 'Those it would make behind the answer, for what is given past its freshness.',
+    description: 'Periods that would be refreshed after the answer, because stale data is served.',
   }),
   storeAway: Type.Boolean(),
   passedOn: PassedOn,
   warnings: Type.Array(ShownWarning, {
-    description: 'What the answer will warn of already for its question.',
+    description: 'Warnings of the answer that follow from the query alone.',
   }),
 };
 
-/** For teams: about their own query, and nothing that was learned from queries of others. */
+/** For teams: nothing learned from queries of others. */
 export const TeamExplanation = Type.Object(
   { ...EXPLAINED, policy: Type.Object(EXPLAINED_POLICY) },
   { title: 'TeamExplanation' },
@@ -87,7 +86,7 @@ export const Explanation = Type.Object(
       ...EXPLAINED_POLICY,
       divisibility: Type.Union([
         Type.Object(Divisibility.schema.properties, {
-          description: 'What was learned of reports of this kind.',
+          description: 'What was learned about reports of this kind.',
         }),
         Type.Null(),
       ]),
@@ -97,14 +96,16 @@ export const Explanation = Type.Object(
 );
 const Preview = Type.Object(
   {
-    days: Type.Union([Type.Integer(), Type.Null()], { description: 'In it; null where an end is open.' }),
+    days: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Number of days in the period; null if an end is open.',
+    }),
     reports: Type.Array(
       Type.Object({
         endpoint: Type.String(),
         advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
         split: Type.Array(Type.String()),
       }),
-      { description: 'Reports by date in use that would be asked for anew, as far as they are known.' },
+      { description: 'Known reports by date that would be fetched again.' },
     ),
     report: Type.Union(
       [
@@ -113,11 +114,11 @@ const Preview = Type.Object(
           entries: Type.Integer(),
           days: Type.Array(Type.String({ format: 'date' })),
           rows: Type.Integer(),
-          bytes: Type.Integer({ description: 'As they are kept in the store.' }),
+          bytes: Type.Integer({ description: 'Stored size.' }),
         }),
         Type.Null(),
       ],
-      { description: 'What is kept of the report that query names, and would be forgotten.' },
+      { description: 'Cached entries of the named report that would be removed.' },
     ),
   },
   { title: 'PurgePreview', description: 'With dryRun.' },
@@ -129,7 +130,7 @@ export const purgeCache = describe(
   'purgeCache',
   'operator',
   'POST /admin/v1/cache/purge',
-  'Forget cached reports',
+  'Purge cached reports',
   {
     body: Type.Object(
       {
@@ -139,25 +140,25 @@ export const purgeCache = describe(
             minimum: 1,
             // What JSON does not hold exactly would be another account.
             maximum: Number.MAX_SAFE_INTEGER,
-            description: 'Reports that name or hold this account, and those that name none.',
+            description: 'Reports that name or contain this account, and those that name none.',
           }),
         ),
         endpoint: Type.Optional(Type.String({ minLength: 1, description: 'E.g. campaigns/get.' })),
         from: Type.Optional(Type.String({ description: 'First day, YYYY-MM-DD.' })),
         to: Type.Optional(Type.String({ description: 'Last day, YYYY-MM-DD.' })),
-        dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would be forgotten.' })),
+        dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would be purged.' })),
         query: Type.Optional(
           Type.String({
             description:
-              'With dryRun and endpoint: the query of a report, of which is told what is kept and would be forgotten.',
+              'With dryRun and endpoint: the query of a report; the preview then lists its cached entries.',
           }),
         ),
       },
       { additionalProperties: false },
     ),
     answer: Type.Object({
-      purged: Type.String({ description: 'What is forgotten.' }),
-      dryRun: Type.Optional(Type.Literal(true, { description: 'Nothing was forgotten.' })),
+      purged: Type.String({ description: 'The scope of the purge.' }),
+      dryRun: Type.Optional(Type.Literal(true, { description: 'Nothing was purged.' })),
       preview: Type.Optional(Preview),
     }),
   },
@@ -167,7 +168,7 @@ export const explainCache = describe(
   'explainCache',
   'viewer',
   'GET /admin/v1/cache/explain',
-  'What the cache holds of a report',
+  'Cache state of a report',
   {
     query: Type.Object({
       endpoint: Type.Optional(Type.String({ description: 'The path of a report, e.g. campaigns/get.' })),
@@ -175,13 +176,13 @@ export const explainCache = describe(
       url: Type.Optional(
         Type.String({
           description:
-            'In the place of endpoint and query: the address of a report as it was copied, of whatever host, or its path with the query.',
+            'Instead of endpoint and query: the full URL of a report on any host, or its path with the query.',
         }),
       ),
       team: Type.Optional(
         Type.String({
           pattern: TEAM_ID,
-          description: 'Id of a team: its default format decides where the query names none.',
+          description: 'Id of a team; its default format applies if the query sets none.',
         }),
       ),
     }),

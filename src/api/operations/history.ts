@@ -1,4 +1,4 @@
-/** Calls about the history of reports. */
+/** Calls that change the history of reports. */
 import Type from 'typebox';
 import { operations } from './operation.js';
 
@@ -16,18 +16,18 @@ export const eraseHistory = describe(
   'eraseHistory',
   'owner',
   'POST /admin/v1/history/erase',
-  'Erase what was known of an advertiser',
+  'Erase the history of an advertiser',
   {
     body: Type.Object(
-      { advertiserId: advertiser('Reports that name this account, or whose rows do.') },
+      { advertiserId: advertiser('Reports that name or contain this account.') },
       { additionalProperties: false },
     ),
     answer: Type.Object({
-      erased: Type.String({ description: 'What is shown no more, from now on.' }),
-      days: Type.Integer({ description: 'Days of reports that had something of it.' }),
+      erased: Type.String({ description: 'What is no longer shown.' }),
+      days: Type.Integer({ description: 'Report days that contained data of it.' }),
       complete: Type.Boolean({
         description:
-          'False: the store did not answer. It is shown no more all the same, and removed within hours.',
+          'False: the store did not respond. The data is no longer shown, and is removed within hours.',
       }),
     }),
   },
@@ -37,28 +37,26 @@ export const acceptEmpty = describe(
   'acceptEmpty',
   'owner',
   'POST /admin/v1/history/accept-empty',
-  'Accept that days are empty',
+  'Accept empty days as correct',
   {
     body: Type.Object(
       {
-        advertiserId: advertiser('Reports that name this account alone.'),
+        advertiserId: advertiser('Reports that name only this account.'),
         endpoint: Type.Optional(
           Type.String({
             minLength: 1,
             maxLength: 200,
-            description: 'The path of a report, e.g. campaigns/get; absent: all.',
+            description: 'The path of a report, e.g. campaigns/get; all by default.',
           }),
         ),
         before: Type.String({ description: 'Days before this one, YYYY-MM-DD.' }),
-        dryRun: Type.Optional(
-          Type.Boolean({ description: 'Changes nothing, and says how many days it is about.' }),
-        ),
+        dryRun: Type.Optional(Type.Boolean({ description: 'Only count the days; change nothing.' })),
       },
       { additionalProperties: false },
     ),
     answer: Type.Object({
-      accepted: Type.String({ description: 'What is believed to be empty.' }),
-      days: Type.Integer({ description: 'Days of reports that were given from history until now.' }),
+      accepted: Type.String({ description: 'The days accepted as empty.' }),
+      days: Type.Integer({ description: 'Report days that were served from history until now.' }),
       dryRun: Type.Optional(Type.Literal(true, { description: 'Nothing was changed.' })),
     }),
   },

@@ -10,9 +10,9 @@ const OF_KEY = { id: "The key's id." };
 
 const Issued = Type.Object(
   {
-    id: Type.String({ description: 'Stays when the key is rolled.' }),
-    key: Type.String({ description: 'The key itself, shown this once.' }),
-    prefix: Type.String({ description: 'How it begins.' }),
+    id: Type.String({ description: 'Unchanged when the key is rolled.' }),
+    key: Type.String({ description: 'The key. It is shown only once.' }),
+    prefix: Type.String({ description: 'First characters of the key.' }),
     teamId: Type.String(),
     createdAt: time,
     expiresAt: timeOrNull,
@@ -25,12 +25,12 @@ const Key = Type.Object(
     id: Type.String(),
     teamId: Type.String(),
     label: Type.String(),
-    prefix: Type.String({ description: 'How it begins.' }),
+    prefix: Type.String({ description: 'First characters of the key.' }),
     createdAt: time,
     expiresAt: timeOrNull,
     revokedAt: timeOrNull,
     previous: Type.Union([Type.Object({ prefix: Type.String(), validUntil: time }), Type.Null()], {
-      description: 'The one it replaced, while that is valid.',
+      description: 'The replaced key, while it is still valid.',
     }),
     lastUsedAt: timeOrNull,
   },
@@ -42,9 +42,9 @@ export const issueKey = describe('issueKey', 'operator', 'POST /admin/v1/teams/:
   path: OF_TEAM,
   body: Type.Object(
     {
-      label: Type.Optional(Type.String({ maxLength: 200, description: 'For people.' })),
+      label: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
       expiresAt: Type.Optional(
-        Type.Union([Type.String(), Type.Null()], { description: 'ISO date; absent: never.' }),
+        Type.Union([Type.String(), Type.Null()], { description: 'ISO date; never by default.' }),
       ),
     },
     { additionalProperties: false },
@@ -64,7 +64,7 @@ export const listKeys = describe('listKeys', 'viewer', 'GET /admin/v1/teams/:id/
 
 export const listAllKeys = describe('listAllKeys', 'viewer', 'GET /admin/v1/keys', 'Keys of all teams', {
   answer: Keys,
-  about: 'Keys of all teams, the oldest first.',
+  about: 'Keys of all teams, oldest first.',
   problems: ['not_ready'],
 });
 
@@ -78,7 +78,7 @@ export const rollKey = describe(
   'rollKey',
   'operator',
   'POST /admin/v1/keys/:id/roll',
-  'Replace a key, the old one staying valid for a while',
+  'Replace a key; the old one can stay valid for a while',
   {
     path: OF_KEY,
     body: Type.Object(
@@ -87,7 +87,7 @@ export const rollKey = describe(
           Type.Integer({
             minimum: 0,
             maximum: 31_536_000,
-            description: 'How long the old key stays valid; 0 when absent.',
+            description: 'How long the old key stays valid; 0 by default.',
           }),
         ),
       },

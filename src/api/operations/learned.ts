@@ -1,4 +1,4 @@
-/** Calls about what was learned of reports, and of advertisers. */
+/** Calls about what was learned about reports and advertisers. */
 import Type from 'typebox';
 import { QUANTILES } from '../../reports/query/describe.js';
 import type { Operation } from '../openapi/operation.js';
@@ -15,24 +15,26 @@ const Kind = Type.Object(
     id: Type.String(),
     endpoint: orNull(
       Type.String({
-        description: 'Null: learned by a release that did not write it; told with the next proof.',
+        description: 'Null: learned by an older release; set by the next proof.',
       }),
     ),
     split: Type.Union([Type.Array(Type.String()), Type.Null()]),
     spentBased: orNull(Type.String()),
-    passedOn: Type.Array(Type.String(), { description: 'Names of further parameters.' }),
+    passedOn: Type.Array(Type.String(), {
+      description: 'Names of the parameters passed to the platform unread.',
+    }),
     state: Type.Enum(['learning', 'probation', 'proven', 'refuted']),
     inWords: Type.String(),
     agreedDays: count,
     neededDays: count,
     trials: Type.Integer({
       minimum: 0,
-      description: 'On probation: ranges whose joins were the whole answer.',
+      description: 'On probation: periods whose joined days equalled the whole answer.',
     }),
     provenAt: time,
     refutedUntil: time,
     wholeUntil: time,
-    restatements: Type.Integer({ minimum: 0, description: 'Final days that changed after all.' }),
+    restatements: Type.Integer({ minimum: 0, description: 'Final days that changed nevertheless.' }),
     oldestRestatementDays: count,
   },
   { title: 'DivisibilityOfKind' },
@@ -42,21 +44,19 @@ const Kind = Type.Object(
 export const THE_REPORT = {
   endpoint: Type.String({ description: 'The path of a report.', examples: ['campaigns/get'] }),
   query: Type.String({
-    description:
-      'The query of the report as one value. Where it stands in an address, & is %26 and = is %3D in it.',
+    description: 'The query of the report as one value. In a URL, encode its & as %26 and its = as %3D.',
     examples: ['advertiserId=1&byDate=1&_period=last_7_days'],
   }),
 };
 
-/** Of calls about a report, or about an advertiser alone. */
+/** Of calls about one report, or about all reports of an advertiser. */
 export const ABOUT_SCOPES = {
   query: Type.Object({
     endpoint: Type.Optional(THE_REPORT.endpoint),
     query: Type.Optional(THE_REPORT.query),
     advertiserId: Type.Optional(
       Type.String({
-        description:
-          'In the place of endpoint and query: all that is known of the reports of this advertiser.',
+        description: 'Instead of endpoint and query: all reports of this advertiser.',
         examples: ['1'],
       }),
     ),
@@ -71,18 +71,18 @@ const SCOPE = Type.Object(
     endpoint: Type.String(),
     advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
     split: Type.Array(Type.String()),
-    windowDays: Type.Integer({ description: 'In use: a day that is older is final.' }),
-    learnedDays: daysOrNull('What was learned; null where nothing was observed.'),
+    windowDays: Type.Integer({ description: 'The window in use: older days are final.' }),
+    learnedDays: daysOrNull('The learned window; null if nothing was observed.'),
     settledFromDays: daysOrNull(
-      'From this age on no day was ever seen to change, and enough were seen; null where that cannot be said.',
+      'Age from which no day was seen to change, with enough observations; null if unknown.',
     ),
     observedSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
     ages: Type.Array(
       Type.Object({
         ageDays: Type.Integer(),
-        n: Type.Integer({ description: 'Distinct dates that were seen at that age, and again later.' }),
-        changed: Type.Integer({ description: 'Those that had other rows then.' }),
-        changedPercentAtMost: Type.Number({ description: 'With 95 %, if days were independent.' }),
+        n: Type.Integer({ description: 'Distinct dates observed at that age and again later.' }),
+        changed: Type.Integer({ description: 'Dates whose rows had changed by then.' }),
+        changedPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if days are independent.' }),
       }),
     ),
   },
@@ -92,12 +92,12 @@ const SCOPE = Type.Object(
 /** On both planes. */
 export const FINALITY_ANSWER = Type.Object(
   {
-    data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+    data: Type.Array(SCOPE, { description: 'One item per endpoint and split of the advertiser.' }),
     meta: Type.Object({
       mode: Type.Enum(['fixed', 'observe', 'learned']),
       restatementDays: Type.Integer(),
       maxDays: Type.Integer(),
-      approximate: Type.String({ description: 'What the bounds do not say.' }),
+      approximate: Type.String({ description: 'Limitations of the bounds.' }),
       notLearned: Type.Optional(Type.String({ description: 'Why nothing is learned.' })),
     }),
   },
@@ -112,20 +112,24 @@ const TRUTH_SCOPE = Type.Object(
     measuredSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
     ages: Type.Array(
       Type.Object({
-        ageDays: Type.Integer({ description: 'When it was asked for again; 90: or older.' }),
-        n: counted(
-          'Distinct dates that were asked for again at that age; each counts by the worst that was seen.',
+        ageDays: Type.Integer({
+          description: 'Age of the dates when they were fetched again; 90: 90 or older.',
+        }),
+        n: counted('Distinct dates fetched again at that age; each counts by its worst result.'),
+        same: counted('Dates with the same rows as before.'),
+        differsSince: counted('Dates with different rows, for an unknown reason.'),
+        restated: counted(
+          'Dates that the platform restated: their rows had been confirmed once, then changed.',
         ),
-        same: counted('The same rows as before.'),
-        differsSince: counted('Other rows, and no more can be said.'),
-        restated: counted('What was known had been seen a second time, and then changed.'),
-        wrong: counted('What was served is not what it said it was, or depended on the range asked for.'),
-        wrongPercentAtMost: Type.Number({ description: 'With 95 %, if dates were independent.' }),
-        failed: counted('Dates that were to be asked for again, and could not be.'),
+        wrong: counted(
+          'Dates served incorrectly: content did not match its revision, or depended on the requested period.',
+        ),
+        wrongPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if dates are independent.' }),
+        failed: counted('Dates whose repeated fetch failed.'),
         changeUntilFinal: Type.Optional(
           Type.Record(Type.String(), QUANTILES, {
             description:
-              'By column: by how much what was said of days of that age changed until they were final, as meta.expectedChange of a report. Absent below 30 days.',
+              'By column: how much days of that age changed until they were final, as meta.expectedChange of a report. Absent below 30 days.',
           }),
         ),
       }),
@@ -137,11 +141,11 @@ const TRUTH_SCOPE = Type.Object(
 /** On both planes. */
 export const TRUTH_ANSWER = Type.Object(
   {
-    data: Type.Array(TRUTH_SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+    data: Type.Array(TRUTH_SCOPE, { description: 'One item per endpoint and split of the advertiser.' }),
     meta: Type.Object({
-      basis: Type.String({ description: 'How days come to be asked for again.' }),
-      approximate: Type.String({ description: 'What the bounds do not say.' }),
-      notMeasured: Type.Optional(Type.String({ description: 'Why hardly anything is measured.' })),
+      basis: Type.String({ description: 'How the dates to fetch again are chosen.' }),
+      approximate: Type.String({ description: 'Limitations of the bounds.' }),
+      notMeasured: Type.Optional(Type.String({ description: 'Why little or nothing is measured.' })),
     }),
   },
   { title: 'Truth' },
@@ -153,29 +157,33 @@ export const ADVERTISERS = Type.Object(
     advertisers: Type.Array(
       Type.Object({
         id: Type.Integer(),
-        name: orNull(Type.String(), 'As an answer of the platform told it last; null: none did.'),
+        name: orNull(Type.String(), 'Name in the latest platform answer; null: in none.'),
         lastSeenAt: orNull(
           Type.String({ format: 'date-time' }),
-          'When an answer last held it, to the hour; null: none did.',
+          'When a platform answer last contained it, to the hour; null: never.',
         ),
       }),
-      { description: 'Those seen last come first.' },
+      { description: 'Most recently seen first.' },
     ),
   },
   { title: 'Advertisers' },
 );
 
-/** @param limit how many are listed when none is given, for the description */
+/** @param limit the default, for the description */
 export const ADVERTISERS_QUERY = (limit: number | 'all') =>
   Type.Object({
     search: Type.Optional(
       Type.String({
         maxLength: 200,
-        description: 'Only those whose id begins so, or whose name has this in it.',
+        description: 'Only ids that start with this, or names that contain it.',
       }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_000, description: `How many; ${limit} when not given.` }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000,
+        description: `Number of advertisers; ${limit} by default.`,
+      }),
     ),
   });
 
@@ -185,13 +193,13 @@ export const getDivisibility = learned(
   'getDivisibility',
   'viewer',
   'GET /admin/v1/divisibility',
-  'Which kinds of reports may be split by day, as far as that is known',
+  'Which kinds of reports are known to be divisible by day',
   {
     answer: Type.Object({
       kinds: Type.Array(Kind),
       pinned: Type.Array(
         Type.Object({ endpoint: Type.String(), divisible: Type.Enum(['always', 'never']) }),
-        { description: 'Endpoints of which nothing is learned, for the configuration says it.' },
+        { description: 'Endpoints whose divisibility is configured, not learned.' },
       ),
     }),
   },
@@ -201,11 +209,11 @@ export const getFinality = learned(
   'getFinality',
   'viewer',
   'GET /admin/v1/finality',
-  'When days of a report, or of an advertiser, change no more',
+  'When days of a report or advertiser become final',
   {
     query: ABOUT_SCOPES.query,
     answer: FINALITY_ANSWER,
-    about: 'What was learned.',
+    about: 'The learned windows.',
     problems: ['invalid_query', 'not_ready'],
   },
 );
@@ -214,17 +222,16 @@ export const getTruth = learned(
   'getTruth',
   'viewer',
   'GET /admin/v1/truth',
-  'What came of days that were asked for again',
+  'Results of fetching served days again',
   {
     query: ABOUT_SCOPES.query,
     answer: TRUTH_ANSWER,
-    about: 'What was measured.',
+    about: 'The measured results.',
     problems: ['invalid_query', 'not_ready'],
   },
 );
 
-/** Advertisers that are listed when no limit is given. */
-export const USUAL_ADVERTISERS = 100;
+export const DEFAULT_ADVERTISERS = 100;
 
 export const listAdvertisers = operations('advertisers')(
   'listAdvertisers',
@@ -232,9 +239,9 @@ export const listAdvertisers = operations('advertisers')(
   'GET /admin/v1/advertisers',
   'Advertisers seen, with their names',
   {
-    query: ADVERTISERS_QUERY(USUAL_ADVERTISERS),
+    query: ADVERTISERS_QUERY(DEFAULT_ADVERTISERS),
     answer: ADVERTISERS,
-    about: 'Advertisers in answers of the platform; the 2,500 seen last.',
+    about: 'Advertisers in platform answers: the 2,500 seen most recently.',
     problems: ['invalid_query', 'not_ready'],
   },
 );

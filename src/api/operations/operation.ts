@@ -1,6 +1,6 @@
 /**
- * Calls of the gateway's own. Route, checks of query and body, who may make it, OpenAPI description and the types of commands and
- * pages come from an entry; `serve` (`api/admin/serve.ts`) or `serveTeam` (`api/data/serve.ts`) connects it to its handler.
+ * The gateway's own calls. Each entry defines route, validation, role, OpenAPI description and the types of commands and
+ * pages; `serve` (`api/admin/serve.ts`) or `serveTeam` (`api/data/serve.ts`) connects it to its handler.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
@@ -10,43 +10,42 @@ import { type Answer, json, type Operation } from '../openapi/operation.js';
 type Described = Pick<Operation, 'path' | 'query' | 'headers' | 'problems'>;
 
 interface Call extends Described {
-  /** Unique on the plane; clients name a function by it. */
+  /** Unique on the plane; generated clients name their functions by it. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
   /** JSON. */
   readonly body?: TSchema;
-  /** JSON. Absent for 204, and where `answers` says more than a schema can. */
+  /** JSON. Absent for 204, and where `answers` replaces it. */
   readonly answer?: TSchema;
-  /** What the answer is, in a few words. */
+  /** Description of the answer. */
   readonly about?: string;
   readonly answers?: Operation['answers'];
 }
 
 export interface AdminOperation extends Call {
   readonly call: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/v1/${string}`;
-  /** The least role that may make it. */
+  /** Minimum role. */
   readonly by: AdminRole;
   /** Needs no token. */
   readonly isOpen?: true;
-  /** Bytes; absent: that of all calls. */
+  /** Bytes; the plane's limit by default. */
   readonly bodyLimit?: number;
-  /** Of the answer; 200 if absent. */
+  /** Of the answer; 200 by default. */
   readonly status?: 201 | 204;
 }
 
-/** Of the data plane. */
 export interface TeamOperation extends Call {
   readonly call: `${'GET' | 'POST' | 'DELETE'} /gateway/v1/${string}`;
-  /** Who may make it: whoever has a team key, the explorer, or anybody. */
+  /** Required credential: a team key, an explorer session, or none. */
   readonly by: 'key' | 'session' | 'anybody';
-  /** Counts as no request of the team: it tells the team of itself. */
+  /** Does not count as a request of the team. */
   readonly isFree?: true;
 }
 
 type Of<C> = C extends AdminOperation['call'] ? AdminOperation : TeamOperation;
 
-/** Operations under one heading of the OpenAPI document. */
+/** Defines operations under one tag of the OpenAPI document. */
 export const operations =
   (tag: string) =>
   <
@@ -60,7 +59,7 @@ export const operations =
     rest: R,
   ) => ({ id, by, call, tag, summary, ...rest });
 
-/** Types of a request, for its handler. */
+/** Request types of a handler. */
 export interface RequestTypes<O extends AdminOperation | TeamOperation> {
   Params: { readonly id: string };
   Querystring: O extends { readonly query: infer Q extends TObject } ? Static<Q> : unknown;
@@ -71,7 +70,6 @@ export type AnswerOf<O> = O extends { readonly answer: infer A extends TSchema }
   ? Frozen<Static<A>>
   : unknown;
 
-/** The description in the OpenAPI document. */
 export function describeOperation(operation: AdminOperation): Operation {
   const { by, call, status = 200, answer, about } = operation;
   const usual =
@@ -81,7 +79,7 @@ export function describeOperation(operation: AdminOperation): Operation {
   return { ...described(operation, usual), role: by };
 }
 
-/** The same of the data plane, where each route reads its body itself. */
+/** On the data plane each route reads its body itself. */
 export function describeTeamOperation(operation: TeamOperation): Operation {
   const { body, answer, about } = operation;
   const usual = answer === undefined ? {} : { 200: json(answer, about, ['cache-control']) };
@@ -107,8 +105,7 @@ const UNCONFIRMED = Type.Object(
   { replicas: Type.Integer({ minimum: 0 }), wanted: Type.Integer({ minimum: 0 }) },
   {
     title: 'Unconfirmed',
-    description:
-      'The change is made, and only so many replicas of Redis have confirmed it: it could be lost.',
+    description: 'The change is made, but too few Redis replicas have confirmed it: it could be lost.',
   },
 );
 const PERHAPS = Type.Object({ unconfirmed: Type.Optional(UNCONFIRMED) });
@@ -118,13 +115,13 @@ export function changed(schema: TSchema, description = 'Done.'): Answer {
   return json(Type.Intersect([schema, PERHAPS]), description);
 }
 
-/** The answers to a change that has nothing to say. */
+/** The answers to a change without content. */
 export const REMOVED_ANSWERS: Readonly<Record<string, Answer>> = {
-  204: { description: 'Done; there is nothing to say.' },
-  200: json(Type.Object({ unconfirmed: UNCONFIRMED }), 'Done, and confirmed by too few replicas of Redis.'),
+  204: { description: 'Done.' },
+  200: json(Type.Object({ unconfirmed: UNCONFIRMED }), 'Done, but confirmed by too few Redis replicas.'),
 };
 
 export const OF_TEAM = { id: "The team's id." };
 
-/** The id of a team, also of one that was deleted: its usage stays. */
+/** The id of a team, including deleted ones, whose usage is kept. */
 export const TEAM_ID = '^[a-z0-9-]{1,40}$';

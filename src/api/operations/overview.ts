@@ -1,4 +1,4 @@
-/** Calls about the gateway as a whole: health, numbers over time, what happens and what happened. */
+/** Calls about the gateway as a whole: health, statistics, tail, audit. */
 import Type, { type TSchema } from 'typebox';
 import { OUTCOMES } from '../../outcome.js';
 import { Outlook } from '../../platform/credential/outlook.js';
@@ -14,12 +14,12 @@ const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null
 const count = Type.Integer({ minimum: 0 });
 const LOAD = { l1Bytes: count, l1Entries: count, callsRunning: count, callsQueued: count };
 const day = (description: string) => Type.String({ format: 'date', description });
-const teamOnly = Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only this one.' }));
+const teamOnly = Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only this team.' }));
 
 const condition = (description: string) =>
-  Type.String({ description: `${description} ok, or what is wrong in a few words.` });
+  Type.String({ description: `${description} ok, or the problem in a few words.` });
 
-/** Each part of the gateway's health. */
+/** The parts of the gateway's health. */
 export const CONDITIONS = {
   store: condition('The store:'),
   credential: condition("The platform's credential:"),
@@ -31,7 +31,7 @@ const Loss = Type.Object(
     at: Type.String({ format: 'date-time' }),
     outcome: Type.Enum(['restored', 'adopted', 'left'], {
       description:
-        'restored: put back from memory; adopted: another one took its place; left: somebody has to act.',
+        'restored: restored from memory; adopted: replaced by another registry; left: an operator has to act.',
     }),
     message: Type.String({ description: 'What happened, and what to do.' }),
   },
@@ -47,7 +47,7 @@ const StoreStatus = Type.Object({
       usedBytes: nullable(count),
       maxBytes: nullable(count),
       cacheMaxBytes: nullable(count),
-      full: Type.Boolean({ description: 'It refuses changes for lack of memory.' }),
+      full: Type.Boolean({ description: 'The store rejects writes: it is out of memory.' }),
     }),
   ),
   registryVersion: count,
@@ -64,17 +64,17 @@ const PlatformStatus = Type.Object({
   pace: nullable(
     Type.Object(
       { limit: count, remaining: count, resetInSeconds: Type.Integer(), nextCallInSeconds: Type.Integer() },
-      { description: 'Null while the platform shows no rate.' },
+      { description: 'Null while the platform sends no rate headers.' },
     ),
   ),
 });
 
 const RetentionStatus = Type.Object({
   endpoint: Type.String(),
-  days: Type.Integer({ description: 'Age in days; what is older the platform no longer has.' }),
-  source: Type.Enum(['learned', 'declared'], { description: 'declared: by platform.retentionDays.' }),
+  days: Type.Integer({ description: 'The platform no longer has data older than this.' }),
+  source: Type.Enum(['learned', 'declared'], { description: 'declared: set by platform.retentionDays.' }),
   since: nullable(
-    Type.String({ format: 'date-time', description: 'When it was first seen; null: declared.' }),
+    Type.String({ format: 'date-time', description: 'When it was first observed; null: declared.' }),
   ),
 });
 
@@ -84,7 +84,7 @@ const Status = Type.Object(
     version: Type.String(),
     uptimeSeconds: count,
     ready: Type.Boolean(),
-    worst: Type.Object(CONDITIONS, { description: 'Each as the worst of all processes has it.' }),
+    worst: Type.Object(CONDITIONS, { description: 'Worst state among all processes.' }),
     replicas: count,
     store: StoreStatus,
     credential: Outlook,
@@ -100,7 +100,7 @@ const Status = Type.Object(
     cache: Type.Object({ l1Bytes: count, l1Entries: count }),
     platform: PlatformStatus,
     retention: Type.Array(RetentionStatus, {
-      description: 'Endpoints of which the platform has forgotten old days; those are given from history.',
+      description: 'Endpoints whose old days the platform has deleted; those are served from history.',
     }),
     writes: Stops,
     processes: Type.Array(
@@ -112,7 +112,7 @@ const Status = Type.Object(
           version: Type.String(),
           ...CONDITIONS,
           ...LOAD,
-          tokenId: nullable(Type.String({ description: 'Of the platform token that it asks with.' })),
+          tokenId: nullable(Type.String({ description: 'Id of the platform token in use.' })),
           tokenSince: nullable(Type.String({ format: 'date-time' })),
         },
         { title: 'Process' },
@@ -132,39 +132,39 @@ export const runDoctor = status(
   'runDoctor',
   'operator',
   'POST /admin/v1/doctor',
-  'Look at everything that the gateway needs; asks the platform once',
+  'Check everything that the gateway depends on; makes one platform call',
   {
     answer: Type.Object({ version: Type.String(), checks: Type.Array(Check) }, { title: 'Checkup' }),
-    about: 'The answer.',
+    about: 'The results.',
   },
 );
 
-/** Most seconds that a tail may be told to last. */
+/** Maximum of `seconds`. */
 const TAIL_SECONDS = 3600;
 
 export const tail = status(
   'tail',
   'viewer',
   'GET /admin/v1/tail',
-  'What happens on the data plane, as it happens',
+  'Live stream of requests on the data plane',
   {
     query: Type.Object({
-      team: Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only requests of this one.' })),
-      outcome: Type.Optional(Type.Enum([...OUTCOMES], { description: 'Only requests of this one.' })),
+      team: Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only requests of this team.' })),
+      outcome: Type.Optional(Type.Enum([...OUTCOMES], { description: 'Only requests with this outcome.' })),
       seconds: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: TAIL_SECONDS,
-          description: 'It ends after so many; when the caller leaves, if not given.',
+          description: 'Duration; by default until the caller disconnects.',
         }),
       ),
     }),
     answers: {
       200: {
         description:
-          'A line for each answered request, blank lines while there is none, and `{"dropped": 12}` where more came than could be told.',
+          'One line per answered request, blank lines in between, and `{"dropped": 12}` for requests left out under load.',
         headers: ['x-accel-buffering'],
-        content: { 'application/x-ndjson': Type.String({ description: 'An object a line.' }) },
+        content: { 'application/x-ndjson': Type.String({ description: 'One JSON object per line.' }) },
       },
     },
     problems: ['invalid_query', 'not_ready'],
@@ -175,15 +175,15 @@ export const getUsage = operations('usage')(
   'getUsage',
   'viewer',
   'GET /admin/v1/usage',
-  'Usage per team and day, by UTC',
+  'Usage per team and UTC day',
   {
     query: Type.Object({
-      from: Type.Optional(day('First day, by UTC; 29 days ago when not given.')),
-      to: Type.Optional(day('Last day, by UTC; today when not given.')),
+      from: Type.Optional(day('First UTC day; 29 days ago by default.')),
+      to: Type.Optional(day('Last UTC day; today by default.')),
       team: teamOnly,
     }),
     answer: Type.Object({ from: day('First day.'), to: day('Last day.'), usage: Type.Array(ShownUsageDay) }),
-    about: 'By day, then by team; days without anything are left out.',
+    about: 'By day, then by team; days without usage are omitted.',
     problems: ['invalid_query', 'not_ready'],
   },
 );
@@ -198,10 +198,10 @@ export const getSeries = series(
   {
     query: Type.Object({
       range: RANGE,
-      team: Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only this one, by the hour.' })),
+      team: Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only this team, hourly.' })),
     }),
     answer: SHOWN_SERIES,
-    about: '1h by the minute, 24h by five minutes; 30d, and whatever is of a team, by the hour.',
+    about: '1h: per minute; 24h: per five minutes; 30d and any team: hourly.',
     problems: ['invalid_query', 'not_ready'],
   },
 );
@@ -210,17 +210,16 @@ export const getSeriesOfTeams = series(
   'getSeriesOfTeams',
   'viewer',
   'GET /admin/v1/series/teams',
-  'The same by team, summed up',
+  'The same as sums per team',
   {
     query: Type.Object({ range: RANGE }),
     answer: SHOWN_LEDGER,
-    about:
-      'Teams of which anything was counted, by id. By whole hours: 1h is the hour under way and the one before.',
+    about: 'Teams with any activity, by id. Whole hours only: 1h is the current hour and the one before.',
     problems: ['invalid_query', 'not_ready'],
   },
 );
 
-/** Most entries of one page. */
+/** Maximum entries of a page. */
 export const AUDIT_PAGE_MAX = 1000;
 const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
@@ -233,23 +232,25 @@ export const listAudit = operations('audit')(
   {
     query: Type.Object({
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: AUDIT_PAGE_MAX, description: 'How many; 100 when not given.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: AUDIT_PAGE_MAX,
+          description: 'Number of entries; 100 by default.',
+        }),
       ),
-      before: Type.Optional(Type.String({ description: 'The id of an entry: those before it.' })),
+      before: Type.Optional(Type.String({ description: 'Only entries before the one with this id.' })),
       action: Type.Optional(
         Type.String({
           pattern: '^[a-z]+(\\.[a-zA-Z_-]+)?$',
-          description: 'Only this action, e.g. token.activate, or all of a kind, e.g. token.',
+          description: 'Only this action, e.g. token.activate, or this group of actions, e.g. token.',
         }),
       ),
-      actor: text('Only what this one did: the name of an admin token.'),
-      search: text('Only entries that have this text anywhere, however it is written.'),
+      actor: text('Only changes made with the admin token of this name.'),
+      search: text('Only entries that contain this text; ignores case.'),
       team: Type.Optional(
         Type.String({ pattern: TEAM_ID, description: 'Only changes of this team and of its keys.' }),
       ),
-      since: Type.Optional(
-        Type.String({ description: 'Only what was done at this time or later: an ISO date or time.' }),
-      ),
+      since: Type.Optional(Type.String({ description: 'Only changes at or after this ISO date or time.' })),
     }),
     answer: Type.Object({
       entries: Type.Array(
@@ -259,7 +260,7 @@ export const listAudit = operations('audit')(
         ),
       ),
       next: Type.Union([Type.String(), Type.Null()], {
-        description: 'What to give as before for the next page; null: there is none.',
+        description: 'Value of before for the next page; null: this is the last page.',
       }),
     }),
     about: 'Entries, newest first.',
@@ -267,7 +268,7 @@ export const listAudit = operations('audit')(
   },
 );
 
-/** A hundred years either way; beyond it dates leave the range that is accepted anywhere. */
+/** A hundred years either way; dates beyond are not accepted anywhere. */
 const MAX_OFFSET_MS = 100 * 366 * 86_400_000;
 
 export const moveClock = operations('test')(

@@ -1,4 +1,4 @@
-/** Calls of the data plane about a team: itself, its reports as they are kept, and the explorer's session. */
+/** Calls of the data plane about the caller's team, the cache state of its reports, and the explorer's session. */
 import Type from 'typebox';
 import { Outlook } from '../../platform/credential/outlook.js';
 import { ShownTeam } from '../../teams/auth/team.js';
@@ -28,7 +28,7 @@ const ME = Type.Object(
       label: Type.String(),
       createdAt: Type.String({ format: 'date-time' }),
       expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-        description: 'Null: it does not expire.',
+        description: 'Null: never.',
       }),
     }),
     scopes: ShownTeam.properties.scopes,
@@ -42,11 +42,27 @@ const ME = Type.Object(
         upstreamCallsPerDay: Type.Integer(),
         upstreamCallsResetAt: Type.String({ format: 'date-time' }),
       },
-      { description: 'What is left of each limit.' },
+      { description: "Remaining amount of each of the team's limits." },
+    ),
+    applies: Type.Object(
+      {
+        maxConcurrent: Type.Integer({
+          description: 'Concurrent requests that this replica accepts: its part of limits.maxConcurrent.',
+        }),
+        upstreamCalls: Type.Integer({
+          description:
+            "Platform calls possible now: the lower of the team's rest and the platform's own limit.",
+        }),
+        upstreamCallsResetAt: Type.String({ format: 'date-time', description: 'End of that limit.' }),
+        upstreamCallsLimitedBy: Type.Enum(['team', 'platform'], {
+          description: "team: by upstreamCallsPerDay; platform: by the platform's own limit for all teams.",
+        }),
+      },
+      { description: 'The limits that apply now, where another one is stricter than those of the team.' },
     ),
     credential: Outlook,
     usage: Type.Union([Type.Array(OwnUsageDay), Type.Null()], {
-      description: 'The last 30 days that have any, newest last; null while they cannot be read.',
+      description: 'Days with usage among the last 30, newest last; null while they cannot be read.',
     }),
   },
   { title: 'Me' },
@@ -69,7 +85,7 @@ export const getOwnSeries = gateway(
     isFree: true,
     query: Type.Object({ range: RANGE }),
     answer: SHOWN_SERIES,
-    about: 'By the hour.',
+    about: 'Hourly.',
     problems: ['invalid_query', 'not_ready'],
   },
 );
@@ -78,11 +94,11 @@ export const getOwnAdvertisers = gateway(
   'getAdvertisers',
   'key',
   'GET /gateway/v1/advertisers',
-  'The advertisers you may ask for, with names as far as they are known',
+  'The advertisers you may query, with their names if known',
   {
     query: ADVERTISERS_QUERY('all'),
     answer: ADVERTISERS,
-    about: 'Those of the team alone. A team of all advertisers is shown those that answers have told of.',
+    about: "The team's advertisers. A team with access to all gets those seen in platform answers.",
     problems: ['invalid_query', 'scope_missing', 'rate_limited'],
   },
 );
@@ -91,11 +107,11 @@ export const explainReport = reports(
   'explainReport',
   'key',
   'GET /gateway/v1/explain',
-  'What is kept of a report, and which platform calls an answer would make',
+  'Cache state of a report, and the platform calls that an answer would make',
   {
     query: Type.Object(THE_REPORT),
     answer: TeamExplanation,
-    about: 'As of now; the platform is not asked.',
+    about: 'The current state; the platform is not called.',
     problems: [
       'invalid_query',
       'scope_missing',
@@ -111,16 +127,16 @@ export const getOwnFinality = history(
   'getFinality',
   'key',
   'GET /gateway/v1/finality',
-  'When days of a report change no more, as far as that was seen',
-  { ...ABOUT_SCOPES, answer: FINALITY_ANSWER, about: 'What was learned.' },
+  'When days of a report become final',
+  { ...ABOUT_SCOPES, answer: FINALITY_ANSWER, about: 'The learned windows.' },
 );
 
 export const getOwnTruth = history(
   'getTruth',
   'key',
   'GET /gateway/v1/truth',
-  'What came of days of a report that were asked for again, as far as that was seen',
-  { ...ABOUT_SCOPES, answer: TRUTH_ANSWER, about: 'What was measured.' },
+  'Results of fetching served days of a report again',
+  { ...ABOUT_SCOPES, answer: TRUTH_ANSWER, about: 'The measured results.' },
 );
 
 const SESSION = Type.Object(
@@ -128,10 +144,10 @@ const SESSION = Type.Object(
     team: Type.Object({ id: Type.String(), name: Type.String() }),
     scopes: ShownTeam.properties.scopes,
     advertisers: ShownTeam.properties.advertisers,
-    csrf: Type.String({ description: 'To be sent as x-csrf-token with every call but GET and HEAD.' }),
+    csrf: Type.String({ description: 'Send it as x-csrf-token with every call except GET and HEAD.' }),
     expiresAt: Type.String({
       format: 'date-time',
-      description: 'The latest end; it ends before, where nothing is asked for an hour.',
+      description: 'Latest end of the session; it ends earlier after an hour without a request.',
     }),
   },
   { title: 'ExplorerSession' },

@@ -1,4 +1,4 @@
-/** Calls of the data plane about what reports said, and pins. */
+/** Calls of the data plane about the history of reports, and pins. */
 import Type from 'typebox';
 import { ANSWER } from '../../reports/query/describe.js';
 import { type Answer, json, type ProblemCode } from '../openapi/operation.js';
@@ -17,39 +17,40 @@ const ABOUT_A_REPORT: readonly ProblemCode[] = [
   'upstream_invalid_response',
 ];
 
-/** A number as an answer holds it. */
 const NUMBER = Type.Union([Type.Number(), Type.String()], {
-  description: 'A text where JSON does not hold the number exactly.',
+  description: 'A string if a JSON number would not be exact.',
 });
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 
 const REVISION = Type.Object(
   {
-    id: Type.String({ description: 'Of the day; never used again.' }),
-    knownFrom: instant('Since when its rows were known.'),
-    confirmedUntil: instant('When they were last seen, to the hour.'),
-    ageDays: Type.Integer({ description: 'How old the day was when it was first seen; 0: today.' }),
+    id: Type.String({ description: 'Unique for the day, never reused.' }),
+    knownFrom: instant('When these rows were first fetched.'),
+    confirmedUntil: instant('When the same rows were last fetched, to the hour.'),
+    ageDays: Type.Integer({
+      description: 'Age of the day when these rows were first fetched; 0: the same day.',
+    }),
     kind: Type.Enum(['first', 'changed', 'method', 'void'], {
       description:
-        'first of those that count; changed: the platform says something else; method: columns or token are others; void: counts no more.',
+        'first: the first valid one; changed: the platform sent different rows; method: columns or token changed; void: no longer valid.',
     }),
     void: Type.Optional(
       Type.String({
         description:
-          'Why it counts no more: refuted (it was split under a proof that was refuted since), cut (the platform had cut the answer off), not_proven (that it may be split is not proven yet).',
+          'Why it is not valid: refuted (it was split under a proof refuted since), cut (the platform had truncated the answer), not_proven (divisibility is not proven yet).',
       }),
     ),
     rowCount: Type.Integer(),
     totals: Type.Union([Type.Record(Type.String(), NUMBER), Type.Null()], {
       description:
-        'Sums of the columns that may be summed: events and money by known names, never people, rates or ids. Null where the revision is void, or its rows can no longer be read.',
+        'Sums of additive columns: events and money by known names, never people, rates or ids. Null if the revision is void or its rows can no longer be read.',
     }),
     unconfirmed: Type.Optional(
-      Type.Literal(true, { description: 'No rows, and no second look has said so.' }),
+      Type.Literal(true, { description: 'No rows, and no second fetch has confirmed it.' }),
     ),
-    thinnedFrom: Type.Optional(instant('Since when others were known after it that were removed.')),
-    missedFrom: Type.Optional(instant('Since when others may have been seen that were not written down.')),
+    thinnedFrom: Type.Optional(instant('Later revisions from this time on were removed.')),
+    missedFrom: Type.Optional(instant('Later revisions from this time on may not have been recorded.')),
   },
   { title: 'Revision' },
 );
@@ -63,14 +64,14 @@ export const getRevisions = history(
   'getRevisions',
   'key',
   'GET /gateway/v1/revisions',
-  'What is known of each day of a report, and since when',
+  'Recorded revisions of each day of a report',
   {
     query: Type.Object(THE_REPORT),
     answer: Type.Object(
       {
         data: Type.Array(
           Type.Object({ date: Type.String({ format: 'date' }), revisions: Type.Array(REVISION) }),
-          { description: 'Every day of the period; a day that was never asked for has no revision.' },
+          { description: 'Every day of the period; a day that was never fetched has no revisions.' },
         ),
         meta: Type.Object({
           endpoint: Type.String(),
@@ -82,18 +83,20 @@ export const getRevisions = history(
       },
       { title: 'Revisions' },
     ),
-    about: 'Days and their revisions, the oldest first.',
+    about: 'Days and their revisions, oldest first.',
     problems: ABOUT_A_REPORT,
   },
 );
 
 const CELL = Type.Object(
   {
-    old: Type.Unknown({ description: 'Null for a row that was added.' }),
-    new: Type.Unknown({ description: 'Null for a row that was removed.' }),
+    old: Type.Unknown({ description: 'Null for an added row.' }),
+    new: Type.Unknown({ description: 'Null for a removed row.' }),
     diff: Type.Optional(NUMBER),
     percent: Type.Optional(
-      Type.Union([NUMBER, Type.Null()], { description: 'Of the old value, to 4 places; null from 0.' }),
+      Type.Union([NUMBER, Type.Null()], {
+        description: 'Percent of the old value, to 4 places; null if that is 0.',
+      }),
     ),
   },
   { title: 'CellDiff' },
@@ -107,11 +110,10 @@ const DIFF_ANSWER = Type.Object(
           date: Type.String({ format: 'date' }),
           changed: Type.Record(Type.String(), CELL),
           kind: Type.Enum(['changed', 'added', 'removed', 'method'], {
-            description:
-              'method: columns or token are others, so it need not be the platform that changed it.',
+            description: 'method: columns or token changed, so the platform may not have changed the data.',
           }),
         },
-        { additionalProperties: true, description: 'Beside these: the ids of the row.' },
+        { additionalProperties: true, description: 'Also the ids of the row.' },
       ),
       { description: 'Rows that differ.' },
     ),
@@ -128,7 +130,7 @@ const DIFF_ANSWER = Type.Object(
       methodDays: Type.Optional(Type.Array(Type.String({ format: 'date' }))),
       inexactDays: Type.Optional(
         Type.Array(Type.String({ format: 'date' }), {
-          description: 'Something else was seen of them by then that is not kept.',
+          description: 'Days with revisions at that time that are no longer kept.',
         }),
       ),
     }),
@@ -140,29 +142,29 @@ export const getDiff = history(
   'getDiff',
   'key',
   'GET /gateway/v1/diff',
-  'What became of a report between two moments',
+  'Changes of a report between two moments',
   {
     query: Type.Object({
       ...THE_REPORT,
       from: Type.String({
         description:
-          'An instant, a day that is over (its end), first (the earliest kept since each day was over), or the id of a pin.',
+          'An instant, a past day (its end), first (the earliest kept revision after the end of each day), or the id of a pin.',
         examples: ['2026-11-03', '2026-11-03T08:00:00Z', 'first'],
       }),
       to: Type.String({
-        description: 'An instant, a day that is over (its end), or latest (the newest kept).',
+        description: 'An instant, a past day (its end), or latest (the newest kept revision).',
         examples: ['latest'],
       }),
-      _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: a line for each cell.' })),
+      _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: one line per changed cell.' })),
     }),
     answer: DIFF_ANSWER,
     answers: {
       200: {
-        description: 'Rows that differ. The platform is not asked.',
+        description: 'Rows that differ. The platform is not called.',
         headers: ['cache-control', 'vary'],
         content: {
           'application/json': DIFF_ANSWER,
-          'text/csv': Type.String({ description: 'A line for each cell that differs.' }),
+          'text/csv': Type.String({ description: 'One line per changed cell.' }),
         },
       },
     },
@@ -173,10 +175,10 @@ export const getDiff = history(
 const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 const KNOWN = {
-  revision: textOrNull('meta.revision of the report; null for one that is not kept by days.'),
+  revision: textOrNull('meta.revision of the report; null if it is not cached by day.'),
   endpoint: Type.String(),
-  query: Type.String({ description: 'With the days that a relative period meant.' }),
-  note: textOrNull('As it was given.'),
+  query: Type.String({ description: 'The query, with relative periods as dates.' }),
+  note: textOrNull('The note sent with the pin.'),
   createdAt: Type.String({ format: 'date-time' }),
   advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
   period: Type.Union([
@@ -186,43 +188,45 @@ const KNOWN = {
   split: Type.Array(Type.String()),
   knownAt: Type.String({
     format: 'date-time',
-    description: 'When its newest day was fetched, or the moment of _asOf.',
+    description: 'When its newest day was fetched, or the time of _asOf.',
   }),
-  final: Type.Boolean({ description: 'Whether every day was final when it was pinned.' }),
+  final: Type.Boolean({ description: 'Whether every day was final when pinned.' }),
   rowCount: Type.Integer(),
-  bytes: Type.Integer({ description: "What it takes of the team's room." }),
+  bytes: Type.Integer({ description: "Its share of the team's pin storage." }),
 };
 
 const PIN = Type.Object({ id: Type.String(), ...KNOWN }, { title: 'Pin' });
 
 export const listPins = history('listPins', 'key', 'GET /gateway/v1/pins', 'The pins of your team', {
   query: Type.Object({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: '100 when not given.' })),
-    after: Type.Optional(Type.String({ description: 'meta.next of the page before.' })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: 'Number of pins; 100 by default.' }),
+    ),
+    after: Type.Optional(Type.String({ description: 'meta.next of the previous page.' })),
   }),
   answer: Type.Object(
     {
       data: Type.Array(PIN),
       meta: Type.Object({
         count: Type.Integer({
-          description: 'Pins of the team, those among them that it may no longer see.',
+          description: 'Pins of the team, including those it may no longer see.',
         }),
         bytes: Type.Integer(),
         maxCount: Type.Integer(),
         maxBytes: Type.Integer(),
-        next: textOrNull('Null: there are no more.'),
+        next: textOrNull('Value of after for the next page; null: this is the last page.'),
       }),
     },
     { title: 'Pins' },
   ),
-  about: 'The oldest first.',
+  about: 'Oldest first.',
   problems: ['invalid_query', 'scope_missing', 'rate_limited', 'conflict'],
 });
 
 const VALIDATORS = ['etag', 'cache-control', 'vary', 'report-revision'] as const;
 
 const PINNED_ANSWER: Answer = {
-  description: 'The rows as they were pinned: data, CSV and NDJSON stay byte for byte.',
+  description: 'The pinned rows. data, CSV and NDJSON never change by a byte.',
   headers: VALIDATORS,
   content: {
     'application/json': Type.Object(
@@ -230,20 +234,20 @@ const PINNED_ANSWER: Answer = {
       { title: 'PinnedReport' },
     ),
     'text/csv': Type.String({ description: 'RFC 4180, with a header line.' }),
-    'application/x-ndjson': Type.String({ description: 'A row a line.' }),
+    'application/x-ndjson': Type.String({ description: 'One row per line.' }),
   },
 };
 
-export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', 'An answer that stayed', {
+export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', 'A pinned answer', {
   path: { id: 'Id of a pin.' },
   query: Type.Object({
     _format: Type.Optional(Type.Enum(['json', 'csv', 'ndjson'])),
-    _bom: Type.Optional(Type.Enum(['0', '1'], { description: '1 begins a CSV with a byte order mark.' })),
+    _bom: Type.Optional(Type.Enum(['0', '1'], { description: '1: start a CSV with a byte order mark.' })),
   }),
   headers: ['if-none-match'],
   answers: {
     200: PINNED_ANSWER,
-    304: { description: 'The caller has it: if-none-match names its etag.', headers: VALIDATORS },
+    304: { description: 'Not modified: if-none-match has its etag.', headers: VALIDATORS },
   },
   problems: [
     ...(['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required'] as const),
@@ -251,20 +255,18 @@ export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', 'An a
   ],
 });
 
-export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:id', 'Forget a pin', {
+export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:id', 'Delete a pin', {
   path: { id: 'Id of a pin.' },
-  answers: { 204: { description: 'It is gone.', headers: ['cache-control'] } },
+  answers: { 204: { description: 'Deleted.', headers: ['cache-control'] } },
   problems: ['invalid_query', 'scope_missing', 'not_found', 'rate_limited', 'conflict'],
 });
 
-export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', 'Keep an answer as it is', {
+export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', 'Pin the answer to a report', {
   body: Type.Object(
     {
       ...THE_REPORT,
-      revision: Type.Optional(
-        textOrNull('meta.revision of the answer that is meant; where the report has another one: 409.'),
-      ),
-      note: Type.Optional(textOrNull('For people; at most 1,000 characters.')),
+      revision: Type.Optional(textOrNull('Expected meta.revision of the report; 409 if it has changed.')),
+      note: Type.Optional(textOrNull('A note for people, at most 1,000 characters.')),
     },
     { additionalProperties: false, title: 'NewPin' },
   ),

@@ -1,4 +1,4 @@
-/** Calls about backups: the registry as a whole, and the embedded store as a whole. */
+/** Calls about backups of the registry and of the embedded store. */
 import Type from 'typebox';
 import { VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { PURGES_RECORD } from '../../reports/cache/purges.js';
@@ -7,7 +7,7 @@ import { KEY_PREFIX, LIFE_PREFIX } from '../../teams/auth/key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
 import { operations } from './operation.js';
 
-/** The records of a backup: by how their ids begin, and single ones. */
+/** The records of a backup: id prefixes, and single ids. */
 export const PREFIXES = [TEAM_PREFIX, KEY_PREFIX, LIFE_PREFIX];
 export const SINGLE = [VAULT_RECORD, PEPPER_RECORD, TOKEN_PEPPER_RECORD, PURGES_RECORD];
 
@@ -19,8 +19,8 @@ const closed = { additionalProperties: false };
 export const Backup = Type.Object(
   {
     format: Type.Literal(FORMAT),
-    schema: Type.Integer({ minimum: 0, description: 'Form of the records.' }),
-    exportedAt: Type.String({ description: 'ISO time, for people.' }),
+    schema: Type.Integer({ minimum: 0, description: 'Version of the records.' }),
+    exportedAt: Type.String({ description: 'ISO time.' }),
     records: Type.Array(
       Type.Object(
         {
@@ -49,14 +49,12 @@ export const importRegistry = describe(
   'importRegistry',
   'owner',
   'POST /admin/v1/registry/import',
-  'Restore what was exported',
+  'Restore a backup',
   {
     body: Type.Object(
       {
         ...Backup.properties,
-        replace: Type.Optional(
-          Type.Boolean({ description: 'In the place of teams and keys that are there.' }),
-        ),
+        replace: Type.Optional(Type.Boolean({ description: 'Replace existing teams and keys.' })),
       },
       { additionalProperties: false },
     ),
@@ -65,9 +63,11 @@ export const importRegistry = describe(
       imported: Type.Object({
         teams: Type.Integer(),
         keys: Type.Integer(),
-        replaced: Type.Boolean({ description: 'There was something before.' }),
+        replaced: Type.Boolean({ description: 'Whether existing records were replaced.' }),
         stillRevoked: Type.Optional(
-          Type.Integer({ description: 'Keys valid in the backup and revoked since: they stay revoked.' }),
+          Type.Integer({
+            description: 'Keys that the backup has as valid and that were revoked since: they stay revoked.',
+          }),
         ),
       }),
     }),
@@ -86,19 +86,19 @@ export const backUpStore = describe(
         folder: Type.String({
           minLength: 1,
           maxLength: 4096,
-          description: "A new folder on the gateway's machine, as an absolute path.",
+          description: "Absolute path of a new folder on the gateway's machine.",
         }),
         history: Type.Optional(
-          Type.Boolean({ description: 'False: without what reports said, and pins. True unless given.' }),
+          Type.Boolean({ description: 'Include the history of reports, and pins; true by default.' }),
         ),
       },
       { additionalProperties: false },
     ),
     answer: Type.Object({
-      folder: Type.String({ description: 'What holds the copy now.' }),
-      history: Type.Boolean({ description: 'Whether it has the history of reports, and pins.' }),
+      folder: Type.String({ description: 'The folder with the copy.' }),
+      history: Type.Boolean({ description: 'Whether it includes the history of reports, and pins.' }),
     }),
-    about: 'The copy is whole, and on the disk.',
+    about: 'The copy is complete and written to disk.',
     problems: ['conflict'],
   },
 );

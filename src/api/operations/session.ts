@@ -1,20 +1,20 @@
-/** Calls about the console's session. */
+/** Calls of the console's session. */
 import Type from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
 import { changed, operations, REMOVED_ANSWERS } from './operation.js';
 
-/** Each may do what those before it may. */
+/** Each role includes those before it. */
 export const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
 
 export const ConsoleSession = Type.Object(
   {
-    name: Type.String({ description: 'Of the admin token.' }),
+    name: Type.String({ description: 'Name of the admin token.' }),
     role: Type.Enum([...RANKS]),
-    may: Type.Array(Type.String(), { description: 'The calls that this role may make.' }),
-    csrf: Type.String({ description: 'To be sent as x-csrf-token with every call but GET and HEAD.' }),
+    may: Type.Array(Type.String(), { description: 'The calls that this role allows.' }),
+    csrf: Type.String({ description: 'Send it as x-csrf-token with every call except GET and HEAD.' }),
     expiresAt: Type.String({
       format: 'date-time',
-      description: 'The latest end; it ends before, where nothing is asked for an hour.',
+      description: 'Latest end of the session; it ends earlier after an hour without a request.',
     }),
   },
   { title: 'ConsoleSession' },
@@ -32,7 +32,7 @@ export const openSession = describe(
       { token: Type.String({ minLength: 1, maxLength: 1024, description: 'An admin token.' }) },
       { additionalProperties: false, title: 'SignIn' },
     ),
-    // Read for anybody, so no longer than a token needs.
+    // Read before authentication, so no larger than a token needs.
     bodyLimit: 4096,
     isOpen: true,
     status: 201,

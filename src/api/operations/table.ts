@@ -1,4 +1,4 @@
-/** All calls of the admin API; and of both planes their types, for clients, which load none of it. */
+/** All calls of the admin API, and the types of both planes' calls for clients. */
 import type { Static } from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
 import type { Frozen } from '../../lib/record.js';
@@ -37,23 +37,22 @@ export const ADMIN_OPERATIONS: readonly AdminOperation[] = Object.values<unknown
 
 type All = typeof CALLS & typeof own & typeof past;
 
-/** By `METHOD pattern`. */
+/** Keyed by `METHOD pattern`. */
 export type Calls = {
   readonly [Name in keyof All as All[Name] extends { readonly call: infer C extends string }
     ? C
     : never]: All[Name];
 };
 
-/** The answer to a call, as this release describes it. */
 export type AnswerTo<Call extends keyof Calls> = AnswerOf<Calls[Call]>;
 
 /** A report as JSON. */
 export type ReportAnswer = Frozen<Static<typeof ANSWER>>;
 
-/** Numbers for Prometheus, which are no call of the API. */
+/** Not an operation of the API. */
 const METRICS = 'GET /metrics';
 
-/** The calls that a role may make, as `METHOD pattern`. */
+/** The calls that a role allows, as `METHOD pattern`. */
 export function callsOf(role: AdminRole): string[] {
   const calls = ADMIN_OPERATIONS.filter((one) => isAllowed(role, one.by)).map(({ call }): string => call);
   return [METRICS, ...calls];

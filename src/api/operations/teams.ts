@@ -50,7 +50,7 @@ export const applyTeams = describe(
   'applyTeams',
   'operator',
   'POST /admin/v1/teams/apply',
-  'Make the teams what a file declares',
+  'Apply a file of declared teams',
   {
     body: Type.Object(
       {
@@ -58,10 +58,10 @@ export const applyTeams = describe(
         removed: Type.Optional(
           Type.Enum([...REMOVED], {
             description:
-              'What becomes of teams declared before and not now: keep (as they are), release (managed by hand), delete.',
+              'What to do with teams that are no longer declared: keep (unchanged), release (managed by hand), delete.',
           }),
         ),
-        dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would change.' })),
+        dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would change.' })),
       },
       { additionalProperties: false },
     ),

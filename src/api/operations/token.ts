@@ -1,4 +1,4 @@
-/** Calls about the platform's token: what there is, and the steps of a rotation. */
+/** Calls about the platform's tokens: their state, and the steps of a rotation. */
 import Type from 'typebox';
 import { operations } from './operation.js';
 
@@ -6,8 +6,8 @@ const secret = Type.String({
   pattern: '^[\\x21-\\x7e]{1,16384}$',
   description: 'The token, printable ASCII.',
 });
-const expiresAt = Type.Optional(Type.String({ description: 'ISO date; absent: one year from now.' }));
-const force = Type.Optional(Type.Boolean({ description: 'Activate although nothing proved the token.' }));
+const expiresAt = Type.Optional(Type.String({ description: 'ISO date; one year from now by default.' }));
+const force = Type.Optional(Type.Boolean({ description: 'Activate the token even if it is not verified.' }));
 const closed = { additionalProperties: false };
 const Nothing = Type.Object({}, closed);
 
@@ -15,12 +15,14 @@ const time = Type.String({ format: 'date-time' });
 const Token = Type.Object(
   {
     id: Type.String(),
-    fingerprint: Type.String({ description: 'Tells tokens apart, and shows nothing.' }),
-    source: Type.Enum(['seed', 'staged', 'minted', 'file'], { description: 'Where it came from.' }),
+    fingerprint: Type.String({ description: 'Identifies the token without revealing it.' }),
+    source: Type.Enum(['seed', 'staged', 'minted', 'file'], { description: 'Origin of the token.' }),
     createdAt: time,
     expiresAt: time,
-    expiryKnown: Type.Boolean({ description: 'False: one year from when it was first seen.' }),
-    verifiedAt: Type.Union([time, Type.Null()], { description: 'Null: nothing has proven it.' }),
+    expiryKnown: Type.Boolean({
+      description: 'False: expiresAt is an estimate, one year from when it was first seen.',
+    }),
+    verifiedAt: Type.Union([time, Type.Null()], { description: 'Null: not verified.' }),
   },
   { title: 'Token' },
 );
@@ -33,7 +35,7 @@ export const getTokens = describe(
   'getTokens',
   'viewer',
   'GET /admin/v1/token',
-  'The tokens, without secrets',
+  'The platform tokens, without secrets',
   {
     answer: Tokens,
   },
@@ -43,7 +45,7 @@ export const stageToken = describe(
   'stageToken',
   'owner',
   'POST /admin/v1/token/stage',
-  'Put a token beside the active one',
+  'Stage a token as pending',
   { body: Type.Object({ token: secret, expiresAt }, closed), answer: Tokens, problems: ['conflict'] },
 );
 
@@ -51,7 +53,7 @@ export const mintToken = describe(
   'mintToken',
   'owner',
   'POST /admin/v1/token/mint',
-  'Ask the platform for a token and stage it',
+  'Mint a token at the platform and stage it',
   { body: Nothing, answer: Tokens, problems: ['conflict', 'credential_unavailable'] },
 );
 
@@ -59,7 +61,7 @@ export const verifyToken = describe(
   'verifyToken',
   'owner',
   'POST /admin/v1/token/verify',
-  'Prove the pending token',
+  'Verify the pending token',
   { body: Nothing, answer: Tokens, problems: ['conflict', 'verification_failed'] },
 );
 
@@ -67,7 +69,7 @@ export const activateToken = describe(
   'activateToken',
   'owner',
   'POST /admin/v1/token/activate',
-  'Make the pending token the active one',
+  'Activate the pending token',
   { body: Type.Object({ force }, closed), answer: Tokens, problems: ['conflict', 'verification_failed'] },
 );
 
@@ -83,7 +85,7 @@ export const discardToken = describe(
   'discardToken',
   'owner',
   'POST /admin/v1/token/discard',
-  'Forget the pending token',
+  'Discard the pending token',
   { body: Nothing, answer: Tokens, problems: ['conflict'] },
 );
 
@@ -91,12 +93,12 @@ export const resealToken = describe(
   'resealToken',
   'owner',
   'POST /admin/v1/token/reseal',
-  'Seal the tokens and the pepper anew, under the first master key',
+  'Re-encrypt the tokens and the pepper with the first master key',
   {
     body: Nothing,
     answer: Type.Object({
-      masterKey: Type.String({ description: 'Id of the key that seals now; a digest.' }),
-      records: Type.Array(Type.String(), { description: 'What was sealed anew.' }),
+      masterKey: Type.String({ description: 'Id (a digest) of the master key in use.' }),
+      records: Type.Array(Type.String(), { description: 'The re-encrypted records.' }),
     }),
     problems: ['conflict'],
   },
@@ -106,7 +108,7 @@ export const rotateToken = describe(
   'rotateToken',
   'owner',
   'POST /admin/v1/token/rotate',
-  'Stage or mint, verify and activate, in one',
+  'Stage or mint, verify and activate a token in one call',
   {
     body: Type.Object({ token: Type.Optional(secret), expiresAt, force }, closed),
     answer: Tokens,

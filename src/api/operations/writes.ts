@@ -1,28 +1,27 @@
-/** Calls about guarded writes: stopped and resumed, budgets, and writes of unknown outcome. */
+/** Calls about guarded writes: stop and resume, budgets, writes with an unknown outcome. */
 import Type from 'typebox';
 import { Stop } from '../../teams/write-guard/brake.js';
 import { OF_TEAM, operations } from './operation.js';
 
 const Order = Type.Object(
   {
-    team: Type.Optional(Type.String({ description: 'Of this team alone; absent: of all teams.' })),
+    team: Type.Optional(Type.String({ description: 'Id of the team; all teams by default.' })),
     reason: Type.String({
       minLength: 1,
       maxLength: 300,
       // Shown on every page, in problems and in logs: one line.
       pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
-      description: 'Why, for the audit, the console and those whose writes are refused.',
+      description: 'Reason shown in the audit log, in the console and to callers whose writes are refused.',
     }),
   },
   { additionalProperties: false },
 );
 
-/** What is stopped. */
 export const Stops = Type.Object(
   {
-    all: Type.Union([Stop, Type.Null()], { description: 'Of every team; null: not stopped for all.' }),
+    all: Type.Union([Stop, Type.Null()], { description: 'The stop for all teams; null: none.' }),
     teams: Type.Array(Type.Intersect([Type.Object({ team: Type.String() }), Stop]), {
-      description: 'Teams stopped by themselves, also while all are.',
+      description: 'Teams with a stop of their own, even while all are stopped.',
     }),
   },
   { title: 'WriteStops' },
@@ -33,30 +32,30 @@ export const UnknownWrite = Type.Object(
     id: Type.String(),
     team: Type.String(),
     route: Type.String({ description: 'E.g. POST /api/v1/campaign/create.' }),
-    day: Type.String({ description: 'The day it is charged to, where the platform is.' }),
-    amount: Type.Union([Type.Number(), Type.Null()], { description: 'null where the rule has no budget.' }),
+    day: Type.String({ description: "The day it is charged to, in the platform's time zone." }),
+    amount: Type.Union([Type.Number(), Type.Null()], { description: 'Null if the rule has no budget.' }),
     currency: Type.Union([Type.String(), Type.Null()], {
-      description: "Of the rule's budget; null where it names none.",
+      description: "Currency of the rule's budget; null if it names none.",
     }),
-    at: Type.String({ format: 'date-time', description: 'When it was about to be sent.' }),
-    why: Type.String({ description: 'Why its outcome is not known.' }),
+    at: Type.String({ format: 'date-time', description: 'When the gateway started to send it.' }),
+    why: Type.String({ description: 'Why the outcome is unknown.' }),
   },
   { title: 'UnknownWrite' },
 );
 
 const Outcome = Type.Enum(['happened', 'not'], {
   description:
-    'happened: the platform did it, and it stays charged; not: it did not, and the amount goes back to its day.',
+    'happened: the platform executed it, so it stays charged; not: it did not, so the amount is returned to the budget of its day.',
 });
 
 export const Budget = Type.Object(
   {
-    route: Type.String({ description: 'As the guard lists it, e.g. POST /api/v1/campaign/create.' }),
-    day: Type.String({ format: 'date', description: 'Today, where the platform is.' }),
-    maxPerDay: Type.Number({ description: 'In whole units of the currency, as the rule has it.' }),
-    left: Type.Number({ description: 'The same unit; what is charged already is the rest.' }),
+    route: Type.String({ description: 'Route of the rule, e.g. POST /api/v1/campaign/create.' }),
+    day: Type.String({ format: 'date', description: "Today, in the platform's time zone." }),
+    maxPerDay: Type.Number({ description: 'Budget of the rule, in whole units of its currency.' }),
+    left: Type.Number({ description: 'Remaining budget, in the same unit.' }),
     currency: Type.Union([Type.String(), Type.Null()], {
-      description: 'Null: the rule names none, and a currency in the body is the caller’s.',
+      description: 'Null: the rule names none, so the body decides.',
     }),
   },
   { title: 'WriteBudget' },
@@ -64,20 +63,20 @@ export const Budget = Type.Object(
 
 const describe = operations('writes');
 
-export const getWrites = describe('getWrites', 'viewer', 'GET /admin/v1/writes', 'Whose writes are stopped', {
+export const getWrites = describe('getWrites', 'viewer', 'GET /admin/v1/writes', 'Which writes are stopped', {
   answer: Stops,
-  about: 'Whose writes are stopped.',
+  about: 'The current stops.',
 });
 
 export const stopWrites = describe(
   'stopWrites',
   'operator',
   'POST /admin/v1/writes/stop',
-  'Stop writes, of all teams or of one',
+  'Stop writes of one team or of all',
   {
     body: Order,
     answer: Stops,
-    about: 'Stopped, here at once and everywhere within a second.',
+    about: 'Stopped: in this process at once, in all others within a second.',
     problems: ['not_found', 'conflict'],
   },
 );
@@ -86,7 +85,7 @@ export const resumeWrites = describe(
   'resumeWrites',
   'operator',
   'POST /admin/v1/writes/resume',
-  'Resume writes that were stopped',
+  'Resume stopped writes',
   { body: Order, answer: Stops, about: 'Resumed; other stops stay in force.', problems: ['conflict'] },
 );
 
@@ -94,7 +93,7 @@ export const listUnknownWrites = describe(
   'listUnknownWrites',
   'viewer',
   'GET /admin/v1/writes/unknown',
-  'Writes of which nobody knows whether they happened',
+  'Writes with an unknown outcome',
   {
     answer: Type.Object({ writes: Type.Array(UnknownWrite) }),
     about: 'Oldest first.',
@@ -106,14 +105,14 @@ export const settleWrite = describe(
   'settleWrite',
   'operator',
   'POST /admin/v1/writes/settle',
-  'Say whether a write of unknown outcome happened',
+  'Record the outcome of an unknown write',
   {
     body: Type.Object(
       {
         id: Type.String({
           minLength: 1,
           maxLength: 100,
-          description: 'Of a write that is listed as unknown.',
+          description: 'Id of an unknown write.',
         }),
         outcome: Outcome,
       },
@@ -128,13 +127,13 @@ export const getWriteBudgets = describe(
   'getWriteBudgets',
   'viewer',
   'GET /admin/v1/teams/:id/write-budgets',
-  'What a team’s writes may still cost today',
+  'Remaining write budgets of a team today',
   {
     path: OF_TEAM,
     answer: Type.Object({
-      budgets: Type.Array(Budget, { description: 'Of rules with maxPerDay alone.' }),
+      budgets: Type.Array(Budget, { description: 'One per rule with maxPerDay.' }),
     }),
-    about: 'In the order of the guard; none where the team has no guard.',
+    about: 'In the order of the guard; empty if the team has no guard.',
     problems: ['not_found', 'write_guard_unavailable'],
   },
 );

@@ -26,7 +26,7 @@ const REQUEST_HEADERS = new Set([
   'prefer',
 ]);
 
-/** The header that no caller can send, as it is no text. undici does not send it either. */
+/** A header with a symbol as its name: no caller can send it, and undici drops it. */
 const SIGNAL = Symbol('ends the call');
 
 /**
@@ -72,7 +72,7 @@ export function askByProxy(
           [SIGNAL]: signal,
         }) as IncomingHttpHeaders,
       onResponse: (_request, _reply, response) => resolve(answerOf(response)),
-      // A status that Fastify does not know is told as an error first, and as an answer after it: the client judges it.
+      // Fastify reports an unknown status as an error first, then as an answer; the platform client judges it.
       onError: (_reply, { error }) => queueMicrotask(() => reject(error.cause ?? error)),
     } satisfies FastifyHttpProxyOptions['replyOptions'];
     try {
@@ -92,7 +92,7 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-/** reply-from says of its answer that it is one of Node's server, which has another name for its status and no body. */
+/** reply-from types its answer as one of Node's server, which has no body and another name for the status. */
 function answerOf(response: unknown): PlatformAnswer {
   const { stream, ...answer } = response as Omit<PlatformAnswer, 'body'> & {
     readonly stream: PlatformAnswer['body'];

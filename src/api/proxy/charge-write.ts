@@ -1,4 +1,4 @@
-/** What a write takes of its day: reserved just before it is sent, and settled by what became of it. */
+/** Reserves the budget of a write just before it is sent, and settles it by the outcome. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { showAmount } from '../../teams/write-guard/amount.js';
@@ -9,9 +9,9 @@ import {
   type Reservation,
   type Reservations,
 } from '../../teams/write-guard/reservations.js';
-import type { Became } from './became.js';
 import { refusal } from './guard-write.js';
 import type { Charge } from './passage.js';
+import type { WriteOutcome } from './write-outcome.js';
 
 export interface ChargingOptions {
   readonly reservations: Reservations;
@@ -52,7 +52,7 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
      * Never throws: the caller is owed the platform's answer. It is awaited before that is given: whoever has it finds the
      * day and the list as they are, on every replica. That takes one call of the store, and none while it is known to be away.
      */
-    async end(reservation: Reservation | null, became: Became): Promise<void> {
+    async end(reservation: Reservation | null, became: WriteOutcome): Promise<void> {
       if (reservation === null) return;
       try {
         if ('unknown' in became) await reservations.keepUnknown(reservation, became.unknown);
@@ -61,7 +61,7 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
       } catch (error) {
         logger.error(
           { err: error },
-          'what became of a guarded write could not be noted; its amount stays charged',
+          'could not record the outcome of a guarded write; its budget stays reserved',
         );
       }
     },
@@ -69,7 +69,7 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
 }
 
 const CHANGED =
-  'The write guard of the team was changed while this write had its turn; nothing was sent. Send it again.';
+  "The team's write guard changed while this write was checked. Nothing was sent; send it again.";
 
 /** @param left of the day, millionths; below 0 where more is charged than it allows now */
 export function dayCheck(
@@ -79,6 +79,6 @@ export function dayCheck(
   const { currency } = charge;
   // Both are there wherever a day has a limit.
   const [amount, max] = [charge.amount ?? 0, charge.max ?? 0];
-  const limit = `at most ${showAmount(max, currency)} a day, of which ${showAmount(Math.max(0, left), currency)} are left on ${day}`;
+  const limit = `at most ${showAmount(max, currency)} a day, ${showAmount(Math.max(0, left), currency)} left on ${day}`;
   return check('budget.maxPerDay', amount <= left, showAmount(amount, currency), limit);
 }

@@ -63,7 +63,7 @@ export function checkQuery(text: string, takesDryRun = false) {
   const given = parseQueryText(text);
   const own = given.filter(({ name }) => takesDryRun && name === DRY_RUN);
   if (own.length > 1 || own.some(({ value }) => value !== '1'))
-    throw invalidQuery({ param: DRY_RUN, message: 'must be 1, given once' });
+    throw invalidQuery({ param: DRY_RUN, message: 'must be 1 and not repeated' });
   const pairs = given.filter((pair) => !own.includes(pair));
   const faults = pairs
     .filter(({ name }) => !QUERY_NAME.test(name))
@@ -73,9 +73,9 @@ export function checkQuery(text: string, takesDryRun = false) {
 }
 
 function nameFault(name: string): string {
-  if (name === DRY_RUN) return 'is for writes alone';
+  if (name === DRY_RUN) return 'is for writes only';
   return name.startsWith('_')
-    ? 'is not passed through: names that start with _ belong to the gateway'
+    ? 'is not passed through: names that start with _ are reserved for the gateway'
     : 'is not a parameter name: a letter, then letters, digits or _, and [..] at the end';
 }
 
@@ -91,7 +91,7 @@ export function checkBody(body: JsonObject): void {
 
 function misplacedDryRun(): GatewayError {
   return new GatewayError('invalid_body', {
-    errors: [{ param: DRY_RUN, message: `belongs to the query, as ?${DRY_RUN}=1; nothing was sent` }],
+    errors: [{ param: DRY_RUN, message: `must be in the query, as ?${DRY_RUN}=1; nothing was sent` }],
   });
 }
 
@@ -101,7 +101,7 @@ function refuseControlNames(json: Json): void {
   const bad = json.names.find((name) => /\p{Cc}/u.test(name));
   if (bad !== undefined) {
     throw new GatewayError('invalid_body', {
-      errors: [{ param: JSON.stringify(bad), message: 'holds a control character' }],
+      errors: [{ param: JSON.stringify(bad), message: 'contains a control character' }],
     });
   }
   for (const value of json.values) refuseControlNames(value);
@@ -141,7 +141,7 @@ export function checkAccount({ caller, rule, path }: Asker, asked: Asked, rules:
     accounts,
     namesAccount: declared.length > 0,
     accountFields: rule.account,
-    // Of what `ids` are, the path says: `campaign/get`, or `advertiser/get`.
+    // The path decides what `ids` means: `campaign/get` or `advertiser/get`.
     lookalikes: (isOwn) => lookalikesOf(rule, asked, rules, { isOwn, bareIds: namesOwner(path) }),
   });
 }
@@ -186,7 +186,7 @@ function declaredAccount(place: string, { pairs, parsed: body }: Asked): NamedAc
   return [{ param: place, values: [scalarText(value)] }];
 }
 
-/** Anything but a plain number or text is no account of anybody's. */
+/** Only plain numbers and strings are accounts. */
 function scalarText(value: Json): string {
   if (value instanceof JsonNumber) return value.text;
   return typeof value === 'string' ? value : '';

@@ -13,7 +13,7 @@ import { createPatience, type PatienceRules } from './read-patience.js';
 /** A larger answer is a stream: it would not be whole in there anyway. */
 const MOST_EACH = 1_048_576;
 const MOST_TOGETHER = 64 * MOST_EACH;
-/** What a stream holds by itself. */
+/** Buffer of a stream. */
 const HELD_ANYWAY = 65_536;
 
 type AnswerBuffers = ReturnType<typeof createAnswerBuffers>;
@@ -101,15 +101,15 @@ class Outlet extends Transform {
   }
 }
 
-/** Nobody is shown it, for the answer has begun: it is for the log. */
+/** For the log only: the answer has already started. */
 function tooSlow({ minBytesPerSecond, overMs }: PatienceRules): GatewayError {
   return new GatewayError('invalid_request', {
     status: 408,
-    detail: `The caller read less than ${minBytesPerSecond} bytes a second over ${overMs / 1000} s.`,
+    detail: `The caller read less than ${minBytesPerSecond} bytes per second over ${overMs / 1000} s.`,
   });
 }
 
-/** What broke off a body whose head was good is the platform's failure, and not the gateway's. */
+/** A body that fails after a valid head is a failure of the platform. */
 function asBodyFailure(error: Error): GatewayError {
   if (error instanceof GatewayError) return error;
   if (isDecodingError(error)) {
@@ -118,10 +118,10 @@ function asBodyFailure(error: Error): GatewayError {
       cause: error,
     });
   }
-  return new GatewayError('upstream_error', { detail: 'The platform broke off its answer.', cause: error });
+  return new GatewayError('upstream_error', { detail: 'The platform aborted its response.', cause: error });
 }
 
-/** Of the platform's headers only these come back; none of ranges, which are not passed on. */
+/** Platform headers that are passed on; no range headers, because ranges are not passed on. */
 const RESPONSE_HEADERS = new Set([
   'content-disposition',
   'content-language',
@@ -146,14 +146,14 @@ export interface CleanOptions extends PatienceRules {
 
 /**
  * The platform's answer without its token, in plain coding, cut off when it falls silent, or the caller does not read.
- * What is small waits for the caller here, and no longer at the platform.
+ * Small answers are buffered here, so that they do not hold a slot of the platform.
  *
  * @throws GatewayError `upstream_invalid_response` for a coding that cannot be undone, and for a part of a body
  */
 export function cleanAnswer(response: Response, method: string, options: CleanOptions): CleanAnswer {
   if (response.status === 206) throw invalid('status 206 where no range was asked for');
   const coding = decoderOf(single(response.headers['content-encoding']), response.body);
-  // Nothing to decode where there is no body (RFC 9110, section 6.4.1); a decoder would miss its beginning.
+  // Without a body (RFC 9110, section 6.4.1) a decoder would fail.
   const bodiless = method === 'HEAD' || response.status === 204 || response.status === 304;
   const { 'content-length': length, ...headers } = shownHeaders(response);
   // A decoded body has another length; a masked one has not.
@@ -184,7 +184,7 @@ function shownHeaders({ headers, token }: Response): Headers {
   );
 }
 
-/** What `connection` names is for the next hop alone (RFC 9110, section 7.6.1). */
+/** Headers named by `connection` are hop-by-hop (RFC 9110, section 7.6.1). */
 function namesIn(connection: string | string[] | undefined): ReadonlySet<string> {
   return new Set(
     String(connection ?? '')
@@ -193,7 +193,7 @@ function namesIn(connection: string | string[] | undefined): ReadonlySet<string>
   );
 }
 
-/** What a caller is sent of an answer's headers, beside those that say where it is from. */
+/** Headers of an answer for the caller, beside those about its origin. */
 export function returnedHeaders(headers: Headers): Headers {
   return { 'cache-status': 'dsp-gateway; fwd=bypass', ...headers, 'cache-control': 'private, no-store' };
 }

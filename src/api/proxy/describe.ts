@@ -1,4 +1,4 @@
-/** Declared pass-through routes in the OpenAPI document. What the platform answers is its own, and is not described. */
+/** Declared pass-through routes in the OpenAPI document. The platform's answers are not described. */
 import Type from 'typebox';
 import type { RouteRule } from '../../config/schema.js';
 import type { RequestHeader, ResponseHeader } from '../openapi/headers.js';
@@ -17,7 +17,7 @@ export function describeDeclared(rule: RouteRule): FurtherCall {
     method,
     path: shown,
     tag: PASSED_TAG,
-    summary: read ? 'Passed through to the platform; only reads' : 'Passed through to the platform',
+    summary: read ? 'Passed through to the platform; read-only' : 'Passed through to the platform',
     operation: isWrite(method, rule) ? asWrite(operation) : operation,
   };
 }
@@ -35,7 +35,9 @@ function describeOperation(method: string, path: string, account: readonly strin
     ...(isGet ? {} : { body: bodyOf(account) }),
     answers: {
       '2XX': platforms,
-      ...(isGet ? { 304: { description: 'As the platform says.', headers: PLATFORMS_HEADERS } } : {}),
+      ...(isGet
+        ? { 304: { description: 'Not modified, by the platform.', headers: PLATFORMS_HEADERS } }
+        : {}),
       '4XX': platforms,
     },
     problems: [...PROBLEMS, ...(isGet ? [] : BODY), ...(method === 'POST' ? IDEMPOTENCY : [])],
@@ -55,7 +57,7 @@ function asWrite(operation: Operation): Operation {
 
 const DRY_RUN_QUERY = Type.Object({
   _dryRun: Type.Optional(
-    Type.Literal('1', { description: 'Only say what the write guard makes of it; nothing is sent.' }),
+    Type.Literal('1', { description: 'Only check the request by the write guard; nothing is sent.' }),
   ),
 });
 
@@ -81,13 +83,13 @@ const PLATFORMS_HEADERS: readonly ResponseHeader[] = [
 const REPLAYED: readonly ResponseHeader[] = ['idempotency-replayed'];
 
 const PLATFORMS: Answer = {
-  description: "The platform's own answer: its status, its content type and its bytes.",
+  description: "The platform's own status, content type and bytes.",
   content: { '*/*': Type.Unknown() },
 };
 
-/** The platform's own 200, or what a dry run says. */
+/** The platform's own 200, or the result of a dry run. */
 const LOOKED_AT: Answer = {
-  description: `With _dryRun=1 what the write guard makes of it. Without: ${PLATFORMS.description}`,
+  description: `With _dryRun=1: the checks of the write guard. Otherwise: ${PLATFORMS.description}`,
   content: { 'application/json': Type.Union([DRY_RUN_ANSWER, Type.Unknown()]), ...PLATFORMS.content },
   headers: [...PLATFORMS_HEADERS, ...REPLAYED],
 };

@@ -19,33 +19,33 @@ export interface DryRunOptions {
 export const DRY_RUN_ANSWER = Type.Object(
   {
     dryRun: Type.Literal(true),
-    wouldBeSent: Type.Boolean({ description: 'Whether every check was passed.' }),
+    wouldBeSent: Type.Boolean({ description: 'Whether all checks passed.' }),
     method: Type.String(),
     path: Type.String(),
-    query: Type.String({ description: 'As it would be sent.' }),
-    body: Type.Unknown({ description: 'The body with members sorted by name; null where it is no JSON.' }),
+    query: Type.String({ description: 'The query that would be sent.' }),
+    body: Type.Unknown({ description: 'The body, with members sorted by name; null if it is not JSON.' }),
     checks: Type.Array(
       Type.Object({
         rule: Type.String({ description: 'E.g. budget.maxPerCall.' }),
         passed: Type.Boolean(),
-        value: Type.String({ description: 'What the request has.' }),
-        limit: Type.String({ description: 'What is allowed.' }),
+        value: Type.String({ description: 'Value in the request.' }),
+        limit: Type.String({ description: 'Allowed value.' }),
       }),
-      { description: 'Every rule that was looked at; none for a team without a write guard.' },
+      { description: 'All checked rules; none for a team without a write guard.' },
     ),
     left: Type.Union(
       [
         Type.Object({
-          day: Type.String({ description: "Today by the platform's time zone." }),
-          amount: Type.Number({ description: 'What may still be written today.' }),
+          day: Type.String({ description: "Today, in the platform's time zone." }),
+          amount: Type.Number({ description: 'Remaining budget of today.' }),
           max: Type.Number({ description: 'maxPerDay.' }),
           currency: Type.Union([Type.String(), Type.Null()]),
         }),
         Type.Null(),
       ],
-      { description: 'null where no rule limits the day.' },
+      { description: 'Null if no rule limits the day.' },
     ),
-    checksum: Type.String({ description: 'To be sent as x-write-checksum with the same request.' }),
+    checksum: Type.String({ description: 'Send it as x-write-checksum with the same request.' }),
     platformAsked: Type.Literal(false),
     note: Type.String(),
   },
@@ -57,10 +57,9 @@ export const DRY_RUN_HEADERS = {
   'cache-control': 'private, no-store',
 };
 
-const NOTE =
-  "Nothing was sent. The platform's own validation was not asked: it may refuse what passes every check here.";
+const NOTE = 'Nothing was sent. The platform may still refuse a request that passes all checks here.';
 
-/** @returns JSON; the body in it keeps its numbers as they were written. @throws GatewayError `write_guard_unavailable` */
+/** @returns JSON; numbers in the body keep their spelling. @throws GatewayError `write_guard_unavailable` */
 export async function answerDryRun(
   context: PassContext,
   question: Question,
@@ -73,7 +72,7 @@ export async function answerDryRun(
   const checks = [
     brakeCheck(brake, caller.team.id),
     ...judged,
-    // Of an amount that cannot be read another check tells.
+    // An unreadable amount fails another check.
     ...(today === null || charge === null || charge.amount === null ? [] : [dayCheck(charge, today)]),
   ];
   const wouldBeSent = checks.every(({ passed }) => passed);

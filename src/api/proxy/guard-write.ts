@@ -1,4 +1,4 @@
-/** Which guard a write falls under, and what it says of it before anything is sent. */
+/** Finds the guard of a write and checks the write before anything is sent. */
 import type { Config } from '../../config/load.js';
 import { GatewayError } from '../../errors.js';
 import { limitOf } from '../../teams/write-guard/amount.js';
@@ -43,7 +43,7 @@ export interface Verdict {
   readonly checks: readonly Check[];
   /** null where the day has no limit. */
   readonly day: DayLimit | null;
-  /** What is to be reserved before it is sent; null for a write that no rule is for. */
+  /** Budget to reserve before sending; null for a write without a rule. */
   readonly charge: Charge | null;
 }
 
@@ -83,16 +83,16 @@ export function checksumOfWrite(
   return checksumOf({ team: caller.team.id, method, target, body });
 }
 
-/** @throws GatewayError `write_guard_refused`, with every rule that does not let it pass */
+/** @throws GatewayError `write_guard_refused`, with every failed rule */
 export function refuse(checks: readonly Check[]): void {
   const [first, ...others] = checks.filter(({ passed }) => !passed);
   if (first !== undefined) throw refusal(first, others);
 }
 
-/** @param first of the rules that do not let it pass */
+/** @param first of the failed rules */
 export function refusal(first: Check, others: readonly Check[] = []): GatewayError {
   return new GatewayError('write_guard_refused', {
-    detail: `The rule ${first.rule} does not let this write pass: ${first.value}; allowed is ${first.limit}. Nothing was sent.`,
+    detail: `The rule ${first.rule} refuses this write: ${first.value}; allowed is ${first.limit}. Nothing was sent.`,
     errors: [first, ...others].map(({ rule, value, limit }) => ({
       param: rule,
       message: `${value}; allowed is ${limit}`,

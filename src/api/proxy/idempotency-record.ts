@@ -57,7 +57,7 @@ export interface IdempotencyRecord {
   readonly request: string;
   /** Fingerprint of what it means; absent in records of versions that did not have it. */
   readonly canonical?: string;
-  /** When it was first asked for, milliseconds since the Unix epoch. */
+  /** Time of the first request, epoch milliseconds. */
   readonly atMs: number;
   readonly outcome: IdempotencyOutcome;
 }
@@ -80,7 +80,7 @@ const KEY = /^[\x20-\x7e]{1,255}$/;
  * @throws GatewayError `invalid_request` for two of them, or one that is not 1 to 255 printable ASCII characters
  */
 export function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string | null {
-  // `headers` joins two of them into one that nobody sent.
+  // `headers` would join two values into one.
   const given = rawHeaders.filter(
     (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === HEADER,
   );
@@ -88,7 +88,7 @@ export function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHea
   if (key === undefined) return null;
   if (second === undefined && KEY.test(key)) return key;
   throw new GatewayError('invalid_request', {
-    detail: `${HEADER} must be given once, as 1 to 255 printable ASCII characters.`,
+    detail: `${HEADER} must be 1 to 255 printable ASCII characters, and not repeated.`,
   });
 }
 
@@ -130,7 +130,7 @@ export function writeRecord({ outcome, ...record }: IdempotencyRecord): string {
   return JSON.stringify({ ...record, fate: { ...outcome, answer } });
 }
 
-/** @returns null for a text that is no record */
+/** @returns null for an invalid record */
 export function readRecord(text: string): IdempotencyRecord | null {
   const stored = StoredRecord.parse(text);
   if (stored === null) return null;

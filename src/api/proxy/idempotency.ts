@@ -11,7 +11,6 @@ import { sleep } from '../../lib/time.js';
 import { writeCacheStatus } from '../../outcome.js';
 import { type Documents, StoreUnavailable } from '../../store/port.js';
 import type { CallReport } from '../../telemetry/trace.js';
-import { becameOfFailure } from './became.js';
 import type { CleanAnswer } from './clean-answer.js';
 import {
   type IdempotencyOutcome,
@@ -23,6 +22,7 @@ import {
   writeRecord,
 } from './idempotency-record.js';
 import { readUpTo } from './read-up-to.js';
+import { outcomeOfFailure } from './write-outcome.js';
 
 /** Waits before an outcome that the store did not take is written again. */
 const AGAIN_MS = [1000, 2000, 5000, 10_000];
@@ -34,12 +34,12 @@ const NO_ROOM: IdempotencyOutcome = {
 
 type OutcomeWriter = ReturnType<typeof createOutcomeWriter>;
 
-/** Writes down what became of a write, and goes on trying while the store does not take it. */
+/** Records the outcome of a write, and retries while the store fails. */
 function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'documents' | 'logger'>) {
   const settling = new Set<Promise<void>>();
 
   /**
-   * @param record as it was made, open
+   * @param record the open record
    * @param outcome null when nothing was done: then the key is free again
    * @returns whether the store took it
    */
@@ -55,7 +55,10 @@ function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'do
     } catch (error) {
       // That it was answered is small, and keeps it from being sent again.
       if (isNoRoom(error) && outcome?.state === 'answered') return await write(document, record, NO_ROOM);
-      logger.warn({ err: error }, 'the outcome of a write with an idempotency key could not be kept yet');
+      logger.warn(
+        { err: error },
+        'could not yet record the outcome of a write with an idempotency key; retrying',
+      );
       return false;
     }
   }
@@ -68,7 +71,7 @@ function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'do
         if (await write(...outcome)) return;
       }
       logger.error(
-        'the outcome of a write with an idempotency key could not be kept; repeats of it are refused',
+        'could not record the outcome of a write with an idempotency key; repeats of it are refused',
       );
     })().finally(() => settling.delete(writing));
     settling.add(writing);
@@ -91,7 +94,7 @@ function isNoRoom(error: unknown): error is StoreUnavailable {
   return error instanceof StoreUnavailable && error.why === 'no-room';
 }
 
-// The first answer to an idempotency key: as it is kept, and as it is given again.
+// The first answer to an idempotency key: recording and replaying it.
 
 /** In a note a third more, as base64. */
 const KEPT_MAX_BYTES = 1_048_576;
@@ -108,8 +111,8 @@ interface TakenAnswer {
 }
 
 /**
- * Reads an answer as far as it is small enough to be kept; a larger one is still to be streamed.
- * @throws the stream's error when it breaks off before its end
+ * Reads an answer that is small enough to be recorded; a larger one is streamed.
+ * @throws the stream's error if it ends early
  */
 export async function takeAnswer(answer: CleanAnswer, maxBytes = KEPT_MAX_BYTES): Promise<TakenAnswer> {
   const letGo = () => answer.body.destroy();
@@ -135,7 +138,7 @@ const REPLAYED = writeCacheStatus({
 });
 
 function kept({ statusCode, headers }: CleanAnswer, body: Buffer): KeptAnswer {
-  // The length is that of the body as it is given again.
+  // The length of the replayed body.
   const { 'content-length': _, ...others } = headers;
   const texts = Object.entries(others).map(([name, value]): [string, string] => [name, String(value)]);
   return { status: statusCode, headers: Object.fromEntries(texts), body };
@@ -156,20 +159,20 @@ interface IdempotencyOptions {
   readonly documents: Documents;
   readonly clock: Pick<MovableClock, 'now' | 'offsetMs'>;
   readonly logger: Logger;
-  /** Longest time a call takes; after it nobody is asking any more. */
+  /** Maximum duration of a call. */
   readonly callMs: number;
 }
 
 /** Counted by the store, whose time is one for all replicas: that of a machine may be wrong. */
 const LIFETIME_MS = 24 * 3_600_000;
-/** Time on top of a call's own, for the outcome to be written down. */
+/** Extra time to record the outcome. */
 const SETTLE_MS = 10_000;
 
 export function createIdempotency(options: IdempotencyOptions) {
   const writer = createOutcomeWriter(options);
   return {
     /**
-     * @param attempt asks the platform; `onTry` has to be told about every try
+     * @param attempt calls the platform; must call `onTry` for each try
      * @returns the answer of `attempt`, or the first answer to this key once more
      * @throws GatewayError `idempotency_mismatch`, `idempotency_in_flight`; `not_ready` when the store is away; whatever
      *   `attempt` throws
@@ -185,7 +188,7 @@ export function createIdempotency(options: IdempotencyOptions) {
       const tries: CallReport[] = [];
       const { answer, outcome } = await attempt((report) => tries.push(report)).catch(
         async (error: unknown) => {
-          await writer.settle(document, record, outcomeOfFailure(error, tries));
+          await writer.settle(document, record, unknownOutcome(error, tries));
           throw error;
         },
       );
@@ -217,10 +220,10 @@ async function begin(
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     if (isNoRoom(error)) throw noRoom(error);
-    // It may have been made all the same, and nobody will ask for it.
+    // The record may have been created, but this request will not use it.
     writer.settleLater(document, record, null);
     throw new GatewayError('not_ready', {
-      detail: 'The store that remembers idempotency keys cannot be reached; the platform was not asked.',
+      detail: 'The store of idempotency keys cannot be reached. The platform was not called.',
       retryAfterS: 5,
       cause: error,
     });
@@ -242,8 +245,8 @@ function answerAgain(
 ): CleanAnswer {
   const record = readRecord(text);
   if (record === null) {
-    logger.error('the record of an idempotency key cannot be read');
-    throw outcomeUnknown('its record cannot be read');
+    logger.error('the record of an idempotency key is unreadable');
+    throw outcomeUnknown('its record is unreadable');
   }
   const same = record.canonical === undefined ? record.request === request : record.canonical === canonical;
   if (!same) throw new GatewayError('idempotency_mismatch');
@@ -252,28 +255,29 @@ function answerAgain(
   if (outcome.state === 'unknown') throw outcomeUnknown(outcome.why);
   if (clock.now() - atMs < callMs + SETTLE_MS)
     throw new GatewayError('idempotency_in_flight', { retryAfterS: 1 });
-  throw outcomeUnknown('the gateway ended, or lost its store, before it was written down');
+  throw outcomeUnknown('the gateway stopped or lost its store before recording it');
 }
 
 /** Nothing was written, and nothing will be. */
 function noRoom(cause: StoreUnavailable): GatewayError {
   return new GatewayError('not_ready', {
-    detail:
-      'There is no room left to remember another idempotency key, so the platform was not asked. Try again later, or have redis.idempotencyMaxBytes raised, or the disk of the embedded store freed; a key is remembered for 24 hours.',
+    detail: 'The store has no room for another idempotency key. The platform was not called.',
+    help: 'Try again later (keys are kept for 24 hours), or ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store.',
     retryAfterS: 60,
     cause,
   });
 }
 
-/** @returns null when nothing was done; else, of what was thrown, what may be shown */
-function outcomeOfFailure(error: unknown, tries: readonly CallReport[]): IdempotencyOutcome | null {
-  const became = becameOfFailure(error, tries);
-  if (!('unknown' in became)) return null;
-  return { state: 'unknown', why: `${became.unknown}, and the platform may have done it all the same` };
+/** @returns null if the write was certainly not executed */
+function unknownOutcome(error: unknown, tries: readonly CallReport[]): IdempotencyOutcome | null {
+  const outcome = outcomeOfFailure(error, tries);
+  if (!('unknown' in outcome)) return null;
+  return { state: 'unknown', why: `${outcome.unknown}, and the platform may have executed it` };
 }
 
 function outcomeUnknown(why: string): GatewayError {
   return new GatewayError('idempotency_in_flight', {
-    detail: `The outcome of the first request with this idempotency key is not known: ${why}. It is not sent again. Look on the platform whether it was done; if it was not, send it with a new key.`,
+    detail: `The outcome of the first request with this idempotency key is unknown: ${why}. It is not sent again.`,
+    help: 'Check the platform, and send the request with a new key if it was not executed.',
   });
 }

@@ -7,7 +7,7 @@ import { GatewayError } from '../../errors.js';
 /** How a framework reads a body, by its content type; null for one that it leaves alone. */
 export type BodyKind = 'json' | 'form' | 'multipart' | null;
 
-/** As PHP and Symfony decide: forms by their type, JSON wherever the type says so. */
+/** As in PHP and Symfony: forms by their exact type, JSON by any type that names it. */
 export function bodyKindOf(contentType: string | undefined): BodyKind {
   const text = contentType?.trim().toLowerCase() ?? '';
   if (text.startsWith('application/x-www-form-urlencoded')) return 'form';
@@ -100,7 +100,7 @@ function isOverrideText(source: string): boolean {
   return text === '_method';
 }
 
-/** The longest head of a part that is read; one that is longer is no client's. */
+/** Maximum head of a part; no client sends longer ones. */
 const LONGEST_HEAD = 8192;
 const NAME = /(?:^|[;\s])name\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;]*))/gi;
 

@@ -1,4 +1,4 @@
-/** What is known of a pass-through request, step by step: who asks, what for, and what a write is held to. */
+/** State of a pass-through request, step by step: caller and route, request, rules of a write. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,7 +23,7 @@ import {
 } from './idempotency-record.js';
 import { type BodyNeed, type TakenBody, takeBody } from './take-body.js';
 
-/** Who asks which route. */
+/** Caller and route. */
 export interface PassContext {
   readonly caller: Caller;
   readonly method: string;
@@ -34,12 +34,12 @@ export interface PassContext {
   readonly gone: AbortSignal;
 }
 
-/** What they ask it for. */
+/** The request. */
 export interface Question extends Omit<TakenBody, 'fault'> {
   readonly pairs: readonly QueryPair[];
   /** The query, in the spelling in which it was checked. */
   readonly query: string;
-  /** Of a guarded write: why there is no object in its body; null where there is one, or it is none of a guard's. */
+  /** For a guarded write, the reason why its body is not an object; otherwise null. */
   readonly fault: string | null;
   /** Set for a POST that carries an idempotency key. */
   readonly keyed: KeyedRequest | null;
@@ -49,7 +49,7 @@ export interface Question extends Omit<TakenBody, 'fault'> {
   readonly givenChecksum: string | null;
 }
 
-/** What a write is held to. */
+/** The rules for a write. */
 export type Guarding =
   | { readonly kind: 'read' }
   /** A write that no rule is for, and that may be sent. */
@@ -58,7 +58,7 @@ export type Guarding =
   | { readonly kind: 'closed'; readonly check: Check }
   | { readonly kind: 'ruled'; readonly route: string; readonly rule: GuardRule };
 
-/** What a rule allows a day. */
+/** Budget of a rule per day. */
 export interface DayLimit {
   readonly route: string;
   /** Millionths, as all amounts here. */
@@ -66,7 +66,7 @@ export interface DayLimit {
   readonly currency: string | undefined;
 }
 
-/** What a write takes of its day. */
+/** Amount of a write. */
 export interface Charge extends Omit<DayLimit, 'max'> {
   /** null where the rule has no budget. */
   readonly amount: number | null;
@@ -124,7 +124,7 @@ export function recognize(
 }
 
 /**
- * What is asked, in a spelling and in bytes that the platform can read in one way only. Says nothing of accounts.
+ * The request, checked to be unambiguous for the platform. Accounts are checked elsewhere.
  * @throws GatewayError `invalid_request`, `invalid_query`, `invalid_body`, `body_too_large`, `unsupported_media_type`
  */
 export async function readQuestion(
@@ -137,7 +137,7 @@ export async function readQuestion(
   const writes = isWrite(method, rule);
   const given = readIdempotencyKey(raw);
   if (given !== null && writes && method !== 'POST')
-    throw new GatewayError('invalid_request', { detail: 'idempotency-key is for POST alone; leave it out.' });
+    throw new GatewayError('invalid_request', { detail: 'idempotency-key is for POST only.' });
   const key = method === 'POST' ? given : null;
   const { pairs, text: query, dryRun } = checkQuery(splitTarget(request)[1], writes);
   const givenChecksum = readChecksum(headers, writes);
@@ -170,7 +170,7 @@ function needOf({ kind }: Guarding, reads: boolean, compares: boolean): BodyNeed
 function readChecksum({ 'x-write-checksum': given }: IncomingHttpHeaders, takesOne: boolean): string | null {
   if (given === undefined) return null;
   if (takesOne) return String(given);
-  throw new GatewayError('invalid_request', { detail: 'x-write-checksum is for writes alone.' });
+  throw new GatewayError('invalid_request', { detail: 'x-write-checksum is for writes only.' });
 }
 
 /** @returns path and query as received; the router's own have been decoded */
@@ -182,9 +182,9 @@ function splitTarget({ raw: { url: target = '' } }: FastifyRequest): [string, st
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
-    // 499 as nginx has it: there is nobody to be told, this is for the log.
+    // 499 as in nginx, for the log only.
     if (!raw.writableFinished)
-      gone.abort(new GatewayError('invalid_request', { status: 499, detail: 'The caller is gone.' }));
+      gone.abort(new GatewayError('invalid_request', { status: 499, detail: 'The caller disconnected.' }));
   });
   return gone.signal;
 }

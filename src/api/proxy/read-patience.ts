@@ -12,10 +12,10 @@ export interface PatienceRules {
   readonly overMs: number;
 }
 
-/** What has become of the body so far, bytes. */
+/** Progress of the body, bytes. */
 export interface Progress {
   readonly arrived: number;
-  /** What the caller's connection took. */
+  /** Accepted by the caller's connection. */
   readonly taken: number;
   /** Whether no more is asked of the platform until the caller has taken some. */
   readonly full: boolean;

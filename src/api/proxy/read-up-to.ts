@@ -1,19 +1,19 @@
-/** Reads a stream as far as it is small enough to be kept whole, and streams it otherwise. */
+/** Reads a stream up to a limit; a longer one is passed on as a stream. */
 import { Readable } from 'node:stream';
 
 type ReadUpTo =
   | { readonly whole: Buffer; readonly rest: null }
-  /** What streams it all, its beginning included. */
+  /** The whole stream, including the bytes already read. */
   | { readonly whole: null; readonly rest: Readable };
 
 interface Reading {
-  /** Shown each piece, and null at the end; what it throws breaks off the rest, too. */
+  /** Called with each piece, and with null at the end; throwing aborts the stream. */
   readonly look?: (piece: Buffer | null) => void;
-  /** Where nobody wants the rest. A request is then let go of without its connection, which still has to be answered. */
+  /** Discards the rest. The connection of a request stays open for its answer. */
   readonly letGo?: () => unknown;
 }
 
-/** @throws the stream's error when it breaks off before its end */
+/** @throws the stream's error if it ends early */
 export async function readUpTo(stream: Readable, maxBytes: number, reading: Reading = {}): Promise<ReadUpTo> {
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const { look = () => {}, letGo = () => pieces.return?.() } = reading;

@@ -106,13 +106,13 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
     },
   };
   void app.register(async (scope) => {
-    // Fastify reads text/plain by itself: what is passed through are the bytes as they came.
+    // Fastify parses text/plain by default, but bodies are passed through unchanged.
     scope.removeAllContentTypeParsers();
     await scope.register(httpProxy, proxy);
   });
 }
 
-/** What was known of a write on its arrival. */
+/** State of a write on arrival. */
 interface Arrived {
   readonly context: PassContext;
   readonly guarding: Guarding;
@@ -137,7 +137,7 @@ function judgeAnew(
 const RULED_NOW =
   'The write came under a write guard while it waited for its turn; nothing was sent. Send it again.';
 
-/** The bytes that were checked, for what was read; reply-from streams `request.body` otherwise. */
+/** The checked bytes of bodies that were read; otherwise reply-from streams `request.body`. */
 function bodyOf(
   { body }: Passage,
   { headers }: FastifyRequest,

@@ -5,12 +5,12 @@ import type { PlatformRequest, Response } from '../../platform/slot.js';
 import type { StreamPlaces } from '../../platform/traffic.js';
 import type { Reservation } from '../../teams/write-guard/reservations.js';
 import type { CallReport } from '../../telemetry/trace.js';
-import { asWriteFailure, becameOf, becameOfFailure } from './became.js';
 import type { Charging } from './charge-write.js';
 import { isWrite } from './checks.js';
 import { type CleanAnswer, type CleanOptions, cleanAnswer } from './clean-answer.js';
 import { type Idempotency, takeAnswer } from './idempotency.js';
 import type { Passage } from './passage.js';
+import { asWriteFailure, outcomeOfFailure, outcomeOfStatus } from './write-outcome.js';
 
 export interface SendingOptions {
   readonly platform: Pick<PlatformClient, 'send'>;
@@ -38,7 +38,7 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
     let reservation: Reservation | null = null;
     let status: number | null = null;
     const stillWanted = () => {
-      // Whoever is gone may ask again, and would then have it twice.
+      // A disconnected caller may repeat the write, and would then have it twice.
       gone.throwIfAborted();
       return judgeAgain();
     };
@@ -47,7 +47,7 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
       target: query === '' ? path : `${path}?${query}`,
       body: stream ?? body,
       timeoutMs: Math.max(1, timeoutMs - (uptimeMs() - startedMs)),
-      // A write that was sent goes on: breaking it off would leave open what it did.
+      // A sent write continues: aborting it would leave its outcome unknown.
       ...(kind === 'read' ? { signal: gone } : {}),
       onCall(made) {
         tries.push(made);
@@ -66,11 +66,14 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
         return consume(response);
       });
       trace.mark('fetch');
-      await charging.end(reservation, becameOf(status ?? 0));
+      await charging.end(reservation, outcomeOfStatus(status ?? 0));
       return answered;
     } catch (error) {
       leave();
-      await charging.end(reservation, status === null ? becameOfFailure(error, tries) : becameOf(status));
+      await charging.end(
+        reservation,
+        status === null ? outcomeOfFailure(error, tries) : outcomeOfStatus(status),
+      );
       throw kind === 'write' ? asWriteFailure(error, tries) : error;
     }
   };

@@ -15,7 +15,7 @@ export interface TakenBody {
   readonly stream: Readable | null;
   /** The object in `body`, when it is JSON. */
   readonly parsed: JsonObject | null;
-  /** Of a guarded write: why there is no object in its body. */
+  /** For a guarded write: the reason why its body is not an object. */
   readonly fault?: string;
 }
 
@@ -34,11 +34,11 @@ interface Sent {
 const PLAIN_JSON = /^\s*application\/json\s*(?:;|$)/i;
 /** In one coding, and no other charset than JSON has. */
 const GUARDED_TYPE = /^\s*application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
-/** Of an upload so much is looked through before the platform is asked. */
+/** Bytes of an upload that are checked before the platform is called. */
 const UPLOAD_BYTES = 65_536;
 
 /**
- * What a framework would look for `_method` in is read whole when it is small, and looked through otherwise.
+ * Bodies in which a framework looks for `_method` are read whole if small, else scanned while streaming.
  *
  * @throws GatewayError `unsupported_media_type`, `invalid_body`, `body_too_large`
  */

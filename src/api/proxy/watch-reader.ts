@@ -8,7 +8,7 @@ const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
 /**
  * Breaks off the connection of a caller who does not read an answer that was handed to it whole: until it has, its team
  * has one place less. The time in which the answer waits for its turn, behind others on its connection, is not the caller's.
- * @param socketOf null while it waits for its turn
+ * @param socketOf null while the answer is queued
  * @returns to be called when the answer is over
  */
 export function watchReader(socketOf: () => Socket | null, rules: PatienceRules): () => void {

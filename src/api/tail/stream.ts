@@ -1,58 +1,57 @@
-/** The lines of a tail as a stream of NDJSON that never waits for its reader. */
+/** Tail lines as an NDJSON stream that never waits for its reader. */
 import { Readable } from 'node:stream';
 import { startTicks, stopTicks } from '../../lib/time.js';
 import type { Tail, TailLine } from './tail.js';
 
 export interface StreamOptions {
   readonly tail: Pick<Tail, 'watch'>;
-  /** Which lines; null: all. */
+  /** Filters; null: all. */
   readonly team: string | null;
   readonly outcome: string | null;
-  /** It ends after so long; null: when its reader leaves. */
-  readonly lastsMs: number | null;
-  /** Asked every so often; it ends with the first no. */
-  readonly goesOn: () => boolean | Promise<boolean>;
+  /** Null: until the reader disconnects. */
+  readonly durationMs: number | null;
+  /** Checked regularly; the stream ends with the first false or rejection. */
+  readonly mayContinue: () => boolean | Promise<boolean>;
   readonly monotonicMs: () => number;
 }
 
-const LOOK_EVERY_MS = 250;
-/** A blank line, so that what lies between does not take the connection for dead. */
+const CHECK_EVERY_MS = 250;
+/** Keeps idle connections open through proxies, by a blank line. */
 const BLANK_AFTER_MS = 10_000;
-/** What a slow reader has not taken; then lines are dropped. */
+/** Beyond this, lines for a slow reader are dropped. */
 const MAX_UNREAD_BYTES = 262_144;
 
 export function createTailStream(options: StreamOptions): Readable {
-  const { tail, team, outcome, lastsMs, goesOn, monotonicMs } = options;
+  const { tail, team, outcome, durationMs, mayContinue, monotonicMs } = options;
   const stream = new Readable({ read() {}, highWaterMark: MAX_UNREAD_BYTES });
   const startedMs = monotonicMs();
-  let saidMs = startedMs;
+  let writtenMs = startedMs;
   let dropped = 0;
-  let isAsking = false;
+  let isChecking = false;
 
-  function say(text: string): void {
+  function write(text: string): void {
     stream.push(text);
-    saidMs = monotonicMs();
+    writtenMs = monotonicMs();
   }
 
-  /** What was dropped is told where it was. */
-  function sayDropped(): void {
+  function writeDropped(): void {
     if (dropped === 0 || stream.readableLength >= MAX_UNREAD_BYTES) return;
-    say(`${JSON.stringify({ dropped })}\n`);
+    write(`${JSON.stringify({ dropped })}\n`);
     dropped = 0;
   }
 
   function onLine(line: TailLine): void {
     if ((team !== null && line.team !== team) || (outcome !== null && line.outcome !== outcome)) return;
-    sayDropped();
+    writeDropped();
     if (stream.readableLength >= MAX_UNREAD_BYTES) dropped += 1;
-    else say(`${JSON.stringify(line)}\n`);
+    else write(`${JSON.stringify(line)}\n`);
   }
 
   const unwatch = tail.watch({
     onLine,
     onDropped(count) {
       dropped += count;
-      sayDropped();
+      writeDropped();
     },
   });
 
@@ -62,21 +61,21 @@ export function createTailStream(options: StreamOptions): Readable {
     if (!stream.destroyed) stream.push(null);
   }
 
-  async function look(): Promise<void> {
-    if (isAsking) return;
-    isAsking = true;
-    const isOver = lastsMs !== null && monotonicMs() - startedMs >= lastsMs;
-    const assertStillAllowed = !isOver && (await Promise.resolve(goesOn()).catch(() => false));
-    isAsking = false;
+  async function check(): Promise<void> {
+    if (isChecking) return;
+    isChecking = true;
+    const isOver = durationMs !== null && monotonicMs() - startedMs >= durationMs;
+    const continues = !isOver && (await Promise.resolve(mayContinue()).catch(() => false));
+    isChecking = false;
     if (stream.destroyed) return;
-    if (!assertStillAllowed) return end();
-    sayDropped();
-    if (monotonicMs() - saidMs >= BLANK_AFTER_MS && stream.readableLength === 0) say('\n');
+    if (!continues) return end();
+    writeDropped();
+    if (monotonicMs() - writtenMs >= BLANK_AFTER_MS && stream.readableLength === 0) write('\n');
   }
 
-  const timer = startTicks(() => void look(), LOOK_EVERY_MS).unref();
+  const timer = startTicks(() => void check(), CHECK_EVERY_MS).unref();
   stream.once('close', end);
-  // The head is sent with it.
-  say('\n');
+  // Sends the headers.
+  write('\n');
   return stream;
 }

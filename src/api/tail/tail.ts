@@ -30,7 +30,7 @@ export interface TailLine {
 export interface Watcher {
   /** @param line without its line break */
   readonly onLine: (line: TailLine) => void;
-  /** So many more than could be told. */
+  /** Number of dropped lines. */
   readonly onDropped: (count: number) => void;
 }
 
@@ -55,7 +55,7 @@ const SAY_EVERY_MS = 1000;
 /** Some that were lost do not end it. */
 const HOLDS_MS = 5000;
 const SEND_EVERY_MS = 200;
-/** Of each process, between two batches: what comes beyond is counted. */
+/** Lines per process and batch; further ones are only counted. */
 const MAX_LINES = 500;
 
 export function createTail({ bus, clock, logger }: TailOptions): Tail {
@@ -136,7 +136,7 @@ interface Batch {
   readonly dropped: number;
 }
 
-/** Of this or another release, which may tell more. */
+/** Lines may come from another release, with further members. */
 function readBatch(message: string): Batch | null {
   try {
     const { lines, dropped } = JSON.parse(message) as Partial<Batch>;

@@ -17,7 +17,7 @@ type SignedIn = Pick<Session, 'holder' | 'binds'>;
 export interface KeyHeaders {
   readonly authorization: readonly string[];
   readonly apiKey: readonly string[];
-  /** Of a request without either: its session, or why there is none. */
+  /** For a request without key: its session, or its error. */
   readonly session?: SignedIn | GatewayError;
 }
 
@@ -48,7 +48,7 @@ export function authenticate(headers: KeyHeaders, options: AuthenticateOptions):
   return caller;
 }
 
-/** The key is looked at anew: a session lives no longer than what signed in. */
+/** Checks the current key: a session ends with the key that opened it. */
 function authenticateSession(session: SignedIn | GatewayError, options: AuthenticateOptions): Caller {
   if (session instanceof GatewayError) throw session;
   checkStaleness(options);
@@ -57,8 +57,8 @@ function authenticateSession(session: SignedIn | GatewayError, options: Authenti
   const caller = callerOf(key && secret && { key, secret }, options);
   if (typeof caller !== 'string') return caller;
   throw new GatewayError('invalid_session', {
-    detail: 'The key that signed in is no longer valid: it was revoked or rolled, or has expired.',
-    help: 'Sign in again with a key that is valid; your operator issues one.',
+    detail: 'The key of this session is no longer valid: it was revoked or rolled, or has expired.',
+    help: 'Sign in again with a valid key, or ask your operator for one.',
     headers: CHALLENGE,
   });
 }
@@ -105,7 +105,7 @@ function refused(code: KeyFault, detail?: string): GatewayError {
 }
 
 /**
- * @param seen takes the caller's team and key, for the request's log line
+ * @param seen receives the caller's team and key, for the log line
  * @throws GatewayError as {@link authenticate}
  */
 export type Identify = (keys: KeyHeaders, seen: { team: string | null; key: string | null }) => Caller;

@@ -31,7 +31,7 @@ export function generateApiKey(): string {
   return `dgw_${random}_${checksum(random)}`;
 }
 
-/** Whether a text is formed like a key and its checksum fits; says nothing about whether the key is known. */
+/** Whether a text has the form and checksum of a key, known or not. */
 export function isWellFormedApiKey(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const random = text.slice(4, 4 + RANDOM_LENGTH);
@@ -78,7 +78,7 @@ export interface FoundKey {
 export type Directory = ReturnType<typeof createDirectory>;
 
 /**
- * @param pepper the unsealed pepper of key hashes, read anew at each use
+ * @param pepper the unsealed pepper of key hashes, read at each use
  */
 export function createDirectory(registry: Registry, pepper: () => Buffer) {
   let teams = new Map<string, Team>();
@@ -129,7 +129,7 @@ export function createDirectory(registry: Registry, pepper: () => Buffer) {
     keys: (): KeyRecord[] => presentKeys(),
     keysOf: (teamId: string): KeyRecord[] => presentKeys(teamId),
     life,
-    /** Whether a key was revoked, by itself or with its team. */
+    /** Whether a key was revoked, alone or with its team. */
     isRevoked: (key: KeyRecord): boolean => key.revokedAt !== null || !isOfItsTeam(key),
     /** Finds a key by its text; an unknown one costs the same. */
     findKey(text: string): FoundKey | undefined {

@@ -1,4 +1,4 @@
-/** A team's key as it is stored, and the count of a team's lives that it belongs to. */
+/** Stored form of a team's key, and of the number of a team's life. */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 
@@ -12,7 +12,7 @@ export const LIFE_PREFIX = 'team-life/';
 const KeySecret = Type.Object({
   hash: Type.String({ minLength: 1 }),
   prefix: Type.String(),
-  /** ISO time after which this secret is no longer valid; null: as long as the key. */
+  /** ISO time at which this secret expires; null: with the key. */
   validUntil: Type.Union([Type.String(), Type.Null()]),
 });
 

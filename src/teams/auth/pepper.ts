@@ -16,7 +16,7 @@ const PEPPER_BYTES = 32;
 
 /**
  * Opens the pepper, making one in an empty registry.
- * @returns a function that gives the pepper; it is opened anew only when its record changes, and throws
+ * @returns a function that returns the pepper; it is decrypted only when its record changes, and throws
  *   GatewayError `not_ready` when that was deleted
  * @throws SealError when the master key does not open it
  */
@@ -49,7 +49,7 @@ export function tokenPepper(
   };
 }
 
-/** @returns the pepper as it was, sealed under the first master key. @throws SealError */
+/** @returns the same pepper, sealed with the first master key. @throws SealError */
 export function resealPepper(sealed: string, sealer: Sealer): string {
   return sealer.seal(sealer.open(sealed, PEPPER_RECORD), PEPPER_RECORD);
 }

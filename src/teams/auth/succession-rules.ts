@@ -8,7 +8,7 @@ import { TEAM_PREFIX } from './directory.js';
 import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';
 
-/** A restored registry is taken over, with the revocations known here; an empty one that began anew is not. */
+/** Adopts a restored registry, with the revocations known here, but not a new, empty one. */
 export function successionRules(sealer: Sealer): SuccessionRules {
   return {
     refuse(known, found) {
@@ -85,7 +85,7 @@ function withRevocation(known: KeyRecord, found: KeyRecord): KeyRecord | null {
   return revokedAt === found.revokedAt ? null : { ...found, revokedAt };
 }
 
-/** Whether people use this registry; records that a gateway makes by itself at a start do not count. */
+/** Whether the registry has teams or keys; records that every start creates do not count. */
 export function isPeoples(ids: Iterable<string>): boolean {
   return [...ids].some((id) => id.startsWith(TEAM_PREFIX) || id.startsWith(KEY_PREFIX));
 }

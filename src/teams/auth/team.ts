@@ -1,4 +1,4 @@
-/** A team: who may call, for which advertisers, how much. One schema validates, types and documents it. */
+/** A team: scopes, advertisers, limits. One schema validates, types and documents it. */
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../../lib/record.js';
 import { WriteGuard } from '../write-guard/rule.js';
@@ -18,7 +18,7 @@ export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
 const TeamId = Type.String({
   pattern: '^(?!gateway$)[a-z0-9-]{1,40}$',
   description:
-    'Lower-case letters, digits and hyphens, at most 40; not gateway, which stands for the gateway itself.',
+    'Lower-case letters, digits and hyphens, at most 40; gateway is reserved for the gateway itself.',
   examples: ['growth'],
 });
 
@@ -29,31 +29,31 @@ const DEFAULT_LIMITS = {
   maxConcurrent: 32,
 };
 
-/** Without `default`: a validator would fill it in, and a change of one limit would take back all others. */
+/** Without `default`: a validator would fill it in, and a patch of one limit would reset all others. */
 const limit = (name: keyof typeof DEFAULT_LIMITS, maximum: number, description: string) =>
   Type.Integer({
     minimum: 1,
     maximum,
-    description: `${description} ${DEFAULT_LIMITS[name]} when not given.`,
+    description: `${description} ${DEFAULT_LIMITS[name]} by default.`,
   });
 
 const TeamLimits = Type.Object(
   {
-    requestsPerMinute: limit('requestsPerMinute', 1_000_000, 'Requests a minute, shared by all replicas.'),
-    upstreamCallsPerDay: limit('upstreamCallsPerDay', 100_000_000, 'Share of platform calls a day.'),
-    maxRangeDays: limit('maxRangeDays', 10_000, 'Longest range of one report, in days.'),
-    maxConcurrent: limit('maxConcurrent', 10_000, 'Requests at once.'),
+    requestsPerMinute: limit('requestsPerMinute', 1_000_000, 'Requests per minute, across all replicas.'),
+    upstreamCallsPerDay: limit('upstreamCallsPerDay', 100_000_000, 'Platform calls per UTC day.'),
+    maxRangeDays: limit('maxRangeDays', 10_000, 'Longest period of a report, in days.'),
+    maxConcurrent: limit('maxConcurrent', 10_000, 'Concurrent requests.'),
   },
   { additionalProperties: false },
 );
 
-/** Written anew, for a partial object is open: a limit that is misspelt must not be taken without effect. */
+/** Closed, unlike a plain partial object: a misspelt limit must be refused. */
 const SomeLimits = Type.Object(Type.Partial(TeamLimits).properties, { additionalProperties: false });
 
 export const Team = Type.Object(
   {
     id: TeamId,
-    name: Type.String({ minLength: 1, maxLength: 200, description: 'For people.' }),
+    name: Type.String({ minLength: 1, maxLength: 200, description: 'A name for people.' }),
     scopes: Type.Array(Type.Enum([...SCOPES]), { uniqueItems: true, description: 'What the team may do.' }),
     advertisers: Type.Union(
       [
@@ -68,14 +68,14 @@ export const Team = Type.Object(
     limits: TeamLimits,
     ipAllow: Type.Array(Type.String({ minLength: 1, examples: ['10.0.0.0/8'] }), {
       maxItems: 1000,
-      description: 'Addresses or CIDR ranges the team may call from; empty: any.',
+      description: 'Addresses or CIDR ranges from which the team may call; empty: any.',
     }),
-    defaultFormat: Type.Enum([...FORMATS], { description: 'Format when a request asks for none.' }),
-    disabled: Type.Boolean({ description: 'A disabled team is refused everything.' }),
+    defaultFormat: Type.Enum([...FORMATS], { description: 'Format of answers to requests that name none.' }),
+    disabled: Type.Boolean({ description: 'All calls of a disabled team are refused.' }),
     writeGuard: Type.Optional(WriteGuard),
     managedBy: Type.Optional(
       Type.Literal('file', {
-        description: 'Declared in a file, and refuses edits elsewhere; absent: by hand.',
+        description: 'file: declared in a file, which alone can change it; absent: managed by hand.',
       }),
     ),
   },
@@ -83,15 +83,15 @@ export const Team = Type.Object(
 );
 export type Team = Frozen<Static<typeof Team>>;
 
-/** A team as it is shown: with members that a newer release has given it. */
+/** A team in answers: open, because a newer release may have added members. */
 export const ShownTeam = Type.Object(
   { ...Team.properties, limits: Type.Object(TeamLimits.properties, { title: 'Limits' }) },
   { title: 'Team' },
 );
 
 /**
- * A team as it is stored: open, for another release may know more. A scope that this release does not know permits
- * nothing here, and an unknown format is never requested. Bounds are checked when a team is written, not here.
+ * A stored team: open, because another release may have added members. Unknown scopes permit nothing, unknown formats
+ * are never requested. Bounds are checked on writes only.
  */
 export const StoredTeam = recordForm(
   Type.Object({
@@ -108,7 +108,7 @@ export const StoredTeam = recordForm(
     ipAllow: Type.Array(Type.String()),
     defaultFormat: Type.Unsafe<(typeof FORMATS)[number]>(Type.String()),
     disabled: Type.Boolean(),
-    /** As another release may have written it: code that enforces it checks it by `isWriteGuard` first. */
+    /** May be of another release: check it by `isWriteGuard` before enforcing it. */
     writeGuard: Type.Optional(Type.Unsafe<WriteGuard>(Type.Unknown())),
     managedBy: Type.Optional(Type.Unsafe<'file'>(Type.String())),
   }),
@@ -132,17 +132,14 @@ export const TeamPatch = Type.Object(
   {
     ...Settable,
     writeGuard: Type.Optional(
-      Type.Union([WriteGuard, Type.Null()], { description: 'In the place of the whole guard; null: none.' }),
+      Type.Union([WriteGuard, Type.Null()], { description: 'Replaces the whole guard; null removes it.' }),
     ),
   },
   { additionalProperties: false, title: 'TeamPatch' },
 );
 export type TeamPatch = Frozen<Static<typeof TeamPatch>>;
 
-/**
- * A whole team from a body. A team that names no advertisers may see none: forgetting the list must not open
- * every advertiser.
- */
+/** Adds the defaults. Without a list of advertisers a team sees none: forgetting the list must not grant them all. */
 export function completeTeam(body: NewTeam): Team {
   return {
     name: body.id,
@@ -156,7 +153,7 @@ export function completeTeam(body: NewTeam): Team {
   };
 }
 
-/** A team with some members replaced; limits are merged one by one. */
+/** Limits are merged one by one. */
 export function patchTeam(team: Team, { writeGuard, ...patch }: TeamPatch): Team {
   const { writeGuard: before, ...others } = team;
   const guard = writeGuard === undefined ? before : writeGuard;
@@ -168,7 +165,7 @@ export function patchTeam(team: Team, { writeGuard, ...patch }: TeamPatch): Team
   };
 }
 
-/** A team that replaces another: members of it that this release does not know belong to another release, and stay. */
+/** Keeps those members of the replaced team that this release does not know. */
 export function withUnknown(team: Team, before: Team): Team {
   return {
     ...unknownOf(before, Team.properties),

@@ -12,9 +12,9 @@ const SIGNS: Readonly<Record<TeamChange['action'], string>> = {
 };
 
 const REMARKS: Readonly<Partial<Record<TeamChange['action'], string>>> = {
-  keep: ' is no longer in the file: kept as it is (--release: manage it by hand; --prune: delete it)',
+  keep: ' is no longer in the file: kept unchanged (--release: manage it by hand; --prune: delete it)',
   release: ' is no longer in the file: managed by hand from now on',
-  delete: ' is no longer in the file: deleted, and its keys revoked for good',
+  delete: ' is no longer in the file: deleted, and its keys revoked permanently',
 };
 
 /** @returns one line for each team, with a line for each member that changes below it */
@@ -27,7 +27,7 @@ export function describeChanges(changes: readonly TeamChange[]): string[] {
   ]);
 }
 
-/** E.g. `3 teams created, 1 changed, 4 as they were`. */
+/** E.g. `3 created, 1 changed, 4 as declared already`. */
 export function countChanges(changes: readonly TeamChange[]): string {
   const words: readonly (readonly [TeamChange['action'], string])[] = [
     ['create', 'created'],
@@ -55,7 +55,7 @@ function memberLines(before: Team | null, after: Team): string[] {
   return changed.map(([name, change]) => `    ${name.padEnd(width)}  ${change}`);
 }
 
-/** Limits and guarded routes by their own names; the id is said above. */
+/** Limits and guarded routes by their names; without the id. */
 function flatten({ id: _, limits, writeGuard, ...rest }: Team): Map<string, unknown> {
   const inner = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value] as const);
   const rules = Object.entries(writeGuard ?? {}).map(
@@ -64,7 +64,7 @@ function flatten({ id: _, limits, writeGuard, ...rest }: Team): Map<string, unkn
   return new Map<string, unknown>([...Object.entries(rest), ...inner, ...rules]);
 }
 
-/** What its routes do not say: that without a guard any write passes, and that one without a route refuses every write. */
+/** Without a guard every write passes; a guard without routes refuses every write. */
 function guardAsWhole(before: Team | null, { writeGuard: after }: Team): [string, unknown][] {
   if (after === undefined) return before?.writeGuard === undefined ? [] : [['writeGuard', 'taken away']];
   const isEmpty = (guard: Team['writeGuard']) => guard !== undefined && Object.keys(guard).length === 0;
@@ -79,7 +79,7 @@ function inOrder(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Of two lists only what came and went. */
+/** Only added and removed items of two lists. */
 function memberChange(before: unknown, after: unknown): string {
   if (Array.isArray(before) && Array.isArray(after)) {
     const came = after.filter((item) => !before.includes(item)).map((item) => `+${item}`);

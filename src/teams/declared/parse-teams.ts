@@ -47,9 +47,8 @@ interface Fault {
 
 /** The parser's own messages quote the file, its codes do not. */
 function syntaxFault(code: string): string {
-  if (code === 'BAD_ALIAS')
-    return 'an alias (*) that nothing defines; text that starts with * needs quotes: "*"';
-  return `is no YAML: ${code.toLowerCase().replaceAll('_', ' ')}`;
+  if (code === 'BAD_ALIAS') return 'undefined alias (*); quote text that starts with *: "*"';
+  return `invalid YAML: ${code.toLowerCase().replaceAll('_', ' ')}`;
 }
 
 const UNDEFINED_ALIAS = Symbol('undefined alias');
@@ -64,7 +63,7 @@ function toPlain(document: Document): unknown {
 
 function describe({ path, kind, allowed }: SchemaFault, value: unknown): Fault {
   const isKey = kind === 'unknown' && /^(api)?keys?$/i.test(path.at(-1) ?? '');
-  const right = isKey ? 'no key, ever; issue one by: dsp-gateway keys issue <team>' : allowed;
+  const right = isKey ? 'no key; issue keys with: dsp-gateway keys issue <team>' : allowed;
   return {
     path,
     message: `was ${kind === 'unknown' ? 'set' : shown(valueAt(value, path))}; allowed is ${right}`,

@@ -7,7 +7,7 @@ import { guardFaults } from '../write-guard/rule.js';
 
 export const TeamList = Type.Array(NewTeam, {
   maxItems: 10_000,
-  description: 'Teams, as POST takes them one by one.',
+  description: 'Teams, each as in POST /admin/v1/teams.',
 });
 
 export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
@@ -17,7 +17,7 @@ export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
     const faults = [...addressFaults(ipAllow, place), ...guardFaults(writeGuard, place)];
     const first = firstAt.get(id);
     if (first === undefined) firstAt.set(id, index);
-    else faults.unshift({ param: `${place}id`, message: `must be unique; teams.${first} is ${id}, too` });
+    else faults.unshift({ param: `${place}id`, message: `must be unique; teams.${first} is also ${id}` });
     return faults;
   });
 }

@@ -16,7 +16,7 @@ import type { Replicas } from './replicas.js';
 const BATCH_PART = 0.05;
 /** Permits unused for so long are released: with them, a bucket that has refilled would be more than full. */
 const HELD_MS = 15_000;
-/** The store is asked for an empty bucket no more often than this, and no less often when it is wanted. */
+/** Bounds of the interval at which the store is asked about an empty bucket. */
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];
 /** A store that did not answer is left alone for so long. */
 const AWAY_MS = 1000;
@@ -32,11 +32,11 @@ export interface Bucket {
   readonly refillPerMs: number;
   /** Real time after which the store may forget it: when it is full again, or of no use. */
   readonly ttlMs: number;
-  /** Permits drawn at once when fewer are wanted; unless said, a small part of the bucket. */
+  /** Permits drawn at once; by default a small part of the bucket. */
   readonly batch?: number;
 }
 
-/** What is known of a bucket without asking. Permits that others hold unused count as used. */
+/** Known state of a bucket. Unused permits of other replicas count as used. */
 interface QuotaStatus {
   readonly left: number;
   /** Milliseconds until there is one more; Infinity when there never will be. */
@@ -45,7 +45,7 @@ interface QuotaStatus {
 
 /** This replica's part in one bucket. */
 interface Lease {
-  /** As it was last asked for. */
+  /** The latest definition. */
   bucket: Bucket;
   /** Last use, by the monotonic clock. */
   usedAtMs: number;
@@ -109,7 +109,7 @@ export class Allowances {
     return true;
   }
 
-  /** Whether there is no permit, by the store's answer of the last second or of now. */
+  /** Whether the bucket is empty, by an answer of the store that is at most a second old. */
   async isEmpty(bucket: Bucket): Promise<boolean> {
     const lease = this.#leaseOf(bucket);
     const { clock } = this.#parts;
@@ -170,7 +170,7 @@ export class Allowances {
     return known;
   }
 
-  /** The bucket of a day that is over is never asked for again. */
+  /** Drops leases of past days, whose buckets are never used again. */
   #forgetUnused(nowMs: number): void {
     for (const [key, { usedAtMs, bucket }] of this.#leases)
       if (nowMs - usedAtMs > bucket.ttlMs) this.#leases.delete(key);
@@ -196,7 +196,7 @@ export class Allowances {
     hear(lease, await this.#ask(lease, 0, nowMs), nowMs);
   }
 
-  /** @param want permits; 0 asks only for what is left. @param nowMs by the wall clock */
+  /** @param want permits; 0 only reads the rest. @param nowMs by the wall clock */
   async #ask(lease: Lease, want: number, nowMs: number): Promise<QuotaGrant> {
     const { quotas, replicas, clock, logger } = this.#parts;
     const { bucket } = lease;
@@ -252,7 +252,7 @@ function hear(lease: Lease, { left, nextInMs }: QuotaGrant, nowMs: number): void
   lease.said = { left, nextInMs, atMs: nowMs };
 }
 
-/** An empty bucket is not asked again yet; a clock that was set back makes nobody wait for it. */
+/** An empty bucket is not asked again yet. A clock set back causes no extra wait. */
 function mustWait({ said, askAtMs }: Lease, nowMs: number): boolean {
   return said !== null && nowMs >= said.atMs && nowMs < askAtMs;
 }
@@ -267,7 +267,7 @@ function bucketLeft({ said }: Lease, { capacity, refillPerMs }: Bucket, nowMs: n
   return Math.min(capacity, said.left + Math.max(0, nowMs - said.atMs) * refillPerMs);
 }
 
-/** A clock that was set back since then makes nobody wait longer. */
+/** A clock set back causes no extra wait. */
 function nextIn({ said }: Lease, nowMs: number): number {
   return said === null ? 0 : said.nextInMs - Math.max(0, nowMs - said.atMs);
 }
@@ -280,7 +280,7 @@ function statusOf(lease: Lease | undefined, bucket: Bucket, nowMs: number): Quot
 }
 
 /**
- * The part begins with as much as the whole had at its last answer, so that an outage is no gift.
+ * The part starts with the fill level of the whole at its last answer, so that an outage adds no permits.
  * @param capacity this replica's part of the bucket, permits
  */
 function takeOwn(

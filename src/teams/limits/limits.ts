@@ -27,7 +27,7 @@ export function createLimits({
   readonly logger: Logger;
   /** The id of this process among all, and the information it publishes. */
   readonly self?: Pick<ReplicasOptions, 'id' | 'info'>;
-  /** Undefined for an id that is no team's. */
+  /** Undefined for ids that are not teams. */
   readonly teamOf: (id: string) => Team | undefined;
 }) {
   const replicas = createReplicas({ presence: store.presence, logger, ...self });
@@ -62,9 +62,12 @@ export function createTeamLimits(
 ) {
   const running = new Map<string, number>();
 
-  /** Further requests of the team that this replica would let in now. */
-  const concurrencyLeft = ({ id, limits }: Team): number =>
-    Math.max(0, replicas.share(limits.maxConcurrent) - (running.get(id) ?? 0));
+  /** Concurrent requests of the team that this replica accepts: its part of `maxConcurrent`. */
+  const concurrencyHere = ({ limits }: Team): number => replicas.share(limits.maxConcurrent);
+
+  /** Further requests of the team that this replica would accept now. */
+  const concurrencyLeft = (team: Team): number =>
+    Math.max(0, concurrencyHere(team) - (running.get(team.id) ?? 0));
 
   function begin({ id }: Team): () => void {
     running.set(id, (running.get(id) ?? 0) + 1);
@@ -83,7 +86,7 @@ export function createTeamLimits(
     if (waitMs === null) return;
     leave();
     throw new GatewayError('rate_limited', {
-      detail: `The team's ${team.limits.requestsPerMinute} requests a minute are used up.`,
+      detail: `The team has used up its ${team.limits.requestsPerMinute} requests per minute.`,
       retryAfterS: Math.ceil(waitMs / 1000),
     });
   }
@@ -91,14 +94,16 @@ export function createTeamLimits(
   return {
     /**
      * Charges a request to its team.
-     * @param onResponseClosed told what to call when the request is over; it may be called more than once
+     * @param onResponseClosed gets the function to call at the end of the request, which may be called more than once
      * @returns null where it is charged already, without the store
      * @throws GatewayError `rate_limited`, from the promise as well
      */
     enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
       if (concurrencyLeft(team) === 0) {
+        const [here, all] = [concurrencyHere(team), team.limits.maxConcurrent];
+        const ofAll = here === all ? '' : `, this replica's part of ${all}`;
         throw new GatewayError('rate_limited', {
-          detail: `The team has reached its limit of ${team.limits.maxConcurrent} concurrent requests.`,
+          detail: `The team has reached its limit of ${here} concurrent requests${ofAll}.`,
           retryAfterS: 1,
         });
       }
@@ -113,6 +118,7 @@ export function createTeamLimits(
       const fullInMs = ((limit - left) * MINUTE_MS) / limit;
       return { limit, left, resetS: Math.max(1, Math.ceil((left === 0 ? nextInMs : fullInMs) / 1000)) };
     },
+    concurrencyHere,
     concurrencyLeft,
   };
 }
@@ -139,7 +145,7 @@ const UNCOUNTED: Charge = { putBack() {} };
 
 /**
  * Platform calls a day, by UTC.
- * @param teamOf undefined for an id that is no team's, such as the gateway's own: its calls are not counted
+ * @param teamOf undefined for ids that are not teams, such as the gateway itself, whose calls are not counted
  */
 export function createDailyShares(
   allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh' | 'isEmpty'>,
@@ -158,7 +164,7 @@ export function createDailyShares(
   });
   const exhausted = ({ limits }: Team) =>
     new GatewayError('upstream_budget_exhausted', {
-      detail: `The team's daily share of platform calls (${limits.upstreamCallsPerDay}, by UTC) is used up; cached reports are still served.`,
+      detail: `The team has used up its ${limits.upstreamCallsPerDay} platform calls of this UTC day; cached reports are still served.`,
       retryAfterS: Math.max(1, Math.ceil((resetMs() - clock.now()) / 1000)),
     });
 
@@ -180,7 +186,7 @@ export function createDailyShares(
       const team = teamOf(id);
       if (team !== undefined) await allowances.charge(bucketOf(team), calls);
     },
-    /** What is left of a team's share, and when it is whole again (ISO). */
+    /** Remaining platform calls of a team, and the time (ISO) of the reset. */
     async status(team: Team): Promise<{ readonly left: number; readonly resetsAt: string }> {
       const { left } = await allowances.refresh(bucketOf(team));
       return { left, resetsAt: new Date(resetMs()).toISOString() };

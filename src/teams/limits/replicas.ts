@@ -73,7 +73,7 @@ export function createReplicas(options: ReplicasOptions) {
       await looking;
       if (!joined) return;
       await presence.leave(id).catch((error: unknown) => {
-        logger.debug({ err: error }, 'failed to tell the store that this replica leaves');
+        logger.debug({ err: error }, 'failed to remove this replica from the list of replicas');
       });
     },
   };

@@ -7,15 +7,15 @@ export interface AccountRequest {
   readonly namesAccount: boolean;
   /** Every account-like value of the request. */
   readonly accounts: readonly NamedAccount[];
-  /** Parameters that look like an account without being checked as one. Called for limited teams only, for it is slow. */
+  /** Unchecked parameters that look like an account. Slow, so called for limited teams only. */
   readonly lookalikes: (isOwn: (account: string) => boolean) => readonly string[];
   /** The fields that could carry the account, for the message. */
   readonly accountFields: readonly string[];
 }
 
 /**
- * A team limited to advertisers names one of them, and no other anywhere. Every account-like value counts, for the
- * platform may read any of them.
+ * A limited team must name one of its advertisers, and no other anywhere. Every account-like value counts, because the
+ * platform may use any of them.
  */
 export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
   if (team.advertisers === '*') return;
@@ -24,19 +24,19 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   const foreign = access.accounts.find(({ values }) => !values.every(isOwn));
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team may not see the advertiser that ${foreign.param} names.`,
+      detail: `The team has no access to the advertiser in ${foreign.param}.`,
       help: advertiserHelp(
         team.advertisers,
         team.id,
-        `, or ask your operator to add this one to the team ${team.id}`,
+        `, or ask your operator to add it to the team ${team.id}`,
       ),
     });
   }
   const [lookalike] = access.lookalikes(isOwn);
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words.`,
-      help: `Leave ${lookalike} out and name the advertiser by ${fields}, or, if it names no account, ask your operator to list it under report.nonAccountParameters.`,
+      detail: `The team is limited to certain advertisers, and ${lookalike} may name an account.`,
+      help: `Omit ${lookalike} and name the advertiser by ${fields}; if it is not an account, ask your operator to add it to report.nonAccountParameters.`,
     });
   }
   if (!access.namesAccount) {
@@ -47,32 +47,31 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   }
 }
 
-/** Advertisers that a message names; `/gateway/v1/me` has them all. */
-const MOST_NAMED = 20;
+/** Advertisers listed in a message; `/gateway/v1/me` has all. */
+const MAX_NAMED = 20;
 
 function advertiserHelp(own: readonly (number | string)[], team: string, more: string): string {
-  if (own.length === 0) return `Ask your operator to give the team ${team} an advertiser; it has none.`;
-  const left = own.length - MOST_NAMED;
-  const others = left > 0 ? ` and ${left} more that GET /gateway/v1/me lists` : '';
-  return `Use an advertiser of your team (${own.slice(0, MOST_NAMED).join(', ')}${others})${more}.`;
+  if (own.length === 0) return `Ask your operator to grant the team ${team} an advertiser; it has none.`;
+  const left = own.length - MAX_NAMED;
+  const others = left > 0 ? ` and ${left} more, see GET /gateway/v1/me` : '';
+  return `Use an advertiser of your team (${own.slice(0, MAX_NAMED).join(', ')}${others})${more}.`;
 }
 
 /**
- * Checks every answer before it is sent: a limited team is shown no account it may not see, whatever the platform
- * answered.
+ * Checks every answer before it is sent: a limited team gets no rows of other accounts, whatever the platform sent.
  * @throws GatewayError 502 `upstream_invalid_response`
  */
 export function refuseForeignAccounts(caller: Caller, accounts: readonly string[]): void {
   if (mayBeShown(caller, accounts)) return;
   throw new GatewayError('upstream_invalid_response', {
     internal:
-      'the answer holds an account the team may not see; a column that looks like one and is none can be listed under report.nonAccountParameters',
+      'the answer contains an account that the team may not see; add columns that only look like accounts to report.nonAccountParameters',
   });
 }
 
 /**
- * The same for a refusal: its message is withheld when it names a foreign account.
- * @returns the error as the team may be shown it
+ * The same for a refusal: a message that names another account is withheld.
+ * @returns the error for the team
  */
 export function withholdForeignAccounts(caller: Caller, error: unknown): unknown {
   if (!(error instanceof GatewayError) || mayBeShown(caller, error.options.upstreamAccounts ?? []))
@@ -80,8 +79,9 @@ export function withholdForeignAccounts(caller: Caller, error: unknown): unknown
   return new GatewayError(error.code, {
     status: error.status,
     detail:
-      'The platform refused the request. Its message names an account the team may not see, and is withheld: give your operator the requestId.',
-    internal: 'the refusal holds an account the team may not see',
+      'The platform refused the request. Its message is withheld because it names an account of another team.',
+    help: 'Report the requestId to your operator.',
+    internal: 'the refusal names an account that the team may not see',
     upstream: { status: error.status, message: null },
   });
 }
@@ -92,7 +92,7 @@ function mayBeShown({ team }: Caller, accounts: readonly string[]): boolean {
 }
 
 type IsOwn = (account: string) => boolean;
-/** Sets by a team's list, which stays the same object until the team is changed: every hit uses one. */
+/** Cached by a team's list, which is the same object until the team changes. */
 const owned = new WeakMap<readonly (number | string)[], IsOwn>();
 
 /** @returns the same function for the same list */

@@ -1,4 +1,4 @@
-/** What is counted of one minute or hour: 32 numbers, in a fixed order. Pure. */
+/** The counters of a minute or hour: 32 numbers in a fixed order. Pure. */
 import type { Outcome } from '../../outcome.js';
 
 /**
@@ -60,7 +60,7 @@ export function requestsOf(cell: Cell): number {
   return sum;
 }
 
-/** Outcomes that are told apart; every other one is `other`. */
+/** Outcomes with a counter of their own; all others are `other`. */
 const OUTCOMES: Readonly<Partial<Record<Outcome, number>>> = {
   hit: AT.hit,
   stale: AT.stale,

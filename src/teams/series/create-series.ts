@@ -70,7 +70,7 @@ function readMinutes(counters: Counters, steps: Steps): Promise<TimedCells> {
   return readCells(counters, places, MINUTE_MS);
 }
 
-/** Of whole days. @param names {@link ALL}, or lives of a team */
+/** Whole days. @param names {@link ALL}, or lives of a team */
 function readHours(counters: Counters, steps: Steps, names: readonly string[]): Promise<TimedCells> {
   const partMs = HOURS_OF_GROUP * HOUR_MS;
   const fromMs = Math.floor(steps.fromMs / DAY_MS) * DAY_MS;
@@ -102,7 +102,7 @@ async function readTeams(counters: Counters, steps: Steps): Promise<ReadonlyMap<
   return teams;
 }
 
-/** A team of which a series is asked for. */
+/** The team of a series. */
 interface SeriesTeam {
   readonly id: string;
   /** Platform calls it may cause a day; null: not known, as of one that was deleted. */
@@ -131,7 +131,7 @@ interface SeriesOptions {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How many wait for a place among the platform's calls, and what the platform still allows, where it says so. */
+  /** Length of the queue for platform calls, and the platform's remaining rate if it shows one. */
   readonly traffic: {
     readonly budget: { readonly queued: number };
     readonly pace: { status(): { readonly remaining: number } | null };
@@ -140,7 +140,7 @@ interface SeriesOptions {
   readonly nameOf?: (team: string) => string;
 }
 
-/** What a busy process loses when it is killed. After a quiet time the first counts are written at the next look. */
+/** A killed process loses at most this. After a quiet time the first counts are written at the next tick. */
 const FLUSH_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 1000;
 const CLOSE_TRIES = 3;
@@ -163,7 +163,7 @@ export function createSeries(options: SeriesOptions): Series {
 
   /** So that what this process has counted is in what is read. */
   async function writeFirst(): Promise<void> {
-    // One that was under way may have begun before the last count.
+    // A running flush may have started before the last count.
     await flush();
     if (!(await flush())) throw new StoreUnavailable('what was counted cannot be written');
   }
@@ -203,7 +203,7 @@ export function createSeries(options: SeriesOptions): Series {
     async close() {
       await looks.stop();
       if (!(await close(CLOSE_TRIES)))
-        logger.warn('the last seconds of the series are lost: the store does not take them');
+        logger.warn('the last seconds of the series are lost: the store does not accept them');
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The form of series and ledger, for whoever asks by HTTP. */
+/** Schemas of series and ledger in HTTP answers. */
 import Type from 'typebox';
 import { RANGES } from './shape.js';
 
@@ -13,12 +13,14 @@ export const SHOWN_SERIES = Type.Object(
   {
     range: RANGE,
     from: time,
-    to: Type.String({ format: 'date-time', description: 'End of the last step, which is under way.' }),
+    to: Type.String({ format: 'date-time', description: 'End of the last, current step.' }),
     stepSeconds: Type.Integer({ description: '60, 300 or 3600.' }),
-    points: Type.Integer({ description: 'Numbers in each list, the oldest first.' }),
+    points: Type.Integer({ description: 'Length of each list, oldest first.' }),
     series: Type.Object({
       requests: counts,
-      errors: Type.Array(count, { description: 'Answers from 400 on, but for those of rateLimited.' }),
+      errors: Type.Array(count, {
+        description: 'Answers with status 400 or higher, except those in rateLimited.',
+      }),
       rateLimited: counts,
       outcomes: Type.Object({
         hit: counts,
@@ -27,23 +29,23 @@ export const SHOWN_SERIES = Type.Object(
         miss: counts,
         refresh: counts,
         collapsed: counts,
-        other: Type.Array(count, { description: 'Passed through, asked for afresh, replayed, refused.' }),
+        other: Type.Array(count, { description: 'Passed through, bypassed, replayed, refused.' }),
       }),
-      hitTiers: Type.Object({ memory: counts, store: counts }, { description: 'The hits, by their source.' }),
+      hitTiers: Type.Object({ memory: counts, store: counts }, { description: 'Hits by source.' }),
       platformCalls: counts,
       platformCallsSaved: counts,
       queue: Type.Array(count, {
-        description: 'Most that waited for a platform call in any one process. Of a team always 0.',
+        description: 'Longest queue for platform calls in any process. Always 0 for a team.',
       }),
       budgetLeft: Type.Array(nullable(count), {
         description:
-          'Of all: the least that the platform said to be left of its rate; null where it says nothing. Of a team: what was left of its daily share, by the share it has now.',
+          "All teams: lowest remaining calls in the platform's rate headers; null without such headers. One team: rest of its platform calls of the day, by its current limit.",
       }),
       latency: Type.Object({
         binsMs: Type.Array(Type.Number(), {
-          description: 'Upper edges; what took longer is in the last one.',
+          description: 'Upper bounds; the last bin also has all longer requests.',
         }),
-        counts: Type.Array(counts, { description: 'For each point, the requests by bin.' }),
+        counts: Type.Array(counts, { description: 'Requests by bin, for each point.' }),
       }),
     }),
   },
@@ -56,7 +58,7 @@ export const SHOWN_LEDGER = Type.Object(
     teams: Type.Array(
       Type.Object({
         id: Type.String(),
-        name: Type.String({ description: 'The id, of a team that was deleted and of the gateway itself.' }),
+        name: Type.String({ description: 'The id for deleted teams and for the gateway itself.' }),
         requests: count,
         hitRatio: nullable(Type.Number({ minimum: 0, maximum: 1 })),
         platformCalls: count,

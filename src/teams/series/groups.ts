@@ -14,7 +14,7 @@ export const ALL = '*';
 /** A group of so few fields is stored compactly. */
 export const HOURS_OF_GROUP = 6;
 
-/** A day, and the hour under way at either end. */
+/** A day, plus the partial hour at either end. */
 const MINUTES_KEPT_MS = 26 * HOUR_MS;
 const HOURS_KEPT_MS = 92 * DAY_MS;
 
@@ -30,7 +30,7 @@ export const daysGroup = (day: number, team: string): string => `series:days:${i
 /** The names of the teams of a day: one field each. */
 export const teamsGroup = (day: number): string => `series:teams:${isoDay(day)}`;
 
-/** What was counted since it was last taken. */
+/** Counts since the last take. */
 export interface Counted {
   /** By the minute since the epoch. */
   readonly minutes: ReadonlyMap<number, Cell>;
@@ -44,7 +44,7 @@ export function toBatches({ minutes, teams }: Counted, nowMs: number): CountBatc
   const hours = new Map<number, Cell>();
   for (const [minute, cell] of minutes) {
     const hour = Math.floor(minute / 60);
-    // What waited for the store so long is no longer shown by the minute.
+    // After such a delay, minutes are no longer shown.
     if (minute * MINUTE_MS > nowMs - MINUTES_KEPT_MS)
       addFields(ofMinutes, minutesGroup(hour), minute % 60, cell);
     const ofAll = hours.get(hour) ?? emptyCell();

@@ -1,11 +1,11 @@
-/** Series and ledger as they are shown: cells in, the members of an answer out. Pure. */
+/** Builds the answers of series and ledger from cells. Pure. */
 import { AT, BINS_MS, type Cell, emptyCell, mergeInto, quantileMs, requestsOf } from './cell.js';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './groups.js';
 
 export const RANGES = ['1h', '24h', '30d'] as const;
 export type Range = (typeof RANGES)[number];
 
-/** The steps of a range: the last one is under way. */
+/** The steps of a range; the last one is the current one. */
 export interface Steps {
   readonly fromMs: number;
   readonly stepMs: number;
@@ -15,12 +15,12 @@ export interface Steps {
 const HOURS: Readonly<Record<Range, number>> = { '1h': 2, '24h': 24, '30d': 720 };
 const MINUTES = { '1h': { stepMs: MINUTE_MS, count: 60 }, '24h': { stepMs: 5 * MINUTE_MS, count: 288 } };
 
-/** By the hour: the hour under way and those before it. Of one hour those are two. */
+/** Hours up to the current one; for a range of one hour, two. */
 export function hourSteps(range: Range, nowMs: number): Steps {
   return stepsTo(nowMs, HOUR_MS, HOURS[range]);
 }
 
-/** Of all requests together, as fine as it is kept. */
+/** All requests together, at the finest resolution. */
 export function fineSteps(range: Range, nowMs: number): Steps {
   if (range === '30d') return hourSteps(range, nowMs);
   const { stepMs, count } = MINUTES[range];
@@ -71,7 +71,7 @@ export function seriesOf(cells: readonly Cell[], budgetLeft: readonly (number | 
   };
 }
 
-/** What the platform still allowed, as it said: the least of each step; null where it said nothing. */
+/** Lowest remaining rate shown by the platform in each step; null if it showed none. */
 export function shownBudget(cells: readonly Cell[]): (number | null)[] {
   return cells.map((cell) => {
     const budget = cell[AT.budget] as number;
@@ -80,7 +80,7 @@ export function shownBudget(cells: readonly Cell[]): (number | null)[] {
 }
 
 /**
- * What was left of a team's daily share at the end of each hour, by the share it has now.
+ * Remaining platform calls of a team at the end of each hour, by its current limit.
  * @param cells by the hour, from the beginning of the first day on
  */
 export function shareLeft(steps: Steps, cells: Iterable<readonly [number, Cell]>, share: number): number[] {

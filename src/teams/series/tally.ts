@@ -1,12 +1,12 @@
-/** What this process counts, in typed arrays: of a request that was counted before in its minute nothing is allocated. */
+/** Counters of this process, in typed arrays, so that counting allocates nothing within a minute. */
 import type { Clock } from '../../lib/clock.js';
 import type { Outcome } from '../../outcome.js';
 import { AT, binAt, type Cell, emptyCell, outcomeAt } from './cell.js';
 import { type Counted, HOUR_MS, MINUTE_MS } from './groups.js';
 
-/** What of an answered request is counted. */
+/** The counted properties of a request. */
 export interface CountedRequest {
-  /** Null where nobody showed a key. */
+  /** Null without a key. */
   readonly team: string | null;
   readonly outcome: Outcome | null;
   readonly tier: 'l1' | 'store' | null;
@@ -23,7 +23,7 @@ export interface SeriesTally {
   /** So many wait for a place among the platform's calls now. */
   queued(count: number): void;
   isEmpty(): boolean;
-  /** Everything so far; counting begins anew. */
+  /** Returns all counts and resets them. */
   take(): Counted;
 }
 
@@ -111,7 +111,7 @@ function cellOf(cells: Map<number, Cell>, number: number): Cell {
   return cell;
 }
 
-/** One more than the second, so that 0 says that there was none. */
+/** Second plus one; 0: none. */
 function secondOf(nowMs: number, lengthMs: number): number {
   return Math.floor((nowMs % lengthMs) / 1000) + 1;
 }

@@ -7,9 +7,9 @@ import { invalidSession, isSame, type Session, type Sessions } from './sessions.
 export interface Arrival {
   readonly method: string;
   readonly host: string;
-  /** Of the page that this host serves. */
+  /** Origin of this host's own page. */
   readonly ownOrigin: string;
-  /** As the browser said it; undefined where it did not. */
+  /** The origin header; undefined without one. */
   readonly origin: string | undefined;
   readonly cookie: string | undefined;
   readonly csrf: string | undefined;
@@ -104,8 +104,8 @@ export function checkSignIn({ host, origin, ownOrigin }: Arrival): void {
   if (host === '') throw forbidden('The request names no host, which a session is bound to.');
   if (origin === undefined || origin === ownOrigin) return;
   throw new GatewayError('session_forbidden', {
-    detail: `Signing in takes a request of the origin ${ownOrigin}; this one has another.`,
-    help: 'Sign in on the page that the gateway serves; behind a proxy that ends TLS or names another host, have it listed in server.trustedProxies, and send x-forwarded-proto and x-forwarded-host.',
+    detail: `Signing in is only possible from the origin ${ownOrigin}; this request has another.`,
+    help: "Sign in on the gateway's own page; a proxy that ends TLS or changes the host must be in server.trustedProxies and send x-forwarded-proto and x-forwarded-host.",
   });
 }
 

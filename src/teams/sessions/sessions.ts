@@ -17,14 +17,14 @@ import { type Documents, type Store, StoreUnavailable } from '../../store/port.j
 export const LIFETIME_MS = 12 * 3_600_000;
 /** It ends after so long without a request. */
 const IDLE_MS = 3_600_000;
-/** A page asks for ten things at once; a session that ends elsewhere ends here after so long. */
+/** Cache time of checked sessions: a page sends ten requests at once. A session ended elsewhere ends here after this. */
 const MEMORY_MS = 500;
 const MAX_REMEMBERED = 10_000;
 /** How exactly the store knows when a session was last used. */
 const TOUCH_MS = 60_000;
 /** The store only collects garbage. */
 const SLACK_MS = 2 * TOUCH_MS;
-/** Sign-ins of one holder: nobody with a key can fill the room of all documents with sessions. */
+/** Maximum sign-ins per holder, so that no key can fill the store with sessions. */
 const SIGN_INS = { capacity: 100, refillPerMs: 100 / 3_600_000, ttlMs: 3_600_000 };
 /** Others may note its use meanwhile, each once in {@link TOUCH_MS}. */
 const CLOSE_TRIES = 10;
@@ -49,7 +49,7 @@ const SessionRecord = recordForm(
   Type.Object({
     /** Name of the admin token, or id of the team's key. */
     holder: Type.String(),
-    /** What signed in, as {@link bind} makes it. */
+    /** MAC of the credential that signed in, by {@link bind}. */
     bound: Type.String(),
     /** As the browser named it when it signed in; and its origin. */
     host: Type.String(),
@@ -85,8 +85,8 @@ export function createSessions(
     const { granted, nextInMs } = await quotas.take(`${cookie}:${holder}`, take);
     if (granted > 0) return;
     throw new GatewayError('rate_limited', {
-      detail: 'This key or token has opened too many sessions within the last hour.',
-      help: 'Wait for the seconds in retry-after, or use a session that is open.',
+      detail: 'This key or token has opened too many sessions in the last hour.',
+      help: 'Wait for the seconds in retry-after, or use an open session.',
       retryAfterS: Math.max(1, Math.ceil(nextInMs / 1000)),
     });
   }
@@ -95,7 +95,7 @@ export function createSessions(
     /** Name of its cookie. */
     cookie,
     /**
-     * @param note called before the session is made; where it fails, nobody is signed in
+     * @param note called before the session is created; if it fails, there is no session
      * @throws GatewayError `rate_limited` for a holder who signs in all the time; `not_ready`; whatever `note` throws
      */
     async open(
@@ -113,7 +113,7 @@ export function createSessions(
       await unlessAway(documents.create(documentOf(id), text, keptForMs(record, nowMs)));
       return sessionOf(id, record);
     },
-    /** @throws GatewayError `invalid_session`; `not_ready` where that cannot be told */
+    /** @throws GatewayError `invalid_session`; `not_ready` if that is unknown */
     async find(id: string): Promise<Session> {
       const document = documentOf(id);
       const known = memory.get(document);
@@ -149,7 +149,7 @@ export function invalidSession(cookie: SessionCookie, detail?: string): GatewayE
 /** Reads a session, and notes its use once a minute. */
 async function read(documents: Documents, document: string, nowMs: number): Promise<SessionRecord | null> {
   const text = await documents.get(document);
-  // One that this release cannot read has ended: its holder signs in anew.
+  // A session of an unknown format has ended.
   const record = text === null ? null : SessionRecord.parse(text);
   if (text === null || record === null || isOver(record, nowMs)) return null;
   if (nowMs - record.seenAtMs < TOUCH_MS) return record;
@@ -158,7 +158,7 @@ async function read(documents: Documents, document: string, nowMs: number): Prom
     const isNoted = await documents.replace(document, text, JSON.stringify(seen), keptForMs(seen, nowMs));
     return isNoted ? seen : record;
   } catch (error) {
-    // The session was checked all the same; a minute of its idle time is lost.
+    // The session is valid; only a minute of its idle time is lost.
     if (error instanceof StoreUnavailable) return record;
     throw error;
   }
@@ -221,11 +221,11 @@ async function unlessAway<T>(work: Promise<T>): Promise<T> {
     const isFull = error.why === 'no-room';
     throw new GatewayError('not_ready', {
       detail: isFull
-        ? 'The store has no room for another session, so nobody was signed in.'
-        : 'The store of the sessions does not answer, so no session can be opened, checked or closed.',
+        ? 'The store has no room for another session.'
+        : 'The session store does not respond, so sessions cannot be opened, checked or closed.',
       help: isFull
-        ? 'Tell your operator, who can raise redis.idempotencyMaxBytes or free the disk of the embedded store; calls with a key or token need no room.'
-        : 'Repeat the call in a few seconds; calls with a key or token in a header need no session.',
+        ? 'Ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store, or call with a key or token.'
+        : 'Repeat in a few seconds, or call with a key or token in a header.',
       retryAfterS: isFull ? 60 : 5,
       cause: error,
     });

@@ -15,6 +15,6 @@ export async function recallShares(
     for (const { team, upstreamCalls } of await usage.read(from, to))
       await shares.recall(team, upstreamCalls);
   } catch (error) {
-    logger.warn({ err: error }, 'what teams have used of their daily shares could not be read');
+    logger.warn({ err: error }, 'failed to read the platform calls that teams have used today');
   }
 }

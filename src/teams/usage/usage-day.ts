@@ -1,8 +1,8 @@
-/** What is counted of a team on a day, and where it is kept. Pure. */
+/** The counters of a team's day, and their keys in the store. Pure. */
 import Type, { type TInteger } from 'typebox';
 import type { CounterAdd, CounterRaise } from '../../store/port.js';
 
-/** In the order in which they are shown; docs/operations.md says what each one is. */
+/** In display order; docs/operations.md defines each. */
 export const USAGE_FIELDS = [
   'requests',
   'hits',
@@ -16,7 +16,7 @@ export const USAGE_FIELDS = [
   'rateLimited',
 ] as const;
 
-/** Of the requests, those that came by MCP. Shown on days that have any: callers of old know the fields above. */
+/** Requests by MCP, shown only on days with any: older clients know only the fields above. */
 const BY_MCP = 'viaMcp';
 
 type ShownField = (typeof USAGE_FIELDS)[number];
@@ -25,7 +25,7 @@ type UsageCounts = Readonly<Record<ShownField, number>>;
 
 export interface UsageDay extends UsageCounts {
   readonly [BY_MCP]?: number;
-  /** By UTC, `YYYY-MM-DD`. */
+  /** UTC, `YYYY-MM-DD`. */
   readonly day: string;
   readonly team: string;
 }
@@ -38,34 +38,34 @@ const COUNTS = {
   [BY_MCP]: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'Of the requests, those by POST /mcp; absent where there is none.',
+      description: 'Requests by POST /mcp, included in requests; absent if there are none.',
     }),
   ),
 };
 
-/** A team's day as it is shown to the team itself, by UTC. */
+/** For the team itself. */
 export const OwnUsageDay = Type.Object(
   { day: Type.String({ format: 'date' }), ...COUNTS },
-  { title: 'OwnUsageDay', description: 'By UTC.' },
+  { title: 'OwnUsageDay', description: 'A UTC day.' },
 );
 
-/** The same for operators. */
+/** For operators. */
 export const ShownUsageDay = Type.Object(
   { day: Type.String({ format: 'date' }), team: Type.String(), ...COUNTS },
-  { title: 'UsageDay', description: 'By UTC.' },
+  { title: 'UsageDay', description: 'A UTC day of a team.' },
 );
 
-/** The group of one team's day. */
+/** Counter group of a team's day. */
 export function teamGroup(day: string, team: string): string {
   return `usage:${day}:${team}`;
 }
 
-/** The group that names the teams of a day: one field each. */
+/** Counter group with one field per team that was active on the day. */
 export function dayGroup(day: string): string {
   return `usage:${day}`;
 }
 
-/** @returns null when nothing was counted; fields of other releases are left out */
+/** @returns null if nothing was counted; fields of other releases are ignored */
 export function readDay(day: string, team: string, group: ReadonlyMap<string, number>): UsageDay | null {
   if (group.size === 0) return null;
   const counts = USAGE_FIELDS.map((field) => [field, group.get(field) ?? 0]);
@@ -77,17 +77,16 @@ export function readDay(day: string, team: string, group: ReadonlyMap<string, nu
   };
 }
 
-/** @returns the counts of both, of the day and team of the first */
+/** Sums two days; the result has day and team of the first. */
 export function addDays(one: UsageDay, other: UsageDay): UsageDay {
   const sums = USAGE_FIELDS.map((field) => [field, one[field] + other[field]]);
   const byMcp = (one[BY_MCP] ?? 0) + (other[BY_MCP] ?? 0);
   return { ...one, ...Object.fromEntries(sums), ...(byMcp === 0 ? {} : { [BY_MCP]: byMcp }) };
 }
 
-/** Counts that are not yet in the store: day to team to field. */
+/** Counts not yet in the store: day to team to field. */
 export type Pending = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<UsageField, number>>>;
 
-/** As one batch: the counts, and the teams' names in the days' groups. */
 export function toBatch(pending: Pending): { adds: CounterAdd[]; raises: CounterRaise[] } {
   const adds: CounterAdd[] = [];
   const raises: CounterRaise[] = [];

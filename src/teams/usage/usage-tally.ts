@@ -1,11 +1,11 @@
-/** What was counted since it was last taken: by day, team and field, in memory. */
+/** Counters in memory since the last take: by day, team and field. */
 import type { Clock } from '../../lib/clock.js';
 import type { Outcome } from '../../outcome.js';
 import { isoDay } from '../../reports/query/days.js';
 import type { Trace } from '../../telemetry/trace.js';
 import type { Pending, UsageField } from './usage-day.js';
 
-// What one answered request adds to its team's usage. Pure.
+// Counters of one request. Pure.
 
 /** Collapsed ones waited for the platform as misses do. */
 const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
@@ -47,7 +47,7 @@ export function countRequest(
   if (via === 'mcp') add('viaMcp', 1);
   const limited = LIMITED.includes(code);
   if (limited) add('rateLimited', 1);
-  // A tool's error is told to an agent with 200.
+  // Tool errors have status 200.
   else if (status >= 400 || (via === 'mcp' && outcome === 'error')) add('errors', 1);
   const kind = outcome === null ? undefined : FIELD_OF[outcome];
   if (kind !== undefined) {
@@ -63,7 +63,7 @@ export interface UsageTally {
   /** Adds what an answered request counts as. */
   addRequest(team: string, status: number, answered: Answered): void;
   isEmpty(): boolean;
-  /** Everything so far; counting begins anew. */
+  /** Returns all counts and resets them. */
   take(): Pending;
 }
 
@@ -74,7 +74,7 @@ export function createUsageTally(clock: Clock, nameOf: (team: string) => string)
   let counted = new Map<string, Map<string, Fields>>();
   let [day, dayIso] = [Number.NaN, ''];
 
-  /** Of a team, today. */
+  /** Today's counters of a team. */
   function fieldsOf(team: string): Fields {
     const today = Math.floor(clock.now() / 86_400_000);
     if (today !== day) [day, dayIso] = [today, isoDay(today)];
@@ -100,7 +100,7 @@ export function createUsageTally(clock: Clock, nameOf: (team: string) => string)
   };
 }
 
-/** Nothing is no count. */
+/** Skips zero counts. */
 function grow(fields: Fields, field: UsageField, by: number): void {
   if (by > 0) fields.set(field, (fields.get(field) ?? 0) + by);
 }

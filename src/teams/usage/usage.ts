@@ -10,10 +10,10 @@ import { teamOfName } from '../team-life.js';
 import { addDays, dayGroup, readDay, teamGroup, toBatch, type UsageDay } from './usage-day.js';
 import { createUsageTally, type UsageTally } from './usage-tally.js';
 
-/** Days are kept so long, for a year to be compared with the one before. */
+/** Retention: enough to compare a year with the previous one. */
 const KEPT_MS = 800 * 86_400_000;
 
-// Reads from the store what teams asked for.
+// Reading usage from the store.
 
 /**
  * By day, then by team, all lives of it together; days without anything are left out.
@@ -111,7 +111,8 @@ export function createUsage(options: UsageOptions): Usage {
     recent: (team) => recentOf(nameOf(team), counters, daysBack(RECENT_DAYS - 1)),
     daysBack,
     async close() {
-      if (!(await batches.close(CLOSE_TRIES))) logger.error('usage since the store went away is lost');
+      if (!(await batches.close(CLOSE_TRIES)))
+        logger.error('usage since the store became unavailable is lost');
     },
   };
 }

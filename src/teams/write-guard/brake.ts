@@ -67,7 +67,7 @@ export function createBrake(registry: Registry, isGuarded: (team: string) => boo
     stop(team: string | null, stop: WriteStop, audit: string): Promise<void> {
       return updateRecord(registry, idOf(team), () => ({ text: JSON.stringify(stop), audit: [audit] }));
     },
-    /** @throws GatewayError `conflict` when nothing was stopped, or it was stopped anew meanwhile; StoreUnavailable */
+    /** @throws GatewayError `conflict` if there is no stop, or it changed at the same time; StoreUnavailable */
     async resume(team: string | null, audit: string): Promise<void> {
       const id = idOf(team);
       // A stop that this replica has not seen yet can be lifted, too.
@@ -84,12 +84,12 @@ export function createBrake(registry: Registry, isGuarded: (team: string) => boo
 
 const STOPPED_ANEW = {
   what: 'The stop was',
-  help: 'Read GET /admin/v1/writes, and resume writes again if that is still wanted.',
+  help: 'Read GET /admin/v1/writes, and resume writes again if still wanted.',
 };
 
 const idOf = (team: string | null) => (team === null ? ALL : `${TEAM_PREFIX}${team}`);
 
-/** One that cannot be read stops writes all the same. */
+/** An unreadable stop still stops writes. */
 function readStop(text: string): WriteStop {
   const { by, at, reason } = StopRecord.parse(text) ?? UNREADABLE;
   return { by, at, reason };
@@ -98,7 +98,7 @@ function readStop(text: string): WriteStop {
 const UNREADABLE: WriteStop = {
   by: 'unknown',
   at: '1970-01-01T00:00:00.000Z',
-  reason: 'the record of the stop cannot be read',
+  reason: 'the record of the stop is unreadable',
 };
 
 function stopped({ at, reason }: WriteStop, whose: string): GatewayError {
@@ -110,8 +110,8 @@ function stopped({ at, reason }: WriteStop, whose: string): GatewayError {
 
 const notStopped = (team: string | null) =>
   team === null
-    ? 'Writes are not stopped for all teams; to resume those of one team, name it.'
-    : `Writes of the team ${team} are not stopped by themselves; a stop for all teams is resumed without naming one.`;
+    ? 'There is no stop for all teams; name a team to resume its writes.'
+    : `The team ${team} has no stop of its own; resume a stop for all teams without naming one.`;
 
 const NOT_KNOWN =
-  'The store does not answer, so it is unknown whether writes are stopped. Nothing was sent to the platform.';
+  'The store does not respond, so it is unknown whether writes are stopped. Nothing was sent to the platform.';

@@ -1,40 +1,40 @@
-/** Checks a write by its team's guard: every rule with the request's value and the limit. Pure. */
+/** Checks a write against its team's guard: every rule with the request's value and the limit. Pure. */
 import { hash } from 'node:crypto';
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../../reports/rows/json.js';
 import { limitOf, showAmount, toMillionths } from './amount.js';
 import { fieldsOf, type GuardRule, isPlainName, looksLike, PLAIN_NAMES, segmentsOf } from './rule.js';
 
-/** One rule that was looked at. */
+/** The result of one rule. */
 export interface Check {
   /** E.g. `budget.maxPerCall`. */
   readonly rule: string;
   readonly passed: boolean;
-  /** What the request has there, for people. */
+  /** Value in the request, for people. */
   readonly value: string;
-  /** What the rule allows, for people. */
+  /** Allowed value, for people. */
   readonly limit: string;
 }
 
 export interface WriteFacts {
-  /** Names of parameters that would be sent in the query. */
+  /** Names of query parameters to be sent. */
   readonly query: readonly string[];
-  /** The body, or why it is not one JSON object that is read in one way only. */
+  /** The body, or the reason why it is not an unambiguous JSON object. */
   readonly body: JsonObject | string;
   readonly hasIdempotencyKey: boolean;
 }
 
 export interface Judged {
   readonly checks: readonly Check[];
-  /** The amount of the rule's budget, millionths; null where there is none, or it cannot be read. */
+  /** The amount of the rule's budget, millionths; null if there is none, or it is unreadable. */
   readonly amount: number | null;
 }
 
-/** The longest value that is shown, and the longest number in one. */
-const [LONGEST_SHOWN, LONGEST_NUMBER] = [100, 30];
+/** Characters of a shown value, and of a number in one. */
+const [MAX_SHOWN, MAX_NUMBER] = [100, 30];
 
 export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: WriteFacts): Judged {
   // Platforms merge query and body, and either may win.
-  const checks = [check('query', query.length === 0, list(query), 'no parameters but the gateway’s own')];
+  const checks = [check('query', query.length === 0, list(query), 'only parameters of the gateway')];
   if (rule.requireIdempotencyKey === true) {
     const given = hasIdempotencyKey ? 'given' : 'none';
     checks.push(check('requireIdempotencyKey', hasIdempotencyKey, given, 'an idempotency-key'));
@@ -57,7 +57,7 @@ export function check(rule: string, passed: boolean, value: string, limit: strin
   return { rule, passed, value: clip(escaped(value)), limit };
 }
 
-function clip(text: string, most = LONGEST_SHOWN): string {
+function clip(text: string, most = MAX_SHOWN): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
@@ -68,12 +68,12 @@ function list(names: readonly string[]): string {
 
 const quoted = (text: string): string => escaped(JSON.stringify(text));
 
-/** What a request holds is shown in ASCII: no letter passes for another. */
+/** Request values are shown in ASCII, so that no letter can pass for another. */
 function escaped(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** All names in the body are read by everybody alike, and none may be taken for one that leads to an amount. */
+/** All names in the body are unambiguous, and none is similar to one on the path to an amount. */
 function namesCheck(rule: GuardRule, body: JsonObject): Check {
   const odd = [...oddNames(body)];
   if (odd.length > 0) return check('names', false, list(odd), PLAIN_NAMES);
@@ -83,7 +83,7 @@ function namesCheck(rule: GuardRule, body: JsonObject): Check {
   const [first] = alike;
   if (first === undefined) return check('names', true, 'plain', PLAIN_NAMES);
   const names = alike.map(({ name }) => name);
-  return check('names', false, list(names), `no name that may be read as ${first.field}`);
+  return check('names', false, list(names), `no name similar to ${first.field}`);
 }
 
 function* oddNames(value: Json): Generator<string> {
@@ -93,7 +93,7 @@ function* oddNames(value: Json): Generator<string> {
   for (const member of value.values) yield* oddNames(member);
 }
 
-/** Names beside those that lead to a field. */
+/** Names that are similar to those on the path to a field. */
 function lookalikes(value: Json | undefined, rest: readonly string[]): string[] {
   const [next, ...further] = rest;
   if (!(value instanceof JsonObject) || next === undefined) return [];
@@ -139,23 +139,23 @@ function amountCheck(rule: string, body: JsonObject, { field, max, currency }: L
   return check(rule, amount <= limit, shown, most === null ? 'an amount' : `at most ${most}`);
 }
 
-/** @returns millionths, or in words why there is no amount */
+/** @returns millionths, or the reason why there is no amount */
 function amountAt(body: JsonObject, field: string): number | string {
   const { value, why } = find(body, field);
   if (value === undefined) return why;
-  if (!(value instanceof JsonNumber)) return `${field} is ${show(value)}, and no number`;
+  if (!(value instanceof JsonNumber)) return `${field} is ${show(value)}, not a number`;
   const amount = toMillionths(value.text);
   if (amount !== null) return amount;
-  return `${field} is ${show(value)}, which is ${value.text.startsWith('-') ? 'negative' : 'too large to be counted'}`;
+  return `${field} is ${show(value)}, which is ${value.text.startsWith('-') ? 'negative' : 'too large'}`;
 }
 
-/** Only through objects: a list on the way may be read as its first item, its last, or all of them. */
+/** Only through objects: a list on the path is ambiguous. */
 function find(body: JsonObject, field: string): { readonly value: Json | undefined; readonly why: string } {
   let value: Json = body;
   let place = 'body';
   for (const name of segmentsOf(field)) {
     if (!(value instanceof JsonObject))
-      return { value: undefined, why: `${place} is ${show(value)}, and no object` };
+      return { value: undefined, why: `${place} is ${show(value)}, not an object` };
     const next = value.get(name);
     place = `${place}.${name}`;
     if (next === undefined) return { value: undefined, why: `${place} is missing` };
@@ -167,12 +167,12 @@ function find(body: JsonObject, field: string): { readonly value: Json | undefin
 function show(value: Json): string {
   if (isJsonArray(value)) return 'a list';
   if (value instanceof JsonObject) return 'an object';
-  return typeof value === 'string' ? quoted(value) : clip(writeJson(value), LONGEST_NUMBER);
+  return typeof value === 'string' ? quoted(value) : clip(writeJson(value), MAX_NUMBER);
 }
 
 /**
- * Equal for writes of one team that are the same byte for byte: the write that was checked is the one that is sent.
- * @param target path, and the query as it would be sent
+ * Equal for byte-identical writes of one team, so that the checked write is the one that is sent.
+ * @param target path and query to be sent
  */
 export function checksumOf({
   team,

@@ -41,7 +41,7 @@ export function createWriteGuard({
 /** Often enough for an alert, and seldom enough for a list of thousands. */
 const LOOK_MS = 30_000;
 
-/** Counts writes of unknown outcome, for the metrics. */
+/** Counts unknown writes, for the metrics. */
 export function countUnknown(book: Pick<ReservationBook, 'unknown'>, logger: Logger) {
   let last: number | null = null;
   async function look(): Promise<void> {

@@ -38,7 +38,7 @@ export interface Reservation {
   readonly atMs: number;
 }
 
-/** A guarded write that stays charged until an operator says whether it happened. */
+/** A guarded write that stays charged until an operator records its outcome. */
 interface UnknownWrite extends Reservation {
   /** For operators. */
   readonly why: string;
@@ -102,7 +102,7 @@ export function createReservations({
       const { kind, charged } = await makeCharge(whole, charges, outcomes);
       if (kind === 'made') return { kind: 'reserved', reservation };
       if (max !== null) return { kind: 'over', day: reservation.day, left: max - charged };
-      // More than can be counted, on a day that has no limit: it is not counted, and noted all the same.
+      // Too large to count, on a day without limit: noted, but not counted.
       await makeCharge({ ...ask, amount: 0, max: Number.MAX_SAFE_INTEGER }, charges, outcomes);
       return { kind: 'reserved', reservation };
     },
@@ -128,7 +128,7 @@ export function createReservations({
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         throw guardUnavailable(
-          'The store does not answer, so the budget left for the day is unknown.',
+          'The store does not respond, so the remaining budget of the day is unknown.',
           error,
         );
       }
@@ -137,7 +137,7 @@ export function createReservations({
     unknown,
     /**
      * Ends one of {@link unknown}: it stays charged, or is given back to its day.
-     * @param note called before, when it is certain which one it is and that nobody else settles it
+     * @param note called first, once the write is found and locked
      * @throws GatewayError `not_found` for one that is not unknown (any more), `conflict` while another settles it, or when it became known;
      *   StoreUnavailable; whatever `note` throws, and then nothing is done
      */
@@ -156,7 +156,7 @@ export function createReservations({
         if (await charges.end(id, outcome === 'happened' ? 'kept' : 'back')) return write;
         throw new GatewayError('conflict', { detail: KNOWN_MEANWHILE });
       } finally {
-        // It ends by itself where the store is away.
+        // Expires by itself if the store is unavailable.
         await leases.release([lease], owner).catch(() => {});
       }
     },
@@ -173,7 +173,7 @@ async function makeCharge(ask: ChargeAsk, charges: Charges, outcomes: Outcomes):
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     if (error.why === 'no-room') throw guardUnavailable(NO_ROOM, error);
-    // It may have been charged all the same: nothing is sent, so it is to be taken back.
+    // It may have been charged; nothing is sent, so the charge is returned.
     outcomes.recordLater(ask.id, { how: 'back' });
     throw guardUnavailable(AWAY, error);
   }
@@ -199,24 +199,24 @@ function chargeOf({ id, team, route, day, ...noted }: Reservation): ChargeAsk {
  */
 const SETTLE_LEASE_MS = 30_000;
 
-const AWAY = 'The store of the write budgets does not answer, so nothing was sent to the platform.';
+const AWAY = 'The store of write budgets does not respond. Nothing was sent to the platform.';
 const NO_ROOM =
-  'The store of the write budgets has no room for another write, so nothing was sent to the platform. Its memory or disk is full, or too many writes of unknown outcome wait to be settled.';
+  'The store of write budgets is full (memory, disk, or too many unsettled unknown writes). Nothing was sent to the platform.';
 const NOT_CONFIRMED =
-  'Too few replicas of the store have confirmed the charge of this write, so nothing was sent to the platform.';
-const SETTLED_BY_ANOTHER = 'Somebody else is settling this write now; look whether that was done.';
-const KNOWN_MEANWHILE = 'The outcome of this write became known meanwhile, and was recorded.';
+  'Too few store replicas confirmed the charge of this write. Nothing was sent to the platform.';
+const SETTLED_BY_ANOTHER = 'Another request is settling this write; check the result.';
+const KNOWN_MEANWHILE = 'The outcome of this write has become known and was recorded.';
 const NOT_LISTED =
-  'No write of unknown outcome has this id: it was settled, or its outcome became known, or its call may still be under way.';
+  'There is no unknown write with this id: it was settled, its outcome became known, or its call is still running.';
 
-/** The end of a charge; or a charge that stays open, whole, for the store may have lost it meanwhile. */
+/** The end of a charge; or a complete open charge, because the store may have lost it. */
 type Outcome = { readonly how: 'kept' | 'back' } | { readonly anew: ChargeAsk };
 
 const AGAIN_MS = 2_000;
 /** So many wait for the store at most; as many charges may be open. */
 const WAITING_MAX = 10_000;
 
-/** Records outcomes in the store, and goes on trying while it does not answer. */
+/** Records outcomes in the store, and retries while it does not respond. */
 class Outcomes {
   readonly #charges: Pick<Charges, 'charge' | 'end' | 'note'>;
   readonly #logger: Logger;
@@ -274,7 +274,7 @@ class Outcomes {
     }
   }
 
-  /** A write of unknown outcome must not be lost with its charge; one that was settled is not charged anew. */
+  /** An unknown write must not be lost with its charge; a settled one is not charged again. */
   async #restore(charge: ChargeAsk): Promise<void> {
     const { kind } = await this.#charges.charge(charge);
     if (kind === 'made')
@@ -292,7 +292,7 @@ const Note = recordForm(
     atMs: Type.Number(),
     /** Set once it is known that the outcome is not. */
     why: Type.Optional(Type.String()),
-    /** What the write names; absent in notes of releases that had no other amounts than those charged. */
+    /** Amount of the write; absent in notes of releases that only had charged amounts. */
     amount: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
     currency: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
@@ -302,15 +302,15 @@ const Note = recordForm(
 const SETTLE_MS = 10_000;
 const WHY_MAX = 300;
 
-const UNREADABLE: ReturnType<typeof Note.parse> & object = { atMs: 0, why: 'its record cannot be read' };
-const NOT_RECORDED = 'the gateway ended, or lost its store, before the outcome was recorded';
+const UNREADABLE: ReturnType<typeof Note.parse> & object = { atMs: 0, why: 'its record is unreadable' };
+const NOT_RECORDED = 'the gateway stopped or lost its store before recording the outcome';
 
 /** @returns the purse that a team's writes of one route are charged to on one day */
 export function purseOf({ team, route, day }: Pick<Reservation, 'team' | 'route' | 'day'>): string {
   return JSON.stringify([team, route, day]);
 }
 
-/** @param why absent while the call may be under way */
+/** @param why absent while the call may be running */
 export function noteOf(
   { atMs, amount, currency }: Pick<Reservation, 'atMs' | 'amount' | 'currency'>,
   why?: string,
@@ -320,7 +320,7 @@ export function noteOf(
 
 /**
  * @param callMs longest time of a call
- * @returns null while its call may be under way. A charge that cannot be read is of another release, and unknown here
+ * @returns null while its call may be running. An unreadable charge is from another release, and counts as unknown
  */
 export function unknownWrite(
   { id, purse, amount: charged, note }: Charge,

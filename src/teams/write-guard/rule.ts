@@ -1,4 +1,4 @@
-/** A team's write guard: its schema, the rule for a call, and the faults that the schema cannot express. Pure. */
+/** A team's write guard: its schema, the rule for a call, and checks beyond the schema. Pure. */
 import Type, { type Static } from 'typebox';
 import type { FieldFault } from '../../errors.js';
 import { type Frozen, recordForm } from '../../lib/record.js';
@@ -6,7 +6,7 @@ import { isCountable, MOST_UNITS } from './amount.js';
 
 const Field = Type.String({
   pattern: '^body(\\.[A-Za-z][A-Za-z0-9_-]{0,63}){1,8}$',
-  description: 'A place in the body, e.g. body.budget.total.',
+  description: 'Path of a field in the body, e.g. body.budget.total.',
 });
 
 const limit = (description: string) => Type.Number({ minimum: 0, maximum: MOST_UNITS, description });
@@ -14,23 +14,23 @@ const limit = (description: string) => Type.Number({ minimum: 0, maximum: MOST_U
 const Budget = Type.Object(
   {
     field: Field,
-    currencyField: Type.Optional({ ...Field, description: 'Where the currency stands, e.g. body.currency.' }),
+    currencyField: Type.Optional({ ...Field, description: 'Path of the currency, e.g. body.currency.' }),
     currency: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z]{3,8}$',
-        description: 'The currency of the limits; what stands in currencyField has to be this very text.',
+        description: 'The currency of the limits; currencyField must hold exactly this text.',
       }),
     ),
-    maxPerCall: Type.Optional(limit('The most that one call may name, in whole units or up to 6 decimals.')),
-    maxPerDay: Type.Optional(
-      limit("The most that all calls of a day may name together, by the platform's time zone."),
+    maxPerCall: Type.Optional(
+      limit('Maximum amount of one call, in units of the currency, up to 6 decimals.'),
     ),
+    maxPerDay: Type.Optional(limit("Maximum total of a day's calls, in the platform's time zone.")),
   },
   { additionalProperties: false },
 );
 
 const Amount = Type.Object(
-  { field: Field, max: limit('The most that the field may hold.') },
+  { field: Field, max: limit('Maximum value of the field.') },
   { additionalProperties: false },
 );
 
@@ -42,7 +42,7 @@ const GuardRule = Type.Object(
       Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}$' }), {
         maxItems: 200,
         uniqueItems: true,
-        description: 'The members that the body may have; all others are refused. Any, when not given.',
+        description: 'Allowed members of the body; any by default.',
       }),
     ),
     requireIdempotencyKey: Type.Optional(
@@ -53,20 +53,20 @@ const GuardRule = Type.Object(
 );
 export type GuardRule = Frozen<Static<typeof GuardRule>>;
 
-/** Route to rule; a write to a route that is not listed is refused. */
+/** Route to rule. Writes to other routes are refused. */
 export const WriteGuard = Type.Record(Type.String(), GuardRule, {
   maxProperties: 100,
   description:
-    'What writes may cost, by route (POST /api/v1/campaign/create; a last segment * stands for any one). Writes to other routes are refused.',
+    'Limits of writes by route (POST /api/v1/campaign/create; * as the last segment matches any). Writes to other routes are refused.',
 });
 export type WriteGuard = Frozen<Static<typeof WriteGuard>>;
 
-/** Whether this release knows every member of a stored guard; one that it knows in part must not be half enforced. */
+/** Whether this release knows every member of a stored guard. A partly known guard must not be enforced in part. */
 export const isWriteGuard = recordForm(WriteGuard).is;
 
 /**
- * The rule for a call: that of its very route first, then one that ends in `*`; null when none is listed.
- * @returns `route` as the guard lists it: reservations belong to this
+ * The rule for a call: its exact route first, then one that ends in `*`; else null.
+ * @returns `route` as listed in the guard: reservations are keyed by it
  */
 export function ruleFor(
   guard: WriteGuard,
@@ -96,18 +96,16 @@ export function fieldsOf({ budget, amounts = [] }: GuardRule): NamedField[] {
   return fields;
 }
 
-// Names of members that one platform reads as one thing and another platform as another.
-
-/** What no reader folds, splits or normalises: no dot or bracket, nothing beyond ASCII, nothing that cannot be seen. */
+/** Names that no reader folds, splits or normalises: no dot or bracket, printable ASCII only. */
 const PLAIN = /^[A-Za-z0-9_-]+$/;
-/** What languages in which platforms are written take for more than a name. */
-const MEANT_OTHERWISE = new Set(['__proto__', 'constructor', 'prototype']);
+/** Names with a special meaning in languages that platforms are written in. */
+const SPECIAL_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 export const PLAIN_NAMES =
   'names of letters a-z, digits, _ and -, and not __proto__, constructor or prototype';
 
 export function isPlainName(name: string): boolean {
-  return PLAIN.test(name) && !MEANT_OTHERWISE.has(name);
+  return PLAIN.test(name) && !SPECIAL_NAMES.has(name);
 }
 
 /** `body.budget.total` as the names that lead to it. */
@@ -137,7 +135,7 @@ function fold(name: string): string {
 
 // Faults beyond the schema: routes that never match, limits that contradict each other.
 
-/** A path as the path gate lets it through: another one could never match. */
+/** A path that passes the path gate: no other could match. */
 const ROUTE = /^(POST|PUT|PATCH|DELETE) \/api\/v1(?:\/[A-Za-z0-9._~-]+)*(?:\/[A-Za-z0-9._~-]+|\/\*)$/;
 
 /** @param place of the guard's team in a body or file, e.g. `teams.0.` */
@@ -167,7 +165,7 @@ function* ruleFaults(route: string, rule: GuardRule): Faults {
   yield* fieldFaults(rule);
   yield* allowFaults(rule);
   if (rule.requireIdempotencyKey === true && !route.startsWith('POST '))
-    yield ['requireIdempotencyKey', 'must be left out: only a POST can carry an idempotency-key'];
+    yield ['requireIdempotencyKey', 'must be absent: only a POST can carry an idempotency-key'];
 }
 
 function* budgetFaults({ budget }: GuardRule): Faults {
@@ -178,7 +176,7 @@ function* budgetFaults({ budget }: GuardRule): Faults {
   if (maxPerCall !== undefined && maxPerDay !== undefined && maxPerCall > maxPerDay)
     yield ['budget.maxPerCall', `must be at most maxPerDay, which is ${maxPerDay}`];
   if (currencyField !== undefined && currency === undefined)
-    yield ['budget.currency', 'must be given: currencyField is compared with it'];
+    yield ['budget.currency', 'is required with currencyField'];
 }
 
 function* decimalFaults({ budget, amounts = [] }: GuardRule): Faults {
@@ -191,41 +189,41 @@ function* decimalFaults({ budget, amounts = [] }: GuardRule): Faults {
     if (limit !== undefined && !isCountable(limit)) yield [param, 'must have at most 6 decimals'];
 }
 
-/** Fields that no body could have together, or that every body with them would be refused for. */
+/** Fields that contradict each other, or that would make every body invalid. */
 function* fieldFaults(rule: GuardRule): Faults {
   const fields = fieldsOf(rule);
   for (const [index, { param, field }] of fields.entries()) {
     const names = segmentsOf(field);
     const [first = ''] = names;
-    if (!names.every(isPlainName)) yield [param, 'holds a name that no guarded body may have'];
+    if (!names.every(isPlainName)) yield [param, 'contains a name that is not allowed in guarded bodies'];
     for (const other of fields.slice(0, index)) {
       const fault = pairFault(field, other);
       if (fault !== null) yield [param, fault];
     }
     if (rule.allowFields !== undefined && !rule.allowFields.includes(first))
-      yield [param, `needs ${first} in allowFields, or every call would be refused`];
+      yield [param, `must start with a member of allowFields: add ${first}`];
   }
 }
 
 function* allowFaults(rule: GuardRule): Faults {
   for (const [index, name] of (rule.allowFields ?? []).entries()) {
     const like = fieldsOf(rule).find(({ field }) => looksLike(name, segmentsOf(field)));
-    if (!isPlainName(name)) yield [`allowFields.${index}`, 'is a name that no guarded body may have'];
+    if (!isPlainName(name)) yield [`allowFields.${index}`, 'is a name that is not allowed in guarded bodies'];
     else if (like !== undefined)
-      yield [`allowFields.${index}`, `may be read as ${like.field}, and would be refused`];
+      yield [`allowFields.${index}`, `is too similar to ${like.field}, and would be refused`];
   }
 }
 
 function pairFault(field: string, other: NamedField): string | null {
-  if (field === other.field) return `is ${other.param} already`;
+  if (field === other.field) return `is the same as ${other.param}`;
   if (`${field}.`.startsWith(`${other.field}.`) || `${other.field}.`.startsWith(`${field}.`))
-    return `cannot stand beside ${other.param}: one holds the other`;
-  return mayBeTakenFor(segmentsOf(field), segmentsOf(other.field))
-    ? `may be read as ${other.param}, and would be refused`
+    return `conflicts with ${other.param}: one contains the other`;
+  return areSimilar(segmentsOf(field), segmentsOf(other.field))
+    ? `is too similar to ${other.param}, and would be refused`
     : null;
 }
 
-function mayBeTakenFor(a: readonly string[], b: readonly string[]): boolean {
+function areSimilar(a: readonly string[], b: readonly string[]): boolean {
   const parting = a.findIndex((name, index) => name !== b[index]);
   const [restA, restB] = [a.slice(parting), b.slice(parting)];
   return looksLike(restA[0] ?? '', restB) || looksLike(restB[0] ?? '', restA);

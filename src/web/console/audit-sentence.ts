@@ -11,30 +11,30 @@ const VERBS: Readonly<Record<string, string>> = {
   'key.issue': 'issued the key {}',
   'key.revoke': 'revoked the key {}',
   'key.roll': 'rolled the key {}',
-  'token.stage': 'put the token {} beside the active one',
-  'token.mint': 'asked the platform for the token {}',
-  'token.verify': 'proved the token {}',
-  'token.activate': 'made {} the active token',
-  'token.rollback': 'went back to the token {}',
+  'token.stage': 'staged the token {}',
+  'token.mint': 'minted the token {}',
+  'token.verify': 'verified the token {}',
+  'token.activate': 'activated the token {}',
+  'token.rollback': 'rolled back to the token {}',
   'token.discard': 'discarded the token {}',
-  'token.recover': 'brought in the token {} in the place of an unusable one',
-  'token.refused': 'learned that the platform refuses the token {}',
-  'token.accepted': 'learned that the platform accepts the token {}',
-  'token.reseal': 'sealed all secrets anew',
+  'token.recover': 'replaced an unusable token by {}',
+  'token.refused': 'noted that the platform rejects the token {}',
+  'token.accepted': 'noted that the platform accepts the token {}',
+  'token.reseal': 're-encrypted all secrets',
   'cache.purge': 'purged {} from the cache',
-  'cache.uncap': 'purged days of {} that came from a capped answer',
+  'cache.uncap': 'purged days of {} that came from a truncated answer',
   'history.accept-empty': 'accepted as empty: {}',
   'history.erase': 'erased the history of {}',
   'writes.stop': 'stopped writes of {}',
   'writes.resume': 'resumed writes of {}',
-  'writes.settle': 'settled the write {} of unknown outcome',
+  'writes.settle': 'settled the unknown write {}',
   'clock.move': 'moved the test clock',
   'registry.import': 'restored teams, keys and tokens from a backup',
   'registry.export': 'made a backup of teams, keys and tokens',
   'store.backup': 'copied the store',
-  'registry.adopt': 'took over the registry that it found in the store',
-  'registry.mend': 'wrote records back that the store had lost',
-  'registry.migrate': 'brought the registry to the form of this release',
+  'registry.adopt': 'adopted the registry in the store',
+  'registry.mend': 'restored records that the store had lost',
+  'registry.migrate': 'migrated the registry to this release',
   'registry.restore': 'restored the registry after the store had lost it',
   'session.open': 'signed in',
   'session.close': 'signed out',
@@ -43,7 +43,7 @@ const VERBS: Readonly<Record<string, string>> = {
 export function sentenceOf({ actor, action, subject, after }: AuditEntry): string {
   const failed =
     action === 'token.verify' && (after as { verified?: unknown } | null | undefined)?.verified === false;
-  const verb = failed ? 'could not prove the token {}' : (VERBS[action] ?? `did ${action} to {}`);
+  const verb = failed ? 'failed to verify the token {}' : (VERBS[action] ?? `did ${action} to {}`);
   return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => subject)}`;
 }
 

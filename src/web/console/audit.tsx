@@ -16,7 +16,7 @@ import { failureOf } from './token-types.js';
 const PAGE = 50;
 
 const FILTER: readonly FieldSpec[] = [
-  { name: 'search', label: 'Words', is: 'search', placeholder: 'a name, an id, an address …' },
+  { name: 'search', label: 'Text', is: 'search', placeholder: 'a name, an id, an address …' },
   {
     ...{ name: 'action', label: 'About' },
     options: [
@@ -45,7 +45,7 @@ export function Audit() {
   return (
     <View
       title="Audit"
-      lead="Who changed what, when and from where. Nothing is left out, and nothing secret is in it."
+      lead="Who changed what, when and from where. It is complete, and contains no secrets."
     >
       <Filter filter={filter} />
       <Entries key={JSON.stringify(filter)} filter={filter} />
@@ -102,7 +102,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
         const next = pages.at(-1)?.next ?? null;
         return (
           <Card>
-            {all.length === 0 ? <Empty>No entry matches. Fewer filters find more.</Empty> : null}
+            {all.length === 0 ? <Empty>No entries match these filters.</Empty> : null}
             <ul class="audit">
               {all.map((entry) => (
                 <Entry key={entry.id} entry={entry} />

@@ -16,7 +16,7 @@ export function Credential() {
   return (
     <View
       title="Credential"
-      lead="The one token the platform is asked with. Nobody sees its text again; a fingerprint tells tokens apart."
+      lead="The platform token in use. Tokens are never shown; a fingerprint identifies each."
     >
       <Wait of={tokens}>
         {(value) => (

@@ -37,10 +37,10 @@ export function Ledger({ answer: { teams } }: { readonly answer: LedgerAnswer })
   return (
     <Card title="Teams">
       {teams.length === 0 ? (
-        <Empty>No request of a team was counted in this time.</Empty>
+        <Empty>No team made a request in this period.</Empty>
       ) : (
         <DataTable
-          caption="Teams and what they asked for"
+          caption="Teams and their usage"
           columns={COLUMNS}
           rows={teams}
           keyOf={({ id }) => id}

@@ -16,7 +16,7 @@ const OUTCOMES = [
 ] as const;
 
 /** Other processes write down what they counted within ten seconds, and the page asks as often. */
-export const NEW_ONES = 'Charts load within twenty seconds of the first one.';
+export const NEW_ONES = 'Charts appear within twenty seconds of the first request.';
 
 /** Answered without waiting for the platform. */
 function hitRatio({ outcomes }: Series): number | null {
@@ -42,7 +42,7 @@ export function OverviewFigures({
   return (
     <Figures>
       <Figure label="Requests" value={compact(sum(series.requests))} />
-      <Figure label="From the cache" value={percent(hitRatio(series))} note="of reports" />
+      <Figure label="Cache hits" value={percent(hitRatio(series))} note="of reports" />
       <Figure
         label="Platform calls"
         value={compact(sum(series.platformCalls))}
@@ -62,7 +62,7 @@ export function OverviewFigures({
 export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const { series } = answer;
   const times = timesOf(answer);
-  if (sum(series.requests) === 0) return <Empty>No request was counted in this time. {NEW_ONES}</Empty>;
+  if (sum(series.requests) === 0) return <Empty>No requests in this period. {NEW_ONES}</Empty>;
   return (
     <div class="grid">
       {CHARTS.map(({ title, lines, ...chart }) => (
@@ -113,7 +113,7 @@ interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
 
 const CHARTS: readonly ChartSpec[] = [
   {
-    ...{ title: 'Requests by outcome', label: 'Requests over time, by how they were answered' },
+    ...{ title: 'Requests by outcome', label: 'Requests over time, by outcome' },
     ...{ lines: outcomeLines, kind: 'stacked' },
   },
   { title: 'Platform calls', label: 'Platform calls made and saved over time', lines: callLines },
@@ -133,16 +133,16 @@ function PlatformRoom({ series, times }: { readonly series: Series; readonly tim
   const { queue, budgetLeft } = series;
   const isTold = budgetLeft.some((value) => value !== null);
   return (
-    <Card title="Waiting for the platform">
+    <Card title="Queue for the platform">
       <Chart
-        label="Most calls that waited for the platform, over time"
+        label="Longest queue for platform calls, over time"
         times={times}
-        lines={[{ title: 'waiting, at most', color: '--c5', values: queue }]}
+        lines={[{ title: 'waiting, maximum', color: '--c5', values: queue }]}
         height={isTold ? HALF : FULL}
       />
       {isTold ? (
         <Chart
-          label="Least calls left of the platform's rate, over time"
+          label="Lowest remaining calls of the platform's rate limit, over time"
           times={times}
           lines={[{ title: "left of the platform's rate, at least", color: '--c2', values: budgetLeft }]}
           height={HALF}

@@ -22,7 +22,7 @@ export function Overview() {
   return (
     <View
       title="Overview"
-      lead="What the gateway does right now. The numbers are refreshed every ten seconds."
+      lead="Current state of the gateway, refreshed every ten seconds."
       tools={<Choice label="Range" options={RANGES} value={range} choose={choose} />}
     >
       <Wait of={status}>{(value) => <VerdictCard status={value} />}</Wait>
@@ -44,7 +44,7 @@ export function Overview() {
 type Status = AnswerTo<'GET /admin/v1/status'>;
 
 const TONES: Readonly<Record<string, Tone>> = { well: 'good', warning: 'warn' };
-const WORDS: Readonly<Record<string, string>> = { well: 'All is well', warning: 'Works, but look at this' };
+const WORDS: Readonly<Record<string, string>> = { well: 'All is well', warning: 'Working, with warnings' };
 
 function VerdictCard({ status }: { readonly status: Status }) {
   const { ready, version, uptimeSeconds, verdict, processes } = status;
@@ -52,7 +52,7 @@ function VerdictCard({ status }: { readonly status: Status }) {
   return (
     <Card class={`verdict ${tone}`}>
       <div class="card-head">
-        <h2>{WORDS[verdict.level] ?? 'Something is wrong'}</h2>
+        <h2>{WORDS[verdict.level] ?? 'Needs action'}</h2>
         <p class="small quiet">
           {ready ? '' : <Tag tone="bad">not ready</Tag>} version {version}, up for {span(uptimeSeconds)},{' '}
           {processes.length === 1 ? 'one process' : `${processes.length} processes`}

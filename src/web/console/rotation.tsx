@@ -27,12 +27,12 @@ type Take = (step: string, body?: object) => Promise<boolean>;
 
 /** Said when a step is taken. */
 const DONE: Readonly<Record<string, string>> = {
-  stage: 'The token is staged beside the active one. Next: the proof.',
-  mint: 'The platform gave a token; it is staged beside the active one. Next: the proof.',
-  verify: 'The token is proven.',
+  stage: 'The token is staged. Next: verify it.',
+  mint: 'The platform issued a token; it is staged. Next: verify it.',
+  verify: 'The token is verified.',
   activate: 'The new token is active.',
   rollback: 'The previous token is active again.',
-  discard: 'The pending token is forgotten.',
+  discard: 'The pending token is discarded.',
 };
 
 export function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
@@ -42,8 +42,8 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
   const [busy, setBusy] = useState<string | null>(null);
   if (!may('POST /admin/v1/token/stage'))
     return (
-      <Card title="A new token">
-        <Empty>Rotating the token takes the role owner.</Empty>
+      <Card title="New token">
+        <Empty>Rotating the token requires the role owner.</Empty>
       </Card>
     );
   const take: Take = async (step, body = {}) => {
@@ -68,10 +68,10 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
   const holders = { processes, activeId: active?.id ?? null };
   const props = { tokens, take, busy };
   return (
-    <Card title="Rotate, step by step">
+    <Card title="Rotation">
       <ol class="steps">
         <Step
-          title="A new token"
+          title="New token"
           mark={pending === null ? 'now' : 'good'}
           number={1}
           fault={faultOf('stage', 'mint', 'discard')}
@@ -84,7 +84,7 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
         </Step>
         <ProofStep {...props} entries={entries} fault={faultOf('verify')} />
         <ActivateStep {...props} fault={faultOf('activate')} />
-        <Step title="Every process takes hold" mark={allHold(holders) ? 'good' : 'now'} number={4}>
+        <Step title="All processes switch" mark={allHold(holders) ? 'good' : 'now'} number={4}>
           <Holders {...holders} />
         </Step>
         <Step title="Undo" mark="quiet" number={5} fault={faultOf('rollback')}>
@@ -137,7 +137,7 @@ const Staged = ({ token, take, busy }: PartProps & { token: NonNullable<Tokens['
     <ConfirmButton
       label="Discard"
       disabled={busy !== null}
-      question="The pending token is forgotten. The active one stays as it is."
+      question="The pending token is discarded. The active one stays in use."
       act={() => take('discard')}
     />
   </p>
@@ -149,16 +149,13 @@ function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<Rot
   const failure = failureOf(tried?.after);
   if (pending === null)
     return (
-      <Step title="Proof" mark="quiet" number={2} fault={fault}>
-        <p class="quiet">
-          A call with the new token, and the same final reports with both: it must see what the active one
-          sees.
-        </p>
+      <Step title="Verify" mark="quiet" number={2} fault={fault}>
+        <p class="quiet">Makes a call with the new token, and compares final reports with both tokens.</p>
       </Step>
     );
   if (pending.verifiedAt !== null)
     return (
-      <Step title="Proof" mark="good" number={2} fault={fault}>
+      <Step title="Verify" mark="good" number={2} fault={fault}>
         <p>
           Proven {moment(pending.verifiedAt)}. <Proof of={tried?.after} />
         </p>
@@ -166,11 +163,11 @@ function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<Rot
       </Step>
     );
   return (
-    <Step title="Proof" mark={failure === null ? 'now' : 'bad'} number={2} fault={fault}>
+    <Step title="Verify" mark={failure === null ? 'now' : 'bad'} number={2} fault={fault}>
       {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
       <p class="row">
         <button type="button" class="primary" disabled={busy !== null} onClick={() => void take('verify')}>
-          {busy === 'verify' ? 'Asking the platform …' : failure === null ? 'Prove it' : 'Prove it again'}
+          {busy === 'verify' ? 'Calling the platform …' : failure === null ? 'Verify' : 'Verify again'}
         </button>
       </p>
     </Step>
@@ -182,7 +179,7 @@ function Proof({ of }: { readonly of: unknown }) {
   const proof = proofOf(of);
   if (proof === null) return null;
   const { call, reason, reportsCompared: reports } = proof;
-  const shows = reports === 1 ? 'One final report shows' : `${reports} final reports show`;
+  const shows = reports === 1 ? 'One final report has' : `${reports} final reports have`;
   return (
     <>
       {call === null ? null : (
@@ -192,7 +189,7 @@ function Proof({ of }: { readonly of: unknown }) {
       )}
       {reason}.{' '}
       {reports === 0
-        ? 'There was no final report to compare yet.'
+        ? 'There was no final report to compare.'
         : `${shows} as many rows as with the active token.`}
     </>
   );
@@ -205,7 +202,7 @@ function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultP
       {pending === null ? (
         <p class="quiet">
           {active === null ? 'No token is active.' : `Active since its rotation: ${active.fingerprint}.`}{' '}
-          Calls under way end with the token they began with; no request fails.
+          Running calls finish with their token; no request fails.
         </p>
       ) : (
         <p class="row">
@@ -216,14 +213,14 @@ function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultP
               disabled={busy !== null}
               onClick={() => void take('activate')}
             >
-              Make it the active token
+              Activate the token
             </button>
           ) : (
             <ConfirmButton
-              label="Activate unproven"
+              label="Activate without verification"
               grave
               disabled={busy !== null}
-              question="Nothing has proven this token. If the platform refuses it, the gateway goes back to the previous one by itself where it can, and callers may see errors until then."
+              question="This token is not verified. If the platform rejects it, the gateway rolls back automatically if it can; callers may see errors until then."
               act={() => take('activate', { force: true })}
             />
           )}
@@ -235,11 +232,13 @@ function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultP
 
 function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
   if (previous === null || active === null)
-    return <p class="quiet">After a rotation the token before it stays here until it ends, to go back to.</p>;
+    return (
+      <p class="quiet">After a rotation the previous token stays here until it expires, for a rollback.</p>
+    );
   return (
     <p class="row">
       <ConfirmButton
-        label="Go back to the previous token"
+        label="Roll back to the previous token"
         disabled={busy !== null}
         question={
           <p>
@@ -261,8 +260,8 @@ const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
     help: "Copied from the platform's dashboard, whole.",
   },
   {
-    ...{ name: 'expiresAt', label: 'Ends on', is: 'date' },
-    help: 'Empty: a year from now, as the platform promises.',
+    ...{ name: 'expiresAt', label: 'Expires on', is: 'date' },
+    help: 'Default: a year from now, as the platform promises.',
   },
 ];
 
@@ -274,14 +273,14 @@ function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
   };
   return (
     <SchemaForm
-      label="A new token"
+      label="New token"
       fields={TOKEN}
-      submit="Stage it beside the active one"
+      submit="Stage the token"
       disabled={busy !== null}
       send={stage}
       buttons={
         <button type="button" disabled={busy !== null} onClick={() => void take('mint')}>
-          {busy === 'mint' ? 'Asking the platform …' : 'Ask the platform for one'}
+          {busy === 'mint' ? 'Calling the platform …' : 'Mint a token at the platform'}
         </button>
       }
     />

@@ -16,7 +16,7 @@ export const SLOTS: readonly Slot[] = ['active', 'pending', 'previous'];
 export const SOURCES: Readonly<Record<Token['source'], string>> = {
   seed: 'from the settings',
   staged: 'pasted by an operator',
-  minted: 'asked of the platform',
+  minted: 'minted at the platform',
   file: 'from a file',
 };
 
@@ -39,5 +39,5 @@ export function proofOf(after: unknown): Proof | null {
 /** @returns why a try failed, null where it did not */
 export function failureOf(after: unknown): string | null {
   const noted = after as { readonly verified?: unknown; readonly reason?: unknown } | null | undefined;
-  return noted?.verified === false ? String(noted.reason ?? 'The token could not be proven.') : null;
+  return noted?.verified === false ? String(noted.reason ?? 'The token could not be verified.') : null;
 }

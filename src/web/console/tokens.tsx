@@ -27,7 +27,7 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
   return (
     <Card title="Tokens">
       {held.length === 0 ? (
-        <Empty>There is no token: reports that are not cached are refused. Give one below.</Empty>
+        <Empty>There is no token: reports that are not cached are refused. Add one below.</Empty>
       ) : (
         <ul class="stack">
           {held.map(({ slot, token }) => (
@@ -50,7 +50,7 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
 
 function Proven({ token: { verifiedAt } }: { readonly token: Token }) {
   return verifiedAt === null ? (
-    <Tag tone="warn">not proven</Tag>
+    <Tag tone="warn">not verified</Tag>
   ) : (
     <Tag tone="good">proven {moment(verifiedAt)}</Tag>
   );
@@ -74,7 +74,7 @@ function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number 
         </span>
         <span>
           {moment(expiresAt)}
-          {expiryKnown ? '' : ', assumed: a year from its first use'}
+          {expiryKnown ? '' : ' (assumed: a year from its first use)'}
         </span>
       </div>
     </>
@@ -83,9 +83,9 @@ function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number 
 
 export function Tries({ entries }: { readonly entries: readonly AuditEntry[] }) {
   return (
-    <Card title="What was done" tools={<a href={hrefOf(['audit'], { action: 'token' })}>All in the audit</a>}>
+    <Card title="History" tools={<a href={hrefOf(['audit'], { action: 'token' })}>All in the audit</a>}>
       {entries.length === 0 ? (
-        <Empty>Nothing was done with tokens yet.</Empty>
+        <Empty>No changes of tokens yet.</Empty>
       ) : (
         <ul class="tries">
           {entries.slice(0, 12).map((entry) => (
@@ -132,8 +132,8 @@ export function Holders({ processes, activeId }: HoldersProps) {
   return (
     <details open={holding < processes.length}>
       <summary>
-        {holding} of {processes.length === 1 ? '1 process asks' : `${processes.length} processes ask`} with
-        the active token.
+        {holding} of {processes.length === 1 ? '1 process uses' : `${processes.length} processes use`} the
+        active token.
       </summary>
       <ul>
         {processes.map(({ id, host, pid, tokenId, tokenSince }) => (

@@ -1,24 +1,23 @@
-/** What the team may do, how much of it is left, and what it used. */
-import type { AnswerTo } from '../../api/operations/table.js';
+/** The team's access: limits and what is left of them, usage, scopes, advertisers. */
 import { Chart } from '../ui/chart.js';
 import { compact, count, fromNow } from '../ui/format.js';
 import { Card, Empty, Figure, Figures, Name, Tag, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
+import { concurrentRequests, type Me, platformCalls } from './applied-limits.js';
 import { type Advertisers as All, SEEN } from './team.js';
 
-type Me = AnswerTo<'GET /gateway/v1/me'>;
 type UsageDay = Pick<NonNullable<Me['usage']>[number], 'day' | 'requests' | 'upstreamCalls'>;
 
 export function Access() {
   const me = useGet<Me>('/gateway/v1/me');
   return (
-    <View title="My access" lead="What this key may do, and what is left of it.">
+    <View title="My access" lead="Scopes and limits of this key’s team, and its usage.">
       <Wait of={me}>
         {(known) => (
           <>
             <Left me={known} />
-            <Card title="Usage of 30 days">
+            <Card title="Usage of the last 30 days">
               <Usage usage={known.usage} />
             </Card>
             <Card title="Scopes">
@@ -36,7 +35,8 @@ export function Access() {
   );
 }
 
-function Left({ me: { limits, left, key, credential } }: { readonly me: Me }) {
+function Left({ me }: { readonly me: Me }) {
+  const { limits, left, key, credential } = me;
   const now = Date.now();
   const { requestsPerMinute: requests } = left;
   return (
@@ -46,23 +46,15 @@ function Left({ me: { limits, left, key, credential } }: { readonly me: Me }) {
         value={requests < 100_000 ? count(requests) : compact(requests)}
         note={`of ${count(limits.requestsPerMinute)}`}
       />
-      <Figure
-        label="Platform calls left today"
-        value={count(left.upstreamCallsPerDay)}
-        note={`of ${count(limits.upstreamCallsPerDay)}, anew ${fromNow(left.upstreamCallsResetAt, now)}`}
-      />
-      <Figure
-        label="At the same time"
-        value={count(left.maxConcurrent)}
-        note={`of ${count(limits.maxConcurrent)}`}
-      />
+      <Figure {...platformCalls(me, now)} />
+      <Figure {...concurrentRequests(me)} />
       <Figure label="Longest period" value={`${count(limits.maxRangeDays)} days`} />
       <Figure
-        label="This key ends"
+        label="Key expires"
         value={key.expiresAt === null ? 'never' : fromNow(key.expiresAt, now)}
         note={
           <>
-            {key.label === '' ? null : <bdi>{key.label}, </bdi>}made {fromNow(key.createdAt, now)}
+            {key.label === '' ? null : <bdi>{key.label}, </bdi>}created {fromNow(key.createdAt, now)}
           </>
         }
       />
@@ -76,8 +68,8 @@ function Left({ me: { limits, left, key, credential } }: { readonly me: Me }) {
 }
 
 function Usage({ usage }: Pick<Me, 'usage'>) {
-  if (usage === null) return <Empty>Usage cannot be read now.</Empty>;
-  if (usage.length === 0) return <Empty>Nothing was counted yet.</Empty>;
+  if (usage === null) return <Empty>Usage is not available right now.</Empty>;
+  if (usage.length === 0) return <Empty>No usage yet.</Empty>;
   const days = lastDays(usage, Date.now());
   return (
     <Chart
@@ -94,7 +86,7 @@ function Usage({ usage }: Pick<Me, 'usage'>) {
 
 const SHOWN_DAYS = 30;
 
-/** Days without anything are not told; a chart has them all. */
+/** Adds the days without usage, which the answer omits. */
 function lastDays(usage: readonly UsageDay[], nowMs: number): UsageDay[] {
   return Array.from({ length: SHOWN_DAYS }, (_, index) => {
     const day = new Date(nowMs - (SHOWN_DAYS - 1 - index) * 86_400_000).toISOString().slice(0, 10);
@@ -105,11 +97,11 @@ function lastDays(usage: readonly UsageDay[], nowMs: number): UsageDay[] {
 function Advertisers({ all }: { readonly all: boolean }) {
   const loaded = useGet<All>(SEEN);
   return (
-    <Card title={all ? 'Advertisers: all, of which were seen' : 'Advertisers'}>
+    <Card title={all ? 'Advertisers: all; seen so far' : 'Advertisers'}>
       <Wait of={loaded}>
         {({ advertisers }) =>
           advertisers.length === 0 ? (
-            <Empty>None was in an answer yet. Ask for one by its id.</Empty>
+            <Empty>No advertiser has been seen in a report yet. Query one by its id.</Empty>
           ) : (
             <ul class="notes">
               {advertisers.map(({ id, name }) => (

@@ -13,19 +13,19 @@ export function answeredBy(headers: { get(name: string): string | null }): Answe
   const age = Number(headers.get('age') ?? 0);
   const old = age > 0 ? `, ${span(age)} old` : ', just fetched';
   if (/stale-if-error/.test(detail))
-    return { words: `from the cache${old}: the platform does not answer`, tone: 'warn' };
-  if (/stale/.test(detail)) return { words: `from the cache${old}; being asked anew`, tone: 'info' };
+    return { words: `from the cache${old}: the platform does not respond`, tone: 'warn' };
+  if (/stale/.test(detail)) return { words: `from the cache${old}; being refreshed`, tone: 'info' };
   if (/;\s*hit\b/.test(status)) return { words: `from the cache, no platform call${old}`, tone: 'good' };
   const days = /days=(\d+)\/(\d+)/.exec(detail);
   if (days !== null) return { words: byDays(Number(days[1]), Number(days[2]), old), tone: 'info' };
   if (status === '') return { words: 'answered', tone: 'info' };
-  return { words: 'asked of the platform just now', tone: 'info' };
+  return { words: 'just fetched from the platform', tone: 'info' };
 }
 
 /** @param fetched days that the platform was asked for, of `total` */
 function byDays(fetched: number, total: number, old: string): string {
   // The call of another request, which was under way already, had the days that were missing.
-  if (fetched === 0) return `without a platform call of its own${old}`;
-  if (fetched === total) return 'asked of the platform just now';
+  if (fetched === 0) return `without its own platform call${old}`;
+  if (fetched === total) return 'just fetched from the platform';
   return `${total - fetched} of ${counted(total, 'day')} from the cache${old}`;
 }

@@ -27,7 +27,7 @@ export function snippetsOf(question: Question, origin: string): Snippet[] {
     {
       name: 'python',
       title: 'Python',
-      hint: `Python 3.9 or later, without a package. ${BY_ENVIRONMENT}`,
+      hint: `Python 3.9 or later, without packages. ${BY_ENVIRONMENT}`,
       text: python(place, json),
     },
     {

@@ -45,7 +45,7 @@ export function CompareReport(props: CompareProps) {
   const now = from === null || to === null ? null : { from, to };
   const before = now === null ? null : periodAgainst(view.against, now);
   if (now === null || before === null)
-    return <p class="note warn">There is no such period to compare with: choose another one above.</p>;
+    return <p class="note warn">There is no such period to compare with: select another one above.</p>;
   return <Compared {...props} now={now} before={before} />;
 }
 
@@ -58,7 +58,7 @@ function Compared({ question, report, view, now, before }: CompareProps & Period
   const loaded = useReport({ ...question, period: '', dateFrom: before.from, dateTo: before.to });
   return (
     <Card title={`Compared with ${before.from} to ${before.to}`}>
-      <Wait of={loaded} looking="Asking for the other period …">
+      <Wait of={loaded} looking="Loading the other period …">
         {(other) => <Both report={report} other={other} metric={view.metric} now={now} before={before} />}
       </Wait>
     </Card>
@@ -110,7 +110,7 @@ function Overlay({ report, other, column, now, before }: BothProps & { readonly 
     return <Empty>{`${column.title} has no line for all rows. ${column.noSum ?? ''}`}</Empty>;
   return (
     <Chart
-      label={`${column.title} by day in both periods, first day beside first day`}
+      label={`${column.title} by day in both periods, aligned by their first day`}
       times={times}
       lines={lines}
       height={220}
@@ -147,8 +147,8 @@ function ChangesTable({ groups, total, measures }: ChangesTableProps) {
         foot={total}
       />
       <p class="small quiet">
-        A dash stands for what has no row, or no sum of its rows. The total is the platform’s own of each
-        period; where it says none it is the sum of the rows, and a dash where these have none.
+        A dash means no row, or no sum. Totals are the platform’s own for each period, else the sum of the
+        rows, if there is one.
         {groups.length > MOST_GROUPS
           ? ` The first ${count(MOST_GROUPS)} of ${count(groups.length)} groups.`
           : ''}

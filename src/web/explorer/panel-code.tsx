@@ -19,10 +19,7 @@ export function CodePanel({ question, view, setView }: CodePanelProps) {
   const chosen = snippets.find((one) => one.name === view.tool) ?? snippets[0];
   if (chosen === undefined) return null;
   const copy = (
-    <button
-      type="button"
-      onClick={() => void act(() => copied(chosen.text, code.current), 'The code is copied.')}
-    >
+    <button type="button" onClick={() => void act(() => copied(chosen.text, code.current), 'Code copied.')}>
       Copy
     </button>
   );
@@ -39,7 +36,7 @@ export function CodePanel({ question, view, setView }: CodePanelProps) {
       </pre>
       <p class="small quiet">
         {chosen.hint}
-        {question.period === '' ? '' : ' The period is counted from the day on which the code runs.'}
+        {question.period === '' ? '' : ' The period is relative to the day on which the code runs.'}
       </p>
     </Card>
   );
@@ -49,5 +46,6 @@ export function CodePanel({ question, view, setView }: CodePanelProps) {
 async function copied(text: string, shown: HTMLElement | null): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   if (shown !== null) getSelection()?.selectAllChildren(shown);
-  if (!document.execCommand('copy')) throw new Error('the browser copies nothing; the code is selected now');
+  if (!document.execCommand('copy'))
+    throw new Error('the browser does not allow copying; the code is selected');
 }

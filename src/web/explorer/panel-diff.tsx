@@ -28,7 +28,7 @@ export function DiffPanel({ question, view, setView }: DiffProps) {
   if (!question.splits.includes('byDate'))
     return (
       <Card title="Changes">
-        <Empty>What was known at other moments is kept by day: split the report by date to see it.</Empty>
+        <Empty>History is kept by day: split the report by date to see it.</Empty>
       </Card>
     );
   const moments = momentsOf(view.between);
@@ -49,9 +49,9 @@ export function DiffPanel({ question, view, setView }: DiffProps) {
 const MOMENTS: readonly FieldSpec[] = [
   {
     ...{ name: 'from', label: 'From (UTC)', is: 'datetime-local' },
-    help: 'Empty: as each day was first seen.',
+    help: 'Default: the first revision of each day.',
   },
-  { name: 'to', label: 'To (UTC)', is: 'datetime-local', help: 'Empty: as it is known now.' },
+  { name: 'to', label: 'To (UTC)', is: 'datetime-local', help: 'Default: now.' },
 ];
 
 interface MomentsProps {
@@ -75,7 +75,7 @@ function MomentsForm({ moments, choose }: MomentsProps) {
     >
       <Fields fields={MOMENTS} values={draft} set={(part) => setDraft({ ...draft, ...part })} />
       <div class="row end">
-        <button type="submit">Compare the moments</button>
+        <button type="submit">Compare</button>
       </div>
     </form>
   );
@@ -95,22 +95,22 @@ function Differences({ diff: { data, meta } }: { readonly diff: Diff }) {
   const cut = lines.length > MOST_LINES ? `; the first ${count(MOST_LINES)} are shown, CSV has all` : '';
   return (
     <>
-      <p role="status">{lines.length === 0 ? 'Nothing differs between these moments.' : `${found}${cut}.`}</p>
+      <p role="status">{lines.length === 0 ? 'No differences between these moments.' : `${found}${cut}.`}</p>
       {methodDays.length === 0 ? null : (
         <p class="note info">
-          {counted(methodDays.length, 'day')} had other columns, or came by another token: there it need not
-          be the platform that changed its numbers.
+          {counted(methodDays.length, 'day')} had other columns or another token, so the platform may not have
+          changed the numbers.
         </p>
       )}
       {inexactDays.length === 0 ? null : (
         <p class="note info">
-          Of {counted(inexactDays.length, 'day')} something else was seen in between that is not kept; the
-          nearest that is kept is shown.
+          {counted(inexactDays.length, 'day')} had revisions in between that are no longer kept; the nearest
+          kept revision is shown.
         </p>
       )}
       {lines.length === 0 ? null : (
         <DataTable
-          caption="What differs"
+          caption="Differences"
           rows={lines.slice(0, MOST_LINES)}
           keyOf={({ key }) => key}
           columns={COLUMNS}

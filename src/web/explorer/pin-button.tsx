@@ -28,8 +28,7 @@ export function PinButton(props: PinProps) {
             <PinForm {...props} />
           ) : (
             <p>
-              This key may not pin: it lacks the scope <code>{SCOPE}</code>. Ask your operator to give it to
-              the team.
+              This key cannot pin: its team lacks the scope <code>{SCOPE}</code>. Ask your operator for it.
             </p>
           )}
         </Dialog>
@@ -41,7 +40,7 @@ export function PinButton(props: PinProps) {
 const NOTE: readonly FieldSpec[] = [
   {
     ...{ name: 'note', label: 'Note', maxLength: 1000 },
-    help: 'For whoever reads the list of pins; may be left empty.',
+    help: 'Shown in the list of pins; optional.',
   },
 ];
 
@@ -51,15 +50,15 @@ function PinForm({ question, revision }: PinProps) {
   if (done)
     return (
       <p role="status">
-        It is pinned, and stays as it is now. <a href="#/pins">See all pins</a>
+        Pinned. It will not change. <a href="#/pins">See all pins</a>
       </p>
     );
   return (
     <div class="stack">
-      <p>The rows stay byte for byte the same, whatever the platform says of these days later.</p>
+      <p>The rows never change by a byte, even if the platform restates these days later.</p>
       <SchemaForm
         fields={NOTE}
-        submit="Pin it"
+        submit="Pin"
         send={async (values) => {
           const named = { endpoint: question.endpoint, query: queryOf(question).toString() };
           const body = { ...named, ...(revision !== null && { revision }), ...bodyOf(NOTE, values) };

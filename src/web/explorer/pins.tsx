@@ -35,7 +35,7 @@ export function Pins() {
   const pins = useGet<Pins>('/gateway/v1/pins?limit=1000');
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
-    <View title="Pins" lead="Answers that stay byte for byte the same, whatever the platform says later.">
+    <View title="Pins" lead="Answers that never change by a byte, even if the platform restates them.">
       <Wait of={pins}>
         {({ data, meta }) => (
           <Card title={`${counted(meta.count, 'pin')} of ${count(meta.maxCount)}`}>
@@ -43,7 +43,7 @@ export function Pins() {
               {bytes(meta.bytes)} of {bytes(meta.maxBytes)}
             </p>
             {data.length === 0 ? (
-              <Empty>There are no pins yet. A report has a button to pin it.</Empty>
+              <Empty>There are no pins yet. Pin a report by its Pin button.</Empty>
             ) : (
               <DataTable
                 caption="Pins of the team"
@@ -72,9 +72,9 @@ function PinTools({ pin: { id }, reload }: { readonly pin: Pin; readonly reload:
       {session.scopes.includes('report:pin') ? (
         <ConfirmButton
           label="Delete"
-          question="The pin and its rows are gone then; nothing brings them back."
+          question="The pin and its rows are deleted permanently."
           grave
-          act={() => act(() => api.send('DELETE', path), 'The pin is gone.').then(reload)}
+          act={() => act(() => api.send('DELETE', path), 'Pin deleted.').then(reload)}
         />
       ) : null}
     </span>

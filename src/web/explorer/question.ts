@@ -145,11 +145,12 @@ export function aboutPath(
 
 /** @returns what hinders asking, in words; null: nothing */
 export function faultOf({ advertiserId, period, dateFrom, dateTo, asOf, splits }: Question): string | null {
-  if (!/^[1-9]\d{0,15}$/.test(advertiserId)) return 'Give the id of an advertiser, a whole number.';
-  if (period === '' && !(DATE.test(dateFrom) && DATE.test(dateTo))) return 'Give the first and the last day.';
+  if (!/^[1-9]\d{0,15}$/.test(advertiserId)) return 'Enter the id of an advertiser, a whole number.';
+  if (period === '' && !(DATE.test(dateFrom) && DATE.test(dateTo)))
+    return 'Enter the first and the last day.';
   if (period === '' && dateFrom > dateTo) return 'The first day is after the last one.';
   if (asOf !== '' && !splits.includes('byDate'))
-    return 'What was known at another moment is kept by day: split by date, or empty “As of”.';
+    return 'History is kept by day: split by date, or clear “As of”.';
   return null;
 }
 

@@ -24,14 +24,14 @@ interface AnswerProps {
 
 export function ReportAnswer({ question, view, setView }: AnswerProps) {
   return (
-    <Wait of={useReport(question)} looking="Asking for the report …">
+    <Wait of={useReport(question)} looking="Loading the report …">
       {(report) => (
         <>
           <AnswerHead question={question} report={report} view={view} setView={setView} />
           <Panel question={question} view={view} setView={setView} />
           <CompareReport question={question} report={report} view={view} />
           {report.rows.length === 0 ? (
-            <Empty>The platform has no rows for this: no delivery in the period, as far as it says.</Empty>
+            <Empty>The platform has no rows for this query.</Empty>
           ) : (
             <ChartAndRows report={report} view={view} setView={setView} />
           )}
@@ -91,16 +91,14 @@ function AnswerHead({ question, report, view, setView }: HeadProps) {
     <Card>
       <div class="toolbar">
         <div>
-          <h2>
-            {from === null ? 'The period that the platform chose' : `${from} to ${to ?? 'the latest day'}`}
-          </h2>
+          <h2>{from === null ? 'Period chosen by the platform' : `${from} to ${to ?? 'the latest day'}`}</h2>
           <p class="small quiet">
             {counted(meta.rowCount, 'row')}
             {meta.asOf === undefined ? '' : `, seen ${moment(meta.asOf)}`}
           </p>
         </div>
         <div class="tools">
-          <button {...opens('explain')} class={`badge ${answered.tone}`} title="Where it comes from">
+          <button {...opens('explain')} class={`badge ${answered.tone}`} title="Cache state">
             {answered.words}
           </button>
           <button {...opens('diff')}>Changes</button>
@@ -129,9 +127,7 @@ function Known({ meta }: { readonly meta: Meta }) {
           days.
         </li>
       )}
-      {stale ? (
-        <li class="note warn">Some of it is older than usual; newer numbers are being asked for.</li>
-      ) : null}
+      {stale ? <li class="note warn">Some data is older than usual; it is being refreshed.</li> : null}
       {warnings.map(({ code, message }) => (
         <li key={code + message} class="note info">
           <bdi>{message}</bdi>
@@ -151,7 +147,7 @@ function ExplainPanel({ question }: { readonly question: Question }) {
     </button>
   );
   return (
-    <Card title="Where it comes from" tools={again}>
+    <Card title="Cache state" tools={again}>
       <Wait of={loaded}>
         {(explained) => (
           <>

@@ -32,7 +32,7 @@ export function ReportChart({ report, measures, metric, setView }: ReportChartPr
       {report.meta.split.includes('date') ? (
         <ByDay report={report} metric={metric} />
       ) : (
-        <Empty>Split by date to see how it went from day to day.</Empty>
+        <Empty>Split by date to see a chart by day.</Empty>
       )}
     </Card>
   );
@@ -61,12 +61,12 @@ function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'repor
     <>
       {outside === 0 ? null : (
         <p class="note warn" role="status">
-          {counted(outside, 'row has', 'rows have')} no date from {days[0]} to {days.at(-1)}: not in this
-          chart, but in the table below.
+          {counted(outside, 'row has', 'rows have')} no date from {days[0]} to {days.at(-1)} and are not in
+          this chart, but in the table below.
         </p>
       )}
       <Chart
-        label={`${metric.title} by day${lines.length > 1 ? ', a layer for each of the largest' : ''}`}
+        label={`${metric.title} by day${lines.length > 1 ? ', stacked by the largest groups' : ''}`}
         times={times}
         lines={lines}
         kind={stacked ? 'stacked' : 'lines'}
@@ -77,7 +77,7 @@ function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'repor
       {stacked || lines.length === 1 ? null : (
         <p class="small quiet">
           {metric.noSum} So lines stand side by side here, and are not stacked.
-          {left > 0 ? ` ${count(left)} smaller ones are in the table alone.` : ''}
+          {left > 0 ? ` ${count(left)} smaller ones are only in the table.` : ''}
         </p>
       )}
       {provisional === undefined ? null : (

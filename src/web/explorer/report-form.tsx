@@ -65,9 +65,9 @@ const OWN_DAYS: readonly FieldSpec[] = [
 const CURRENCY: FieldSpec = {
   ...{ name: 'spentBased', label: 'Currency' },
   options: [
-    ['', 'As the platform gives it'],
+    ['', 'Platform default'],
     ['usd', 'US dollars'],
-    ['local', 'Of the advertiser'],
+    ['local', "Advertiser's currency"],
   ],
 };
 
@@ -91,13 +91,13 @@ function fieldsOf(
     },
     {
       ...{ name: 'period', label: 'Period' },
-      options: [...PERIODS, ...(isUnusual ? [period] : []), ['', 'Own days …']],
+      options: [...PERIODS, ...(isUnusual ? [period] : []), ['', 'Custom …']],
     },
     ...(period === '' ? OWN_DAYS : []),
     ...(known?.hasCurrency ? [CURRENCY] : []),
     {
       ...{ name: 'asOf', label: 'As of (UTC)', is: 'datetime-local' },
-      help: 'Empty: now. Else as it was known then.',
+      help: 'Default: now. Otherwise the data known at that time.',
     },
   ];
 }

@@ -42,7 +42,7 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
         </p>
       </div>
       {found.length === 0 ? (
-        <Empty>No row has all of these words. Empty the filter to see all.</Empty>
+        <Empty>No row matches the filter.</Empty>
       ) : (
         <Grid
           label="Rows of the report"
@@ -92,7 +92,7 @@ function Constants({ columns, row = {} }: ConstantsProps) {
 }
 
 const FILTER: readonly FieldSpec[] = [
-  { name: 'filter', label: 'Filter', is: 'search', help: 'Words, or a condition as clicks>10.' },
+  { name: 'filter', label: 'Filter', is: 'search', help: 'Text, or a condition such as clicks>10.' },
 ];
 
 /** Waits until somebody has stopped typing for a moment. */

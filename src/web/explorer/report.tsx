@@ -34,10 +34,7 @@ export function ReportSection() {
     if (asked !== null) go(hrefOf(['report'], addressOf(asked, { ...view, ...part })), replace);
   };
   return (
-    <View
-      title="Report"
-      lead="Ask as you would ask the platform. What the gateway has is not asked for twice."
-    >
+    <View title="Report" lead="Query reports of the platform, from the cache if possible.">
       <ReportForm
         question={asked ?? start}
         endpoints={endpoints}
@@ -48,11 +45,11 @@ export function ReportSection() {
       />
       {asked === null ? (
         <Empty>
-          Choose an advertiser and a period, and show the report. The address then is a link to it.
+          Select an advertiser and a period. The address of the page is then a link to the report.
         </Empty>
       ) : fault !== null ? (
         <p class="note warn" role="status">
-          This address asks for what cannot be asked: {fault}
+          This address is not a valid report: {fault}
         </p>
       ) : (
         <ReportAnswer question={asked} view={view} setView={setView} />

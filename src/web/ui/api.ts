@@ -68,7 +68,7 @@ export async function call(
     text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new Unreachable('The gateway does not answer.', { cause: error });
+    throw new Unreachable('The gateway does not respond.', { cause: error });
   }
   if (!response.ok) throw new Refused(problemOf(text, response.status), secondsOf(response.headers));
   return { headers: response.headers, text };
@@ -87,19 +87,19 @@ function problemOf(text: string, status: number): Problem {
     // Not of the gateway: something between it and this page. Told below.
   }
   return {
-    title: 'No answer from the gateway',
-    detail: `Something between this page and the gateway answered with status ${status}.`,
+    title: 'No response from the gateway',
+    detail: `A proxy before the gateway answered with status ${status}.`,
     status,
     code: 'unknown',
-    help: 'Try again; if it stays so, look at the proxy before the gateway.',
+    help: 'Try again; if it persists, check the proxy before the gateway.',
   };
 }
 
 /** What a person reads of an error, in one or more sentences. */
 export function wordsOf(error: unknown): string {
   if (error instanceof Unreachable)
-    return 'The gateway does not answer. Is it running, and is the network there?';
-  if (!(error instanceof Refused)) return `This page has a fault: ${String(error)}. Reload it to go on.`;
+    return 'The gateway does not respond. Check that it is running and reachable.';
+  if (!(error instanceof Refused)) return `This page failed: ${String(error)}. Reload it.`;
   const { detail, help, errors = [] } = error.problem;
   const others = errors.slice(1).map(({ param, message }) => `${param} ${message}.`);
   const words = [detail, ...others, help ?? ''].join(' ').trim();

@@ -63,7 +63,7 @@ export function Chart(props: ChartProps) {
           </span>
         ))}
         <button type="button" class="plain small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-          {asTable ? 'As a chart' : 'As a table'}
+          {asTable ? 'Show chart' : 'Show table'}
         </button>
       </figcaption>
     </figure>

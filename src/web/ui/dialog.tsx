@@ -55,7 +55,7 @@ export function ConfirmButton({ label, question, grave = false, disabled = false
           <div>{question}</div>
           <div class="row end">
             <button type="button" onClick={close}>
-              Leave it
+              Cancel
             </button>
             <button
               type="button"

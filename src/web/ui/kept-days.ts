@@ -21,10 +21,10 @@ export const STATES: readonly {
   readonly mark: string;
   readonly says: string;
 }[] = [
-  { state: 'final', mark: '✓', says: 'kept, and does not change any more' },
-  { state: 'fresh', mark: '•', says: 'kept, and answered as it is' },
-  { state: 'stale', mark: '~', says: 'kept, but past its freshness' },
-  { state: 'missing', mark: '×', says: 'not kept: the platform is asked' },
+  { state: 'final', mark: '✓', says: 'cached, no longer changes' },
+  { state: 'fresh', mark: '•', says: 'cached and fresh' },
+  { state: 'stale', mark: '~', says: 'cached but stale' },
+  { state: 'missing', mark: '×', says: 'not cached: needs a platform call' },
 ];
 
 /** Days by month, `2026-11`, the oldest first. */
@@ -54,7 +54,7 @@ export function stepOf(key: string, at: number, length: number): number | null {
 }
 
 export function entryInWords({ asOf, ttlSeconds, rows }: Kept): string {
-  if (asOf === null) return 'Nothing is kept.';
+  if (asOf === null) return 'Not cached.';
   const fresh =
     (ttlSeconds ?? 0) < 0 ? `until ${span(-(ttlSeconds ?? 0))} ago` : `for another ${span(ttlSeconds ?? 0)}`;
   const left = ttlSeconds === null ? '' : `, fresh ${fresh}`;

@@ -25,17 +25,23 @@ export function KeptFigures({ explained: { price, policy, days } }: ExplainedPro
   return (
     <Figures>
       <Figure
-        label="An answer now costs"
+        label="Cost of an answer now"
         value={counted(price.calls, 'platform call')}
         tone={price.calls === 0 ? 'good' : 'warn'}
-        note={price.behind === 0 ? 'and none behind it' : `and ${count(price.behind)} behind it`}
+        note={
+          price.behind === 0
+            ? 'no refresh after it'
+            : `${counted(price.behind, 'refresh', 'refreshes')} after it`
+        }
       />
       <Figure label="Answered" value={policy.mode === 'days' ? 'by day' : 'as a whole'} />
-      {days === null ? null : <Figure label="Days kept" value={`${count(kept)} of ${count(days.length)}`} />}
+      {days === null ? null : (
+        <Figure label="Cached days" value={`${count(kept)} of ${count(days.length)}`} />
+      )}
       <Figure
         label="May still change"
         value={counted(policy.restatementDays, 'day')}
-        note="back from today; what is older is final"
+        note="before today; older days are final"
       />
     </Figures>
   );
@@ -46,11 +52,11 @@ export const KeptWords = ({ explained: { inWords, storeAway, refusal } }: Explai
     <p>{inWords.kept}</p>
     <p>{inWords.price}</p>
     {storeAway ? (
-      <p class="note bad">The store is away: what other processes keep is not known now.</p>
+      <p class="note bad">The store is unavailable: entries of other processes are unknown.</p>
     ) : null}
     {refusal === null ? null : (
       <p class="note warn">
-        The platform refused it with {refusal.status}; that is the answer for another{' '}
+        The platform refused it with {refusal.status}; this refusal is served for another{' '}
         {span(refusal.ttlSeconds)}.
       </p>
     )}
@@ -63,7 +69,7 @@ export function KeptDays({ explained: { days, whole } }: ExplainedProps) {
   if (days !== null) return <HeatMap days={days} />;
   return (
     <p>
-      The report is not by date: it is kept in one piece.{' '}
+      The report is not by date: it is cached as a whole.{' '}
       {whole === null ? null : <EntryWords entry={whole} />}
     </p>
   );

@@ -85,7 +85,7 @@ export function Choice<T extends string>({ label, options, value, choose }: Choi
   );
 }
 
-export const Looking = ({ children = 'One moment …' }: { readonly children?: string | undefined }) => (
+export const Looking = ({ children = 'Loading …' }: { readonly children?: string | undefined }) => (
   <p class="looking" role="status">
     {children}
   </p>
@@ -146,7 +146,7 @@ interface TroubleProps {
 
 function Trouble({ error, again }: TroubleProps) {
   const left = useSecondsLeft(error);
-  const title = error instanceof Refused ? error.problem.title : 'No answer';
+  const title = error instanceof Refused ? error.problem.title : 'No response';
   return (
     <div class="note bad" role="alert">
       <strong>{title}.</strong> <bdi>{wordsOf(error)}</bdi>{' '}

@@ -118,7 +118,7 @@ export function FormButton({ label, name, look = '', fields, start, send, done, 
         <Dialog title={label} close={close}>
           <SchemaForm
             submit={label}
-            leave={{ label: 'Leave it', act: close }}
+            leave={{ label: 'Cancel', act: close }}
             start={{ ...valuesOf(fields), ...start }}
             send={sent}
           >

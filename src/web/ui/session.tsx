@@ -63,7 +63,7 @@ type State =
   | { readonly is: 'out'; readonly why: string | null }
   | { readonly is: 'in'; readonly session: SessionBase };
 
-const ENDED = 'Your session has ended. Sign in again to go on where you were.';
+const ENDED = 'Your session has ended. Sign in again to continue.';
 
 /** Shows the sign-in page until somebody is signed in; a reload of the page asks the gateway whether it still is so. */
 export function SessionGate({ path, member, signInPage, children }: GateProps) {

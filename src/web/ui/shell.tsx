@@ -51,9 +51,7 @@ export function Shell({ product, sections, who, children }: ShellProps) {
       </header>
       <main id="main" tabIndex={-1}>
         <p role="status" class="offline bad">
-          {reached
-            ? ''
-            : 'The gateway does not answer. What is shown is the last that came; this page goes on asking.'}
+          {reached ? '' : 'The gateway does not respond. This page shows the last data, and keeps retrying.'}
         </p>
         {children}
         {section?.view(rest)}

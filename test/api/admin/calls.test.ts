@@ -276,7 +276,9 @@ describe('writes over the admin API', () => {
       { action: 'writes.settle', subject: one.id, after: { teamId: 'growth', amount: 2.5, outcome: 'not' } },
     ]);
     own.clock.advance(2 * MINUTE);
-    expect(await list()).toMatchObject({ writes: [{ id: other.id, why: expect.stringContaining('ended') }] });
+    expect(await list()).toMatchObject({
+      writes: [{ id: other.id, why: expect.stringContaining('stopped') }],
+    });
     expect(await settle(other.id, 'happened')).toMatchObject({ status: 200 });
     expect(await left()).toBe(6_500_000);
   });

@@ -55,7 +55,7 @@ describe('an answer', () => {
     for (const url of ['/nothing', '/doc', '/metric'])
       expect((await metrics.inject({ url })).json()).toMatchObject({
         ...{ status: 404, code: 'not_found', detail: 'There is nothing at this address.' },
-        help: 'Ask /healthz, /readyz, /metrics.',
+        help: 'Use /healthz, /readyz, /metrics.',
       });
   });
 

@@ -54,7 +54,7 @@ describe('parseJsonBody', () => {
 
   it('names the place of the fault, and no value', () => {
     const { options } = thrownBy(() => parse('{"password":"hunter2" "x":1}'));
-    expect(options.detail).toMatch(/^The body is not JSON as taken here: /);
+    expect(options.detail).toMatch(/^The body is not acceptable JSON: /);
     expect(JSON.stringify(options.detail)).not.toContain('hunter2');
   });
 });
@@ -123,7 +123,7 @@ describe('query parameters', () => {
     ['from', { range: '1h', from: '2026-02-30' }, 'must be a calendar day as YYYY-MM-DD'],
     ['team', { range: '1h', team: 'A' }, 'must be the id of a team'],
     ['search', { range: '1h', search: 'long' }, 'must be a text of 1 to 3 characters'],
-    ['teem', { range: '1h', teem: 'a' }, 'is not known here; allowed are range, limit, from, team, search'],
+    ['teem', { range: '1h', teem: 'a' }, 'is unknown; allowed are range, limit, from, team, search'],
   ])('%s of %j is refused, with what is allowed', (param, given, message) => {
     expect(faultsOf(given)).toEqual({ code: 'invalid_query', errors: [{ param, message }] });
   });

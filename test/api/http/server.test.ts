@@ -310,7 +310,7 @@ describe('a path that the gate refuses', () => {
       type: '/docs/errors/invalid_path',
       title: 'Invalid path',
       status: 400,
-      detail: 'The path is not in canonical form: it is percent-encoded, which no path is here.',
+      detail: 'The path is not in canonical form: it is percent-encoded.',
       help: 'Use non-empty segments of A-Z a-z 0-9 . _ ~ - only, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
       code: 'invalid_path',
       requestId: answer.headerOf('x-request-id'),

@@ -1,7 +1,7 @@
 /** What an assistant of a team is told by each tool, in either revision of the protocol, and what knowing the tools costs. */
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { inWordsOfTools } from '../../../src/api/mcp/call-tool.js';
+import { toToolError } from '../../../src/api/mcp/call-tool.js';
 import { INSTRUCTIONS, TOOLS } from '../../../src/api/mcp/tools.js';
 import { type ErrorCode, GatewayError } from '../../../src/errors.js';
 import { toProblem } from '../../../src/lib/http/problem.js';
@@ -139,7 +139,7 @@ describe('a tool', () => {
       'adds up',
       'adds up',
       'does not add up',
-      'says which row it is',
+      'identifies the row',
     ]);
     expect(rows.filter(({ kind }) => kind === 'parameter').map(({ name }) => name)).toContain('campaignIds');
   });
@@ -275,7 +275,7 @@ const CODES: readonly ErrorCode[] = [
 ];
 const OF_HTTP = /retry-after|x-api-key|authorization|GET \/|(?<!\w)_[a-z]|dateFrom|dateTo|byDate|byCampaign/i;
 
-const toldOf = (error: GatewayError) => toProblem(inWordsOfTools(error), 'r');
+const toldOf = (error: GatewayError) => toProblem(toToolError(error), 'r');
 
 describe('an error of a tool', () => {
   it.each(CODES)('%s speaks of no header and no parameter of HTTP', (code) => {

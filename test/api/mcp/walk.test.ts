@@ -126,7 +126,7 @@ it('is described alike on each replica: the columns that its team has seen on an
   await agent.call('query_report', BY_CAMPAIGN);
   const [here, there] = [await agent.call('describe_reports'), await other.call('describe_reports')];
   expect(there.body.rows).toEqual(here.body.rows);
-  expect(there.body.rows).toContainEqual(['campaigns/get', 'column', 'date', 'says which row it is']);
+  expect(there.body.rows).toContainEqual(['campaigns/get', 'column', 'date', 'identifies the row']);
   const stranger = await agentOf(gateway, await gateway.addTeam({ id: 'blind', ...TEAM }));
   const kinds = (await stranger.call('describe_reports')).body.rows?.map(([, kind]) => kind);
   expect(kinds).not.toContain('column');

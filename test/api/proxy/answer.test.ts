@@ -1,9 +1,9 @@
 /** How an answer is passed on, and what may have become of a call that failed. */
 
 import { describe, expect, it } from 'vitest';
-import { certainlyNotExecuted } from '../../../src/api/proxy/became.js';
 import { createAnswerBuffers } from '../../../src/api/proxy/clean-answer.js';
 import { createPatience, type Standstill } from '../../../src/api/proxy/read-patience.js';
+import { certainlyNotExecuted } from '../../../src/api/proxy/write-outcome.js';
 import { GatewayError } from '../../../src/errors.js';
 import type { CallReport } from '../../../src/telemetry/trace.js';
 

@@ -14,8 +14,7 @@ import { openScene, sharedScene } from '../../support/scene.js';
 import { type Call, gatewayAt, outcomeOf, type TestGateway } from '../../support/start-gateway.js';
 
 describe('a write that failed', () => {
-  const MAY_BE_DONE =
-    'The write may have been carried out all the same: look on the platform before you send it again.';
+  const MAY_BE_DONE = 'The write may have been executed.';
   const config = { platform: { timeoutMs: 300, retry: { attempts: 0 } } };
   const WRITES: readonly Call[] = [
     { method: 'POST', json: { userId: 1 } },

@@ -214,7 +214,7 @@ it('an idempotency key is for POST: with another write it is refused, and nothin
   for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
     const reply = await gateway.call('/api/v1/campaign/1', { key, method, headers });
     expect([method, outcomeOf(reply)]).toEqual([method, '400 invalid_request']);
-    expect(reply.json().detail).toBe('idempotency-key is for POST alone; leave it out.');
+    expect(reply.json().detail).toBe('idempotency-key is for POST only.');
   }
   expect(platform.requests).toHaveLength(0);
   expect((await gateway.call('/api/v1/campaign/1', { key, headers })).status).toBe(200);

@@ -102,7 +102,7 @@ describe('a write', () => {
     expect(await write()).toMatchObject({
       code: 'write_guard_refused',
       options: {
-        errors: [{ param: 'budget.maxPerDay', message: expect.stringContaining('0.0001 are left on') }],
+        errors: [{ param: 'budget.maxPerDay', message: expect.stringContaining('0.0001 left on') }],
       },
     });
     expect(steps.slice(2)).toEqual(['place', 'leave']);
@@ -224,7 +224,7 @@ describe('what was reserved', () => {
     };
     expect(await write()).toBe(201);
     expect(reservations.charged(TEAM, ROUTE)).toBe(900);
-    expect(lines.join('')).toContain('its amount stays charged');
+    expect(lines.join('')).toContain('its budget stays reserved');
   });
 });
 

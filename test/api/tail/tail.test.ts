@@ -67,8 +67,8 @@ it('drops lines of which a reader takes none, and says so where they were', asyn
         return stop;
       },
     },
-    ...{ team: 'growth', outcome: 'hit', lastsMs: null },
-    goesOn: () => true,
+    ...{ team: 'growth', outcome: 'hit', durationMs: null },
+    mayContinue: () => true,
     monotonicMs: createStandingClock().monotonicMs,
   });
   const told = (changes: Partial<TailLine>) => watcher.onLine({ at: 'now', ...LINE, ...changes });
@@ -92,8 +92,8 @@ it('ends when whoever asked may no longer look', async () => {
   const { monotonicMs } = createTestClock();
   let isAllowed = true;
   const stream = createTailStream({
-    ...{ tail, team: null, outcome: null, lastsMs: null, monotonicMs },
-    goesOn: async () => {
+    ...{ tail, team: null, outcome: null, durationMs: null, monotonicMs },
+    mayContinue: async () => {
       if (!isAllowed) throw new Error('the token was taken back');
       return true;
     },

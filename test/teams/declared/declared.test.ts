@@ -88,10 +88,10 @@ describe('faults', () => {
     ['teams:\n  - id: a\n  - id: b\n  - id: a', '4: teams.2.id: must be unique'],
     ['teams:\n  - id: a\n    ipAllow:\n      - 10.0.0.0/8\n      - 10/8', '5: teams.0.ipAllow.1: must be'],
     ['teams:\n  - id: a\n    managedBy: file', '3: teams.0.managedBy: was set'],
-    ['teams: [{id: a}', '1: is no YAML'],
-    ['teams:\n  - id: a\n    id: b', '3: is no YAML'],
-    ['teams:\n  - id: a\n    advertisers: *', '3: an alias (*)'],
-    ['teams:\n  - id: a\n    advertisers: *all', ' an alias (*)'],
+    ['teams: [{id: a}', '1: invalid YAML'],
+    ['teams:\n  - id: a\n    id: b', '3: invalid YAML'],
+    ['teams:\n  - id: a\n    advertisers: *', '3: undefined alias (*)'],
+    ['teams:\n  - id: a\n    advertisers: *all', ' undefined alias (*)'],
     [guarded('budget: {field: body.x, perCall: 1}'), `5: ${ofRule}.budget.perCall: was set`],
     [guarded('amounts:\n          - {field: bid, max: 1}'), `6: ${ofRule}.amounts.0.field: was "bid"`],
     [guarded('budget: {field: body.x}'), `5: ${ofRule}.budget: must have maxPerCall or maxPerDay`],
@@ -210,15 +210,15 @@ it('is told with what changes of each team', () => {
     '    limits.upstreamCallsPerDay  5000',
     '    limits.maxRangeDays         400',
     '    limits.maxConcurrent        32',
-    '? gone is no longer in the file: kept as it is (--release: manage it by hand; --prune: delete it)',
+    '? gone is no longer in the file: kept unchanged (--release: manage it by hand; --prune: delete it)',
   ]);
   expect(countChanges(changes)).toBe(
     '1 created, 2 changed, 1 as declared already, 1 kept though not declared',
   );
   expect(describeChanges(planTeams([], existing, 'delete'))).toEqual([
-    '- same is no longer in the file: deleted, and its keys revoked for good',
-    '- changed is no longer in the file: deleted, and its keys revoked for good',
-    '- gone is no longer in the file: deleted, and its keys revoked for good',
+    '- same is no longer in the file: deleted, and its keys revoked permanently',
+    '- changed is no longer in the file: deleted, and its keys revoked permanently',
+    '- gone is no longer in the file: deleted, and its keys revoked permanently',
   ]);
   expect(countChanges([])).toBe('no teams');
 });

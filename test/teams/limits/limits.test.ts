@@ -34,7 +34,7 @@ describe("a team's requests", () => {
     await expect(enter(limits, team)).rejects.toMatchObject({
       code: 'rate_limited',
       status: 429,
-      options: { retryAfterS: 2, detail: "The team's 30 requests a minute are used up." },
+      options: { retryAfterS: 2, detail: 'The team has used up its 30 requests per minute.' },
     });
     clock.advance(2 * SECOND);
     (await enter(limits, team))();
@@ -185,7 +185,7 @@ describe('daily share', () => {
       await shares.take('growth');
       expect(await shares.exhausted('growth')).toMatchObject({
         code: 'upstream_budget_exhausted',
-        message: expect.stringContaining("The team's daily share of platform calls (1, by UTC) is used up"),
+        message: expect.stringContaining('The team has used up its 1 platform calls of this UTC day'),
       });
       limits = { upstreamCallsPerDay: 2 };
       rig.clock.advance(MINUTE / 60);

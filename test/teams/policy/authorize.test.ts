@@ -81,7 +81,7 @@ describe('authorize: advertisers', () => {
     const forbidden = thrownBy(() =>
       checkQuery(callerOf({ advertisers: [1, 2] }), { ...NOTHING, ...named('3') }),
     );
-    expect(forbidden.options.detail).toBe('The team may not see the advertiser that advertiserId names.');
+    expect(forbidden.options.detail).toBe('The team has no access to the advertiser in advertiserId.');
     const required = thrownBy(() => checkQuery(callerOf({ advertisers: [1, 2] }), NOTHING));
     expect(required.options.detail).toBe(
       'The team is limited to certain advertisers; name one by advertiserId or userId.',
@@ -114,7 +114,7 @@ describe('authorize: the period', () => {
       {
         param: 'dateTo',
         message:
-          'the period may cover at most 31 days, and without dateFrom it may begin on any day: give dateFrom too',
+          'the period may cover at most 31 days, and without dateFrom it may start on any day: add dateFrom',
       },
     ]);
   });

@@ -284,7 +284,7 @@ describe('a session ends', () => {
     const rolled = await get('/gateway/v1/me');
     expect([outcomeOf(rolled), rolled.json<Problem>().detail]).toEqual([
       '401 invalid_session',
-      'The key that signed in is no longer valid: it was revoked or rolled, or has expired.',
+      'The key of this session is no longer valid: it was revoked or rolled, or has expired.',
     ]);
 
     const revoked = await open();
@@ -456,7 +456,7 @@ describe('the store', () => {
     expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 not_ready', '5']);
     expect(refused.json()).toMatchObject({
       detail: expect.stringContaining('sessions'),
-      help: expect.stringContaining('need no session'),
+      help: expect.stringContaining('call with a key or token'),
     });
     expect((await gateway.call('/gateway/v1/me', { key })).status).toBe(200);
     const sign = () => ask(gateway.data, SESSION, { method: 'POST', json: { key } });

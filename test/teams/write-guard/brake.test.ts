@@ -88,7 +88,7 @@ describe('the brake', () => {
   it('stops writes also by a record that cannot be read', async () => {
     const { brake, registry } = await open();
     await registry.commit({ writes: new Map([['writes/team/growth', 'odd']]) });
-    expect(() => brake.check('growth')).toThrow(stoppedWith('cannot be read'));
+    expect(() => brake.check('growth')).toThrow(stoppedWith('is unreadable'));
     expect(brake.stops().teams).toMatchObject([{ team: 'growth', by: 'unknown' }]);
   });
 

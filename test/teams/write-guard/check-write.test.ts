@@ -91,7 +91,7 @@ describe('a write is refused, with rule, value and limit, when', () => {
     [
       'the amount is a text',
       changed({ bid: '5' }),
-      { rule: 'amounts.1.max', value: 'body.bid is "5", and no number' },
+      { rule: 'amounts.1.max', value: 'body.bid is "5", not a number' },
     ],
     [
       'the amount is negative',
@@ -101,7 +101,7 @@ describe('a write is refused, with rule, value and limit, when', () => {
     [
       'a list is on the way to it',
       changed({ budget: [{ total: 1, daily: 1 }] }),
-      { rule: 'budget.maxPerCall', value: 'body.budget is a list, and no object' },
+      { rule: 'budget.maxPerCall', value: 'body.budget is a list, not an object' },
     ],
     [
       'it is in another currency',
@@ -133,7 +133,7 @@ describe('a write is refused, with rule, value and limit, when', () => {
     [
       'a name is another’s in capitals',
       changed({ BID: 9999 }),
-      { rule: 'names', value: '"BID"', limit: 'no name that may be read as body.bid' },
+      { rule: 'names', value: '"BID"', limit: 'no name similar to body.bid' },
     ],
     [
       'a name further in looks like one',

@@ -151,7 +151,7 @@ describe('a reservation', () => {
     await expect(book.settle(one.id, 'not', note)).rejects.toMatchObject({ code: 'not_found' });
     clock.advance(1);
     expect(await book.unknown()).toMatchObject([
-      { id: one.id, amount: 60, why: expect.stringContaining('ended') },
+      { id: one.id, amount: 60, why: expect.stringContaining('stopped') },
     ]);
     expect(await left()).toBe(40);
     await book.settle(one.id, 'not', note);
@@ -160,7 +160,7 @@ describe('a reservation', () => {
   it('is listed and can be settled though another release wrote its record', async () => {
     const { book, charges } = await open();
     await charges.charge({ id: 'odd', purse: 'odd', amount: 1, max: 1, note: 'odd', ttlMs: HOUR });
-    expect(await book.unknown()).toMatchObject([{ id: 'odd', why: 'its record cannot be read' }]);
+    expect(await book.unknown()).toMatchObject([{ id: 'odd', why: 'its record is unreadable' }]);
     await book.settle('odd', 'happened', note);
     expect(await book.unknown()).toEqual([]);
   });
@@ -190,8 +190,8 @@ describe('a store that fails', () => {
   });
 
   it.each([
-    ['away', 'does not answer'],
-    ['no-room', 'no room'],
+    ['away', 'does not respond'],
+    ['no-room', 'is full'],
   ] as const)('refuses what is to be reserved (%s), and says why', async (why, said) => {
     const { book } = await open('UTC', refusing(why));
     const refused = { code: 'write_guard_unavailable', status: 503 };

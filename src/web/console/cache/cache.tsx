@@ -16,7 +16,7 @@ export function Cache() {
   const url = query.get('url') ?? '';
   const explained = useGet<Explained>(url === '' ? null : `/admin/v1/cache/explain?${questionOf(url)}`);
   return (
-    <View title="Cache" lead="What is kept of a report, why so, and what an answer would cost now.">
+    <View title="Cache" lead="Cache state of a report, its reason, and the cost of an answer now.">
       <AskCard key={url} url={url} />
       {url === '' ? (
         <PurgeCard explained={null} purged={explained.reload} />
@@ -26,7 +26,7 @@ export function Cache() {
             <>
               <KeptFigures explained={value} />
               <ReportCard explained={value} />
-              <Card title={value.days === null ? 'Its entry' : 'Its days'}>
+              <Card title={value.days === null ? 'Entry' : 'Days'}>
                 <KeptDays explained={value} />
               </Card>
               <PurgeCard key={value.canonical.target} explained={value} purged={explained.reload} />
@@ -48,11 +48,11 @@ function AskCard({ url }: { readonly url: string }) {
     go(hrefOf(['cache'], { url: text.trim() }));
   };
   return (
-    <Card title="Look into a report">
+    <Card title="Explain a report">
       <form class="ask stack" onSubmit={submit}>
         <Field
-          label="Address of a report"
-          help="As copied from an app, a log or the docs, of whatever host; or campaigns/get?advertiserId=… Nothing is asked of the platform."
+          label="URL of a report"
+          help="Copied from an app, a log or the docs, with any host; or campaigns/get?advertiserId=… The platform is not called."
         >
           <textarea
             rows={2}
@@ -83,7 +83,7 @@ function AskCard({ url }: { readonly url: string }) {
 }
 
 const ReportCard = ({ explained }: { readonly explained: Explained }) => (
-  <Card title="How it is kept">
+  <Card title="Caching">
     <KeptWords explained={explained} />
     {explained.warnings.map(({ code, message }) => (
       <p key={code} class="note warn">
@@ -91,10 +91,12 @@ const ReportCard = ({ explained }: { readonly explained: Explained }) => (
       </p>
     ))}
     {explained.passedOn.length === 0 ? null : (
-      <p class="note warn">Unknown to the gateway, and passed on as given: {explained.passedOn.join(', ')}</p>
+      <p class="note warn">
+        Unknown parameters, passed to the platform unchanged: {explained.passedOn.join(', ')}
+      </p>
     )}
     <h3>Canonical form</h3>
-    <p class="small quiet">Whoever asks the same in other words gets the same answer from the cache.</p>
+    <p class="small quiet">Queries with the same canonical form share one cached answer.</p>
     <pre>
       {explained.canonical.method} {explained.canonical.target}
       {explained.canonical.body === null ? '' : `\n\n${explained.canonical.body}`}

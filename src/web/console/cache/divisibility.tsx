@@ -17,7 +17,7 @@ export function Divisibility() {
   return (
     <Card title="Divisibility by kind">
       <p class="quiet">
-        A report is kept by day once days of its kind, asked for alone, were seen to be the same rows as in a
+        A report is cached by day once days of its kind, fetched separately, were seen to equal those of a
         longer period.
       </p>
       <Wait of={known}>
@@ -25,13 +25,14 @@ export function Divisibility() {
           <>
             {pinned.map(({ endpoint, divisible }) => (
               <p key={endpoint} class="small">
-                <strong>{endpoint}</strong> is {divisible === 'always' ? 'always' : 'never'} split by day: the
-                configuration says so, and nothing is learned of it.
+                <strong>{endpoint}</strong> is {divisible === 'always' ? 'always' : 'never'} split by day, as
+                configured.
               </p>
             ))}
             {kinds.length === 0 ? (
               <Empty>
-                Nothing was learned yet. It begins when a report by date is asked for more than once.
+                Nothing has been learned yet. Learning starts when a report by date is requested more than
+                once.
               </Empty>
             ) : (
               <DataTable
@@ -66,7 +67,7 @@ function Agreed({ kind: { state, agreedDays, neededDays } }: { readonly kind: Ki
       {state === 'learning' && agreedDays >= neededDays ? (
         <span class="small quiet">
           <br />
-          of one pair of answers; two are needed
+          of one pair of answers; two are required
         </span>
       ) : null}
     </>
@@ -74,8 +75,8 @@ function Agreed({ kind: { state, agreedDays, neededDays } }: { readonly kind: Ki
 }
 
 const COLUMNS: readonly Column<Kind>[] = [
-  { title: 'Endpoint', by: ({ endpoint }) => endpoint, cell: ({ endpoint }) => endpoint ?? 'not told' },
-  { title: 'Split', cell: ({ split }) => split?.join(', ') ?? 'not told' },
+  { title: 'Endpoint', by: ({ endpoint }) => endpoint, cell: ({ endpoint }) => endpoint ?? 'unknown' },
+  { title: 'Split', cell: ({ split }) => split?.join(', ') ?? 'unknown' },
   {
     title: 'Also',
     cell: ({ spentBased, passedOn }) =>
@@ -87,12 +88,12 @@ const COLUMNS: readonly Column<Kind>[] = [
     cell: ({ state }) => <Tag tone={TONES[state]}>{state}</Tag>,
   },
   {
-    title: 'Days that agreed',
+    title: 'Matching days',
     numeric: true,
     // What is proven needs no more of them, and its count began anew.
     by: ({ state, agreedDays, neededDays }) => (state === 'proven' ? neededDays : agreedDays),
     cell: (kind) => <Agreed kind={kind} />,
   },
   timeColumn('Proven', ({ provenAt }) => provenAt, '–'),
-  { title: 'What it means', cell: ({ inWords }) => <span class="meaning">{inWords}</span> },
+  { title: 'Meaning', cell: ({ inWords }) => <span class="meaning">{inWords}</span> },
 ];

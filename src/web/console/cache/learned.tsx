@@ -29,7 +29,7 @@ export function LearnedOfReport({ explained: { report, days } }: { readonly expl
   return (
     <Card title="Finality and truth">
       {days === null ? (
-        <Empty>The report is not by date: nothing is learned of its days.</Empty>
+        <Empty>The report is not by date, so nothing is learned about its days.</Empty>
       ) : (
         <Curves about={new URLSearchParams({ endpoint: report.endpoint, query: report.query }).toString()} />
       )}
@@ -43,12 +43,12 @@ export function LearnedOfAdvertiser({ advertiser }: { readonly advertiser: strin
   const isKnown = all.some(({ id }) => String(id) === advertiser);
   return (
     <Card title="Finality and truth">
-      <Field label="Advertiser" help="With what was learned of its reports by date; seen last come first.">
+      <Field label="Advertiser" help="Learned data about its reports by date; most recently seen first.">
         <Select
           value={advertiser}
           choose={(value) => go(hrefOf(['cache'], { advertiser: value }))}
           options={[
-            ['', 'Choose one'],
+            ['', 'Select one'],
             ...(advertiser === '' || isKnown ? [] : [advertiser]),
             ...all.map(({ id, name }) => [String(id), name === null ? `${id}` : `${id} · ${name}`] as const),
           ]}
@@ -90,8 +90,8 @@ function Curves({ about }: { readonly about: string }) {
         if (name === undefined)
           return (
             <Empty>
-              Nothing was learned of reports by date yet: days have to be seen again. What other replicas saw
-              comes within half a minute.
+              Nothing has been learned about reports by date yet: days must be observed repeatedly.
+              Observations of other replicas arrive within half a minute.
             </Empty>
           );
         return (
@@ -118,28 +118,29 @@ interface CurveProps<Scope> {
 }
 
 function Finality({ answer: { meta }, scope }: CurveProps<FinalityScope>) {
-  if (scope === undefined) return <Empty>Nothing was learned of when its days are final.</Empty>;
+  if (scope === undefined)
+    return <Empty>Nothing has been learned yet about when its days become final.</Empty>;
   const { ages, windowDays, settledFromDays } = scope;
   return (
     <div class="stack">
-      <h3>Days that changed after they were seen, by age</h3>
+      <h3>Days that changed after they were observed, by age</h3>
       <p>
-        A day older than <strong>{counted(windowDays, 'day')}</strong> is taken as final.{' '}
+        A day older than <strong>{counted(windowDays, 'day')}</strong> counts as final.{' '}
         {settledFromDays === null
-          ? 'From which age on none changes cannot be said yet.'
+          ? 'The age from which no day changes is not known yet.'
           : `From ${counted(settledFromDays, 'day')} on none was ever seen to change.`}
       </p>
       {ages.length === 0 ? (
-        <Empty>{meta.notLearned ?? 'No day was seen twice yet.'}</Empty>
+        <Empty>{meta.notLearned ?? 'No day has been observed twice yet.'}</Empty>
       ) : (
         <Chart
-          label="Share of days that were seen to change later, by the age of the day"
+          label="Share of days that changed later, by age of the day"
           along="age"
           times={ages.map(({ ageDays }) => ageDays)}
           format={(value) => percent(value / 100)}
           lines={[
             {
-              ...{ title: 'at most, with 95 %', color: '--c6', dashed: true },
+              ...{ title: 'upper bound, 95 %', color: '--c6', dashed: true },
               values: ages.map(({ changedPercentAtMost }) => changedPercentAtMost),
             },
             {
@@ -160,17 +161,17 @@ function Truth({ answer: { meta }, scope }: CurveProps<TruthScope>) {
   const wrong = ages.reduce((sum, one) => sum + one.wrong, 0);
   return (
     <div class="stack">
-      <h3>What came of days that were asked for again, by age</h3>
+      <h3>Results of fetching days again, by age</h3>
       {asked === 0 ? (
-        <Empty>{meta.notMeasured ?? 'No day was asked for again yet.'}</Empty>
+        <Empty>{meta.notMeasured ?? 'No day has been fetched again yet.'}</Empty>
       ) : (
         <>
           <p>
-            {counted(asked, 'day was', 'days were')} asked for again, and <strong>{count(wrong)}</strong> of
-            them had been served wrong.
+            {counted(asked, 'day was', 'days were')} fetched again; <strong>{count(wrong)}</strong> of them
+            had been served incorrectly.
           </p>
           <Chart
-            label="Days that were asked for again, by what came of them and by age"
+            label="Days that were fetched again, by result and age"
             along="age"
             kind="stacked"
             times={ages.map(({ ageDays }) => ageDays)}
@@ -184,8 +185,7 @@ function Truth({ answer: { meta }, scope }: CurveProps<TruthScope>) {
         </>
       )}
       <p class="small quiet">
-        What the platform would have said at a past moment cannot be seen: this is what came when days were
-        asked for again.
+        The platform's data at a past moment is not available: these are the results of fetching days again.
       </p>
     </div>
   );

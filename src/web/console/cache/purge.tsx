@@ -45,17 +45,17 @@ export function PurgeCard({ explained, purged }: PurgeCardProps) {
     setLooked({ body, preview: await api.send<Preview>('POST', '/admin/v1/cache/purge', asked) });
   };
   const forget = async (body: object) => {
-    const words = 'Forgotten. Who asks for it next asks the platform.';
+    const words = 'Purged. The next request for it calls the platform.';
     if (!(await act(() => api.send('POST', '/admin/v1/cache/purge', body), words))) return;
     setLooked(null);
     purged();
   };
   const words = looked === null ? null : <PreviewWords preview={looked.preview} />;
   return (
-    <Card title="Forget">
+    <Card title="Purge">
       <p class="quiet">
-        Reports within all that is said here are asked for anew, by whoever asks for them. What is left empty
-        means any.
+        Reports that match all of these fields are fetched again on their next request. An empty field matches
+        any.
       </p>
       <SchemaForm
         fields={SCOPE}
@@ -76,7 +76,7 @@ export function PurgeCard({ explained, purged }: PurgeCardProps) {
         changed={() => setLooked(null)}
         buttons={
           looked === null ? null : (
-            <ConfirmButton label="Forget it" grave question={words} act={() => forget(looked.body)} />
+            <ConfirmButton label="Purge" grave question={words} act={() => forget(looked.body)} />
           )
         }
       />
@@ -97,19 +97,19 @@ function PreviewWords({ preview: { purged, preview } }: { readonly preview: Prev
   return (
     <div class="stack">
       <p>
-        Would be forgotten: <strong>{purged === 'all' ? 'everything' : purged}</strong>
+        To be purged: <strong>{purged === 'all' ? 'everything' : purged}</strong>
         {days === null ? '' : ` (${counted(days, 'day')})`}.
       </p>
       {report === null ? null : (
         <p>
-          Of the report above: {counted(report.entries, 'entry', 'entries')} with{' '}
+          Cached for the report above: {counted(report.entries, 'entry', 'entries')} with{' '}
           {counted(report.rows, 'row')} in {bytes(report.bytes)}.
         </p>
       )}
       <p>
         {reports.length === 0
-          ? 'No report by date that is in use is known to be among it.'
-          : `${counted(reports.length, 'kind')} of reports by date in use would be asked for anew:`}
+          ? 'No known report by date is affected.'
+          : `${counted(reports.length, 'kind')} of reports by date in use would be fetched again:`}
       </p>
       {reports.length === 0 ? null : (
         <ul>
@@ -122,7 +122,7 @@ function PreviewWords({ preview: { purged, preview } }: { readonly preview: Prev
         </ul>
       )}
       {reports.length > MOST_NAMED ? <p>And {count(reports.length - MOST_NAMED)} more.</p> : null}
-      <p>The history of what was said stays. Nothing is deleted at the platform.</p>
+      <p>History stays. Nothing is deleted on the platform.</p>
     </div>
   );
 }

@@ -17,7 +17,7 @@ export function AdvertiserPicker({ draft: { all, advertisers }, change, fault }:
     <fieldset class="boxes" aria-label="Advertisers">
       <Box
         group="advertisers"
-        title="Those chosen here"
+        title="Selected advertisers"
         says="By name or id."
         checked={!all}
         choose={() => change({ all: false })}
@@ -30,7 +30,7 @@ export function AdvertiserPicker({ draft: { all, advertisers }, change, fault }:
             add={(id) => change({ advertisers: [...advertisers, id] })}
           />
           {advertisers.length === 0 ? (
-            <p class="small quiet">None is chosen: the team sees no numbers.</p>
+            <p class="small quiet">None selected: the team sees no data.</p>
           ) : (
             <Chips
               ids={advertisers}
@@ -44,14 +44,14 @@ export function AdvertiserPicker({ draft: { all, advertisers }, change, fault }:
       <Box
         group="advertisers"
         title="All advertisers"
-        says="Those that come later, too."
+        says="Including future ones."
         checked={all}
         choose={() => change({ all: true })}
       />
       {all ? (
         <p class="note warn">
-          The team sees the numbers of every advertiser that the platform's credential reaches, and whatever
-          is not bound to one. Choose this for teams of your own house alone.
+          The team sees the data of every advertiser of the platform's credential, and data without an
+          advertiser. Use this only for teams of your own organisation.
         </p>
       ) : null}
     </fieldset>
@@ -66,7 +66,7 @@ interface ChipsProps {
 }
 
 export const Chips = ({ ids, known, remove }: ChipsProps) => (
-  <ul class="chips" aria-label="Chosen advertisers">
+  <ul class="chips" aria-label="Selected advertisers">
     {ids.map((id) => {
       const name = known.nameOf(id);
       return (
@@ -151,6 +151,6 @@ function idOf(typed: string, known: AdvertiserNames): number | string {
   const [found, another] = exact.length > 0 ? exact : named;
   if (text !== '' && found !== undefined && another === undefined) return found.id;
   return text === '' || found !== undefined
-    ? 'Choose one from the list, or type its id.'
-    : 'Nobody of this name was seen. An advertiser that the gateway has not seen is added by its id.';
+    ? 'Select one from the list, or type its id.'
+    : 'No advertiser with this name has been seen. Add it by its id.';
 }

@@ -22,9 +22,9 @@ const ACTIONS: Readonly<Record<TeamChange['action'], { readonly title: string; r
   create: { title: 'created', tone: 'good' },
   update: { title: 'changed', tone: 'info' },
   release: { title: 'released, managed by hand', tone: 'warn' },
-  delete: { title: 'deleted, keys revoked for good', tone: 'bad' },
-  keep: { title: 'kept, though not in the file', tone: 'quiet' },
-  none: { title: 'as declared already', tone: 'quiet' },
+  delete: { title: 'deleted, keys revoked permanently', tone: 'bad' },
+  keep: { title: 'kept, but not in the file', tone: 'quiet' },
+  none: { title: 'unchanged', tone: 'quiet' },
 };
 
 const REMOVED = ['keep', 'release', 'delete'] as const;
@@ -68,16 +68,16 @@ export function ApplyForm() {
   const apply = ({ body }: Looked) =>
     act(
       async () => setLooked({ body, changes: await send({ ...body, dryRun: false }), applied: true }),
-      'Applied. Every replica has it within a second.',
+      'Applied. All replicas follow within a second.',
     );
   return (
     <View
       title="Apply a file of teams"
-      lead="The teams become what the file declares. Nothing changes before you have seen the difference."
+      lead="Creates, changes and removes teams as the file declares. You see the changes before they are applied."
     >
       <Card>
         <form class="stack" noValidate onSubmit={(event) => void look(event)}>
-          <Field label="File" help="YAML or JSON, as dsp-gateway apply takes it.">
+          <Field label="File" help="YAML or JSON, as for dsp-gateway apply.">
             <input
               type="file"
               accept=".yaml,.yml,.json"
@@ -85,7 +85,7 @@ export function ApplyForm() {
               onChange={({ currentTarget: { files } }) => void files?.[0]?.text().then(change)}
             />
           </Field>
-          <Field label="Or its text">
+          <Field label="Or paste its content">
             <textarea
               rows={10}
               spellcheck={false}
@@ -95,7 +95,7 @@ export function ApplyForm() {
               onInput={({ currentTarget: { value } }) => change(value)}
             />
           </Field>
-          <Field label="A team that left the file is">
+          <Field label="Teams no longer in the file are">
             <Select
               options={REMOVED.map((action) => [action, ACTIONS[action].title] as const)}
               value={removed}
@@ -117,7 +117,7 @@ export function ApplyForm() {
               Back to the teams
             </a>
             <button type="submit" disabled={busy || text.trim() === ''}>
-              Show the difference
+              Show changes
             </button>
           </div>
         </form>
@@ -139,7 +139,7 @@ function faultsOf(error: unknown): readonly string[] {
     return error.problem.errors.map(({ param, message }) => `${param} ${message}`);
   // The first line says what and where; the others quote the text.
   if (error instanceof Error && error.name === 'YAMLParseError')
-    return [`This is no YAML: ${error.message.split('\n')[0]}`];
+    return [`Invalid YAML: ${error.message.split('\n')[0]}`];
   return [wordsOf(error)];
 }
 
@@ -153,7 +153,7 @@ function Difference({ looked: { changes, applied }, apply }: DifferenceProps) {
   const words = wordsFor(changes);
   const isWritten = shown.some(({ action }) => action !== 'keep');
   return (
-    <Card title={applied ? 'What was changed' : 'What would change'}>
+    <Card title={applied ? 'Changes made' : 'Planned changes'}>
       <p role="status">{words}</p>
       <ul class="audit">
         {shown.map(({ id, action, before, after }) => (
@@ -184,5 +184,5 @@ function wordsFor(changes: readonly TeamChange[]): string {
     const count = changes.filter((change) => change.action === action).length;
     return count === 0 ? [] : [`${counted(count, 'team')} ${title}`];
   });
-  return parts.length === 0 ? 'The file declares no team.' : `${parts.join('; ')}.`;
+  return parts.length === 0 ? 'The file declares no teams.' : `${parts.join('; ')}.`;
 }

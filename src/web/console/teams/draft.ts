@@ -7,23 +7,23 @@ import { FORMATS, LIMITS, type Team } from './team.js';
 type TeamFields = FieldsOf<'POST /admin/v1/teams'>;
 
 export const IDENTITY: TeamFields = [
-  { name: 'name', label: 'Name', help: 'For people. The id when left empty.' },
-  { name: 'id', label: 'Id', help: 'Lower-case letters, digits and hyphens. It stays for ever.' },
+  { name: 'name', label: 'Name', help: 'A name for people. Default: the id.' },
+  { name: 'id', label: 'Id', help: 'Lower-case letters, digits and hyphens. It cannot be changed.' },
   {
     ...{ name: 'defaultFormat', label: 'Default format', options: FORMATS },
-    help: 'Of reports where a request asks for none.',
+    help: 'Format of reports if a request names none.',
   },
 ];
 
 export const LIMIT_FIELDS: TeamFields = LIMITS.map(({ name, title, unit, usual }) => ({
-  ...{ name: `limits.${name}` as const, label: `${title} (${unit})`, help: `${usual} when left empty.` },
+  ...{ name: `limits.${name}` as const, label: `${title} (${unit})`, help: `Default: ${usual}.` },
   ...{ is: 'number' as const, usual, placeholder: String(usual) },
 }));
 
 export const ADDRESSES: TeamFields = [
   {
     ...{ name: 'ipAllow', label: 'Addresses', is: 'lines', usual: [] },
-    help: 'One a line, such as 10.0.0.0/8 or 2001:db8::1. From anywhere when left empty.',
+    help: 'One per line, such as 10.0.0.0/8 or 2001:db8::1. Default: any address.',
   },
 ];
 

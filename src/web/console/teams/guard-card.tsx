@@ -16,18 +16,18 @@ const LIVE_MS = 15_000;
 export function GuardCard({ team: { id, writeGuard, scopes } }: { readonly team: Team }) {
   if (writeGuard === undefined && !scopes.includes('platform:write')) return null;
   return (
-    <Card title="What its writes may cost">
+    <Card title="Write guard">
       {writeGuard === undefined ? (
         <Empty>
-          The team has no write guard: whatever its scopes and advertisers allow is sent, unless the settings
-          refuse the writes of teams without one.
+          The team has no write guard: all writes that its scopes and advertisers allow are sent, unless the
+          settings refuse the writes of teams without one.
         </Empty>
       ) : isKnown(writeGuard) ? (
         <Rules id={id} guard={writeGuard} />
       ) : (
         <>
           <p class="note warn">
-            Another release of the gateway wrote this guard, and this one does not know all that it says: it
+            This guard was written by another release and has rules that this release does not know: it
             refuses the writes of the team.
           </p>
           <pre>{JSON.stringify(writeGuard, null, 2)}</pre>
@@ -44,7 +44,7 @@ function Rules({ id, guard }: { readonly id: string; readonly guard: WriteGuard 
     isCounted ? `/admin/v1/teams/${id}/write-budgets` : null,
     LIVE_MS,
   );
-  if (rules.length === 0) return <Empty>Every write is refused: the guard lists no route.</Empty>;
+  if (rules.length === 0) return <Empty>Every write is refused: the guard has no routes.</Empty>;
   return (
     <>
       <p class="quiet">Writes to other routes are refused.</p>
@@ -96,8 +96,8 @@ function factsOf(rule: GuardRule, today: DayBudget | undefined): Fact[] {
   return [
     ...ofBudget,
     ...amounts.map(({ field, max }): Fact => [<code>{field}</code>, atMost(max)]),
-    ['Fields', allowFields?.join(', ') ?? 'any: amounts that no rule names are not seen'],
-    ['Idempotency key', requireIdempotencyKey ? 'required' : 'may be left out'],
+    ['Fields', allowFields?.join(', ') ?? 'any; amounts without a rule are not checked'],
+    ['Idempotency key', requireIdempotencyKey ? 'required' : 'optional'],
   ];
 }
 

@@ -23,8 +23,8 @@ export function GuardForm({ guard, change, faults }: GuardFormProps) {
   if (guard === 'another')
     return (
       <p class="note warn">
-        Another release of the gateway wrote the write guard of this team, and this page does not know all
-        that it says. It stays as it is.
+        The write guard of this team was written by another release and has rules that this page does not
+        know. It stays unchanged.
       </p>
     );
   const isGuarded = guard !== 'none';
@@ -34,14 +34,14 @@ export function GuardForm({ guard, change, faults }: GuardFormProps) {
         <Box
           group="guard"
           title="Not guarded"
-          says="Any write that its scopes and advertisers allow."
+          says="All writes that scopes and advertisers allow."
           checked={!isGuarded}
           choose={() => change('none')}
         />
         <Box
           group="guard"
           title="Guarded"
-          says="Writes to the routes below alone, within what each rule allows. Every other write is refused."
+          says="Only writes to the routes below, within their limits. All others are refused."
           checked={isGuarded}
           choose={() => isGuarded || change([newRule()])}
         />
@@ -75,7 +75,7 @@ function Rules({
 }: Omit<GuardFormProps, 'guard'> & { readonly rules: readonly RuleDraft[] }) {
   return (
     <>
-      {rules.length === 0 ? <p class="note warn">Without a rule every write is refused.</p> : null}
+      {rules.length === 0 ? <p class="note warn">Without rules every write is refused.</p> : null}
       {rules.map((rule, index) => (
         <Rule
           key={rule.key}
@@ -129,7 +129,7 @@ function Rule({ rule, number, change, remove, faults }: RuleProps) {
         </Field>
         <Field
           label="Path"
-          help="A last segment * stands for any one, as in /api/v1/campaign/*"
+          help="* as the last segment matches any, as in /api/v1/campaign/*"
           fault={exactFault({ faults, param: route })}
         >
           <input
@@ -179,7 +179,7 @@ function Amounts({ rule, change, faults }: Pick<RuleProps, 'rule' | 'change' | '
       <Wrong faults={faults} param={place} />
       <div class="row">
         <button type="button" class="plain" onClick={() => change({ amounts: [...amounts, newAmount()] })}>
-          Limit another amount
+          Add an amount limit
         </button>
       </div>
     </>

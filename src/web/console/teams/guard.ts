@@ -10,33 +10,33 @@ export type GuardRule = WriteGuard[string];
 export const BUDGET_FIELDS: readonly FieldSpec[] = [
   {
     ...{ name: 'budget.field', label: 'Budget field' },
-    help: 'Where the amount stands that is counted, such as body.budget.total',
+    help: 'Path of the amount in the body, such as body.budget.total',
   },
-  { name: 'budget.currency', label: 'Currency', help: 'Of the limits, such as EUR.' },
+  { name: 'budget.currency', label: 'Currency', help: 'Currency of the limits, such as EUR.' },
   {
     ...{ name: 'budget.currencyField', label: 'Currency field' },
-    help: 'Where this very currency has to stand, such as body.currency',
+    help: 'Path of the field that must hold this currency, such as body.currency',
   },
 ];
 export const MOST_FIELDS: readonly FieldSpec[] = [
-  { name: 'budget.maxPerCall', label: 'Most a call', is: 'decimal' },
+  { name: 'budget.maxPerCall', label: 'Maximum per call', is: 'decimal' },
   {
-    ...{ name: 'budget.maxPerDay', label: 'Most a day', is: 'decimal' },
-    help: 'By the platform’s time zone.',
+    ...{ name: 'budget.maxPerDay', label: 'Maximum per day', is: 'decimal' },
+    help: 'In the platform’s time zone.',
   },
 ];
 export const AMOUNT_FIELDS: readonly FieldSpec[] = [
-  { name: 'field', label: 'Another amount', usual: '' },
-  { name: 'max', label: 'At most', is: 'decimal', usual: '' },
+  { name: 'field', label: 'Amount field', usual: '' },
+  { name: 'max', label: 'Maximum', is: 'decimal', usual: '' },
 ];
 export const CONDITION_FIELDS: readonly FieldSpec[] = [
   {
-    ...{ name: 'allowFields', label: 'Fields that the body may have', is: 'lines' },
-    help: 'One a line; the first name of each place above has to be among them. Any when left empty: then amounts that no rule names are not seen.',
+    ...{ name: 'allowFields', label: 'Allowed fields of the body', is: 'lines' },
+    help: 'One per line, including the first name of each path above. Default: any; amounts without a rule are then not checked.',
   },
   {
     ...{ name: 'requireIdempotencyKey', label: 'Idempotency key required', is: 'box' },
-    help: 'A call without one is refused. For POST alone.',
+    help: 'Calls without one are refused. POST only.',
   },
 ];
 const RULE_FIELDS = [...BUDGET_FIELDS, ...MOST_FIELDS, ...CONDITION_FIELDS];
@@ -131,6 +131,6 @@ export function routesTwice(draft: GuardDraft): Fault[] {
   const twice = new Set(routes.filter((route, index) => routes.indexOf(route) !== index));
   return [...twice].map((route) => ({
     param: `writeGuard.${route}`,
-    message: 'stands in two rules: make them one, or choose another path',
+    message: 'is in two rules: merge them, or choose another path',
   }));
 }

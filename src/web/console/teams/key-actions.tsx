@@ -11,10 +11,10 @@ import type { TeamKey } from './team.js';
 export type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
 
 const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
-  { name: 'label', label: 'What it is for', help: 'For people: which app or person has it.' },
+  { name: 'label', label: 'Label', help: 'The app or person that uses the key.' },
   {
     ...{ name: 'expiresAt', label: 'Expires', is: 'date' },
-    help: 'At 00:00 UTC of that day. Never when left empty.',
+    help: 'At 00:00 UTC of that day. Default: never.',
   },
 ];
 
@@ -38,9 +38,9 @@ export function IssueButton({ teamId, made }: IssueButtonProps) {
 /** How long the old one goes on: long enough to bring the new one to all who have it. */
 const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
   {
-    ...{ name: 'overlapSeconds', label: 'The present one goes on for', is: 'number' },
+    ...{ name: 'overlapSeconds', label: 'The current secret stays valid for', is: 'number' },
     options: [
-      ['0', 'Ends at once'],
+      ['0', 'Not at all'],
       ['3600', 'One hour'],
       ['86400', 'One day'],
       ['604800', 'Seven days'],
@@ -66,8 +66,8 @@ export function RollButton({ keyOf: { id, label, prefix }, made }: RollButtonPro
       send={async (body) => made(await api.send('POST', `/admin/v1/keys/${id}/roll`, body))}
     >
       <p>
-        The key gets a new secret, and keeps its label, its expiry and its place in the usage. An older one
-        that still overlaps from a roll before ends at once.
+        The key gets a new secret and keeps its label, expiry and usage. The secret before the current one, if
+        still valid, ends at once.
       </p>
     </FormButton>
   );
@@ -83,7 +83,7 @@ export function RevokeButton({ keyOf: { id, label, prefix }, changed }: RevokeBu
   const { act } = useNotices();
   if (!may('DELETE /admin/v1/keys/:id')) return null;
   const revoke = async () => {
-    const words = 'The key is revoked: whoever comes with it is refused.';
+    const words = 'The key is revoked: calls with it are refused.';
     if (await act(() => api.send('DELETE', `/admin/v1/keys/${id}`), words)) changed();
   };
   return (
@@ -92,9 +92,9 @@ export function RevokeButton({ keyOf: { id, label, prefix }, changed }: RevokeBu
       grave
       question={
         <p>
-          Within a second whoever comes with <code>{prefix}…</code>{' '}
-          {label === '' ? null : <bdi>({label})</bdi>} is refused, on every replica. A revoked key does not
-          come back: to exchange it without a gap, roll it.
+          Within a second all replicas refuse the key <code>{prefix}…</code>{' '}
+          {label === '' ? null : <bdi>({label})</bdi>}. This cannot be undone. To replace the key without an
+          interruption, roll it.
         </p>
       }
       act={revoke}
@@ -119,14 +119,14 @@ export function IssuedNote({ issued: { key }, close }: IssuedNoteProps) {
       setSaid('Copied.');
     } catch {
       // Without TLS a browser gives no clipboard.
-      setSaid('This browser does not let the page copy. The key is selected: press Ctrl+C, or ⌘C.');
+      setSaid('The browser does not allow copying. The key is selected: press Ctrl+C or ⌘C.');
     }
   };
   return (
     <section class="note info stack" aria-label="The new key">
       <p>
-        <strong>This is the key. It is shown now and never again</strong>: the gateway keeps a hash of it.
-        Copy it to where the team keeps its secrets.
+        <strong>This key is shown only once</strong>: the gateway stores only its hash. Copy it to the team's
+        secret store.
       </p>
       <div class="row">
         <input ref={field} class="secret" readOnly spellcheck={false} aria-label="Key" value={key} />

@@ -19,7 +19,7 @@ export function TeamActions({ team, changed, removed }: TeamActionsProps) {
   if (isDeclared(team)) return null;
   const path = `/admin/v1/teams/${team.id}`;
   const set = async (disabled: boolean) => {
-    const words = disabled ? 'The team is disabled: it is refused everything.' : 'The team may call again.';
+    const words = disabled ? 'The team is disabled: all its calls are refused.' : 'The team may call again.';
     if (await act(() => api.send('PATCH', path, { disabled }), words)) changed();
   };
   return (
@@ -32,7 +32,7 @@ export function TeamActions({ team, changed, removed }: TeamActionsProps) {
           {team.disabled ? (
             <ConfirmButton
               label="Enable"
-              question={<p>The team may call again at once, by the keys that it has.</p>}
+              question={<p>The team may call again at once, with its existing keys.</p>}
               act={() => set(false)}
             />
           ) : (
@@ -40,8 +40,8 @@ export function TeamActions({ team, changed, removed }: TeamActionsProps) {
               label="Disable"
               question={
                 <p>
-                  Within a second <Name>{team.name}</Name> is refused everything, on every replica. Keys and
-                  settings stay, and it can be enabled again.
+                  Within a second all replicas refuse all calls of <Name>{team.name}</Name>. Keys and settings
+                  stay, and the team can be enabled again.
                 </p>
               }
               act={() => set(true)}

@@ -38,33 +38,33 @@ export function TeamForm({ team, saved, leave }: TeamFormProps) {
       leave={{ label: 'Cancel', act: leave }}
       check={({ guard }) => routesTwice((guard as Draft['guard']) ?? 'none')}
       send={send}
-      wrong="Not saved: look at the fields in red."
+      wrong="Not saved: correct the fields in red."
     >
       {(form) => {
         const draft = form.values as Draft;
         const { faults, set } = form;
         return (
           <>
-            <Card title="Who it is">
+            <Card title="Identity">
               <FieldGrid fields={identity} {...form} />
             </Card>
-            <Card title="Advertisers it may see">
+            <Card title="Advertisers">
               <AdvertiserPicker
                 draft={draft}
                 change={set}
                 fault={faultAt(faults, 'advertisers', draft.advertisers.map(String))}
               />
             </Card>
-            <Card title="What it may do">
+            <Card title="Scopes">
               <ScopeBoxes scopes={draft.scopes} change={(scopes) => set({ scopes })} faults={faults} />
             </Card>
-            <Card title="How much">
+            <Card title="Limits">
               <FieldGrid fields={LIMIT_FIELDS} {...form} />
             </Card>
-            <Card title="From where">
+            <Card title="Allowed addresses">
               <Fields fields={ADDRESSES} {...form} />
             </Card>
-            <Card title="What its writes may cost">
+            <Card title="Write guard">
               <GuardForm guard={draft.guard} change={(guard) => set({ guard })} faults={faults} />
             </Card>
           </>
@@ -84,7 +84,7 @@ function ScopeBoxes({ scopes, change, faults }: ScopeBoxesProps) {
   const fault = faultAt(faults, 'scopes');
   // One that another release knows stays as it is.
   const others = scopes.filter((scope) => !SCOPES.some(({ value }) => value === scope));
-  const all = [...SCOPES, ...others.map((value) => ({ value, says: 'Unknown to this release.' }))];
+  const all = [...SCOPES, ...others.map((value) => ({ value, says: 'Unknown in this release.' }))];
   return (
     <fieldset class="boxes" aria-label="Scopes">
       {all.map(({ value, says }) => (
@@ -96,7 +96,7 @@ function ScopeBoxes({ scopes, change, faults }: ScopeBoxesProps) {
           choose={(on) => change([...scopes.filter((one) => one !== value), ...(on ? [value] : [])])}
         />
       ))}
-      {scopes.length === 0 ? <p class="note warn">Without a scope the team may do nothing.</p> : null}
+      {scopes.length === 0 ? <p class="note warn">Without scopes the team cannot do anything.</p> : null}
       {fault === undefined ? null : <p class="fault">{fault}</p>}
     </fieldset>
   );

@@ -32,7 +32,7 @@ export function TeamKeys({ team: { id } }: { readonly team: Team }) {
           return (
             <>
               {shown.length === 0 ? (
-                <Empty>The team has no valid key: nobody can call for it.</Empty>
+                <Empty>The team has no valid key, so it cannot call.</Empty>
               ) : (
                 <KeyTable keys={shown} made={made} changed={keys.reload} />
               )}

@@ -44,7 +44,7 @@ export function TeamList() {
   return (
     <View
       title="Teams"
-      lead="Who may call the gateway, for which advertisers, and how much."
+      lead="Teams, their advertisers and their limits."
       tools={
         may('POST /admin/v1/teams') ? (
           <>
@@ -71,7 +71,7 @@ function Found({ rows }: { readonly rows: readonly Row[] }) {
   const wanted = search.trim().toLowerCase();
   const found = rows.filter(({ id, name }) => `${id}\n${name}`.toLowerCase().includes(wanted));
   if (rows.length === 0)
-    return <Empty>There is no team yet. Nobody can ask for a report until there is one with a key.</Empty>;
+    return <Empty>There are no teams yet. Create a team and issue a key to use reports.</Empty>;
   return (
     <Card>
       <div class="find">
@@ -90,7 +90,7 @@ function Found({ rows }: { readonly rows: readonly Row[] }) {
         </p>
       </div>
       {found.length === 0 ? (
-        <Empty>No team has this in its name or id.</Empty>
+        <Empty>No team matches.</Empty>
       ) : (
         <DataTable caption="Teams" columns={COLUMNS} rows={found} keyOf={({ id }) => id} sorted={BY_NAME} />
       )}

@@ -50,7 +50,7 @@ export function TeamPage({ id }: { readonly id: string }) {
           <>
             {saved ? (
               <p class="note good" role="status">
-                Saved. Every replica has it within a second.
+                Saved. All replicas follow within a second.
               </p>
             ) : null}
             {isDeclared(one) ? <ManagedCard team={one} /> : null}
@@ -90,17 +90,17 @@ function ManagedCard({ team: { id } }: { readonly team: Team }) {
   return (
     <Card title="Declared in a file">
       <p>
-        <code>dsp-gateway apply</code> made this team as a file declares it, and the gateway refuses changes
-        from elsewhere: the next apply would undo them. Its keys are issued, rolled and revoked here as ever.
+        This team is declared in a file, applied by <code>dsp-gateway apply</code>. Other changes are refused:
+        the next apply would undo them. Keys are issued, rolled and revoked here as usual.
       </p>
       <p>
         To see what differs between the file and the gateway:{' '}
-        <a href={hrefOf(['teams'], { form: 'apply' })}>look at the file here</a>, or{' '}
+        <a href={hrefOf(['teams'], { form: 'apply' })}>compare the file here</a>, or{' '}
         <code>dsp-gateway apply -f teams.yaml --dry-run</code>. To change the team, change the file and apply
-        it. To manage it by hand, take it out of the file and apply that with <code>--release</code>.
+        it. To manage it by hand, remove it from the file and apply that with <code>--release</code>.
       </p>
       <p>
-        <a href={hrefOf(['audit'], { team: id })}>What was changed of it, and by whom</a>
+        <a href={hrefOf(['audit'], { team: id })}>Changes in the audit</a>
       </p>
     </Card>
   );

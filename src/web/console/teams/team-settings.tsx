@@ -14,7 +14,7 @@ export function SettingsCard({ team }: { readonly team: Team }) {
         <dd>
           <Advertisers team={team} />
         </dd>
-        <dt>May</dt>
+        <dt>Scopes</dt>
         <dd>
           <Scopes team={team} />
         </dd>
@@ -28,7 +28,7 @@ export function SettingsCard({ team }: { readonly team: Team }) {
             ))}
           </ul>
         </dd>
-        <dt>From</dt>
+        <dt>Allowed addresses</dt>
         <dd>{team.ipAllow.length === 0 ? 'any address' : team.ipAllow.join(', ')}</dd>
         <dt>Default format</dt>
         <dd>{team.defaultFormat}</dd>
@@ -38,7 +38,7 @@ export function SettingsCard({ team }: { readonly team: Team }) {
 }
 
 function Scopes({ team: { scopes } }: { readonly team: Team }) {
-  if (scopes.length === 0) return <>do nothing: it has no scope</>;
+  if (scopes.length === 0) return <>none: the team cannot do anything</>;
   return (
     <ul class="plain-list">
       {scopes.map((scope) => (
@@ -60,10 +60,10 @@ function Advertisers({ team: { advertisers } }: { readonly team: Team }) {
   if (advertisers === '*')
     return (
       <>
-        <Tag tone="warn">all</Tag> <span class="quiet">those that come later, too</span>
+        <Tag tone="warn">all</Tag> <span class="quiet">including future ones</span>
       </>
     );
-  if (advertisers.length === 0) return <>none: it sees no numbers</>;
+  if (advertisers.length === 0) return <>none: the team sees no data</>;
   return (
     <>
       <Chips ids={all ? advertisers : advertisers.slice(0, MOST_SHOWN)} known={known} />

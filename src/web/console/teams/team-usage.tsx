@@ -34,26 +34,25 @@ export function TeamUsage({ id }: { readonly id: string }) {
 
 function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const { series } = answer;
-  if (sum(series.requests) === 0)
-    return <Empty>No request of the team was counted in this time. {NEW_ONES}</Empty>;
+  if (sum(series.requests) === 0) return <Empty>The team made no requests in this period. {NEW_ONES}</Empty>;
   const times = timesOf(answer);
   return (
     <>
       <OverviewFigures answer={answer} leftOf="the day's share" />
       <div class="grid">
         <div class="stack">
-          <h3>Requests an hour, by outcome</h3>
+          <h3>Requests per hour, by outcome</h3>
           <Chart
-            label="Requests of the team an hour, by how they were answered"
+            label="Requests of the team per hour, by outcome"
             times={times}
             lines={outcomeLines(series)}
             kind="stacked"
           />
         </div>
         <div class="stack">
-          <h3>Platform calls an hour</h3>
+          <h3>Platform calls per hour</h3>
           <Chart
-            label="Platform calls made and saved for the team, by the hour"
+            label="Platform calls made and saved for the team per hour"
             times={times}
             lines={callLines(series)}
           />

@@ -9,12 +9,12 @@ export type TeamKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
 export type Advertiser = Pick<AnswerTo<'GET /admin/v1/advertisers'>['advertisers'][number], 'id' | 'name'>;
 
 export const SCOPES: readonly { readonly value: string; readonly says: string }[] = [
-  { value: 'report:read', says: 'Asks for reports, from the cache where it can.' },
-  { value: 'report:pin', says: 'Pins a report, so that its numbers can be asked for again later.' },
-  { value: 'platform:read', says: 'Reads whatever else the platform has, passed through uncached.' },
-  { value: 'platform:write', says: 'Changes things at the platform: campaigns, budgets, bids.' },
-  { value: 'cache:refresh', says: 'Asks past the cache; each such request costs platform calls.' },
-  { value: 'mcp', says: 'Lets an assistant ask for reports over MCP, with a key of the team.' },
+  { value: 'report:read', says: 'Reads reports, from the cache if possible.' },
+  { value: 'report:pin', says: 'Pins reports, so that their numbers stay available.' },
+  { value: 'platform:read', says: 'Reads all other platform data, passed through uncached.' },
+  { value: 'platform:write', says: 'Changes campaigns, budgets and bids on the platform.' },
+  { value: 'cache:refresh', says: 'Bypasses the cache; each such request costs platform calls.' },
+  { value: 'mcp', says: 'Lets assistants read reports over MCP, with a key of the team.' },
 ];
 
 export const LIMITS: readonly {
@@ -23,10 +23,10 @@ export const LIMITS: readonly {
   readonly unit: string;
   readonly usual: number;
 }[] = [
-  { name: 'requestsPerMinute', title: 'Requests', unit: 'a minute', usual: 600 },
-  { name: 'upstreamCallsPerDay', title: 'Platform calls', unit: 'a day', usual: 5000 },
+  { name: 'requestsPerMinute', title: 'Requests', unit: 'per minute', usual: 600 },
+  { name: 'upstreamCallsPerDay', title: 'Platform calls', unit: 'per day', usual: 5000 },
   { name: 'maxRangeDays', title: 'Longest period', unit: 'days', usual: 400 },
-  { name: 'maxConcurrent', title: 'At once', unit: 'requests', usual: 32 },
+  { name: 'maxConcurrent', title: 'Concurrent', unit: 'requests', usual: 32 },
 ];
 
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;

@@ -19,7 +19,7 @@ export function Teams({ path: [id] }: { readonly path: readonly string[] }) {
 
 function NewTeam() {
   return (
-    <View title="New team" lead="A team is who calls the gateway: for which advertisers, and how much.">
+    <View title="New team" lead="A team has keys, advertisers and limits.">
       <TeamForm
         team={null}
         saved={({ id }) => go(hrefOf(['teams', id]), true)}

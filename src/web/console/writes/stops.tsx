@@ -37,7 +37,7 @@ export function StopBanner({ stops, changed }: Changed & { readonly stops: Write
 }
 
 const REASON: FieldsOf<'POST /admin/v1/writes/resume'> = [
-  { name: 'reason', label: 'Reason', help: 'For the audit.', required: true, maxLength: 300 },
+  { name: 'reason', label: 'Reason', help: 'Recorded in the audit.', required: true, maxLength: 300 },
 ];
 
 /** Not for those who may not do it. */
@@ -53,21 +53,21 @@ function ResumeButton({ team, changed }: Changed & { readonly team: string | nul
       label="Resume writes"
       fields={REASON}
       send={resume}
-      done="That stop is lifted; writes go on within a second."
+      done="Resumed: writes are possible again within a second."
     >
       <p>
-        Writes of {team === null ? 'all teams' : <Name>{team}</Name>} go on, on every replica, within a
-        second. Other stops stay in force.
+        Writes of {team === null ? 'all teams' : <Name>{team}</Name>} resume on all replicas within a second.
+        Other stops stay in force.
       </p>
     </FormButton>
   );
 }
 
 const stopFields = (teams: readonly Team[]): FieldsOf<'POST /admin/v1/writes/stop'> => [
-  { name: 'team', label: 'Of', options: [['', 'all teams'], ...teams.map(({ id }) => id)] },
+  { name: 'team', label: 'Team', options: [['', 'all teams'], ...teams.map(({ id }) => id)] },
   {
     ...{ name: 'reason', label: 'Reason', required: true, maxLength: 300 },
-    help: 'Shown on every page, and to those whose writes are refused.',
+    help: 'Shown on every page, and to callers whose writes are refused.',
   },
 ];
 
@@ -81,7 +81,7 @@ export function StopCard({ changed }: Changed) {
   return (
     <Card title="Stop writes">
       <p class="quiet">
-        Writes are refused until somebody resumes them; reports go on. What is under way is not recalled.
+        Writes are refused until they are resumed. Reports continue, and running writes are not cancelled.
       </p>
       <SchemaForm
         fields={fields}
@@ -90,7 +90,7 @@ export function StopCard({ changed }: Changed) {
         send={async (values, set) => {
           await api.send('POST', '/admin/v1/writes/stop', bodyOf(fields, values));
           set({ reason: '' });
-          done('Writes are stopped, on every replica within a second.');
+          done('Writes are stopped on all replicas within a second.');
           changed();
         }}
       />

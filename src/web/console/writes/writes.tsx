@@ -21,7 +21,7 @@ export function Writes({ changed }: WritesProps) {
   return (
     <View
       title="Writes"
-      lead="What is written to the platform: stop it when something looks wrong, and say what became of writes whose answer was lost."
+      lead="Writes to the platform: stop them if something looks wrong, and settle writes with an unknown outcome."
     >
       <StopCard changed={changed} />
       <Wait of={unknown}>{({ writes }) => <UnknownCard writes={writes} settled={unknown.reload} />}</Wait>
@@ -55,21 +55,21 @@ interface UnknownCardProps {
 function UnknownCard({ writes, settled }: UnknownCardProps) {
   const { may } = useAdmin();
   const settle: Column<UnknownWrite> = {
-    title: 'What became of it',
+    title: 'Outcome',
     cell: (write) => <SettleButtons write={write} settled={settled} />,
   };
   const columns = may('POST /admin/v1/writes/settle') ? [...COLUMNS, settle] : COLUMNS;
   return (
-    <Card title="Of unknown outcome">
+    <Card title="Unknown outcome">
       <p class="quiet">
-        The platform may have done these: each stays charged to its day. Look there, then say what became of
-        it.
+        The platform may have executed these writes, so each stays charged to its day. Check the platform,
+        then record the outcome.
       </p>
       {writes.length === 0 ? (
-        <Empty>There is none: of every guarded write it is known whether it happened.</Empty>
+        <Empty>None: the outcome of every guarded write is known.</Empty>
       ) : (
         <DataTable
-          caption="Writes of unknown outcome"
+          caption="Writes with an unknown outcome"
           columns={columns}
           rows={writes}
           keyOf={({ id }) => id}
@@ -95,23 +95,23 @@ function SettleButtons({ write, settled }: SettleButtonsProps) {
   return (
     <div class="row">
       <ConfirmButton
-        label="It happened"
+        label="Executed"
         question={
           <p>
             {amount} stays charged to <Name>{team}</Name> on {day}.
           </p>
         }
-        act={() => settle('happened', 'Noted: it happened, and stays charged.')}
+        act={() => settle('happened', 'Recorded as executed; it stays charged.')}
       />
       <ConfirmButton
-        label="It did not"
+        label="Not executed"
         question={
           <p>
-            {amount} goes back to what <Name>{team}</Name> may still spend on {day}. Be sure that the platform
-            has not done it.
+            {amount} is returned to the budget of <Name>{team}</Name> on {day}. Make sure that the platform
+            has not executed it.
           </p>
         }
-        act={() => settle('not', 'Noted: it did not happen, and is given back.')}
+        act={() => settle('not', 'Recorded as not executed; its budget is returned.')}
       />
     </div>
   );

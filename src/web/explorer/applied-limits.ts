@@ -1,0 +1,35 @@
+/** The limits that apply now, in words: another limit may be stricter than the team's own. Pure. */
+import type { AnswerTo } from '../../api/operations/table.js';
+import { count, fromNow } from '../ui/format.js';
+
+export type Me = AnswerTo<'GET /gateway/v1/me'>;
+
+interface Shown {
+  readonly label: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+export function platformCalls({ limits, left, applies }: Me, nowMs: number): Shown {
+  const reset = `reset ${fromNow(applies.upstreamCallsResetAt, nowMs)}`;
+  if (applies.upstreamCallsLimitedBy === 'team')
+    return {
+      label: 'Platform calls left today',
+      value: count(applies.upstreamCalls),
+      note: `of ${count(limits.upstreamCallsPerDay)}, ${reset}`,
+    };
+  return {
+    label: 'Platform calls left now',
+    value: count(applies.upstreamCalls),
+    note: `limit of the platform for all teams, ${reset}; ${count(left.upstreamCallsPerDay)} left for your team today`,
+  };
+}
+
+export function concurrentRequests({ limits, left, applies }: Me): Shown {
+  const [here, all] = [count(applies.maxConcurrent), count(limits.maxConcurrent)];
+  return {
+    label: 'Concurrent requests left',
+    value: count(left.maxConcurrent),
+    note: here === all ? `of ${all}` : `of ${here} on this replica; ${all} on all replicas together`,
+  };
+}
