@@ -57,7 +57,7 @@ function checksum(random: string): string {
 }
 
 /** The first characters of a key, enough to tell keys apart in a list and far too few to guess the rest. */
-export function shownPrefix(key: string): string {
+function shownPrefix(key: string): string {
   return key.slice(0, SHOWN_LENGTH);
 }
 

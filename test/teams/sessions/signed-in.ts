@@ -60,6 +60,6 @@ export async function signIn(
   return browserOf(cookieOf(reply), reply.json<{ csrf: string }>().csrf);
 }
 
-export function browserOf(cookie: string, csrf: string): Browser {
+function browserOf(cookie: string, csrf: string): Browser {
   return { cookie, csrf, reads: { cookie }, changes: { cookie, origin: ORIGIN, 'x-csrf-token': csrf } };
 }
