@@ -152,10 +152,10 @@ async function printPolicies() {
     ['canonical whole entries, age-aware', canonicalAgeAware(trace)],
     ['dsp-gateway', await replayWith(PLAIN)],
     ['dsp-gateway as shipped: empty days are looked at again sooner, until confirmed', await replayWith({})],
-    ['offline bounds (fewest calls; fewest day-rows)', optimum],
+    ['optimum, if all requests were known (fewest calls; fewest days)', optimum],
   ];
   const heading = [
-    '| Policy | Platform calls | Day-rows | Calls / optimum | Calls / exact URL age-aware |',
+    '| Policy | Platform calls | Days fetched | Calls / optimum | Calls / exact URL age-aware |',
     '|---|--:|--:|--:|--:|',
   ];
   const lines = rows.map(
@@ -211,7 +211,7 @@ async function printFinality() {
   const share = ({ wrong, served }) => `${number(wrong)} of ${number(served)}`;
   print(
     [
-      `| finality.mode | Platform calls | Day-rows | wrong, called final | ${rows[0].ages.map(({ title }) => `wrong, ${title}`).join(' | ')} | all wrong |`,
+      `| finality.mode | Platform calls | Days fetched | wrong, called final | ${rows[0].ages.map(({ title }) => `wrong, ${title}`).join(' | ')} | all wrong |`,
       `|---|--:|--:|--:|${rows[0].ages.map(() => '--:|').join('')}--:|`,
     ],
     rows.map(
