@@ -3,10 +3,12 @@ import { defineConfig } from 'vitest/config';
 import { kindsOfTests } from './test/support/kinds.js';
 
 const kinds = kindsOfTests();
-/** Chart, image, compose file, alert rules: checked by helm, promtool and the like, and by nothing else of the program. */
+/** Run by commands of their own: what helm, promtool and the like check, and what Chromium shows. */
 const isOfDeploy = (name: string) => name.startsWith('deploy/');
-const real = kinds.real.filter((name) => !isOfDeploy(name));
+const isOfPages = (name: string) => name.startsWith('web/');
 const deploy = kinds.real.filter(isOfDeploy);
+const pages = kinds.real.filter(isOfPages);
+const real = kinds.real.filter((name) => !isOfDeploy(name) && !isOfPages(name));
 /** Tests that replace time and randomness of the whole process. */
 const alone = ['simulation/simulation.test.ts'];
 const quick = kinds.quick.filter((name) => !alone.includes(name));
@@ -15,8 +17,8 @@ const below = (names: readonly string[]) => names.map((name) => `test/${name}`);
 export default defineConfig({
   test: {
     reporters: ['default', './test/support/slow-files.ts'],
-    // Many of them wait for processes and sockets; one more than there are cores keeps these busy.
-    maxWorkers: availableParallelism() + 1,
+    // Many of them wait for processes and sockets; two more than there are cores keep these busy.
+    maxWorkers: availableParallelism() + 2,
     // Long, because a loaded machine is slow; nothing waits for it to pass.
     testTimeout: 120_000,
     hookTimeout: 180_000,
@@ -63,26 +65,16 @@ export default defineConfig({
           setupFiles: ['test/support/setup.ts', 'test/support/no-processes.ts'],
         },
       },
-      {
-        extends: true,
+      ...Object.entries({ real, pages, deploy }).map(([name, names]) => ({
+        extends: true as const,
         test: {
-          name: 'real',
+          name,
           isolate: false,
-          include: below(real),
+          include: below(names),
           setupFiles: ['test/support/setup.ts', 'test/support/as-it-was.ts'],
           globalSetup: ['test/support/global-setup.ts'],
         },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'deploy',
-          isolate: false,
-          include: below(deploy),
-          setupFiles: ['test/support/setup.ts', 'test/support/as-it-was.ts'],
-          globalSetup: ['test/support/global-setup.ts'],
-        },
-      },
+      })),
     ],
   },
 });

@@ -441,7 +441,7 @@ it('divisibility is told by kind, with the endpoint and split it is about, its s
   expect(kinds).toEqual([
     {
       ...{ id: expect.any(String), endpoint: 'campaigns/get', split: ['date'], spentBased: null },
-      ...{ passedOn: [], state: 'proven', inWords: expect.stringMatching(/^Answered by day; /) },
+      ...{ passedOn: [], state: 'proven', inWords: expect.stringMatching(/^Served by day; /) },
       ...{ agreedDays: expect.any(Number), neededDays: 3, trials: expect.any(Number) },
       ...{ provenAt: expect.stringMatching(/^2026-11-/), refutedUntil: null, wholeUntil: null },
       ...{ restatements: 0, oldestRestatementDays: 0 },

@@ -168,7 +168,7 @@ describe('over a socket', () => {
         // Closed, with or without a word.
         if (text !== '') expect(statusOf(text)[0]).toBe(408);
       }
-      expect(body).toContain('not whole in time (server.requestTimeoutSeconds)');
+      expect(body).toContain('not complete in time (server.requestTimeoutSeconds)');
       const after = await ask(`${gateway.data}/healthz`);
       expect(after.status).toBe(200);
     });

@@ -187,7 +187,10 @@ describe.concurrent('after kill -9', () => {
     await admin(second, 'PUT', '/clock', { offsetMs: 41_000 });
     const unknown = await create(second, 'broken');
     expect(outcome(unknown)).toBe('409 idempotency_in_flight');
-    expect(unknown.json().detail).toMatch(/not known.*Look on the platform.*new key/);
+    expect(unknown.json()).toMatchObject({
+      detail: expect.stringContaining('is unknown'),
+      help: expect.stringMatching(/Check the platform.*new key/),
+    });
     expect(await createdOn(platform)).toBe(2);
     await admin(second, 'PUT', '/clock', { offsetMs: DAY + 1 });
     expect(outcome(await create(second, 'broken'))).toBe(String(answered.status));

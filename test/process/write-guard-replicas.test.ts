@@ -227,7 +227,7 @@ it(
     expect(unknown.length).toBeGreaterThanOrEqual(HANGING);
     expect(charged - unknown.length * EACH).toBeLessThanOrEqual(reached * EACH);
     for (const { id, why } of unknown) {
-      expect(why).toContain('the gateway ended');
+      expect(why).toContain('the gateway stopped');
       await admin(gateways[1] as Gateway, 'POST', '/writes/settle', { id, outcome: 'not' });
     }
     expect(await unknownOn(one())).toEqual([]);

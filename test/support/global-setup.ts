@@ -51,7 +51,10 @@ const CHROMIUM: Program = {
  * @throws an error with the command to type when there is none: tests are never skipped.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  project.provide('redisServer', await find(REDIS));
+  if (project.name !== 'pages') {
+    project.provide('redisServer', await find(REDIS));
+    return async () => {};
+  }
   const browser = await offerBrowser(await find(CHROMIUM));
   project.provide('browserAt', browser.url);
   return browser.close;

@@ -113,7 +113,7 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   await type(/^Budget field/, 'body.budget.total');
   await type(/^Maximum per call/, '1000');
   await type(/^Maximum per day/, '1500.5');
-  await type(/^Currency Of/, 'EUR');
+  await type(/^Currency Currency/, 'EUR');
   await type(/^Amount field/, 'body.bid');
   await type(/^Maximum$/, '5');
   await type(/^Fields/, 'userId\nbudget');
