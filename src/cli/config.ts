@@ -27,7 +27,7 @@ export const addConfigCommands = group(
   }),
   command<{ readonly json?: boolean }>({
     name: 'show',
-    description: 'Show effective settings with their source; of secrets only whether they are set.',
+    description: 'Show effective settings with their source; for secrets only whether they are set.',
     examples: ['config show', 'config show --json | jq \'.[] | select(.from != "default")\''],
     own: (added) => added.option('--json', 'print JSON'),
     async run({ options, terminal }) {

@@ -26,7 +26,7 @@ export const addHistoryCommands = group(
     name: 'accept-empty',
     operation: acceptEmpty,
     description:
-      'Accept days as empty that the platform returns without rows and that are served from history. Shows the number of days first.',
+      'Treat days as empty if the platform returns no rows for them, instead of serving them from history. Shows the number of days first.',
     examples: [
       'history accept-empty --advertiser 7 --before 2026-01-01 --dry-run',
       'history accept-empty --advertiser 7 --before 2026-01-01 --yes',

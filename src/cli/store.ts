@@ -31,11 +31,11 @@ export const addStoreCommands = group(
     plane: ADMIN_PLANE,
     name: 'backup',
     description:
-      'Copy a consistent snapshot of teams, keys, tokens, audit, usage, history and pins into a new folder. A gateway that runs on the data folder, or at --url or GATEWAY_ADMIN_URL, makes the copy on its machine; --data-dir takes precedence over GATEWAY_ADMIN_URL. The master key is not copied.',
+      'Copy a consistent snapshot of teams, keys, tokens, audit, usage, history and pins into a new folder. A running gateway makes the copy on its machine: the one at --url or GATEWAY_ADMIN_URL, or the one that uses the data folder. --data-dir takes precedence over GATEWAY_ADMIN_URL. The master key is not copied.',
     examples: ['store backup /backup/2026-11-21', 'store backup /backup/daily --without-history'],
     own: (added) =>
       added
-        .argument('<folder>')
+        .argument('<folder>', 'new folder for the copy')
         .option(...DATA_DIR)
         .option('--without-history', 'omit history and pins'),
     async run({ options, typed: [target = ''], terminal }) {
@@ -46,9 +46,9 @@ export const addStoreCommands = group(
   command<StoreOptions>({
     name: 'restore',
     description:
-      'Replace the store by a copy; the old store is kept beside it. The gateway must not run. A damaged copy is refused. A copy without history keeps the current history.',
+      'Replace the store with a copy; the old store is kept beside it. Stop the gateway first. A damaged copy is refused. A copy without history keeps the current history.',
     examples: ['store restore /backup/2026-11-21'],
-    own: (added) => added.argument('<folder>').option(...DATA_DIR),
+    own: (added) => added.argument('<folder>', 'folder of the copy').option(...DATA_DIR),
     async run({ options, typed: [source = ''], terminal }) {
       const { print, nowMs } = terminal;
       const target = folderOf(terminal, options);
@@ -62,7 +62,7 @@ export const addStoreCommands = group(
   command<{ readonly yes?: boolean }>({
     name: 'forget-sealed',
     description:
-      'Recover from a lost master key: delete the platform token and all team keys; keep teams, usage and audit. Uses the configured store, also Redis. No gateway may run.',
+      'Recover from a lost master key: delete the platform token and all team keys; keep teams, usage and audit. Works with the configured store, also Redis. Stop all gateways first.',
     examples: ['store forget-sealed'],
     own: (added) => added.option('--yes', 'skip confirmation'),
     async run({ options, terminal }) {

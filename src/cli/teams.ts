@@ -21,15 +21,15 @@ import type { Terminal } from './terminal.js';
 const OF_TEAM = { id: ['<team>', 'team id', readId] } as const;
 
 const TEAM_FLAGS: FlagChanges = {
-  scopes: { flag: '--scopes <names>', about: 'permissions, e.g. report:read,platform:read; none' },
+  scopes: { flag: '--scopes <names>', about: 'permissions, e.g. report:read,platform:read, or none' },
   advertisers: {
     flag: '--advertisers <ids>',
-    about: 'visible advertisers, e.g. 1,2,3; all; none',
+    about: 'visible advertisers, e.g. 1,2,3, or all, or none',
     read: (text) => (text === 'all' || text === '*' ? '*' : readList(text).map(readNumber)),
   },
   ipAllow: {
     flag: '--ip-allow <ranges>',
-    about: 'allowed addresses and CIDR ranges; none: any',
+    about: 'allowed addresses and CIDR ranges; none: all are allowed',
   },
   defaultFormat: {
     flag: '--default-format <format>',
@@ -79,14 +79,14 @@ export const addTeamsCommands = group(
   call({
     name: 'create',
     operation: createTeam,
-    description: 'Create a team. Without advertisers it may see none.',
+    description: 'Create a team. Without --advertisers it sees no advertiser.',
     examples: [
       'teams create growth --name "Growth analytics" --advertisers 1,2,3',
       'teams create finance --advertisers all --max-range-days 92',
     ],
     args: { id: ['<team>', 'team id: at most 40 lower-case letters, digits and hyphens', readId] },
     flags: TEAM_FLAGS,
-    own: (added) => added.option('--enabled', 'enable again'),
+    own: (added) => added.option('--enabled', 'allow requests again'),
     async prepare(given: Given<typeof createTeam, TeamOptions>) {
       const { writeGuard, ...team } = await teamOf(given);
       // A new team has no guard to remove.
@@ -105,7 +105,7 @@ export const addTeamsCommands = group(
     ],
     args: OF_TEAM,
     flags: { ...TEAM_FLAGS, ...LIMITS_TO_CHANGE },
-    own: (added) => added.option('--enabled', 'enable again'),
+    own: (added) => added.option('--enabled', 'allow requests again'),
     async prepare(given: Given<typeof changeTeam, TeamOptions>) {
       const change = await teamOf(given);
       if (Object.keys(change).length > 1) return change;
@@ -206,7 +206,7 @@ export const addApplyCommand = call({
   name: 'apply',
   operation: applyTeams,
   description:
-    'Apply a file of teams. Teams not managed by a file are unchanged. Teams removed from the file are kept, unless --prune or --release is given.',
+    'Apply a file of teams. Teams not managed by a file are unchanged. Without --prune or --release, teams removed from the file are kept as they are.',
   examples: ['apply -f teams.yaml --dry-run', 'apply -f teams.yaml', 'apply -f teams.yaml --prune'],
   flags: { teams: null, removed: null, dryRun: { about: 'only show what would change' } },
   own: (added) =>

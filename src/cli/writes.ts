@@ -39,7 +39,8 @@ export const addWritesCommands = group(
   call({
     name: 'resume',
     operation: resumeWrites,
-    description: 'End the stop of all teams, or with --team of one. Other stops remain.',
+    description:
+      'Resume writes that were stopped for all teams, or with --team for one team. Other stops remain.',
     examples: ["writes resume --reason 'the loop is fixed'", "writes resume --team growth --reason 'fixed'"],
     flags: { team: OF_ONE, reason: { about: 'recorded in the audit' } },
     render: (stops) => describeStops(stops),

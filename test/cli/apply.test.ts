@@ -44,11 +44,11 @@ describe('apply', () => {
     expect(await trail(2)).toEqual(expect.arrayContaining(['team.create one', 'team.create two']));
 
     const [last] = await trail(1);
-    expect((await apply(yaml)).stdout).toBe('= one\n= two\n2 as declared already\n');
+    expect((await apply(yaml)).stdout).toBe('= one\n= two\n2 unchanged\n');
     expect(await trail(1)).toEqual([last]);
 
     const changed = await apply(yaml.replace('[1, 2]', '[2, 3]'));
-    expect(changed.stdout).toBe('~ one\n    advertisers  +3 -1\n= two\n1 changed, 1 as declared already\n');
+    expect(changed.stdout).toBe('~ one\n    advertisers  +3 -1\n= two\n1 changed, 1 unchanged\n');
     expect((await apply(yaml, '--json')).json()).toMatchObject({
       dryRun: false,
       changes: [
@@ -68,7 +68,7 @@ describe('apply', () => {
       `    writeGuard.${route}  {"budget":{"field":"body.total","maxPerCall":9,"maxPerDay":90}} → {"budget":{"field":"body.total","maxPerCall":10}}\n`,
     );
     const without = await apply('teams: [{id: guarded}]', '--dry-run');
-    expect(without.stdout).toMatch(/^ {4}writeGuard +taken away$/m);
+    expect(without.stdout).toMatch(/^ {4}writeGuard +removed$/m);
     expect(await team('guarded')).toMatchObject({ writeGuard: { [route]: { budget: { maxPerDay: 90 } } } });
   });
 

@@ -102,7 +102,7 @@ prevents the start.
     limits.maxRangeDays  400 → 92
 = finance
 ? sales is no longer in the file: kept unchanged (--release: manage it by hand; --prune: delete it)
-1 changed, 1 as declared already, 1 kept though not declared
+1 changed, 1 unchanged, 1 kept (not in the file)
 \`\`\`
 
 The console has the same: *Teams*, *Apply a file*. Faults name the line, the path and the allowed values:

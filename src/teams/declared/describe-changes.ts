@@ -27,15 +27,15 @@ export function describeChanges(changes: readonly TeamChange[]): string[] {
   ]);
 }
 
-/** E.g. `3 created, 1 changed, 4 as declared already`. */
+/** E.g. `3 created, 1 changed, 4 unchanged`. */
 export function countChanges(changes: readonly TeamChange[]): string {
   const words: readonly (readonly [TeamChange['action'], string])[] = [
     ['create', 'created'],
     ['update', 'changed'],
     ['release', 'released'],
     ['delete', 'deleted'],
-    ['none', 'as declared already'],
-    ['keep', 'kept though not declared'],
+    ['none', 'unchanged'],
+    ['keep', 'kept (not in the file)'],
   ];
   const parts = words.flatMap(([action, word]) => {
     const count = changes.filter((change) => change.action === action).length;
@@ -66,7 +66,7 @@ function flatten({ id: _, limits, writeGuard, ...rest }: Team): Map<string, unkn
 
 /** Without a guard every write passes; a guard without routes refuses every write. */
 function guardAsWhole(before: Team | null, { writeGuard: after }: Team): [string, unknown][] {
-  if (after === undefined) return before?.writeGuard === undefined ? [] : [['writeGuard', 'taken away']];
+  if (after === undefined) return before?.writeGuard === undefined ? [] : [['writeGuard', 'removed']];
   const isEmpty = (guard: Team['writeGuard']) => guard !== undefined && Object.keys(guard).length === 0;
   return isEmpty(after) && !isEmpty(before?.writeGuard)
     ? [['writeGuard', 'no route: every write is refused']]

@@ -8,7 +8,7 @@ export type Removed = (typeof REMOVED)[number];
 export interface TeamChange {
   readonly id: string;
   /**
-   * none: as declared already · keep: no longer declared, left as it is · release: no longer declared, from now on
+   * none: unchanged · keep: no longer declared, left as it is · release: no longer declared, from now on
    * managed by hand · delete: no longer declared, deleted, its keys revoked
    */
   readonly action: 'create' | 'update' | 'none' | Removed;

@@ -212,9 +212,7 @@ it('is told with what changes of each team', () => {
     '    limits.maxConcurrent        32',
     '? gone is no longer in the file: kept unchanged (--release: manage it by hand; --prune: delete it)',
   ]);
-  expect(countChanges(changes)).toBe(
-    '1 created, 2 changed, 1 as declared already, 1 kept though not declared',
-  );
+  expect(countChanges(changes)).toBe('1 created, 2 changed, 1 unchanged, 1 kept (not in the file)');
   expect(describeChanges(planTeams([], existing, 'delete'))).toEqual([
     '- same is no longer in the file: deleted, and its keys revoked permanently',
     '- changed is no longer in the file: deleted, and its keys revoked permanently',
@@ -243,7 +241,7 @@ it('tells of a write guard each route that comes, goes or changes, and none that
     `    writeGuard.${create}  {"budget":{"field":"body.total","maxPerCall":1}} → none`,
   ]);
   expect(linesOf({ [create]: rule(1) }, undefined)).toEqual([
-    '    writeGuard                               taken away',
+    '    writeGuard                               removed',
     `    writeGuard.${create}  {"budget":{"field":"body.total","maxPerCall":1}} → none`,
   ]);
   const otherwise = { budget: { maxPerCall: 1, field: 'body.total' } };
