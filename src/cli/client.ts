@@ -43,7 +43,7 @@ export const ADMIN_PLANE: Plane = {
   port: ['ADMIN_PORT', '8081'],
   variable: 'ADMIN_TOKEN',
   fileOption: ['adminTokenFile', '--admin-token-file'],
-  group: 'Every command against the admin API:',
+  group: 'Options of all commands for the admin API:',
   options: [
     ['--url <url>', 'address of the admin plane (GATEWAY_ADMIN_URL; default: http://127.0.0.1:$ADMIN_PORT)'],
     [
@@ -63,7 +63,7 @@ export const DATA_PLANE: Plane = {
   port: ['PORT', '8080'],
   variable: 'DSP_GATEWAY_KEY',
   fileOption: ['keyFile', '--key-file'],
-  group: 'Every command against the data plane:',
+  group: 'Options of all commands for the data plane:',
   options: [
     ['--url <url>', 'address of the data plane (GATEWAY_URL; default: http://127.0.0.1:$PORT)'],
     ['--key-file <path>', 'file with the team key (DSP_GATEWAY_KEY, DSP_GATEWAY_KEY_FILE)'],

@@ -50,7 +50,7 @@ export function cliPage(): string {
 
 ## Options
 
-Commands against the admin API take:
+Commands for the admin API take:
 
 ${optionList(shared)}
 

@@ -151,7 +151,7 @@ export interface CleanOptions extends PatienceRules {
  * @throws GatewayError `upstream_invalid_response` for a coding that cannot be undone, and for a part of a body
  */
 export function cleanAnswer(response: Response, method: string, options: CleanOptions): CleanAnswer {
-  if (response.status === 206) throw invalid('status 206 where no range was asked for');
+  if (response.status === 206) throw invalid('status 206 without a range request');
   const coding = decoderOf(single(response.headers['content-encoding']), response.body);
   // Without a body (RFC 9110, section 6.4.1) a decoder would fail.
   const bodiless = method === 'HEAD' || response.status === 204 || response.status === 304;

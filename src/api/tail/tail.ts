@@ -70,7 +70,7 @@ export function createTail({ bus, clock, logger }: TailOptions): Tail {
 
   function publish(channel: string, message: string): void {
     bus.publish(channel, message).catch((error: unknown) => {
-      logger.debug({ err: error }, 'what happens could not be told to those who look');
+      logger.debug({ err: error }, 'failed to publish lines of the tail');
     });
   }
 
