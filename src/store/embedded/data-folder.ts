@@ -147,6 +147,10 @@ const FULL_BELOW_MIB = 8;
 /** A disk with less counts as full: others may use some of it between our check and lmdb's write. */
 export const FULL_BELOW_BYTES = FULL_BELOW_MIB * 1024 ** 2;
 
+/** While a disk has this much more, what was read of it is good for a moment. */
+const AMPLE_BYTES = 1024 ** 3;
+const LOOK_EVERY_MS = 250;
+
 /** Bytes of pages copied and freed for one record, generously. */
 const PAGES_OF_RECORD_BYTES = 16 * 4096;
 
@@ -155,8 +159,17 @@ const PAGES_OF_RECORD_BYTES = 16 * 4096;
  * and the process is aborted sooner or later.
  * @param freeBytes of the disk, null where it is not known
  */
-export function createDiskRoom(freeBytes: () => number | null) {
+export function createDiskRoom(freeBytes: () => number | null, nowMs: () => number) {
   let takenBytes = 0;
+  let [known, lookedAtMs]: [bytes: number | null, number] = [null, Number.NEGATIVE_INFINITY];
+
+  function freeFor(bytes: number): number | null {
+    if (known !== null) known -= bytes;
+    const isAmple = known !== null && known >= FULL_BELOW_BYTES + AMPLE_BYTES;
+    if (!isAmple || nowMs() - lookedAtMs >= LOOK_EVERY_MS) [known, lookedAtMs] = [freeBytes(), nowMs()];
+    return known;
+  }
+
   return {
     /** Calls `work` at once when there is room for these writes beside those under way. @throws Error naming the lack of room */
     async take<T>(writes: readonly { readonly value: Buffer | null }[], work: () => Promise<T>): Promise<T> {
@@ -164,7 +177,7 @@ export function createDiskRoom(freeBytes: () => number | null) {
         (sum, { value }) => sum + 2 * (value?.length ?? 0) + PAGES_OF_RECORD_BYTES,
         0,
       );
-      const free = freeBytes();
+      const free = freeFor(bytes);
       if (free !== null && free < FULL_BELOW_BYTES + takenBytes + bytes)
         throw new Error(
           `no space left on the disk: ${free} bytes are free, and ${FULL_BELOW_MIB} MiB have to stay so`,

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
-import { startTimer, stopTimer } from '../../lib/time.js';
+import { startTimer, stopTimer, uptimeMs } from '../../lib/time.js';
 import { newStamp } from '../entry-stamp.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import type { StoreLog } from '../refused.js';
@@ -114,7 +114,7 @@ export async function openEnvironment(options: EnvironmentOptions) {
   // Writes to a file whose name is gone would be lost with the process.
   const isOnDisk = durable && !readOnly ? isStill(path, await stat(path)) : async () => true;
   const faults = createFaults(folder, logger);
-  const room = createDiskRoom(() => freeBytesOf(folder));
+  const room = createDiskRoom(() => freeBytesOf(folder), uptimeMs);
   const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key, durable)));
   let closed = false;
   const writing = new Set<Promise<unknown>>();

@@ -19,7 +19,8 @@ export interface AccountRequest {
  */
 export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
   if (team.advertisers === '*') return;
-  const isOwn = ownedBy(team.advertisers);
+  const { isOwn, passed } = ownedBy(team.advertisers);
+  if (passed.has(access)) return;
   const fields = access.accountFields.join(' or ');
   const foreign = access.accounts.find(({ values }) => !values.every(isOwn));
   if (foreign !== undefined) {
@@ -45,6 +46,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
       help: advertiserHelp(team.advertisers, team.id, `, named by ${fields}`),
     });
   }
+  passed.add(access);
 }
 
 /** Advertisers listed in a message; `/gateway/v1/me` has all. */
@@ -88,19 +90,23 @@ export function withholdForeignAccounts(caller: Caller, error: unknown): unknown
 
 function mayBeShown({ team }: Caller, accounts: readonly string[]): boolean {
   if (team.advertisers === '*' || accounts.length === 0) return true;
-  return accounts.every(ownedBy(team.advertisers));
+  return accounts.every(ownedBy(team.advertisers).isOwn);
 }
 
-type IsOwn = (account: string) => boolean;
-/** Cached by a team's list, which is the same object until the team changes. */
-const owned = new WeakMap<readonly (number | string)[], IsOwn>();
+/** Derived from a team's list, which is the same object until the team changes. */
+interface Owned {
+  readonly isOwn: (account: string) => boolean;
+  /** Allowed requests. A parsed query is cached, so every hit on it passes the same object. */
+  readonly passed: WeakSet<AccountRequest>;
+}
 
-/** @returns the same function for the same list */
-function ownedBy(advertisers: readonly (number | string)[]): IsOwn {
+const owned = new WeakMap<readonly (number | string)[], Owned>();
+
+function ownedBy(advertisers: readonly (number | string)[]): Owned {
   const known = owned.get(advertisers);
   if (known !== undefined) return known;
   const allowed = new Set(advertisers.map(String));
-  const isOwn = (account: string) => allowed.has(account);
-  owned.set(advertisers, isOwn);
-  return isOwn;
+  const made = { isOwn: (account: string) => allowed.has(account), passed: new WeakSet<AccountRequest>() };
+  owned.set(advertisers, made);
+  return made;
 }

@@ -157,7 +157,10 @@ it('all writes under way have room together, and it is given back when they end'
       fc.array(fc.integer({ min: 0, max: 2 ** 20 }), { minLength: 1, maxLength: 12 }),
       fc.nat(16 * 2 ** 20),
       async (sizes, beyond) => {
-        const room = createDiskRoom(() => FULL_BELOW_BYTES + beyond);
+        const room = createDiskRoom(
+          () => FULL_BELOW_BYTES + beyond,
+          () => 0,
+        );
         let end = () => {};
         const gate = new Promise<void>((resolve) => {
           end = resolve;
@@ -178,3 +181,31 @@ it('all writes under way have room together, and it is given back when they end'
       },
     ),
   ));
+
+it('looks at an ample disk once in a while, and before each write at one that has little left', async () => {
+  const MIB = 1024 ** 2;
+  let [free, now, looks] = [FULL_BELOW_BYTES + (1024 + 44) * MIB, 0, 0];
+  const room = createDiskRoom(
+    () => {
+      looks += 1;
+      return free;
+    },
+    () => now,
+  );
+  const take = (mib: number) => room.take([{ value: Buffer.alloc(mib * MIB) }], async () => {});
+  await take(1);
+  await take(1);
+  expect(looks).toBe(1);
+  now += 250;
+  await take(1);
+  expect(looks).toBe(2);
+  // What was written since counts as gone: twice 22 MiB leave less than is ample.
+  await take(22);
+  expect(looks).toBe(3);
+  free = FULL_BELOW_BYTES + MIB;
+  now += 250;
+  await expect(take(1)).rejects.toThrow('no space left on the disk');
+  free = FULL_BELOW_BYTES + 4 * MIB;
+  await take(1);
+  expect(looks).toBe(5);
+});

@@ -87,6 +87,26 @@ describe('authorize: advertisers', () => {
       'The team is limited to certain advertisers; name one by advertiserId or userId.',
     );
   });
+
+  it('judges a request once for a list of advertisers, and anew for another list', () => {
+    let judged = 0;
+    const access: AccessRequest = {
+      ...NOTHING,
+      ...named('1'),
+      lookalikes: (isOwn) => {
+        judged += 1;
+        return isOwn('2') ? [] : ['client'];
+      },
+    };
+    const wide = callerOf({ advertisers: [1, 2] });
+    checkQuery(wide, access);
+    checkQuery(wide, access);
+    expect(judged).toBe(1);
+    const narrow = callerOf({ advertisers: [1] });
+    expect(codeOf(() => checkQuery(narrow, access))).toBe('advertiser_forbidden');
+    expect(codeOf(() => checkQuery(narrow, access))).toBe('advertiser_forbidden');
+    expect(judged).toBe(3);
+  });
 });
 
 describe('authorize: the period', () => {
