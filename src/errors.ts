@@ -110,7 +110,7 @@ export const CATALOGUE = {
     status: 403,
     title: 'Route forbidden',
     meaning: 'The team is limited to certain advertisers, and this route is not declared.',
-    remedy: 'Ask your operator to declare the route and where it names its account (`routes`).',
+    remedy: 'Ask your operator to declare the route, with the field that names the advertiser, in `routes`.',
   },
   advertiser_forbidden: {
     status: 403,
@@ -177,25 +177,28 @@ export const CATALOGUE = {
     status: 409,
     title: 'Idempotent request in flight',
     meaning: 'The first request with this key is still running, or its outcome is unknown.',
-    remedy: 'With `retry-after`, wait and repeat; without it, check whether the platform executed it first.',
+    remedy:
+      'With `retry-after`, wait and repeat. Without it, check on the platform, and use a new key if nothing was done.',
   },
   not_known_then: {
     status: 404,
     title: 'Not known then',
     meaning: 'There is no recorded data for some of these days at that time, or history is off.',
-    remedy: 'See `detail` for the days, and the earliest time with data for all of them.',
+    remedy:
+      'Use a time at which all days were known; `detail` names the days, and the first such time if there is one.',
   },
   cursor_expired: {
     status: 410,
     title: 'Cursor expired',
-    meaning: "The cursor has expired or was evicted, is not this team's or tool's, or access changed.",
+    meaning:
+      "The cursor expired, was dropped, belongs to another team or tool, or the team's access changed.",
     remedy: 'Repeat the query without a cursor, and start from its first page.',
   },
   not_final: {
     status: 409,
     title: 'Not final',
     meaning: 'Some of these days are not final: the platform may still change their numbers.',
-    remedy: 'See `detail` for the days and when to expect them; repeat then, or end the period earlier.',
+    remedy: 'Repeat on the dates in `detail`, or end the period before these days.',
   },
   body_too_large: {
     status: 413,

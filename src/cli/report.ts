@@ -217,7 +217,7 @@ function pinRow({ id, createdAt, revision, endpoint, query, rowCount, note }: Ro
 /** A day without revisions has a row, too. */
 function revisionRows({ date, revisions }: Row): Row[] {
   const all = Array.isArray(revisions) ? (revisions as Row[]) : [];
-  if (all.length === 0) return [{ date, kind: 'never requested' }];
+  if (all.length === 0) return [{ date, kind: 'not recorded' }];
   return all.map(({ id, kind, void: why, knownFrom, confirmedUntil, ageDays, rowCount, totals }) => {
     const shown = why === undefined ? kind : `${kind}: ${why}`;
     return { date, kind: shown, id, knownFrom, confirmedUntil, ageDays, rowCount, ...(totals as Row | null) };

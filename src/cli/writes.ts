@@ -71,7 +71,7 @@ export const addWritesCommands = group(
     name: 'settle',
     operation: settleWrite,
     description:
-      'Record the outcome of a write after checking on the platform: happened keeps the charge, not returns the amount to its day.',
+      "Record the outcome of a write, after checking on the platform. happened: its amount stays charged; not: its amount goes back to the day's budget.",
     examples: ['writes settle 0c5f1d1e-7a1b-4f0e-9b57-1f2f6d1c2a33 not'],
     args: {
       id: ['<id>', 'write id, from `writes list --unknown`'],

@@ -184,7 +184,7 @@ describe('the token', () => {
     const early = await cli('token activate');
     expect([early.code, early.stderr]).toEqual([
       4,
-      'Verification failed: The pending token is not verified.\nProve it by dsp-gateway token verify, or repeat with --force to activate it unproven.\n',
+      'Verification failed: The pending token is not verified.\nVerify it by dsp-gateway token verify, or repeat with --force to activate it without verification.\n',
     ]);
     const spaced = await cli('token stage', 'two words\n');
     expect([spaced.code, spaced.stderr]).toEqual([

@@ -38,7 +38,7 @@ describe('dsp-gateway report', () => {
 
     const revisions = (await done('revisions', BY_DATE)).stdout;
     expect(revisions).toMatch(/^2026-11-18 +first .*\n2026-11-18 +changed /m);
-    expect((await done('revisions', BY_DATE.replace('11-19', '11-21'))).stdout).toContain('never requested');
+    expect((await done('revisions', BY_DATE.replace('11-19', '11-21'))).stdout).toContain('not recorded');
     expect((await done('revisions', BY_DATE, '--csv')).stdout).toMatch(/^date,kind,id,.*,spent/);
     expect((await done('revisions', BY_DATE, '--json')).json()).toHaveProperty('data.2');
 

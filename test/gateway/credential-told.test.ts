@@ -107,7 +107,7 @@ it('is in the audit, with its reason and without the token', async () => {
   const { gateway } = await open({ config: { platform: { probe } } });
   await expect(gateway.manage('POST', '/token/rotate', { token: 'a-token-that-is-wrong' })).rejects.toThrow();
   const { entries } = (await gateway.manage('GET', '/audit')) as { entries: { action: string }[] };
-  const reason = 'The platform refused the token; the active one stays.';
+  const reason = 'The platform refused the token; the active token stays in use.';
   expect(entries.slice(0, 3)).toMatchObject([
     { action: 'token.discard' },
     { action: 'token.verify', after: { verified: false, reason } },

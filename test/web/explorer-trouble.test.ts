@@ -65,7 +65,7 @@ describe('money of two currencies', () => {
     const key = await gateway.addTeam();
     const { page, shots, faults } = await explorer(gateway, key, `${REPORT}&metric=spent&against=previous`);
     const card = page.getByRole('region', { name: /^Compared with \d{4}-\d\d-\d\d to/ });
-    await card.getByText('Spent has no line for all rows.').waitFor();
+    await card.getByText('Spent cannot be shown for all rows.').waitFor();
     await card.getByText('1 · USD', { exact: true }).waitFor();
     await card.getByText('1 · EUR', { exact: true }).waitFor();
     await page.getByText('no sum', { exact: true }).waitFor();

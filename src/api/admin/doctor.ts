@@ -104,14 +104,14 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
       proof = await proveActive();
       return proven(proof);
     },
-    'the call that proves it': async () =>
+    'the verification call': async () =>
       config.platform.probe === undefined && proof?.target === null
         ? { level: 'warning', says: proof.reason, do: 'set PLATFORM_PROBE to the path of a cheap report' }
         : (config.platform.probe ??
           proof?.target ??
           'chosen by the gateway among the reports that teams use'),
     "the token's expiry": async () => expiry(outlook()),
-    'clock, against the platform': async () => drift(proof?.platformNowMs ?? null, clock.now()),
+    'clock offset to the platform': async () => drift(proof?.platformNowMs ?? null, clock.now()),
     'time zone': async () => {
       const { timezone } = config.platform;
       const there = new Intl.DateTimeFormat('en-GB', {

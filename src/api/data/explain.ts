@@ -164,7 +164,7 @@ const FROM_HISTORY =
 function keptInWords({ mode, because }: Mode): string {
   return mode === 'days'
     ? `Answered by day: ${because}. Each day is cached separately, so another period costs only its missing days.`
-    : `Answered as a whole: ${because}. The period is cached in one piece, so each other period and each refresh costs a call.`;
+    : `Answered as a whole: ${because}. The period is cached as one entry: every other period and every refresh costs a platform call.`;
 }
 
 function priceInWords(before: readonly Period[], behind: readonly Period[]): string {

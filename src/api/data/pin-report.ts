@@ -206,7 +206,10 @@ function refuseOther(wanted: string | null, found: string | null): void {
       found === null
         ? `Revision ${wanted} cannot be pinned: this report is not cached by day, so it has no revision.`
         : `Revision ${wanted} cannot be pinned: the report is now at ${found}.`,
-    help: 'Read the report again and pin its current revision, or pin earlier data with _asOf in the query.',
+    help:
+      found === null
+        ? 'Omit revision to pin the report as it is now.'
+        : 'Read the report again and pin its current revision, or pin earlier data with _asOf in the query.',
   });
 }
 

@@ -108,7 +108,7 @@ export function createTokenFile(
       logger.info({ tokenId: active?.id }, 'the platform token was rotated: its file changed');
     // A file that lags behind, or was restored, must not undo a rotation.
     if (outcome === 'left' && active?.fingerprint !== fingerprintOf(secret, pepper()))
-      logger.warn('the file of PLATFORM_TOKEN holds a token that was in use before; the active one stays');
+      logger.warn('the file of PLATFORM_TOKEN has a former token; the active token stays in use');
     if (outcome === 'unproven') retryAtMs = clock.monotonicMs() + RETRY_MS;
     else settled = secret;
   };

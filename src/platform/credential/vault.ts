@@ -127,7 +127,7 @@ export function activate(vault: Vault, force: boolean, nowMs: number): Vault {
   if (vault.pending.verifiedAt === null && !force) {
     throw new GatewayError('verification_failed', {
       detail: 'The pending token is not verified.',
-      help: 'Prove it by POST /admin/v1/token/verify, or repeat with "force": true to activate it unproven.',
+      help: 'Verify it by POST /admin/v1/token/verify, or repeat with "force": true to activate it without verification.',
     });
   }
   return { ...vault, active: vault.pending, pending: null, previous: vault.active };

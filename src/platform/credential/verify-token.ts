@@ -153,7 +153,7 @@ export async function probeInTurn(
   targets: readonly string[],
   probe: VerifyOptions['probe'],
 ): Promise<TokenProof> {
-  const reason = 'there is no call to prove it with; set PLATFORM_PROBE';
+  const reason = 'there is no call to verify it with; set PLATFORM_PROBE';
   let proof: TokenProof = { outcome: 'unknown', reason, target: null, platformNowMs: null };
   for (const target of targets) {
     proof = { ...(await probe(target, secret)), target };
@@ -180,16 +180,16 @@ export async function proveToken(
   const proof = await probeInTurn(token.secret, all, probe);
   const { outcome, reason } = proof;
   if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return proof;
-  const now = active === null ? 'no token is active' : 'the active one stays';
+  const now = active === null ? 'no token is active' : 'the active token stays in use';
   if (outcome === 'refused')
     throw unverified(
       `The platform refused the token; ${now}.`,
-      "Copy the whole token from the platform's dashboard again, and give that.",
+      "Copy the complete token from the platform's dashboard, and repeat.",
       { internal: REFUSED },
     );
   throw unverified(
-    `The token could not be proven (${reason}); ${now}.`,
-    'Repeat when the platform answers, with PLATFORM_PROBE set to a cheap call that works, or with "force": true to activate it unproven.',
+    `The token could not be verified (${reason}); ${now}.`,
+    'Set PLATFORM_PROBE to a cheap call that works, and repeat when the platform responds. Or repeat with "force": true to activate the token without verification.',
   );
 }
 

@@ -153,7 +153,7 @@ export interface HistoricDay extends KnownState {
 export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonly HistoricDay[]> {
   const { series, dates, generation, moment } = wanted;
   return guarded(g, async () => {
-    if (generation === null) throw notKept(NOT_PROVEN);
+    if (generation === null) throw new GatewayError('not_known_then', NOT_PROVEN);
     const heads = (await g.store.heads(series, dates)).map(readHeads);
     const known = heads.map(({ revisions }) => validRevisions(revisions, generation));
     const chosen = known.map((revisions) => knownAt(revisions, moment));
@@ -182,8 +182,10 @@ function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError
   return notKept(`No recorded data ${then}for ${listed(unknown)}. ${since}`);
 }
 
-const NOT_PROVEN =
-  'No history for this kind of report: it is not proven divisible by day, or was refuted. Request a few ranges of current data; `dsp-gateway cache explain` shows the progress.';
+const NOT_PROVEN = {
+  detail: 'No history for this kind of report: it is not proven divisible by day, or was refuted.',
+  help: 'Request current data for about eight overlapping periods of different lengths, one of at least 14 days; then repeat.',
+};
 
 function lost(dates: readonly string[]): GatewayError {
   return notKept(`The recorded data for ${listed(dates)} can no longer be read.`);

@@ -63,7 +63,7 @@ export function mixesMoney(name: string, rows: readonly Row[]): boolean {
 /** @returns null where rows of it may be added up */
 export function whyNoSum(name: string): string | null {
   if (PEOPLE.test(name))
-    return `${titleOf(name)} counts people. Somebody who was reached on two days, or by two campaigns, would count twice in a sum; the total is the platform's own, of the whole period.`;
+    return `${titleOf(name)} counts people. A person reached on two days, or by two campaigns, would count twice in a sum. The total is the platform's own, for the whole period.`;
   if (RATE.test(name)) return `${titleOf(name)} is a rate; rates do not add up.`;
   if (SUMMABLE.test(name)) return null;
   return `It is not known whether ${titleOf(name)} may be added up; the total is the platform's own.`;

@@ -107,7 +107,7 @@ function Overlay({ report, other, column, now, before }: BothProps & { readonly 
     };
   }, [report, other, column, now.from, now.to, before.from, before.to]);
   if (lines.every(({ values }) => values.every((value) => value === null)))
-    return <Empty>{`${column.title} has no line for all rows. ${column.noSum ?? ''}`}</Empty>;
+    return <Empty>{`${column.title} cannot be shown for all rows. ${column.noSum ?? ''}`}</Empty>;
   return (
     <Chart
       label={`${column.title} by day in both periods, aligned by their first day`}

@@ -55,7 +55,7 @@ function PinForm({ question, revision }: PinProps) {
     );
   return (
     <div class="stack">
-      <p>The rows never change by a byte, even if the platform restates these days later.</p>
+      <p>A pin keeps these rows byte for byte, even if the platform changes them later.</p>
       <SchemaForm
         fields={NOTE}
         submit="Pin"

@@ -35,7 +35,7 @@ export function Pins() {
   const pins = useGet<Pins>('/gateway/v1/pins?limit=1000');
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
-    <View title="Pins" lead="Answers that never change by a byte, even if the platform restates them.">
+    <View title="Pins" lead="Answers kept byte for byte, even if the platform changes its numbers.">
       <Wait of={pins}>
         {({ data, meta }) => (
           <Card title={`${counted(meta.count, 'pin')} of ${count(meta.maxCount)}`}>

@@ -94,7 +94,7 @@ function AnswerHead({ question, report, view, setView }: HeadProps) {
           <h2>{from === null ? 'Period chosen by the platform' : `${from} to ${to ?? 'the latest day'}`}</h2>
           <p class="small quiet">
             {counted(meta.rowCount, 'row')}
-            {meta.asOf === undefined ? '' : `, seen ${moment(meta.asOf)}`}
+            {meta.asOf === undefined ? '' : `, as of ${moment(meta.asOf)}`}
           </p>
         </div>
         <div class="tools">
@@ -127,7 +127,11 @@ function Known({ meta }: { readonly meta: Meta }) {
           days.
         </li>
       )}
-      {stale ? <li class="note warn">Some data is older than usual; it is being refreshed.</li> : null}
+      {stale ? (
+        <li class="note warn">
+          Some data is no longer fresh: it is being refreshed, or the platform failed.
+        </li>
+      ) : null}
       {warnings.map(({ code, message }) => (
         <li key={code + message} class="note info">
           <bdi>{message}</bdi>

@@ -44,9 +44,7 @@ export function ReportSection() {
         }
       />
       {asked === null ? (
-        <Empty>
-          Select an advertiser and a period. The address of the page is then a link to the report.
-        </Empty>
+        <Empty>Select an advertiser and a period. Then you can share the address of the page.</Empty>
       ) : fault !== null ? (
         <p class="note warn" role="status">
           This address is not a valid report: {fault}

@@ -55,9 +55,9 @@ describe('a verification', () => {
   });
 
   it.each([
-    ['a refusal', 401, 'The platform refused the token; the active one stays.'],
-    ['a failure', 500, 'could not be proven (the platform answered the probe with status 500)'],
-    ['another refusal', 403, 'could not be proven (the platform answered the probe with status 403)'],
+    ['a refusal', 401, 'The platform refused the token; the active token stays in use.'],
+    ['a failure', 500, 'could not be verified (the platform answered the probe with status 500)'],
+    ['another refusal', 403, 'could not be verified (the platform answered the probe with status 403)'],
   ])('fails on %s, and the token stays pending and unverified', async (_what, status, detail) => {
     const scene = await openActive();
     await scene.rotation.stage(staged('second'), ALICE);

@@ -113,7 +113,7 @@ describe('a token file that is changed', () => {
     await look();
     expect(secretsIn(scene).active).toBe(next);
     expect(scene.log.messages('warn')).toEqual([
-      'the file of PLATFORM_TOKEN holds a token that was in use before; the active one stays',
+      'the file of PLATFORM_TOKEN has a former token; the active token stays in use',
     ]);
   });
 

@@ -100,7 +100,7 @@ describe('a pasted token, with reports in the cache and no PLATFORM_PROBE', () =
   it('that is refused is refused for that', async () => {
     await show({ active: FULL });
     expect((await rotate({ token: 'next' })).detail).toBe(
-      'The platform refused the token; the active one stays.',
+      'The platform refused the token; the active token stays in use.',
     );
   });
 
