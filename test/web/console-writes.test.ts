@@ -115,8 +115,8 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   await type(/^Maximum per day/, '1500.5');
   await type(/^Currency Currency/, 'EUR');
   await type(/^Amount field/, 'body.bid');
-  await type(/^Maximum$/, '5');
-  await type(/^Fields/, 'userId\nbudget');
+  await type(/^Maximum(?! per)/, '5');
+  await type(/^Allowed fields/, 'userId\nbudget');
   await page.getByRole('button', { name: 'Add a route' }).click();
   const second = page.getByRole('group', { name: 'Rule 2' });
   await second.getByRole('textbox', { name: /^Path/ }).fill('/api/v1/campaign/create');
@@ -131,7 +131,7 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   await page.getByText('must start with a member of allowFields: add bid').waitFor();
   forgive();
   await page.getByRole('button', { name: 'Remove rule 2' }).click();
-  await type(/^Fields/, Object.keys(CAMPAIGN).join('\n'));
+  await type(/^Allowed fields/, Object.keys(CAMPAIGN).join('\n'));
   await shots('console-guard-form');
   await save();
   const shown = page.getByRole('region', { name: CREATE });
