@@ -231,28 +231,29 @@ describe('the limits that apply, in GET /gateway/v1/me', () => {
     (await gateway.call('/gateway/v1/me', { key })).json<Me>();
 
   it("are the platform's where it allows all teams fewer calls than the team has left", async () => {
-    let remaining = 2;
-    const rate = () => ({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': String(remaining) });
+    // So many that the gateway hardly spreads them over the minute.
+    let remaining = 100;
+    const rate = () => ({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': String(remaining) });
     const platform = await startHeldPlatform((request, response) => sends(ROWS, rate())(request, response));
     platform.release();
     const gateway = await gatewayAt(platform);
-    const key = await gateway.addTeam({ limits: { upstreamCallsPerDay: 10 } });
+    const key = await gateway.addTeam({ limits: { upstreamCallsPerDay: 200 } });
     expect((await me(gateway, key)).applies).toMatchObject({
-      upstreamCalls: 10,
+      upstreamCalls: 200,
       upstreamCallsLimitedBy: 'team',
     });
     expect(outcomeOf(await gateway.report(key, day(10)))).toBe('200');
     const limited = await me(gateway, key);
-    expect(limited.left).toMatchObject({ upstreamCallsPerDay: 9 });
-    expect(limited.applies).toMatchObject({ upstreamCalls: 2, upstreamCallsLimitedBy: 'platform' });
+    expect(limited.left).toMatchObject({ upstreamCallsPerDay: 199 });
+    expect(limited.applies).toMatchObject({ upstreamCalls: 100, upstreamCallsLimitedBy: 'platform' });
     const resetInMs = Date.parse(limited.applies.upstreamCallsResetAt as string) - gateway.clock.now();
     expect(resetInMs).toBeGreaterThan(0);
     expect(resetInMs).toBeLessThanOrEqual(MINUTE);
-    remaining = 30;
+    remaining = 300;
     expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
     expect((await me(gateway, key)).applies).toEqual({
       maxConcurrent: 32,
-      upstreamCalls: 8,
+      upstreamCalls: 198,
       upstreamCallsResetAt: limited.left.upstreamCallsResetAt,
       upstreamCallsLimitedBy: 'team',
     });
