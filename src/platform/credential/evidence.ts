@@ -14,11 +14,16 @@ type Said = 'accepted' | 'refused';
 /** unproven: it was not verified, and the platform has not answered to it yet. */
 export type ProofStatus = Said | 'unproven';
 
+interface News {
+  readonly tokenId: string;
+  readonly said: Said;
+}
+
 export type Evidence = ReturnType<typeof createEvidence>;
 
 export function createEvidence(keeper: VaultKeeper, clock: Clock, logger: Logger) {
   /** What this process knows and the vault does not. */
-  let news: { readonly tokenId: string; readonly said: Said } | null = null;
+  let news: News | null = null;
 
   function proofOf(active: Token | null): ProofStatus {
     if (active === null) return 'unproven';
@@ -28,8 +33,11 @@ export function createEvidence(keeper: VaultKeeper, clock: Clock, logger: Logger
   }
 
   const flush = oneAtATime(async (): Promise<void> => {
-    if (news === null) return;
-    const written = news;
+    // The platform may say something else meanwhile: that is written as well, not left to the next job.
+    while (news !== null) await write(news);
+  });
+
+  async function write(written: News): Promise<void> {
     const { tokenId, said } = written;
     const mark = said === 'accepted' ? markAccepted : markRefused;
     let marked = false;
@@ -40,7 +48,7 @@ export function createEvidence(keeper: VaultKeeper, clock: Clock, logger: Logger
     });
     if (news === written) news = null;
     if (marked && said === 'refused') logger.error({ tokenId }, REFUSED);
-  });
+  }
 
   return {
     /** Of the active token; `unproven` without one. @throws SealError */

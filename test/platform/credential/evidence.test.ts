@@ -46,6 +46,15 @@ describe('what the platform said of the active token', () => {
     expect((await scene.another()).evidence.proof()).toBe('accepted');
   });
 
+  it('outlives it also where it was said while the word before was being written', async () => {
+    const scene = await openUnproven();
+    scene.evidence.note(scene.id, 'refused');
+    scene.evidence.note(scene.id, 'accepted');
+    await scene.evidence.flush();
+    expect(scene.keeper.vault().active).toMatchObject({ refusedAt: null, verifiedAt: expect.any(String) });
+    expect((await scene.another()).evidence.proof()).toBe('accepted');
+  });
+
   it('is written once for each change, with a line in the audit and an error in the log for a refusal', async () => {
     const scene = await openUnproven();
     const before = (await scene.actions()).length;
