@@ -120,7 +120,8 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
       if (headers === null) return;
       const limit = wholeNumber(headers['x-ratelimit-limit']);
       const remaining = wholeNumber(headers['x-ratelimit-remaining']);
-      if (limit === null || remaining === null) {
+      // A limit of 0 calls is none: the platform has just answered one.
+      if (!limit || remaining === null) {
         silent += 1;
         if (silent >= SILENT_ANSWERS) window = null;
         return;

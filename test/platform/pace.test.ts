@@ -109,6 +109,12 @@ describe('the pace of calls', () => {
     expect(pace.waitMs()).toBe(15_000);
   });
 
+  it('is none where the platform shows a limit of 0 calls, for it has just answered one', () => {
+    const { pace } = open();
+    call(pace, shown(0, 0));
+    expect(pace.status()).toBeNull();
+  });
+
   it('is told while a window lasts', () => {
     const { pace, advance } = open();
     expect(pace.status()).toBeNull();
