@@ -28,7 +28,7 @@ export const CATALOGUE = {
     adminStatus: 422,
     title: 'Invalid body',
     meaning: 'The request body is not the JSON this call expects.',
-    remedy: 'Send one JSON object without duplicate members; `errors` lists each faulty member.',
+    remedy: 'Send one JSON object without duplicate members, and correct any members listed in `errors`.',
   },
   invalid_path: {
     status: 400,

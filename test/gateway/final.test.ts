@@ -31,6 +31,9 @@ describe('with _final=require', () => {
     expect(detailOf(reply)).toBe(
       'Not final: 2026-11-16 (expected to be final on 2026-11-22), 2026-11-17 (expected to be final on 2026-11-23), 2026-11-18 (expected to be final on 2026-11-24).',
     );
+    expect(detailOf(await ask(`${SERIES}&dateFrom=2026-11-10&dateTo=2026-11-20&_final=require`))).toBe(
+      'Not final: 2026-11-16 (expected to be final on 2026-11-22), 2026-11-17 (expected to be final on 2026-11-23) and 3 more, the last, 2026-11-20, on 2026-11-26.',
+    );
     expect(gateway.simulator.callCount).toBe(calls);
   });
 

@@ -10,7 +10,12 @@ const THREE = `${SERIES}&dateFrom=2026-11-17&dateTo=2026-11-19`;
 const knownAt = (reply: Reply) => reportIn(reply).meta.knownAt as string;
 const asOf = (reply: Reply) => `${THREE}&_asOf=${knownAt(reply)}`;
 const problemIn = (reply: Reply) =>
-  JSON.parse(reply.text) as { code: string; detail: string; errors?: { param: string; message: string }[] };
+  JSON.parse(reply.text) as {
+    code: string;
+    detail: string;
+    help: string;
+    errors?: { param: string; message: string }[];
+  };
 
 describe('a report as of a past moment', () => {
   it('has the rows, and the revision, that the answer had then, though the platform restated since', async () => {
@@ -69,7 +74,8 @@ describe('a report as of a past moment', () => {
     expect(problemIn(reply).detail).toContain('2026-11-17, 2026-11-18, 2026-11-19');
     expect(problemIn(reply).detail).toContain(knownAt(first));
     const never = await ask(`${SERIES}&dateFrom=2026-01-01&dateTo=2026-01-02&_asOf=${before}`);
-    expect(problemIn(never).detail).toMatch(/2026-01-01, 2026-01-02.*never recorded.*no-cache/);
+    expect(problemIn(never).detail).toMatch(/2026-01-01, 2026-01-02\. Some were never recorded\.$/);
+    expect(problemIn(never).help).toMatch(/^Request them without _asOf.*no-cache/);
   });
 
   it('takes a day that is over for its end', async () => {
@@ -130,6 +136,11 @@ describe('the final numbers of each day', () => {
     expect(detailOf(early)).toBe(
       'Not final yet: 2026-11-19 (expected to be final on 2026-11-25), 2026-11-20 (expected to be final on 2026-11-26).',
     );
+    gateway.clock.set('2026-11-25T12:00:00Z');
+    expect((await ask(`${QUERY}&_vintage=final`)).json()).toMatchObject({
+      detail: 'Not final yet: 2026-11-20 (expected to be final on 2026-11-26).',
+      help: expect.stringMatching(/^Request 2026-11-19 without _vintage, with cache-control: no-cache if/),
+    });
     gateway.clock.set('2026-11-26T12:00:00Z');
     const unseen = await ask(`${QUERY}&_vintage=final`);
     expect(detailOf(unseen)).toMatch(
@@ -200,6 +211,7 @@ it('what is not kept is said to be not kept, whether the kind is proven or not',
   ])
     expect(reply.json()).toMatchObject({
       code: 'not_known_then',
-      detail: expect.stringContaining('History is off'),
+      detail: 'History is off: history.enabled is false.',
+      help: 'Request current data, or ask your operator to set history.enabled.',
     });
 });

@@ -1,5 +1,6 @@
 /** A JSON body, read strictly: what the gateway checks must be what the platform will read. */
 import { GatewayError } from '../../errors.js';
+import { clip } from '../../lib/http/problem.js';
 import { JsonError, JsonObject, parseJson } from '../../reports/rows/json.js';
 
 export interface BodyLimits {
@@ -28,11 +29,12 @@ export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     const allowed =
-      limits === undefined
+      limits === undefined || !error.isTooLarge
         ? ''
         : ` (at most ${limits.maxMembers} members and ${limits.maxItems} list items are taken)`;
     throw new GatewayError('invalid_body', {
-      detail: `The body is not acceptable JSON: ${error.message}${allowed}.`,
+      // The path in the message may be as long as the body is deep.
+      detail: `The body is not acceptable JSON: ${clip(error.message, 100)}${allowed}.`,
       cause: error,
     });
   }

@@ -30,8 +30,17 @@ const MAX_TEXT = 300;
 /** Characters of `detail` and `help`. */
 const MAX_SENTENCE = 1500;
 
-function clip(text: string, most = MAX_TEXT): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+/** At most so many characters and an ellipsis; never cuts a character in half. */
+export function clip(text: string, most = MAX_TEXT): string {
+  return text.length > most ? `${text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
+}
+
+/** Characters of a name in a sentence. */
+const MAX_NAME = 60;
+
+/** The caller's name of a parameter, for `detail` and `help`. */
+export function clipName(name: string): string {
+  return clip(name, MAX_NAME);
 }
 
 function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorCount'> {
@@ -54,9 +63,9 @@ export function describeFaults([first, ...others]: readonly [FieldFault, ...Fiel
   readonly help: string;
 } {
   const more = others.length === 0 ? '' : ` (1 of ${others.length + 1} faults)`;
-  const subject = first.param === '' ? 'The request' : clip(first.param, 60);
+  const subject = first.param === '' ? 'The request' : clipName(first.param);
   const fault = shorten(`${subject} ${withoutMarks(first.message)}`, MAX_FAULT - more.length - 1);
-  const names = [...new Set([first, ...others].map(({ param }) => clip(param, 60)))].filter(Boolean);
+  const names = [...new Set([first, ...others].map(({ param }) => clipName(param)))].filter(Boolean);
   const named = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ' and others' : '');
   return {
     detail: `${fault}${/[.?!…]$/.test(fault) ? '' : '.'}${more}`,

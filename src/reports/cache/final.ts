@@ -112,8 +112,8 @@ function notFinal(dates: readonly string[], past: Past | null): GatewayError {
   const named = dates.length === 0 ? 'the totals' : listed(dates);
   return past === null
     ? new GatewayError('not_final', {
-        detail: `Old enough to be final, but not fetched since: ${named}. The platform failed, or the totals are older than the rows.`,
-        help: 'Retry in a minute.',
+        detail: `Old enough to be final, but not fetched since: ${named}.`,
+        help: 'Repeat in a minute: the platform failed, or the totals are older than the rows.',
       })
     : new GatewayError('not_final', {
         detail: `Not final yet at that time: ${named}.`,

@@ -56,20 +56,24 @@ function unknownOf(
   if (moment === 'first')
     return (dates) =>
       new GatewayError('not_known_then', {
-        detail: `No recorded data since the end of ${listed(dates)}. Request past days without _vintage; they are recorded from then on.`,
+        detail: `No recorded data since the end of ${listed(dates)}.`,
+        help: 'Request past days without _vintage: they are recorded from then on.',
       });
   if (moment !== 'final') return null;
   return (dates) => {
     const rules = policy.rulesFor(report);
     const { old, young } = byAge(dates, canonical.todayOf(report.account), rules);
-    const detail = [
-      ...(young.length === 0 ? [] : [`Not final yet: ${expectedFinalDates(young, rules)}.`]),
-      ...(old.length === 0
-        ? []
-        : [
-            `Old enough to be final, but not fetched since: ${listed(old)}. Request them without _vintage, with cache-control: no-cache if they are cached.`,
-          ]),
-    ];
-    return new GatewayError('not_final', { detail: detail.join(' ') });
+    if (old.length === 0)
+      return new GatewayError('not_final', { detail: `Not final yet: ${expectedFinalDates(young, rules)}.` });
+    const again = 'without _vintage, with cache-control: no-cache if they are cached';
+    if (young.length === 0)
+      return new GatewayError('not_final', {
+        detail: `Old enough to be final, but not fetched since: ${listed(old)}.`,
+        help: `Request them ${again}.`,
+      });
+    return new GatewayError('not_final', {
+      detail: `Not final yet: ${expectedFinalDates(young, rules)}.`,
+      help: `Request ${listed(old)} ${again}: old enough, but not fetched since; repeat once the others are final.`,
+    });
   };
 }

@@ -117,6 +117,7 @@ export async function guarded<T>({ enabled }: Pick<Readable, 'enabled'>, work: (
   if (!enabled)
     throw new GatewayError('not_known_then', {
       detail: 'History is off: history.enabled is false.',
+      help: 'Request current data, or ask your operator to set history.enabled.',
     });
   try {
     return await work();
@@ -153,7 +154,7 @@ export interface HistoricDay extends KnownState {
 export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonly HistoricDay[]> {
   const { series, dates, generation, moment } = wanted;
   return guarded(g, async () => {
-    if (generation === null) throw new GatewayError('not_known_then', NOT_PROVEN);
+    if (generation === null) throw notKept(...NOT_PROVEN);
     const heads = (await g.store.heads(series, dates)).map(readHeads);
     const known = heads.map(({ revisions }) => validRevisions(revisions, generation));
     const chosen = known.map((revisions) => knownAt(revisions, moment));
@@ -164,7 +165,8 @@ export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonl
       const entry = contents[at] ?? null;
       if (entry === null) throw lost(dates.filter((_date, place) => contents[place] === null));
       const { asked } = heads[at] as Heads;
-      if (g.isErased({ ...one.revision, asked, held: entry.header.accounts })) throw notKept(erasedOf(day));
+      if (g.isErased({ ...one.revision, asked, held: entry.header.accounts }))
+        throw notKept(...erasedOf(day));
       return { ...one, entry };
     });
   });
@@ -175,31 +177,43 @@ function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError
   const unknown = dates.filter((_date, at) => knownAt(known[at] as Revisions, moment) === null);
   if (wanted.unknown !== undefined) return wanted.unknown(unknown);
   const first = Math.max(...known.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
-  const since = Number.isFinite(first)
-    ? `All of them are recorded from ${new Date(first).toISOString()} on.`
-    : 'Some were never recorded: request them without _asOf, with cache-control: no-cache if they are cached.';
   const then = typeof moment === 'object' ? `at ${new Date(moment.at).toISOString()} ` : '';
-  return notKept(`No recorded data ${then}for ${listed(unknown)}. ${since}`);
+  const missing = `No recorded data ${then}for ${listed(unknown)}.`;
+  return Number.isFinite(first)
+    ? notKept(`${missing} All of them are recorded from ${new Date(first).toISOString()} on.`)
+    : notKept(
+        `${missing} Some were never recorded.`,
+        'Request them without _asOf, with cache-control: no-cache if they are cached: they are recorded from then on.',
+      );
 }
 
-const NOT_PROVEN = {
-  detail: 'No history for this kind of report: it is not proven divisible by day, or was refuted.',
-  help: 'Request current data for about eight overlapping periods of different lengths, one of at least 14 days; then repeat.',
-};
+/** Detail and help of an error. */
+type Words = readonly [detail: string, help?: string];
+
+const NOT_PROVEN: Words = [
+  'No history for this kind of report: it is not proven divisible by day, or was refuted.',
+  'Request current data for about eight overlapping periods of different lengths, one of at least 14 days; then repeat.',
+];
 
 function lost(dates: readonly string[]): GatewayError {
-  return notKept(`The recorded data for ${listed(dates)} can no longer be read.`);
+  return notKept(
+    `The recorded data for ${listed(dates)} can no longer be read.`,
+    'Request current data, and report the requestId to your operator.',
+  );
 }
 
-function erasedOf(date: string): string {
-  return `The recorded data for ${date} was erased with its advertiser. Request the report without _asOf to record it again.`;
+function erasedOf(date: string): Words {
+  return [
+    `The recorded data for ${date} was erased with its advertiser.`,
+    'Request the report without _asOf to record it again.',
+  ];
 }
 
-function notKept(detail: string): GatewayError {
-  return new GatewayError('not_known_then', { detail });
+function notKept(...[detail, help]: Words): GatewayError {
+  return new GatewayError('not_known_then', { detail, ...(help !== undefined && { help }) });
 }
 
-const SHOWN = 10;
+const SHOWN = 5;
 
 /** Dates for a message, shortened. */
 export function listed(dates: readonly string[]): string {

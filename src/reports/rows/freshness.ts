@@ -84,19 +84,21 @@ export function byAge(
   return { old: dates.filter(isOld), young: dates.filter((date) => !isOld(date)) };
 }
 
-/** Days listed in a message; the rest is counted. */
-const MAX_NAMED = 10;
+/** Days listed in a message; of more, some are listed and the rest is counted. */
+const MAX_NAMED = 3;
+const NAMED_OF_MORE = 2;
 
 /** E.g. `2026-11-17 (expected to be final on 2026-11-23) and 4 more, the last, 2026-11-21, on 2026-11-27`. */
 export function expectedFinalDates(dates: readonly string[], { restatementDays }: FinalRules): string {
   const finalOn = (date: string) => isoDay((dayNumber(date) as number) + restatementDays + 1);
+  const shown = dates.length > MAX_NAMED ? NAMED_OF_MORE : dates.length;
   const named = dates
-    .slice(0, MAX_NAMED)
+    .slice(0, shown)
     .map((date) => `${date} (expected to be final on ${finalOn(date)})`)
     .join(', ');
   const last = dates.at(-1) as string;
-  const more = dates.length - MAX_NAMED;
-  return more <= 0 ? named : `${named} and ${more} more, the last, ${last}, on ${finalOn(last)}`;
+  const more = dates.length - shown;
+  return more === 0 ? named : `${named} and ${more} more, the last, ${last}, on ${finalOn(last)}`;
 }
 
 /** @returns milliseconds of freshness, counted from `fetchedAt` */

@@ -157,7 +157,7 @@ function readArray(cursor: Cursor): JsonArray {
     do {
       cursor.path[level] = items.length;
       cursor.items -= 1;
-      if (cursor.items < 0) fail(cursor, 'more list items than are allowed');
+      if (cursor.items < 0) fail(cursor, MANY_ITEMS);
       items.push(readValue(cursor));
     } while (hasNext(cursor, 0x5d));
   }
@@ -174,7 +174,7 @@ function readObject(cursor: Cursor): JsonObject {
   else {
     do {
       cursor.members -= 1;
-      if (cursor.members < 0) fail(cursor, 'more members than are allowed');
+      if (cursor.members < 0) fail(cursor, MANY_MEMBERS);
       skipSpace(cursor);
       const expected = shape === known ? known.sources[values.length] : undefined;
       if (expected !== undefined && cursor.text.startsWith(expected, cursor.at)) cursor.at += expected.length;
@@ -249,6 +249,8 @@ export function sortedJson(json: Json): string {
 }
 
 const DUPLICATE = 'a duplicate member name';
+const MANY_ITEMS = 'more list items than are allowed';
+const MANY_MEMBERS = 'more members than are allowed';
 
 /** A text that is not JSON as read here. The message names the place, never a value. */
 export class JsonError extends Error {
@@ -259,6 +261,8 @@ export class JsonError extends Error {
   readonly path: readonly (string | number)[];
   /** Whether a member name was given twice; the path ends with it. */
   readonly isDuplicate: boolean;
+  /** Whether it has more members or list items than are allowed. */
+  readonly isTooLarge: boolean;
 
   constructor(reason: string, position: number, path: readonly (string | number)[]) {
     const place = path.map((step) => (typeof step === 'number' ? step : JSON.stringify(step.slice(0, 40))));
@@ -266,6 +270,7 @@ export class JsonError extends Error {
     this.position = position;
     this.path = path;
     this.isDuplicate = reason === DUPLICATE;
+    this.isTooLarge = reason === MANY_ITEMS || reason === MANY_MEMBERS;
   }
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.js';
+import { clipName } from '../../lib/http/problem.js';
 import type { NamedAccount } from '../../reports/query/asked-accounts.js';
 import type { Caller } from '../auth/authenticate.js';
 
@@ -25,7 +26,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   const foreign = access.accounts.find(({ values }) => !values.every(isOwn));
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team has no access to the advertiser in ${foreign.param}.`,
+      detail: `The team has no access to the advertiser in ${clipName(foreign.param)}.`,
       help: advertiserHelp(
         team.advertisers,
         team.id,
@@ -35,9 +36,10 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   }
   const [lookalike] = access.lookalikes(isOwn);
   if (lookalike !== undefined) {
+    const name = clipName(lookalike);
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team is limited to certain advertisers, and ${lookalike} may name an account.`,
-      help: `Omit ${lookalike} and name the advertiser by ${fields}; if it is not an account, ask your operator to add it to report.nonAccountParameters.`,
+      detail: `The team is limited to certain advertisers, and ${name} may name an account.`,
+      help: `Omit ${name} and name the advertiser by ${fields}; if it is not an account, ask your operator to add it to report.nonAccountParameters.`,
     });
   }
   if (!access.namesAccount) {

@@ -8,6 +8,7 @@ import { parseJsonBody, requireJson } from '../../../src/api/http/json-body.js';
 import { readQuery } from '../../../src/api/http/read-query.js';
 import { noteSession, readKeyHeaders } from '../../../src/api/http/request-keys.js';
 import type { GatewayError } from '../../../src/errors.js';
+import { toProblem } from '../../../src/lib/http/problem.js';
 import { codeOf, thrownBy } from '../../support/problems.js';
 
 const parse = (text: string | Buffer) => parseJsonBody(Buffer.from(text as string));
@@ -56,6 +57,23 @@ describe('parseJsonBody', () => {
     const { options } = thrownBy(() => parse('{"password":"hunter2" "x":1}'));
     expect(options.detail).toMatch(/^The body is not acceptable JSON: /);
     expect(JSON.stringify(options.detail)).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['deep', `{"a":${'['.repeat(70)}1${']'.repeat(70)}}`],
+    ['of long names', `${`{"${'n'.repeat(500)}":`.repeat(8)}x${'}'.repeat(8)}`],
+    [
+      'of many members',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`n${at}`, at]))),
+    ],
+  ])('names the place within 200 characters in a body %s', (_what, text) => {
+    const error = thrownBy(() => parseJsonBody(Buffer.from(text), { maxMembers: 256, maxItems: 10_000 }));
+    const { detail, help, errors } = toProblem(error, 'r');
+    expect(detail.length).toBeLessThanOrEqual(200);
+    expect(detail.includes('at most 256 members')).toBe(text.includes('n299'));
+    // Nothing is listed, so the help refers to no list that must be there.
+    expect(errors).toBeUndefined();
+    expect(help).not.toContain('errors lists');
   });
 });
 

@@ -109,6 +109,21 @@ describe('authorize: advertisers', () => {
   });
 });
 
+describe('authorize: names of parameters', () => {
+  it.each([
+    ['that may be an account', { ...NOTHING, ...named('1'), lookalikes: () => ['userId'.repeat(500)] }],
+    [
+      'that is an account',
+      { ...NOTHING, namesAccount: true, accounts: [{ param: `user${'_'.repeat(3000)}id`, values: ['9'] }] },
+    ],
+  ])('cuts a long one %s in what it says', (_what, access) => {
+    const { code, options } = thrownBy(() => checkQuery(callerOf({ advertisers: [1] }), access));
+    expect(code).toBe('advertiser_forbidden');
+    expect(options.detail?.length).toBeLessThanOrEqual(200);
+    expect(options.help?.length).toBeLessThanOrEqual(300);
+  });
+});
+
 describe('authorize: the period', () => {
   const caller = callerOf({ advertisers: '*', limits: { maxRangeDays: 31 } });
 
