@@ -178,7 +178,7 @@ export const CATALOGUE = {
     title: 'Idempotent request in flight',
     meaning: 'The first request with this key is still running, or its outcome is unknown.',
     remedy:
-      'With `retry-after`, wait and repeat; without it, check on the platform, and use a new key if nothing was done.',
+      'With retry-after, wait and repeat; without it, check on the platform, and use a new key if nothing was done.',
   },
   not_known_then: {
     status: 404,
