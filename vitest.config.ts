@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { kindsOfTests } from './test/support/kinds.js';
 
 const kinds = kindsOfTests();
-/** Run by commands of their own: what helm, promtool and the like check, and what Chromium shows. */
+/** Run by commands of their own: what is delivered, checked by helm, promtool, npm and the like, and what Chromium shows. */
 const isOfDeploy = (name: string) => name.startsWith('deploy/');
 const isOfPages = (name: string) => name.startsWith('web/');
 const deploy = kinds.real.filter(isOfDeploy);

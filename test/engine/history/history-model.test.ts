@@ -89,7 +89,7 @@ describe('whatever happens, history is true', { timeout: 3_600_000 }, () => {
     await fc.assert(property, RUNS > 0 ? { numRuns: RUNS } : { ...usual, seed: SEED });
   }
 
-  it('of one gateway', () => check(runs(3, 7), () => undefined));
+  it('of one gateway', () => check(runs(2, 7), () => undefined));
 
-  it('of three replicas on one Redis', () => check(runs(2, 4), () => redis));
+  it('of three replicas on one Redis', () => check(runs(1, 4), () => redis));
 });

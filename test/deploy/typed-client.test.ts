@@ -4,9 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { ROOT } from '../../support/processes.js';
-import { describedGateway } from './described-gateway.js';
-import { compile, generateTypes, neverIn, newApp } from './generated-types.js';
+import { describedGateway } from '../api/openapi/described-gateway.js';
+import { compile, generateTypes, neverIn, newApp } from '../api/openapi/generated-types.js';
+import { ROOT } from '../support/processes.js';
 
 const run = promisify(execFile);
 
