@@ -41,7 +41,7 @@ export const CATALOGUE = {
     status: 400,
     title: 'Invalid request',
     meaning: 'This call does not accept such a request, for instance a GET with a body.',
-    remedy: 'Remove the part that `detail` names, then repeat.',
+    remedy: 'Correct or remove what `detail` names, then repeat.',
   },
   missing_api_key: {
     status: 401,
@@ -54,7 +54,7 @@ export const CATALOGUE = {
     title: 'Invalid API key',
     meaning: 'The team key is unknown or malformed, or two different keys were sent.',
     remedy:
-      'Check that the key in `authorization` or `x-api-key` is complete (it starts with dgw_), or ask your operator for a new one.',
+      'Send one complete key (it starts with dgw_) in `authorization` or `x-api-key`, or ask your operator for a new one.',
   },
   expired_api_key: {
     status: 401,
@@ -313,7 +313,7 @@ export const CATALOGUE = {
     status: 503,
     title: 'Writes are stopped',
     meaning: 'An operator stopped the writes of this team or of all teams. Nothing was sent to the platform.',
-    remedy: 'Ask your operator for the reason, and repeat once writes are resumed.',
+    remedy: 'Repeat once writes are resumed, and ask your operator when that is.',
   },
   write_guard_unavailable: {
     status: 503,

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../errors.js';
+import { clipName } from '../lib/http/problem.js';
 import { registerHealth } from './data/health.js';
 import { isOwnHost } from './http/own-host.js';
 import type { ProblemCode } from './openapi/operation.js';
@@ -19,7 +20,7 @@ export function registerMetrics(app: FastifyInstance, { text, hosts }: MetricsRo
     if (hosts !== null && !isOwnHost(request.headers.host, hosts)) {
       throw new GatewayError('invalid_request', {
         status: 421,
-        detail: `Metrics are not served under the host name ${JSON.stringify(request.headers.host)}.`,
+        detail: `Metrics are not served under the host name ${JSON.stringify(clipName(request.headers.host ?? ''))}.`,
         help: 'Use an IP address, or add the name to server.metricsHosts.',
       });
     }

@@ -153,6 +153,8 @@ export const PATTERNS: Readonly<Record<string, string>> = {
   '^[A-Za-z][A-Za-z0-9_-]{0,63}$': 'the name of a member: a letter, then letters, digits, _ or -',
   '^[A-Za-z]{3,8}$': 'the code of a currency, e.g. EUR',
   '^[a-z0-9-]{1,40}$': 'the id of a team',
+  '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$':
+    'one line of 1 to 300 characters that is not blank',
   '^[a-z]+(\\.[a-zA-Z_-]+)?$': 'an action such as token.activate, or its kind: token',
   '^[\\x21-\\x7e]{1,16384}$': 'printable ASCII characters without spaces, at most 16384',
 };

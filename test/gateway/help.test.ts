@@ -1,9 +1,11 @@
 /** Every problem says what to do next: with names for a team, in one constant text for whoever has no key. */
 import { describe, expect, it } from 'vitest';
+import { refusal } from '../../src/api/proxy/guard-write.js';
 import { CATALOGUE, type ErrorCode, GatewayError } from '../../src/errors.js';
 import { type Problem, toProblem } from '../../src/lib/http/problem.js';
+import { checkWrite } from '../../src/teams/write-guard/check-write.js';
 import { sharedGateway } from '../support/scene.js';
-import { REPORT, type Reply, withGateway } from '../support/start-gateway.js';
+import { ADMIN_TOKEN, REPORT, type Reply, withGateway } from '../support/start-gateway.js';
 
 const shared = sharedGateway();
 const problem = (reply: Reply) => reply.json<Problem>();
@@ -54,6 +56,48 @@ describe('the help of an error', () => {
     const { detail } = toProblem(new GatewayError('invalid_body', { errors }), 'r');
     expect(detail.length).toBeLessThanOrEqual(200);
     expect(detail).toMatch(/word … \(1 of 2 faults\)$/);
+  });
+
+  it('is true of two keys, each of them complete', async () => {
+    const gateway = shared();
+    const key = await gateway.addTeam();
+    const headers = { authorization: 'Bearer dgw_other' };
+    const reply = await gateway.call(`${REPORT}?advertiserId=1`, { key, headers });
+    expect(reply.status).toBe(401);
+    expect(problem(reply).detail).toBe('Two keys were sent; send one.');
+    expect(problem(reply).help).toMatch(/^Send one complete key/);
+  });
+
+  it('says what the rule of a write guard refuses within 200 characters', () => {
+    const names = Array.from({ length: 60 }, (_, at) => `field${at}`).join(', ');
+    for (const limit of [names, 'EUR']) {
+      const { detail, errors } = toProblem(
+        refusal({ rule: 'allowFields', passed: false, value: 'x', limit }),
+        'r',
+      );
+      expect(detail.length).toBeLessThanOrEqual(200);
+      expect(detail).toMatch(
+        /^The rule allowFields refuses this write: x; allowed is .*[.…] Nothing was sent\.$/,
+      );
+      expect(errors?.[0]?.message).toContain(limit.slice(0, 200));
+    }
+    const { checks } = checkWrite(
+      { amounts: [] },
+      { query: [], body: 'The body is not UTF-8.', hasIdempotencyKey: true },
+    );
+    const [failed] = checks.filter(({ passed }) => !passed);
+    expect(failed?.value).toBe('The body is not UTF-8');
+  });
+
+  it('of a reason to stop writes says its length in words, not its pattern', async () => {
+    const gateway = shared();
+    const reply = await gateway.admin.inject({
+      ...{ method: 'POST', url: '/admin/v1/writes/stop', payload: { reason: 'x'.repeat(301) } },
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    });
+    expect(reply.json<Problem>().detail).toBe(
+      'reason must be one line of 1 to 300 characters that is not blank.',
+    );
   });
 
   it("names the scope that is missing, and the team's own", async () => {

@@ -31,7 +31,7 @@ const TOOL_TERMS: readonly (readonly [http: RegExp, tool: string])[] = [
   ...[...ARGUMENT_OF].map(([name, argument]) => [new RegExp(`(?<!\\w)${name}\\b`, 'g'), argument] as const),
   [/\bGET \/gateway\/v1\/me\b/g, 'the tool whoami'],
   [/(?<!\w)retry-after\b/g, 'retryAfterSeconds'],
-  [/\bthe key in authorization or x-api-key\b/g, 'the key of your connection'],
+  [/\bin authorization or x-api-key\b/g, 'with your connection'],
 ];
 
 export function toToolError(error: GatewayError): GatewayError {

@@ -1,6 +1,7 @@
 /** Finds the guard of a write and checks the write before anything is sent. */
 import type { Config } from '../../config/load.js';
 import { GatewayError } from '../../errors.js';
+import { clip } from '../../lib/http/problem.js';
 import { limitOf } from '../../teams/write-guard/amount.js';
 import { type Check, check, checksumOf, checkWrite } from '../../teams/write-guard/check-write.js';
 import { guardUnavailable } from '../../teams/write-guard/reservations.js';
@@ -91,8 +92,12 @@ export function refuse(checks: readonly Check[]): void {
 
 /** @param first of the failed rules */
 export function refusal(first: Check, others: readonly Check[] = []): GatewayError {
+  const said = clip(
+    `The rule ${first.rule} refuses this write: ${first.value}; allowed is ${first.limit}`,
+    180,
+  );
   return new GatewayError('write_guard_refused', {
-    detail: `The rule ${first.rule} refuses this write: ${first.value}; allowed is ${first.limit}. Nothing was sent.`,
+    detail: `${said}${said.endsWith('…') ? '' : '.'} Nothing was sent.`,
     errors: [first, ...others].map(({ rule, value, limit }) => ({
       param: rule,
       message: `${value}; allowed is ${limit}`,

@@ -40,7 +40,7 @@ export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: 
     checks.push(check('requireIdempotencyKey', hasIdempotencyKey, given, 'an idempotency-key'));
   }
   if (typeof body === 'string') {
-    checks.push(check('body', false, body, 'one JSON object'));
+    checks.push(check('body', false, body.replace(/\.$/, ''), 'one JSON object'));
     return { checks, amount: null };
   }
   checks.push(check('body', true, 'a JSON object', 'one JSON object'), namesCheck(rule, body));

@@ -168,6 +168,11 @@ it('numbers are told under names of ours alone, unless a token is asked for', as
     const open = metricsAuth ? 401 : 200;
     expect([await status('127.0.0.1:8081'), await status('metrics.example')]).toEqual([open, open]);
     expect(await status('evil.example')).toBe(metricsAuth ? 401 : 421);
+    const long = await gateway.admin.inject({
+      url: '/metrics',
+      headers: { host: `evil.${'x'.repeat(900)}` },
+    });
+    expect(long.json<{ detail: string }>().detail.length).toBeLessThanOrEqual(200);
   }
 });
 
