@@ -59,6 +59,8 @@ interface Lease {
   askAtMs: number;
   /** This replica's own part, while the store is away. */
   own: QuotaBucket | null;
+  /** Permits used of it that never come back; charged to the shared bucket once the store is back. */
+  uncharged: number;
   waiting: number;
   drawing: Promise<void> | null;
 }
@@ -121,8 +123,10 @@ export class Allowances {
   /** Gives back a permit that was not used after all, to the bucket it was taken from. */
   putBack(bucket: Bucket): void {
     const lease = this.#leaseOf(bucket);
-    if (lease.own !== null) lease.own = { ...lease.own, used: Math.max(0, lease.own.used - 1) };
-    else lease.held += 1;
+    if (lease.own !== null) {
+      lease.own = { ...lease.own, used: Math.max(0, lease.own.used - 1) };
+      lease.uncharged = Math.max(0, lease.uncharged - 1);
+    } else lease.held += 1;
     this.#giveBack(lease);
   }
 
@@ -158,7 +162,16 @@ export class Allowances {
     const usedAtMs = this.#parts.clock.monotonicMs();
     const known = this.#leases.get(bucket.key);
     if (known === undefined) {
-      const unused = { held: 0, drawnAtMs: 0, said: null, askAtMs: 0, own: null, waiting: 0, drawing: null };
+      const unused = {
+        held: 0,
+        drawnAtMs: 0,
+        said: null,
+        askAtMs: 0,
+        own: null,
+        uncharged: 0,
+        waiting: 0,
+        drawing: null,
+      };
       const lease: Lease = { bucket, usedAtMs, ...unused };
       this.#leases.set(bucket.key, lease);
       if (this.#leases.size > MANY_LEASES) this.#forgetUnused(usedAtMs);
@@ -202,6 +215,7 @@ export class Allowances {
     const { bucket } = lease;
     if (clock.monotonicMs() >= this.#awayUntilMs) {
       try {
+        if (lease.uncharged > 0) await this.#chargeOwn(lease, nowMs);
         const grant = await quotas.take(bucket.key, { ...bucket, want, nowMs });
         lease.own = null;
         return grant;
@@ -212,6 +226,23 @@ export class Allowances {
       }
     }
     return takeOwn(lease, bucket, { want, nowMs, capacity: replicas.share(bucket.capacity) });
+  }
+
+  /** Charges what was used while the store was away. @throws StoreUnavailable */
+  async #chargeOwn(lease: Lease, nowMs: number): Promise<void> {
+    const { bucket } = lease;
+    const charge = (want: number) => this.#parts.quotas.take(bucket.key, { ...bucket, want, nowMs });
+    // A store that answers too late may still count what it was asked for: first ask for nothing.
+    await charge(0);
+    const { uncharged } = lease;
+    if (uncharged === 0) return;
+    lease.uncharged = 0;
+    try {
+      await charge(uncharged);
+    } catch (error) {
+      lease.uncharged += uncharged;
+      throw error;
+    }
   }
 
   /** A bucket that refills has its permits back already, and must not get them twice. */
@@ -290,9 +321,13 @@ function takeOwn(
 ): QuotaGrant {
   const partOf = (whole: number) => (whole * capacity) / bucket.capacity;
   const take = { want, capacity, refillPerMs: partOf(bucket.refillPerMs), nowMs, ttlMs: bucket.ttlMs };
-  lease.own ??= { used: capacity - Math.floor(partOf(bucketLeft(lease, bucket, nowMs))), atMs: nowMs };
+  if (lease.own === null) {
+    const used = capacity - Math.floor(partOf(bucketLeft(lease, bucket, nowMs)));
+    lease.own = { used: Math.min(capacity, used + lease.uncharged), atMs: nowMs };
+  }
   const own = refilled(lease.own, take);
   const granted = Math.min(want, leftIn(own, capacity));
   lease.own = { ...own, used: own.used + granted };
+  if (bucket.refillPerMs === 0) lease.uncharged += granted;
   return describeGrant(lease.own, granted, take);
 }

@@ -210,6 +210,28 @@ describe('while the store is away', () => {
     expect((await drain(one, bucket)) + (await drain(other, bucket))).toBe(60);
   });
 
+  it('what is used of a bucket that never refills is charged when the store is back, so outages add none', async () => {
+    const rig = createAllowanceRig(1);
+    const [replica] = rig.replicas as [Allowances];
+    const bucket = perDay(10);
+    const back = () => {
+      rig.storeIsThere = true;
+      rig.clock.advance(2 * SECOND);
+      rig.clock.advanceMonotonic(2 * SECOND);
+    };
+    await replica.take(bucket);
+    for (const left of [6, 3]) {
+      rig.storeIsThere = false;
+      for (let call = 0; call < 3; call++) expect(await replica.take(bucket)).toBeNull();
+      back();
+      expect((await replica.refresh(bucket)).left).toBe(left);
+    }
+    rig.storeIsThere = false;
+    expect(await drain(replica, bucket)).toBe(3);
+    back();
+    expect(await drain(replica, bucket)).toBe(0);
+  });
+
   it('the store is not asked for every request, and asked again in a second', async () => {
     const rig = createAllowanceRig(1);
     const [replica] = rig.replicas as [Allowances];
