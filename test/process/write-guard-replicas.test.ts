@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { afterEachFile } from '../support/after-file.js';
 import { admin, ask, newTeam, simulatorOf } from '../support/ask.js';
@@ -171,7 +172,15 @@ async function lateWayTo(url: string): Promise<string> {
       socket.on('error', () => {}).on('close', () => [near, far].map((one) => one.destroy()));
     }
     near.pipe(far);
-    far.on('data', (bytes) => setTimeout(() => near.writable && near.write(bytes), delayMs));
+    // In order, also when the delay ends: replies that overtake one another are those of no Redis.
+    let before = Promise.resolve();
+    far.on('data', (bytes) => {
+      const delay = sleep(delayMs);
+      before = before.then(async () => {
+        await delay;
+        if (near.writable) near.write(bytes);
+      });
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
