@@ -1,8 +1,6 @@
 /**
- * Every error that a caller may see: code, status, title, meaning, remedy.
- *
- * `detail` is shown, `internal` and `cause` are only logged: separate members, so that an internal message never
- * reaches a caller by accident.
+ * Every error that a caller may see: code, status, title, meaning, remedy. `detail` is shown; `internal` and `cause` are
+ * only logged, as separate members, so that an internal message never reaches a caller by accident.
  */
 
 interface Entry {

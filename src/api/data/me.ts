@@ -28,7 +28,7 @@ export function createShowMe(options: Omit<MeOptions, 'identify'>): (caller: Cal
     const left = await leftOf(caller, options.limits);
     const applies = appliedTo(caller, left, options);
     const days = await options.usage(caller.team.id);
-    return { ...describe(caller, left, options.credential()), applies, usage: days };
+    return { ...describe(caller), left, credential: options.credential(), applies, usage: days };
   };
 }
 
@@ -52,41 +52,23 @@ async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']):
 function appliedTo(
   { team }: Caller,
   { upstreamCallsPerDay, upstreamCallsResetAt }: Me['left'],
-  { limits, platform, clock }: Pick<MeOptions, 'limits' | 'platform' | 'clock'>,
+  { limits, platform: { pace, pause }, clock }: Pick<MeOptions, 'limits' | 'platform' | 'clock'>,
 ): Me['applies'] {
   const maxConcurrent = limits.teams.concurrencyHere(team);
-  const ofPlatform = platformLimit(platform);
-  if (ofPlatform === null || ofPlatform.left >= upstreamCallsPerDay)
-    return {
-      maxConcurrent,
-      upstreamCalls: upstreamCallsPerDay,
-      upstreamCallsResetAt,
-      upstreamCallsLimitedBy: 'team',
-    };
+  const pauseMs = pause.leftMs();
+  const platform = pauseMs > 0 ? { remaining: 0, resetInMs: pauseMs } : pace.status();
+  const isByPlatform = platform !== null && platform.remaining < upstreamCallsPerDay;
   return {
     maxConcurrent,
-    upstreamCalls: ofPlatform.left,
-    upstreamCallsResetAt: new Date(clock.now() + ofPlatform.resetInMs).toISOString(),
-    upstreamCallsLimitedBy: 'platform',
+    upstreamCalls: isByPlatform ? platform.remaining : upstreamCallsPerDay,
+    upstreamCallsResetAt: isByPlatform
+      ? new Date(clock.now() + platform.resetInMs).toISOString()
+      : upstreamCallsResetAt,
+    upstreamCallsLimitedBy: isByPlatform ? 'platform' : 'team',
   };
 }
 
-/** Calls that the platform allows all teams now; null if it has announced no limit. */
-function platformLimit({
-  pace,
-  pause,
-}: MeOptions['platform']): { readonly left: number; readonly resetInMs: number } | null {
-  const pauseMs = pause.leftMs();
-  if (pauseMs > 0) return { left: 0, resetInMs: pauseMs };
-  const shown = pace.status();
-  return shown === null ? null : { left: shown.remaining, resetInMs: shown.resetInMs };
-}
-
-function describe(
-  { team, key }: Caller,
-  left: Me['left'],
-  credential: Me['credential'],
-): Omit<Me, 'usage' | 'applies'> {
+function describe({ team, key }: Caller): Omit<Me, 'usage' | 'applies' | 'left' | 'credential'> {
   const { id, name, scopes, advertisers, limits, defaultFormat } = team;
   return {
     team: { id, name },
@@ -95,8 +77,6 @@ function describe(
     advertisers,
     defaultFormat,
     limits,
-    left,
-    credential,
   };
 }
 

@@ -55,7 +55,7 @@ async function checkRegistry({ registry }: Store, { name, said }: Life): Promise
     if (told === undefined) continue;
     const at = Number(told.split(' ')[1]);
     expect(version).toBeGreaterThanOrEqual(at);
-    // Each commit has one line, and nothing else has any. What stands there instead, and around it, tells who wrote over it.
+    // One line per commit, and nothing else. Other content shows which process overwrote it.
     const around = lines.filter(({ id }) => Math.abs(Number(id) - at) <= 3);
     expect(
       audit.get(`${name} ${number}`),
