@@ -26,7 +26,7 @@ export const CATALOGUE = {
     adminStatus: 422,
     title: 'Invalid body',
     meaning: 'The request body is not the JSON this call expects.',
-    remedy: 'Send one JSON object without duplicate members, and correct any members listed in `errors`.',
+    remedy: 'Send one JSON object without duplicate members, corrected as `detail` says.',
   },
   invalid_path: {
     status: 400,
