@@ -52,6 +52,18 @@ it('is not well when another process has no token, as status is', async () => {
   );
 });
 
+it('names the versions of processes that differ, also one that tells none', async () => {
+  const { gateway, cli } = await open();
+  const { health } = gateway.services;
+  health.hear(() => [{ ...health.own(), id: 'other', version: '' }]);
+  expect(checksOf(await cli('doctor --json'))).toContainEqual(
+    expect.objectContaining({
+      ...{ name: 'versions', level: 'warning' },
+      says: `2 processes of different versions: ${health.own().version}, an older one`,
+    }),
+  );
+});
+
 it.each([
   ['a wrong token', 'wrong-token-of-nobody', 'does not accept this admin token'],
   ["a viewer's token", VIEWER, 'needs the role operator'],

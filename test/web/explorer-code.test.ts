@@ -121,6 +121,14 @@ describe('whatever the question holds', () => {
     }
   });
 
+  it('writes no rows into the sheet where the answer has none', () => {
+    const [services, written] = sheetServices([], []);
+    new Function(...Object.keys(services), `${snippetOf(FIRST_QUESTION, 'sheets')}\nrefresh();`)(
+      ...Object.values(services),
+    );
+    expect(written).toEqual([]);
+  });
+
   it('shows no sign that is not seen, or that turns the direction of what is', () => {
     fc.assert(
       fc.property(questions, (question) => {
@@ -145,7 +153,7 @@ print(json.dumps(asked))
 `;
 
 /** Google's services, as far as the code uses them. */
-function sheetServices(asked: string[]): [Record<string, unknown>, unknown[]] {
+function sheetServices(asked: string[], rows = [['a', 'b']]): [Record<string, unknown>, unknown[]] {
   const written: unknown[] = [];
   const sheet = {
     clearContents: () => {},
@@ -164,7 +172,7 @@ function sheetServices(asked: string[]): [Record<string, unknown>, unknown[]] {
         return { getResponseCode: () => 200, getContentText: () => 'a,b' };
       },
     },
-    Utilities: { parseCsv: (csv: string) => [csv.split(',')] },
+    Utilities: { parseCsv: () => rows },
     SpreadsheetApp: { getActive: () => ({ getSheetByName: () => null, insertSheet: () => sheet }) },
   };
   return [services, written];

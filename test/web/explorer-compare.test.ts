@@ -57,6 +57,13 @@ const MEASURES = ['clicks', 'spent', 'reach'];
 const SPLIT = ['date', 'campaign'];
 const sum = (rows: readonly Row[], name: string) => rows.reduce((all, row) => all + Number(row[name]), 0);
 
+it('the columns of 650 rows are those of the first 200 and of every third', () => {
+  const rows = Array.from({ length: 650 }, (_, index): Row => ({ [`at${index}`]: index }));
+  const names = columnsOf(rows).map(({ name }) => name);
+  expect(names.slice(199, 202)).toEqual(['at199', 'at201', 'at204']);
+  expect(names).toHaveLength(200 + 150);
+});
+
 describe('groups', () => {
   it('are sums of their own rows of one currency; people are never summed', () => {
     fc.assert(
