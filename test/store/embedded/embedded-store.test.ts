@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { OPEN_CHARGES_MAX } from '../../../src/store/charges-port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, keep } from '../entries.js';
@@ -55,6 +56,18 @@ describe('the embedded store', () => {
       expect(await modeOf(dataDir)).toBe('755');
       expect(store.log.lines).toMatchObject([{ level: 'warn', fields: { folder: dataDir, mode: '755' } }]);
       await store.close();
+    }));
+
+  it('refuses a charge once too many are open, until one of them ends', () =>
+    inFolder(async (folder) => {
+      const { charges, close } = await open(folder);
+      const charge = (id: string) =>
+        charges.charge({ id, purse: 'p', amount: 1, max: 2 * OPEN_CHARGES_MAX, note: '', ttlMs: 60_000 });
+      await Promise.all(Array.from({ length: OPEN_CHARGES_MAX }, (_, at) => charge(`${at}`)));
+      await expect(charge('b')).rejects.toMatchObject({ name: 'StoreUnavailable', why: 'no-room' });
+      await charges.end('0', 'kept');
+      expect(await charge('b')).toMatchObject({ kind: 'made' });
+      await close();
     }));
 
   it('has the registry and the cache again when it is opened again', () =>
