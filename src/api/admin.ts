@@ -25,7 +25,7 @@ import { registerDocs } from './data/docs.js';
 import { registerHealth } from './data/health.js';
 import { registerWebPage } from './data/web-page.js';
 import { registerMetrics } from './metrics.js';
-import type { Operation } from './openapi/operation.js';
+import { BODY_PROBLEMS, type Operation } from './openapi/operation.js';
 import type { Plane } from './openapi/plane.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
@@ -112,8 +112,6 @@ function callerProblems(method: string, { role }: Operation): ErrorCode[] {
     'session_forbidden',
     'not_ready',
     ...(role === 'viewer' ? [] : (['forbidden'] as const)),
-    ...(method === 'get' ? [] : CHANGE_PROBLEMS),
+    ...(method === 'get' ? [] : BODY_PROBLEMS),
   ];
 }
-
-const CHANGE_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type'] as const;

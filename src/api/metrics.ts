@@ -1,11 +1,11 @@
 /** Metrics for Prometheus. */
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { GatewayError } from '../errors.js';
 import { clipName } from '../lib/http/problem.js';
 import { registerHealth } from './data/health.js';
 import { isOwnHost } from './http/own-host.js';
 import type { ProblemCode } from './openapi/operation.js';
+import { text } from './openapi/schemas.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
 interface MetricsRoute {
@@ -30,7 +30,7 @@ export function registerMetrics(app: FastifyInstance, { text, hosts }: MetricsRo
 
 function describe(hosts: MetricsRoute['hosts']) {
   const misdirected: ProblemCode[] = hosts === null ? [] : [{ code: 'invalid_request', status: 421 }];
-  const text = { 'text/plain': Type.String({ description: 'Prometheus text, version 0.0.4.' }) };
+  const content = { 'text/plain': text('Prometheus text, version 0.0.4.') };
   return {
     schema: {
       tags: ['status'],
@@ -41,7 +41,7 @@ function describe(hosts: MetricsRoute['hosts']) {
       operation: {
         role: 'viewer' as const,
         id: 'getMetrics',
-        answers: { 200: { description: 'The metrics.', content: text } },
+        answers: { 200: { description: 'The metrics.', content } },
         problems: misdirected,
       },
     },

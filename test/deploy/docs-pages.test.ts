@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf, addressOfPage, pageNames } from '../../docs/build/library.js';
 import { renderMarkdown } from '../../docs/build/markdown.js';
 import { registerDocs, registerPages } from '../../src/api/data/docs.js';
-import { json, shownAs } from '../../src/api/openapi/operation.js';
+import { json } from '../../src/api/openapi/operation.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { withGateway } from '../support/start-gateway.js';
 
@@ -20,7 +20,8 @@ beforeAll(async () => {
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     plane: { admin: false, tags: {}, callers: () => [], callerHeaders: [], further: [] },
   });
-  const thing = shownAs('things', 'One thing', { id: 'getThing', answers: { 200: json(Type.Object({})) } });
+  const operation = { id: 'getThing', answers: { 200: json(Type.Object({})) } };
+  const thing = { schema: { tags: ['things'], summary: 'One thing' }, config: { operation } };
   app.get('/tagged/:id', thing, async () => ({ unknown: 'member' }));
   app.get('/wild/*', async () => ({}));
   await app.ready();

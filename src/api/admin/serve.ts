@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { readQuery } from '../http/read-query.js';
-import { shownAs } from '../openapi/operation.js';
 import { type AdminOperation, describeOperation, type RequestTypes } from '../operations/operation.js';
 
 declare module 'fastify' {
@@ -30,12 +29,11 @@ export function serve<O extends AdminOperation>(
 ): void {
   const [method = '', url = ''] = operation.call.split(' ');
   const { tag, summary, query, body, bodyLimit, isOpen, status = 200 } = operation;
-  const { schema, config } = shownAs(tag, summary, describeOperation(operation), body);
   app.route<RequestTypes<O>>({
     method,
     url,
-    schema: isOpen ? { ...schema, security: [] } : schema,
-    config: { ...config, ...(isOpen && { isOpen }) },
+    schema: { tags: [tag], summary, ...(body && { body }), ...(isOpen && { security: [] }) },
+    config: { operation: describeOperation(operation), ...(isOpen && { isOpen }) },
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     async handler(request, reply) {
       request.query = readQuery(query ?? NO_QUERY, request.query as object) as never;

@@ -8,8 +8,15 @@ import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { CARRIER, complete } from '../openapi/complete.js';
-import { json } from '../openapi/operation.js';
+import { json, type Operation } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How the OpenAPI document describes the route. */
+    readonly operation?: Operation;
+  }
+}
 
 /** Of pages without scripts and loaded files. */
 const POLICY =

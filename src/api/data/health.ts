@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { Conditions } from '../../telemetry/health.js';
 import { json } from '../openapi/operation.js';
+import { titled } from '../openapi/schemas.js';
 import { CONDITIONS } from '../operations/overview.js';
 
 /** State of this process, and the worst state among all processes. */
@@ -38,20 +39,17 @@ export function registerHealth(app: FastifyInstance, readiness: () => Readiness)
 /** Needs no key. */
 const OPEN = { tags: ['health'], security: [] };
 
-const READINESS = Type.Object(
-  {
-    ready: Type.Boolean({ description: 'This process can answer requests, at least from its cache.' }),
-    ...CONDITIONS,
-    worst: Type.Object(CONDITIONS, {
-      description: 'Worst state among all processes.',
-    }),
-  },
-  { title: 'Readiness' },
-);
+const READINESS = titled('Readiness', {
+  ready: Type.Boolean({ description: 'This process can answer requests, at least from its cache.' }),
+  ...CONDITIONS,
+  worst: Type.Object(CONDITIONS, {
+    description: 'Worst state among all processes.',
+  }),
+});
 
 const ALIVE = {
   id: 'getHealth',
-  answers: { 200: json(Type.Object({ status: Type.Literal('ok') }, { title: 'Alive' }), 'Alive.') },
+  answers: { 200: json(titled('Alive', { status: Type.Literal('ok') }), 'Alive.') },
 };
 
 const READY = {

@@ -11,7 +11,18 @@ import { onResponseClosed } from '../http/on-response-closed.js';
 import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { REPORT_HEADERS } from '../openapi/headers.js';
-import { type Answer, idOf, json, type Operation, type ProblemCode } from '../openapi/operation.js';
+import {
+  type Answer,
+  BODY_PROBLEMS,
+  idOf,
+  json,
+  type Operation,
+  PLATFORM_PROBLEMS,
+  type ProblemCode,
+  REPORT_PROBLEMS,
+  shownToTeams,
+} from '../openapi/operation.js';
+import { text } from '../openapi/schemas.js';
 
 export const REPORT_PREFIX = '/api/v1/report/';
 
@@ -67,12 +78,8 @@ export const OWN_HEAD = { schema: { hide: true } };
 const BODY_LIMITS: BodyLimits = { maxMembers: 256, maxItems: 10_000 };
 
 /** Without schemas for Fastify: the gateway's own parser checks query and body. */
-function shown(endpoint: string, operation: Operation) {
-  return {
-    schema: { tags: ['reports'], summary: `Report ${endpoint}`, security: [{ bearer: [] }, { apiKey: [] }] },
-    config: { operation },
-  };
-}
+const shown = (endpoint: string, operation: Operation) =>
+  shownToTeams('reports', `Report ${endpoint}`, operation);
 
 function describeGet(endpoint: string, table: ParameterTable): Operation {
   return {
@@ -90,7 +97,7 @@ function describePost(endpoint: string, table: ParameterTable): Operation {
     id: idOf('post', `report/${endpoint}`),
     query: OWN_QUERY,
     body: { 'application/json': describeBody(table) },
-    problems: [...PROBLEMS, 'invalid_body', 'body_too_large', 'unsupported_media_type'],
+    problems: [...PROBLEMS, ...BODY_PROBLEMS],
   };
 }
 
@@ -103,8 +110,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     ]),
     content: {
       'application/json': ANSWER,
-      'text/csv': Type.String({ description: 'RFC 4180, with a header line; empty for an empty report.' }),
-      'application/x-ndjson': Type.String({ description: 'One row per line.' }),
+      'text/csv': text('RFC 4180, with a header line; empty for an empty report.'),
+      'application/x-ndjson': text('One row per line.'),
       'application/vnd.dsp.raw': Type.String({
         format: 'binary',
         description: "The platform's own bytes, sent with the platform's content type instead of this one.",
@@ -115,24 +122,12 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 };
 
 const PROBLEMS: readonly ProblemCode[] = [
-  'invalid_query',
-  'scope_missing',
-  'advertiser_forbidden',
-  'advertiser_required',
+  ...REPORT_PROBLEMS,
+  ...PLATFORM_PROBLEMS,
   'not_acceptable',
   'not_known_then',
   'not_final',
-  'rate_limited',
-  'upstream_budget_exhausted',
   'upstream_rejected',
-  'upstream_error',
-  'upstream_invalid_response',
-  'upstream_too_large',
-  'credential_unavailable',
-  'upstream_rate_limited',
-  'upstream_circuit_open',
-  'overloaded',
-  'upstream_timeout',
   'not_cached',
 ];
 

@@ -10,7 +10,7 @@ import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.j
 import { isOwnHost } from '../http/own-host.js';
 import { noteProblem } from '../http/problem-reply.js';
 import { readRequestBody } from '../http/request-body.js';
-import { json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { BODY_PROBLEMS, json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { callTool, type ToolBench } from './call-tool.js';
 import type { RunTool } from './protocol.js';
 
@@ -135,8 +135,5 @@ const OPERATION: Operation = {
       ['cache-control'],
     ),
   },
-  problems: [
-    ...(['scope_missing', 'origin_forbidden', 'rate_limited', 'invalid_body'] as const),
-    ...(['body_too_large', 'unsupported_media_type'] as const),
-  ],
+  problems: ['scope_missing', 'origin_forbidden', 'rate_limited', ...BODY_PROBLEMS],
 };

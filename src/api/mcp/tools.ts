@@ -1,8 +1,8 @@
 /** Name, purpose and arguments of each tool, as agents see them. The texts are part of the contract: see `docs/agents.md`. */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import { closed } from '../openapi/schemas.js';
 
-const only = <P extends TProperties>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false });
+const only = <P extends TProperties>(properties: P) => closed(properties);
 const date = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' });
 
 /** Argument of every tool, for the next page of a result. */

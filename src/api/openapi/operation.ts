@@ -4,7 +4,6 @@
  * Apart from it on purpose: Fastify writes an answer by its response schema, and leaves out members that are not in it.
  * Nothing here is run against a request or an answer.
  */
-import type { FastifySchema } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
 import type { ErrorCode } from '../../errors.js';
@@ -22,6 +21,31 @@ export interface Answer {
 
 /** A code with the status that the catalogue has for it, or with another one. */
 export type ProblemCode = ErrorCode | { readonly code: ErrorCode; readonly status: number };
+
+/** Of a body that is read as JSON. */
+export const BODY_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type'] as const;
+
+/** Of a call about a report. */
+export const REPORT_PROBLEMS = [
+  'invalid_query',
+  'scope_missing',
+  'advertiser_forbidden',
+  'advertiser_required',
+  'rate_limited',
+] as const;
+
+/** Of a call that may need the platform. */
+export const PLATFORM_PROBLEMS = [
+  'upstream_budget_exhausted',
+  'upstream_error',
+  'upstream_invalid_response',
+  'upstream_too_large',
+  'credential_unavailable',
+  'upstream_rate_limited',
+  'upstream_circuit_open',
+  'overloaded',
+  'upstream_timeout',
+] as const;
 
 export interface Operation {
   /** Unique on its plane; generated clients name their functions by it. */
@@ -42,13 +66,6 @@ export interface Operation {
   readonly problems?: readonly ProblemCode[];
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** How the OpenAPI document describes the route. */
-    readonly operation?: Operation;
-  }
-}
-
 /** The answer 200 of most calls. */
 export function json(
   schema: TSchema,
@@ -58,21 +75,7 @@ export function json(
   return { description, content: { 'application/json': schema }, headers };
 }
 
-/**
- * The options of a route by which it is shown in the document.
- * @param body what Fastify holds the body to
- */
-export function shownAs(
-  tag: string,
-  summary: string,
-  operation: Operation,
-  body?: TSchema,
-): { readonly schema: FastifySchema; readonly config: { readonly operation: Operation } } {
-  const schema = { tags: [tag], summary, ...(body === undefined ? {} : { body }) };
-  return { schema, config: { operation } };
-}
-
-/** The same for a call of the data plane, which takes a team's key. */
+/** The options of a route of the data plane that takes a team's key. */
 export function shownToTeams(tag: string, summary: string, operation: Operation) {
   return {
     schema: { summary, tags: [tag], security: [{ bearer: [] }, { apiKey: [] }] },

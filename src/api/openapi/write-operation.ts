@@ -5,25 +5,26 @@ import { REQUEST_HEADERS, type ResponseHeader } from './headers.js';
 import { NAME } from './hoist.js';
 import type { Answer, Operation, ProblemCode } from './operation.js';
 import type { Plane } from './plane.js';
+import { text } from './schemas.js';
 
 // Problems in the OpenAPI document: their schema, and an answer for each status that an operation can give one with.
 
 const PROBLEM_TYPE = 'application/problem+json';
 
 const Fault = Type.Object({
-  param: Type.String({ description: 'The parameter, or the path in the body.' }),
-  message: Type.String({ description: 'The fault, and the allowed values.' }),
+  param: text('The parameter, or the path in the body.'),
+  message: text('The fault, and the allowed values.'),
 });
 
 const PROBLEM = Type.Object(
   {
     type: Type.String({ format: 'uri-reference', description: 'Documentation page of the code.' }),
-    title: Type.String({ description: 'Title of the code.' }),
+    title: text('Title of the code.'),
     status: Type.Integer({ description: 'The HTTP status.' }),
-    detail: Type.String({ description: 'The error in this request, for people.' }),
-    help: Type.String({ description: 'What to do next.' }),
+    detail: text('The error in this request, for people.'),
+    help: text('What to do next.'),
     code: Type.Enum(Object.keys(CATALOGUE) as ErrorCode[], { description: 'For programs.' }),
-    requestId: Type.String({ description: 'Report it to the operator; it is in the log.' }),
+    requestId: text('Report it to the operator; it is in the log.'),
     errors: Type.Optional(Type.Array(Fault, { description: 'Faults of a query or body, at most 20.' })),
     errorCount: Type.Optional(
       Type.Integer({ description: 'Number of faults, if errors does not list all of them.' }),

@@ -1,54 +1,44 @@
 /** Calls about the keys of teams. */
 import Type from 'typebox';
+import { closed, integer, nullable, text, time, titled } from '../openapi/schemas.js';
 import { OF_TEAM, operations } from './operation.js';
 
 const describe = operations('keys');
 
-const time = Type.String({ format: 'date-time' });
-const timeOrNull = Type.Union([time, Type.Null()]);
+const timeOrNull = nullable(time);
 const OF_KEY = { id: "The key's id." };
 
-const Issued = Type.Object(
-  {
-    id: Type.String({ description: 'Unchanged when the key is rolled.' }),
-    key: Type.String({ description: 'The key. It is shown only once.' }),
-    prefix: Type.String({ description: 'First characters of the key.' }),
-    teamId: Type.String(),
-    createdAt: time,
-    expiresAt: timeOrNull,
-  },
-  { title: 'IssuedKey' },
-);
+const Issued = titled('IssuedKey', {
+  id: text('Unchanged when the key is rolled.'),
+  key: text('The key. It is shown only once.'),
+  prefix: text('First characters of the key.'),
+  teamId: Type.String(),
+  createdAt: time,
+  expiresAt: timeOrNull,
+});
 
-const Key = Type.Object(
-  {
-    id: Type.String(),
-    teamId: Type.String(),
-    label: Type.String(),
-    prefix: Type.String({ description: 'First characters of the key.' }),
-    createdAt: time,
-    expiresAt: timeOrNull,
-    revokedAt: timeOrNull,
-    previous: Type.Union([Type.Object({ prefix: Type.String(), validUntil: time }), Type.Null()], {
-      description: 'The replaced key, while it is still valid.',
-    }),
-    lastUsedAt: timeOrNull,
-  },
-  { title: 'Key' },
-);
+const Key = titled('Key', {
+  id: Type.String(),
+  teamId: Type.String(),
+  label: Type.String(),
+  prefix: text('First characters of the key.'),
+  createdAt: time,
+  expiresAt: timeOrNull,
+  revokedAt: timeOrNull,
+  previous: nullable(
+    Type.Object({ prefix: Type.String(), validUntil: time }),
+    'The replaced key, while it is still valid.',
+  ),
+  lastUsedAt: timeOrNull,
+});
 const Keys = Type.Object({ keys: Type.Array(Key) });
 
 export const issueKey = describe('issueKey', 'operator', 'POST /admin/v1/teams/:id/keys', 'Issue a key', {
   path: OF_TEAM,
-  body: Type.Object(
-    {
-      label: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
-      expiresAt: Type.Optional(
-        Type.Union([Type.String(), Type.Null()], { description: 'ISO date; never by default.' }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  body: closed({
+    label: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
+    expiresAt: Type.Optional(nullable(Type.String(), 'ISO date; never by default.')),
+  }),
   status: 201,
   answer: Issued,
   about: 'Issued.',
@@ -81,18 +71,11 @@ export const rollKey = describe(
   'Replace a key; the old one can stay valid for a while',
   {
     path: OF_KEY,
-    body: Type.Object(
-      {
-        overlapSeconds: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: 31_536_000,
-            description: 'How long the old key stays valid; 0 by default.',
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    body: closed({
+      overlapSeconds: Type.Optional(
+        integer(0, 31_536_000, 'How long the old key stays valid; 0 by default.'),
+      ),
+    }),
     status: 201,
     answer: Issued,
     about: 'Replaced.',

@@ -1,44 +1,36 @@
 /** Calls about what was learned about reports and advertisers. */
 import Type from 'typebox';
 import { QUANTILES } from '../../reports/query/describe.js';
-import type { Operation } from '../openapi/operation.js';
+import { type Operation, REPORT_PROBLEMS } from '../openapi/operation.js';
+import { integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
 import { operations } from './operation.js';
 
-const orNull = (schema: ReturnType<typeof Type.String>, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
-const time = orNull(Type.String({ format: 'date-time' }));
+const timeOrNull = nullable(time);
 const count = Type.Integer({ minimum: 0 });
 const counted = (description: string) => Type.Integer({ minimum: 0, description });
 
-const Kind = Type.Object(
-  {
-    id: Type.String(),
-    endpoint: orNull(
-      Type.String({
-        description: 'Null: learned by an older release; set by the next proof.',
-      }),
-    ),
-    split: Type.Union([Type.Array(Type.String()), Type.Null()]),
-    spentBased: orNull(Type.String()),
-    passedOn: Type.Array(Type.String(), {
-      description: 'Names of the parameters passed to the platform unread.',
-    }),
-    state: Type.Enum(['learning', 'probation', 'proven', 'refuted']),
-    inWords: Type.String(),
-    agreedDays: count,
-    neededDays: count,
-    trials: Type.Integer({
-      minimum: 0,
-      description: 'On probation: periods whose joined days equalled the whole answer.',
-    }),
-    provenAt: time,
-    refutedUntil: time,
-    wholeUntil: time,
-    restatements: Type.Integer({ minimum: 0, description: 'Final days that changed nevertheless.' }),
-    oldestRestatementDays: count,
-  },
-  { title: 'DivisibilityOfKind' },
-);
+const Kind = titled('DivisibilityOfKind', {
+  id: Type.String(),
+  endpoint: nullable(text('Null: learned by an older release; set by the next proof.')),
+  split: nullable(Type.Array(Type.String())),
+  spentBased: nullable(Type.String()),
+  passedOn: Type.Array(Type.String(), {
+    description: 'Names of the parameters passed to the platform unread.',
+  }),
+  state: Type.Enum(['learning', 'probation', 'proven', 'refuted']),
+  inWords: Type.String(),
+  agreedDays: count,
+  neededDays: count,
+  trials: Type.Integer({
+    minimum: 0,
+    description: 'On probation: periods whose joined days equalled the whole answer.',
+  }),
+  provenAt: timeOrNull,
+  refutedUntil: timeOrNull,
+  wholeUntil: timeOrNull,
+  restatements: Type.Integer({ minimum: 0, description: 'Final days that changed nevertheless.' }),
+  oldestRestatementDays: count,
+});
 
 /** The parameters that name a report. */
 export const THE_REPORT = {
@@ -61,113 +53,94 @@ export const ABOUT_SCOPES = {
       }),
     ),
   }),
-  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
+  problems: REPORT_PROBLEMS,
 } as const satisfies Pick<Operation, 'query' | 'problems'>;
 
-const daysOrNull = (description: string) => Type.Union([Type.Integer(), Type.Null()], { description });
-
-const SCOPE = Type.Object(
-  {
-    endpoint: Type.String(),
-    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-    split: Type.Array(Type.String()),
-    windowDays: Type.Integer({ description: 'The window in use: older days are final.' }),
-    learnedDays: daysOrNull('The learned window; null if nothing was observed.'),
-    settledFromDays: daysOrNull(
-      'Age from which no day was seen to change, with enough observations; null if unknown.',
-    ),
-    observedSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-    ages: Type.Array(
-      Type.Object({
-        ageDays: Type.Integer(),
-        n: Type.Integer({ description: 'Distinct dates observed at that age and again later.' }),
-        changed: Type.Integer({ description: 'Dates whose rows had changed by then.' }),
-        changedPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if days are independent.' }),
-      }),
-    ),
-  },
-  { title: 'ScopeFinality' },
-);
+const SCOPE = titled('ScopeFinality', {
+  endpoint: Type.String(),
+  advertiserId: SHOWN_ACCOUNT,
+  split: Type.Array(Type.String()),
+  windowDays: Type.Integer({ description: 'The window in use: older days are final.' }),
+  learnedDays: nullable(Type.Integer(), 'The learned window; null if nothing was observed.'),
+  settledFromDays: nullable(
+    Type.Integer(),
+    'Age from which no day was seen to change, with enough observations; null if unknown.',
+  ),
+  observedSince: nullable(time),
+  ages: Type.Array(
+    Type.Object({
+      ageDays: Type.Integer(),
+      n: Type.Integer({ description: 'Distinct dates observed at that age and again later.' }),
+      changed: Type.Integer({ description: 'Dates whose rows had changed by then.' }),
+      changedPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if days are independent.' }),
+    }),
+  ),
+});
 
 /** On both planes. */
-export const FINALITY_ANSWER = Type.Object(
-  {
-    data: Type.Array(SCOPE, { description: 'One item per endpoint and split of the advertiser.' }),
-    meta: Type.Object({
-      mode: Type.Enum(['fixed', 'observe', 'learned']),
-      restatementDays: Type.Integer(),
-      maxDays: Type.Integer(),
-      approximate: Type.String({ description: 'Limitations of the bounds.' }),
-      notLearned: Type.Optional(Type.String({ description: 'Why nothing is learned.' })),
-    }),
-  },
-  { title: 'Finality' },
-);
+export const FINALITY_ANSWER = titled('Finality', {
+  data: Type.Array(SCOPE, { description: 'One item per endpoint and split of the advertiser.' }),
+  meta: Type.Object({
+    mode: Type.Enum(['fixed', 'observe', 'learned']),
+    restatementDays: Type.Integer(),
+    maxDays: Type.Integer(),
+    approximate: text('Limitations of the bounds.'),
+    notLearned: Type.Optional(text('Why nothing is learned.')),
+  }),
+});
 
-const TRUTH_SCOPE = Type.Object(
-  {
-    endpoint: Type.String(),
-    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-    split: Type.Array(Type.String()),
-    measuredSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-    ages: Type.Array(
-      Type.Object({
-        ageDays: Type.Integer({
-          description: 'Age of the dates when they were fetched again; 90: 90 or older.',
+const TRUTH_SCOPE = titled('ScopeTruth', {
+  endpoint: Type.String(),
+  advertiserId: SHOWN_ACCOUNT,
+  split: Type.Array(Type.String()),
+  measuredSince: nullable(time),
+  ages: Type.Array(
+    Type.Object({
+      ageDays: Type.Integer({
+        description: 'Age of the dates when they were fetched again; 90: 90 or older.',
+      }),
+      n: counted('Distinct dates fetched again at that age; each counts by its worst result.'),
+      same: counted('Dates with the same rows as before.'),
+      differsSince: counted('Dates with different rows, for an unknown reason.'),
+      restated: counted(
+        'Dates that the platform restated: their rows had been confirmed once, then changed.',
+      ),
+      wrong: counted(
+        'Dates served incorrectly: content did not match its revision, or depended on the requested period.',
+      ),
+      wrongPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if dates are independent.' }),
+      failed: counted('Dates whose repeated fetch failed.'),
+      changeUntilFinal: Type.Optional(
+        Type.Record(Type.String(), QUANTILES, {
+          description:
+            'By column: how much days of that age changed until they were final, as meta.expectedChange of a report. Absent below 30 days.',
         }),
-        n: counted('Distinct dates fetched again at that age; each counts by its worst result.'),
-        same: counted('Dates with the same rows as before.'),
-        differsSince: counted('Dates with different rows, for an unknown reason.'),
-        restated: counted(
-          'Dates that the platform restated: their rows had been confirmed once, then changed.',
-        ),
-        wrong: counted(
-          'Dates served incorrectly: content did not match its revision, or depended on the requested period.',
-        ),
-        wrongPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if dates are independent.' }),
-        failed: counted('Dates whose repeated fetch failed.'),
-        changeUntilFinal: Type.Optional(
-          Type.Record(Type.String(), QUANTILES, {
-            description:
-              'By column: how much days of that age changed until they were final, as meta.expectedChange of a report. Absent below 30 days.',
-          }),
-        ),
-      }),
-    ),
-  },
-  { title: 'ScopeTruth' },
-);
-
-/** On both planes. */
-export const TRUTH_ANSWER = Type.Object(
-  {
-    data: Type.Array(TRUTH_SCOPE, { description: 'One item per endpoint and split of the advertiser.' }),
-    meta: Type.Object({
-      basis: Type.String({ description: 'How the dates to fetch again are chosen.' }),
-      approximate: Type.String({ description: 'Limitations of the bounds.' }),
-      notMeasured: Type.Optional(Type.String({ description: 'Why little or nothing is measured.' })),
+      ),
     }),
-  },
-  { title: 'Truth' },
-);
+  ),
+});
 
 /** On both planes. */
-export const ADVERTISERS = Type.Object(
-  {
-    advertisers: Type.Array(
-      Type.Object({
-        id: Type.Integer(),
-        name: orNull(Type.String(), 'Name in the latest platform answer; null: in none.'),
-        lastSeenAt: orNull(
-          Type.String({ format: 'date-time' }),
-          'When a platform answer last contained it, to the hour; null: never.',
-        ),
-      }),
-      { description: 'Most recently seen first.' },
-    ),
-  },
-  { title: 'Advertisers' },
-);
+export const TRUTH_ANSWER = titled('Truth', {
+  data: Type.Array(TRUTH_SCOPE, { description: 'One item per endpoint and split of the advertiser.' }),
+  meta: Type.Object({
+    basis: text('How the dates to fetch again are chosen.'),
+    approximate: text('Limitations of the bounds.'),
+    notMeasured: Type.Optional(text('Why little or nothing is measured.')),
+  }),
+});
+
+/** On both planes. */
+export const ADVERTISERS = titled('Advertisers', {
+  advertisers: Type.Array(
+    Type.Object({
+      id: Type.Integer(),
+      name: nullable(Type.String(), 'Name in the latest platform answer; null: in none.'),
+      lastSeenAt: nullable(time, 'When a platform answer last contained it, to the hour; null: never.'),
+    }),
+    { description: 'Most recently seen first.' },
+  ),
+});
 
 /** @param limit the default, for the description */
 export const ADVERTISERS_QUERY = (limit: number | 'all') =>
@@ -178,13 +151,7 @@ export const ADVERTISERS_QUERY = (limit: number | 'all') =>
         description: 'Only ids that start with this, or names that contain it.',
       }),
     ),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 10_000,
-        description: `Number of advertisers; ${limit} by default.`,
-      }),
-    ),
+    limit: Type.Optional(integer(1, 10_000, `Number of advertisers; ${limit} by default.`)),
   });
 
 const learned = operations('learned');

@@ -124,4 +124,7 @@ export const REMOVED_ANSWERS: Readonly<Record<string, Answer>> = {
 export const OF_TEAM = { id: "The team's id." };
 
 /** The id of a team, including deleted ones, whose usage is kept. */
-export const TEAM_ID = '^[a-z0-9-]{1,40}$';
+const TEAM_ID = '^[a-z0-9-]{1,40}$';
+
+/** A query parameter that selects a team. */
+export const ofTeam = (description: string) => Type.Optional(Type.String({ pattern: TEAM_ID, description }));

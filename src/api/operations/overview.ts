@@ -1,5 +1,5 @@
 /** Calls about the gateway as a whole: health, statistics, tail, audit. */
-import Type, { type TSchema } from 'typebox';
+import Type from 'typebox';
 import { OUTCOMES } from '../../outcome.js';
 import { Outlook } from '../../platform/credential/outlook.js';
 import { RANGE, SHOWN_LEDGER, SHOWN_SERIES } from '../../teams/series/describe.js';
@@ -7,14 +7,13 @@ import { ShownUsageDay } from '../../teams/usage/usage-day.js';
 import { AuditRecord } from '../../telemetry/audit.js';
 import { Check } from '../../telemetry/checks.js';
 import { Verdict } from '../../telemetry/verdict.js';
-import { operations, TEAM_ID } from './operation.js';
+import { closed, instant, integer, nullable, text, time, titled } from '../openapi/schemas.js';
+import { ofTeam, operations } from './operation.js';
 import { Stops } from './writes.js';
 
-const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const count = Type.Integer({ minimum: 0 });
 const LOAD = { l1Bytes: count, l1Entries: count, callsRunning: count, callsQueued: count };
 const day = (description: string) => Type.String({ format: 'date', description });
-const teamOnly = Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only this team.' }));
 
 const condition = (description: string) =>
   Type.String({ description: `${description} ok, or the problem in a few words.` });
@@ -26,17 +25,14 @@ export const CONDITIONS = {
   platform: condition('The platform:'),
 };
 
-const Loss = Type.Object(
-  {
-    at: Type.String({ format: 'date-time' }),
-    outcome: Type.Enum(['restored', 'adopted', 'left'], {
-      description:
-        'restored: restored from memory; adopted: replaced by another registry; left: an operator has to act.',
-    }),
-    message: Type.String({ description: 'What happened, and what to do.' }),
-  },
-  { title: 'RegistryLoss' },
-);
+const Loss = titled('RegistryLoss', {
+  at: time,
+  outcome: Type.Enum(['restored', 'adopted', 'left'], {
+    description:
+      'restored: restored from memory; adopted: replaced by another registry; left: an operator has to act.',
+  }),
+  message: text('What happened, and what to do.'),
+});
 
 const StoreStatus = Type.Object({
   kind: Type.Enum(['embedded', 'redis']),
@@ -73,54 +69,46 @@ const RetentionStatus = Type.Object({
   endpoint: Type.String(),
   days: Type.Integer({ description: 'The platform no longer has data older than this.' }),
   source: Type.Enum(['learned', 'declared'], { description: 'declared: set by platform.retentionDays.' }),
-  since: nullable(
-    Type.String({ format: 'date-time', description: 'When it was first observed; null: declared.' }),
-  ),
+  since: nullable(instant('When it was first observed; null: declared.')),
 });
 
-const Status = Type.Object(
-  {
-    verdict: Verdict,
-    version: Type.String(),
-    uptimeSeconds: count,
-    ready: Type.Boolean(),
-    worst: Type.Object(CONDITIONS, { description: 'Worst state among all processes.' }),
-    replicas: count,
-    store: StoreStatus,
-    credential: Outlook,
-    log: Type.Object({
-      state: Type.Enum(['ok', 'failing']),
-      reason: Type.Optional(Type.String()),
-      droppedLines: count,
+const Status = titled('Status', {
+  verdict: Verdict,
+  version: Type.String(),
+  uptimeSeconds: count,
+  ready: Type.Boolean(),
+  worst: Type.Object(CONDITIONS, { description: 'Worst state among all processes.' }),
+  replicas: count,
+  store: StoreStatus,
+  credential: Outlook,
+  log: Type.Object({
+    state: Type.Enum(['ok', 'failing']),
+    reason: Type.Optional(Type.String()),
+    droppedLines: count,
+  }),
+  secretFiles: Type.Object({
+    state: Type.Enum(['ok', 'faulty']),
+    faulty: Type.Optional(Type.Array(Type.Object({ name: Type.String(), message: Type.String() }))),
+  }),
+  cache: Type.Object({ l1Bytes: count, l1Entries: count }),
+  platform: PlatformStatus,
+  retention: Type.Array(RetentionStatus, {
+    description: 'Endpoints whose old days the platform has deleted; those are served from history.',
+  }),
+  writes: Stops,
+  processes: Type.Array(
+    titled('Process', {
+      id: Type.String(),
+      host: Type.String(),
+      pid: Type.Integer(),
+      version: Type.String(),
+      ...CONDITIONS,
+      ...LOAD,
+      tokenId: nullable(text('Id of the platform token in use.')),
+      tokenSince: nullable(time),
     }),
-    secretFiles: Type.Object({
-      state: Type.Enum(['ok', 'faulty']),
-      faulty: Type.Optional(Type.Array(Type.Object({ name: Type.String(), message: Type.String() }))),
-    }),
-    cache: Type.Object({ l1Bytes: count, l1Entries: count }),
-    platform: PlatformStatus,
-    retention: Type.Array(RetentionStatus, {
-      description: 'Endpoints whose old days the platform has deleted; those are served from history.',
-    }),
-    writes: Stops,
-    processes: Type.Array(
-      Type.Object(
-        {
-          id: Type.String(),
-          host: Type.String(),
-          pid: Type.Integer(),
-          version: Type.String(),
-          ...CONDITIONS,
-          ...LOAD,
-          tokenId: nullable(Type.String({ description: 'Id of the platform token in use.' })),
-          tokenSince: nullable(Type.String({ format: 'date-time' })),
-        },
-        { title: 'Process' },
-      ),
-    ),
-  },
-  { title: 'Status' },
-);
+  ),
+});
 
 const status = operations('status');
 
@@ -134,7 +122,7 @@ export const runDoctor = status(
   'POST /admin/v1/doctor',
   'Check everything that the gateway depends on; makes one platform call',
   {
-    answer: Type.Object({ version: Type.String(), checks: Type.Array(Check) }, { title: 'Checkup' }),
+    answer: titled('Checkup', { version: Type.String(), checks: Type.Array(Check) }),
     about: 'The results.',
   },
 );
@@ -149,22 +137,16 @@ export const tail = status(
   'Live stream of requests on the data plane',
   {
     query: Type.Object({
-      team: Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only requests of this team.' })),
+      team: ofTeam('Only requests of this team.'),
       outcome: Type.Optional(Type.Enum([...OUTCOMES], { description: 'Only requests with this outcome.' })),
-      seconds: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: TAIL_SECONDS,
-          description: 'Duration; by default until the caller disconnects.',
-        }),
-      ),
+      seconds: Type.Optional(integer(1, TAIL_SECONDS, 'Duration; by default until the caller disconnects.')),
     }),
     answers: {
       200: {
         description:
           'One line per answered request, blank lines in between, and `{"dropped": 12}` for requests left out under load.',
         headers: ['x-accel-buffering'],
-        content: { 'application/x-ndjson': Type.String({ description: 'One JSON object per line.' }) },
+        content: { 'application/x-ndjson': text('One JSON object per line.') },
       },
     },
     problems: ['invalid_query', 'not_ready'],
@@ -180,7 +162,7 @@ export const getUsage = operations('usage')(
     query: Type.Object({
       from: Type.Optional(day('First UTC day; 29 days ago by default.')),
       to: Type.Optional(day('Last UTC day; today by default.')),
-      team: teamOnly,
+      team: ofTeam('Only this team.'),
     }),
     answer: Type.Object({ from: day('First day.'), to: day('Last day.'), usage: Type.Array(ShownUsageDay) }),
     about: 'By day, then by team; days without usage are omitted.',
@@ -198,7 +180,7 @@ export const getSeries = series(
   {
     query: Type.Object({
       range: RANGE,
-      team: Type.Optional(Type.String({ pattern: TEAM_ID, description: 'Only this team, hourly.' })),
+      team: ofTeam('Only this team, hourly.'),
     }),
     answer: SHOWN_SERIES,
     about: '1h: per minute; 24h: per five minutes; 30d and any team: hourly.',
@@ -221,7 +203,7 @@ export const getSeriesOfTeams = series(
 
 /** Maximum entries of a page. */
 export const AUDIT_PAGE_MAX = 1000;
-const text = (description: string) =>
+const searched = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
 export const listAudit = operations('audit')(
@@ -231,26 +213,18 @@ export const listAudit = operations('audit')(
   'Who changed what, newest first',
   {
     query: Type.Object({
-      limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: AUDIT_PAGE_MAX,
-          description: 'Number of entries; 100 by default.',
-        }),
-      ),
-      before: Type.Optional(Type.String({ description: 'Only entries before the one with this id.' })),
+      limit: Type.Optional(integer(1, AUDIT_PAGE_MAX, 'Number of entries; 100 by default.')),
+      before: Type.Optional(text('Only entries before the one with this id.')),
       action: Type.Optional(
         Type.String({
           pattern: '^[a-z]+(\\.[a-zA-Z_-]+)?$',
           description: 'Only this action, e.g. token.activate, or this group of actions, e.g. token.',
         }),
       ),
-      actor: text('Only changes made with the admin token of this name.'),
-      search: text('Only entries that contain this text; ignores case.'),
-      team: Type.Optional(
-        Type.String({ pattern: TEAM_ID, description: 'Only changes of this team and of its keys.' }),
-      ),
-      since: Type.Optional(Type.String({ description: 'Only changes at or after this ISO date or time.' })),
+      actor: searched('Only changes made with the admin token of this name.'),
+      search: searched('Only entries that contain this text; ignores case.'),
+      team: ofTeam('Only changes of this team and of its keys.'),
+      since: Type.Optional(text('Only changes at or after this ISO date or time.')),
     }),
     answer: Type.Object({
       entries: Type.Array(
@@ -259,9 +233,7 @@ export const listAudit = operations('audit')(
           { title: 'AuditEntry', description: 'Without secrets.' },
         ),
       ),
-      next: Type.Union([Type.String(), Type.Null()], {
-        description: 'Value of before for the next page; null: this is the last page.',
-      }),
+      next: nullable(Type.String(), 'Value of before for the next page; null: this is the last page.'),
     }),
     about: 'Entries, newest first.',
     problems: ['invalid_query', 'not_ready'],
@@ -277,17 +249,10 @@ export const moveClock = operations('test')(
   'PUT /admin/v1/clock',
   'Move "now" on all replicas',
   {
-    body: Type.Object(
-      {
-        offsetMs: Type.Integer({
-          minimum: -MAX_OFFSET_MS,
-          maximum: MAX_OFFSET_MS,
-          description: 'Milliseconds added to the machine clock.',
-        }),
-      },
-      { additionalProperties: false },
-    ),
-    answer: Type.Object({ offsetMs: Type.Integer(), now: Type.String({ format: 'date-time' }) }),
+    body: closed({
+      offsetMs: integer(-MAX_OFFSET_MS, MAX_OFFSET_MS, 'Milliseconds added to the machine clock.'),
+    }),
+    answer: Type.Object({ offsetMs: Type.Integer(), now: time }),
     about: 'Moved.',
   },
 );

@@ -4,7 +4,8 @@ import { Outlook } from '../../platform/credential/outlook.js';
 import { ShownTeam } from '../../teams/auth/team.js';
 import { RANGE, SHOWN_SERIES } from '../../teams/series/describe.js';
 import { OwnUsageDay } from '../../teams/usage/usage-day.js';
-import { json } from '../openapi/operation.js';
+import { BODY_PROBLEMS, json, REPORT_PROBLEMS } from '../openapi/operation.js';
+import { closed, instant, nullable, text, time, titled } from '../openapi/schemas.js';
 import { TeamExplanation } from './cache.js';
 import {
   ABOUT_SCOPES,
@@ -15,58 +16,55 @@ import {
   TRUTH_ANSWER,
 } from './learned.js';
 import { operations } from './operation.js';
+import { SESSION_MEMBERS } from './session.js';
 
 const gateway = operations('gateway');
 const history = operations('history');
 const reports = operations('reports');
 
-const ME = Type.Object(
-  {
-    team: Type.Object({ id: Type.String(), name: Type.String() }),
-    key: Type.Object({
-      id: Type.String(),
-      label: Type.String(),
-      createdAt: Type.String({ format: 'date-time' }),
-      expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-        description: 'Null: never.',
+const ME = titled('Me', {
+  team: Type.Object({ id: Type.String(), name: Type.String() }),
+  key: Type.Object({
+    id: Type.String(),
+    label: Type.String(),
+    createdAt: time,
+    expiresAt: nullable(time, 'Null: never.'),
+  }),
+  scopes: ShownTeam.properties.scopes,
+  advertisers: ShownTeam.properties.advertisers,
+  defaultFormat: ShownTeam.properties.defaultFormat,
+  limits: ShownTeam.properties.limits,
+  left: Type.Object(
+    {
+      requestsPerMinute: Type.Integer(),
+      maxConcurrent: Type.Integer(),
+      upstreamCallsPerDay: Type.Integer(),
+      upstreamCallsResetAt: time,
+    },
+    { description: "Remaining amount of each of the team's limits." },
+  ),
+  applies: Type.Object(
+    {
+      maxConcurrent: Type.Integer({
+        description: 'Concurrent requests that this replica accepts: its part of limits.maxConcurrent.',
       }),
-    }),
-    scopes: ShownTeam.properties.scopes,
-    advertisers: ShownTeam.properties.advertisers,
-    defaultFormat: ShownTeam.properties.defaultFormat,
-    limits: ShownTeam.properties.limits,
-    left: Type.Object(
-      {
-        requestsPerMinute: Type.Integer(),
-        maxConcurrent: Type.Integer(),
-        upstreamCallsPerDay: Type.Integer(),
-        upstreamCallsResetAt: Type.String({ format: 'date-time' }),
-      },
-      { description: "Remaining amount of each of the team's limits." },
-    ),
-    applies: Type.Object(
-      {
-        maxConcurrent: Type.Integer({
-          description: 'Concurrent requests that this replica accepts: its part of limits.maxConcurrent.',
-        }),
-        upstreamCalls: Type.Integer({
-          description:
-            "Platform calls possible now: the lower of the team's rest and the platform's own limit.",
-        }),
-        upstreamCallsResetAt: Type.String({ format: 'date-time', description: 'End of that limit.' }),
-        upstreamCallsLimitedBy: Type.Enum(['team', 'platform'], {
-          description: "team: by upstreamCallsPerDay; platform: by the platform's own limit for all teams.",
-        }),
-      },
-      { description: 'The limits that apply now, where another one is stricter than those of the team.' },
-    ),
-    credential: Outlook,
-    usage: Type.Union([Type.Array(OwnUsageDay), Type.Null()], {
-      description: 'Days with usage among the last 30, newest last; null while they cannot be read.',
-    }),
-  },
-  { title: 'Me' },
-);
+      upstreamCalls: Type.Integer({
+        description:
+          "Platform calls possible now: the lower of the team's rest and the platform's own limit.",
+      }),
+      upstreamCallsResetAt: instant('End of that limit.'),
+      upstreamCallsLimitedBy: Type.Enum(['team', 'platform'], {
+        description: "team: by upstreamCallsPerDay; platform: by the platform's own limit for all teams.",
+      }),
+    },
+    { description: 'The limits that apply now, where another one is stricter than those of the team.' },
+  ),
+  credential: Outlook,
+  usage: nullable(
+    Type.Array(OwnUsageDay),
+    'Days with usage among the last 30, newest last; null while they cannot be read.',
+  ),
+});
 
 export const getMe = gateway(
   'getMe',
@@ -112,14 +110,7 @@ export const explainReport = reports(
     query: Type.Object(THE_REPORT),
     answer: TeamExplanation,
     about: 'The current state; the platform is not called.',
-    problems: [
-      'invalid_query',
-      'scope_missing',
-      'advertiser_forbidden',
-      'advertiser_required',
-      'rate_limited',
-      'upstream_invalid_response',
-    ],
+    problems: [...REPORT_PROBLEMS, 'upstream_invalid_response'],
   },
 );
 
@@ -139,19 +130,12 @@ export const getOwnTruth = history(
   { ...ABOUT_SCOPES, answer: TRUTH_ANSWER, about: 'The measured results.' },
 );
 
-const SESSION = Type.Object(
-  {
-    team: Type.Object({ id: Type.String(), name: Type.String() }),
-    scopes: ShownTeam.properties.scopes,
-    advertisers: ShownTeam.properties.advertisers,
-    csrf: Type.String({ description: 'Send it as x-csrf-token with every call except GET and HEAD.' }),
-    expiresAt: Type.String({
-      format: 'date-time',
-      description: 'Latest end of the session; it ends earlier after an hour without a request.',
-    }),
-  },
-  { title: 'ExplorerSession' },
-);
+const SESSION = titled('ExplorerSession', {
+  team: Type.Object({ id: Type.String(), name: Type.String() }),
+  scopes: ShownTeam.properties.scopes,
+  advertisers: ShownTeam.properties.advertisers,
+  ...SESSION_MEMBERS,
+});
 
 export const openExplorerSession = gateway(
   'openSession',
@@ -160,10 +144,7 @@ export const openExplorerSession = gateway(
   'Sign in to the explorer',
   {
     isFree: true,
-    body: Type.Object(
-      { key: Type.String({ description: 'A team key.' }) },
-      { additionalProperties: false, title: 'SignIn' },
-    ),
+    body: closed({ key: text('A team key.') }, 'SignIn'),
     answers: {
       201: {
         ...json(SESSION, 'Signed in.'),
@@ -171,15 +152,15 @@ export const openExplorerSession = gateway(
       },
     },
     problems: [
-      ...([
-        'invalid_api_key',
-        'expired_api_key',
-        'revoked_api_key',
-        'team_disabled',
-        'ip_forbidden',
-      ] as const),
-      ...(['session_forbidden', 'rate_limited', 'not_ready'] as const),
-      ...(['invalid_body', 'body_too_large', 'unsupported_media_type'] as const),
+      'invalid_api_key',
+      'expired_api_key',
+      'revoked_api_key',
+      'team_disabled',
+      'ip_forbidden',
+      'session_forbidden',
+      'rate_limited',
+      'not_ready',
+      ...BODY_PROBLEMS,
     ],
   },
 );

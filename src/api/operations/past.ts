@@ -1,63 +1,66 @@
 /** Calls of the data plane about the history of reports, and pins. */
 import Type from 'typebox';
 import { ANSWER } from '../../reports/query/describe.js';
-import { type Answer, json, type ProblemCode } from '../openapi/operation.js';
+import {
+  type Answer,
+  BODY_PROBLEMS,
+  json,
+  PLATFORM_PROBLEMS,
+  REPORT_PROBLEMS,
+} from '../openapi/operation.js';
+import {
+  closed,
+  date,
+  instant,
+  integer,
+  nullable,
+  SHOWN_ACCOUNT,
+  text,
+  time,
+  titled,
+} from '../openapi/schemas.js';
 import { THE_REPORT } from './learned.js';
 import { operations } from './operation.js';
 
 const history = operations('history');
 
-const ABOUT_A_REPORT: readonly ProblemCode[] = [
-  'invalid_query',
-  'scope_missing',
-  'advertiser_forbidden',
-  'advertiser_required',
-  'not_known_then',
-  'rate_limited',
-  'upstream_invalid_response',
-];
+const HISTORY_PROBLEMS = [...REPORT_PROBLEMS, 'not_known_then', 'upstream_invalid_response'] as const;
 
 const NUMBER = Type.Union([Type.Number(), Type.String()], {
   description: 'A string if a JSON number would not be exact.',
 });
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-
-const REVISION = Type.Object(
-  {
-    id: Type.String({ description: 'Unique for the day, never reused.' }),
-    knownFrom: instant('When these rows were first fetched.'),
-    confirmedUntil: instant('When the same rows were last fetched, to the hour.'),
-    ageDays: Type.Integer({
-      description: 'Age of the day when these rows were first fetched; 0: the same day.',
-    }),
-    kind: Type.Enum(['first', 'changed', 'method', 'void'], {
-      description:
-        'first: the first valid one; changed: the platform sent different rows; method: columns or token changed; void: no longer valid.',
-    }),
-    void: Type.Optional(
-      Type.String({
-        description:
-          'Why it is not valid: refuted (it was split under a proof refuted since), cut (the platform had truncated the answer), not_proven (divisibility is not proven yet).',
-      }),
+const REVISION = titled('Revision', {
+  id: text('Unique for the day, never reused.'),
+  knownFrom: instant('When these rows were first fetched.'),
+  confirmedUntil: instant('When the same rows were last fetched, to the hour.'),
+  ageDays: Type.Integer({
+    description: 'Age of the day when these rows were first fetched; 0: the same day.',
+  }),
+  kind: Type.Enum(['first', 'changed', 'method', 'void'], {
+    description:
+      'first: the first valid one; changed: the platform sent different rows; method: columns or token changed; void: no longer valid.',
+  }),
+  void: Type.Optional(
+    text(
+      'Why it is not valid: refuted (it was split under a proof refuted since), cut (the platform had truncated the answer), not_proven (divisibility is not proven yet).',
     ),
-    rowCount: Type.Integer(),
-    totals: Type.Union([Type.Record(Type.String(), NUMBER), Type.Null()], {
-      description:
-        'Sums of additive columns: events and money by known names, never people, rates or ids. Null if the revision is void or its rows can no longer be read.',
-    }),
-    unconfirmed: Type.Optional(
-      Type.Literal(true, { description: 'No rows, and no second fetch has confirmed it.' }),
-    ),
-    thinnedFrom: Type.Optional(instant('Later revisions from this time on were removed.')),
-    missedFrom: Type.Optional(instant('Later revisions from this time on may not have been recorded.')),
-  },
-  { title: 'Revision' },
-);
+  ),
+  rowCount: Type.Integer(),
+  totals: nullable(
+    Type.Record(Type.String(), NUMBER),
+    'Sums of additive columns: events and money by known names, never people, rates or ids. Null if the revision is void or its rows can no longer be read.',
+  ),
+  unconfirmed: Type.Optional(
+    Type.Literal(true, { description: 'No rows, and no second fetch has confirmed it.' }),
+  ),
+  thinnedFrom: Type.Optional(instant('Later revisions from this time on were removed.')),
+  missedFrom: Type.Optional(instant('Later revisions from this time on may not have been recorded.')),
+});
 
 const PERIOD = Type.Object({
-  from: Type.String({ format: 'date' }),
-  to: Type.String({ format: 'date' }),
+  from: date,
+  to: date,
 });
 
 export const getRevisions = history(
@@ -67,76 +70,62 @@ export const getRevisions = history(
   'Recorded revisions of each day of a report',
   {
     query: Type.Object(THE_REPORT),
-    answer: Type.Object(
+    answer: titled('Revisions', {
+      data: Type.Array(Type.Object({ date: date, revisions: Type.Array(REVISION) }), {
+        description: 'Every day of the period; a day that was never fetched has no revisions.',
+      }),
+      meta: Type.Object({
+        endpoint: Type.String(),
+        advertiserId: SHOWN_ACCOUNT,
+        period: PERIOD,
+        split: Type.Array(Type.String()),
+        revisionCount: Type.Integer(),
+      }),
+    }),
+    about: 'Days and their revisions, oldest first.',
+    problems: HISTORY_PROBLEMS,
+  },
+);
+
+const CELL = titled('CellDiff', {
+  old: Type.Unknown({ description: 'Null for an added row.' }),
+  new: Type.Unknown({ description: 'Null for a removed row.' }),
+  diff: Type.Optional(NUMBER),
+  percent: Type.Optional(nullable(NUMBER, 'Percent of the old value, to 4 places; null if that is 0.')),
+});
+
+const DIFF_ANSWER = titled('Diff', {
+  data: Type.Array(
+    Type.Object(
       {
-        data: Type.Array(
-          Type.Object({ date: Type.String({ format: 'date' }), revisions: Type.Array(REVISION) }),
-          { description: 'Every day of the period; a day that was never fetched has no revisions.' },
-        ),
-        meta: Type.Object({
-          endpoint: Type.String(),
-          advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-          period: PERIOD,
-          split: Type.Array(Type.String()),
-          revisionCount: Type.Integer(),
+        date: date,
+        changed: Type.Record(Type.String(), CELL),
+        kind: Type.Enum(['changed', 'added', 'removed', 'method'], {
+          description: 'method: columns or token changed, so the platform may not have changed the data.',
         }),
       },
-      { title: 'Revisions' },
+      { additionalProperties: true, description: 'Also the ids of the row.' },
     ),
-    about: 'Days and their revisions, oldest first.',
-    problems: ABOUT_A_REPORT,
-  },
-);
-
-const CELL = Type.Object(
-  {
-    old: Type.Unknown({ description: 'Null for an added row.' }),
-    new: Type.Unknown({ description: 'Null for a removed row.' }),
-    diff: Type.Optional(NUMBER),
-    percent: Type.Optional(
-      Type.Union([NUMBER, Type.Null()], {
-        description: 'Percent of the old value, to 4 places; null if that is 0.',
+    { description: 'Rows that differ.' },
+  ),
+  meta: Type.Object({
+    endpoint: Type.String(),
+    advertiserId: SHOWN_ACCOUNT,
+    period: PERIOD,
+    split: Type.Array(Type.String()),
+    from: text('The earlier moment: an instant, first, or the id of a pin.'),
+    to: text('The later moment: an instant, or latest.'),
+    revisionFrom: nullable(Type.String()),
+    revisionTo: nullable(Type.String()),
+    rowCount: Type.Integer({ description: 'Rows that differ.' }),
+    methodDays: Type.Optional(Type.Array(date)),
+    inexactDays: Type.Optional(
+      Type.Array(date, {
+        description: 'Days with revisions at that time that are no longer kept.',
       }),
     ),
-  },
-  { title: 'CellDiff' },
-);
-
-const DIFF_ANSWER = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object(
-        {
-          date: Type.String({ format: 'date' }),
-          changed: Type.Record(Type.String(), CELL),
-          kind: Type.Enum(['changed', 'added', 'removed', 'method'], {
-            description: 'method: columns or token changed, so the platform may not have changed the data.',
-          }),
-        },
-        { additionalProperties: true, description: 'Also the ids of the row.' },
-      ),
-      { description: 'Rows that differ.' },
-    ),
-    meta: Type.Object({
-      endpoint: Type.String(),
-      advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-      period: PERIOD,
-      split: Type.Array(Type.String()),
-      from: Type.String({ description: 'The earlier moment: an instant, first, or the id of a pin.' }),
-      to: Type.String({ description: 'The later moment: an instant, or latest.' }),
-      revisionFrom: Type.Union([Type.String(), Type.Null()]),
-      revisionTo: Type.Union([Type.String(), Type.Null()]),
-      rowCount: Type.Integer({ description: 'Rows that differ.' }),
-      methodDays: Type.Optional(Type.Array(Type.String({ format: 'date' }))),
-      inexactDays: Type.Optional(
-        Type.Array(Type.String({ format: 'date' }), {
-          description: 'Days with revisions at that time that are no longer kept.',
-        }),
-      ),
-    }),
-  },
-  { title: 'Diff' },
-);
+  }),
+});
 
 export const getDiff = history(
   'getDiff',
@@ -164,61 +153,50 @@ export const getDiff = history(
         headers: ['cache-control', 'vary'],
         content: {
           'application/json': DIFF_ANSWER,
-          'text/csv': Type.String({ description: 'One line per changed cell.' }),
+          'text/csv': text('One line per changed cell.'),
         },
       },
     },
-    problems: [...ABOUT_A_REPORT, 'not_acceptable'],
+    problems: [...HISTORY_PROBLEMS, 'not_acceptable'],
   },
 );
 
-const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const textOrNull = (description: string) => nullable(Type.String(), description);
 
 const KNOWN = {
   revision: textOrNull('meta.revision of the report; null if it is not cached by day.'),
   endpoint: Type.String(),
-  query: Type.String({ description: 'The query, with relative periods as dates.' }),
+  query: text('The query, with relative periods as dates.'),
   note: textOrNull('The note sent with the pin.'),
-  createdAt: Type.String({ format: 'date-time' }),
-  advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
-  period: Type.Union([
-    Type.Object({ from: textOrNull('First day.'), to: textOrNull('Last day.') }),
-    Type.Null(),
-  ]),
+  createdAt: time,
+  advertiserId: SHOWN_ACCOUNT,
+  period: nullable(Type.Object({ from: textOrNull('First day.'), to: textOrNull('Last day.') })),
   split: Type.Array(Type.String()),
-  knownAt: Type.String({
-    format: 'date-time',
-    description: 'When its newest day was fetched, or the time of _asOf.',
-  }),
+  knownAt: instant('When its newest day was fetched, or the time of _asOf.'),
   final: Type.Boolean({ description: 'Whether every day was final when pinned.' }),
   rowCount: Type.Integer(),
   bytes: Type.Integer({ description: "Its share of the team's pin storage." }),
 };
 
-const PIN = Type.Object({ id: Type.String(), ...KNOWN }, { title: 'Pin' });
+const PIN = titled('Pin', { id: Type.String(), ...KNOWN });
 
 export const listPins = history('listPins', 'key', 'GET /gateway/v1/pins', 'The pins of your team', {
   query: Type.Object({
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: 'Number of pins; 100 by default.' }),
-    ),
-    after: Type.Optional(Type.String({ description: 'meta.next of the previous page.' })),
+    limit: Type.Optional(integer(1, 1000, 'Number of pins; 100 by default.')),
+    after: Type.Optional(text('meta.next of the previous page.')),
   }),
-  answer: Type.Object(
-    {
-      data: Type.Array(PIN),
-      meta: Type.Object({
-        count: Type.Integer({
-          description: 'Pins of the team, including those it may no longer see.',
-        }),
-        bytes: Type.Integer(),
-        maxCount: Type.Integer(),
-        maxBytes: Type.Integer(),
-        next: textOrNull('Value of after for the next page; null: this is the last page.'),
+  answer: titled('Pins', {
+    data: Type.Array(PIN),
+    meta: Type.Object({
+      count: Type.Integer({
+        description: 'Pins of the team, including those it may no longer see.',
       }),
-    },
-    { title: 'Pins' },
-  ),
+      bytes: Type.Integer(),
+      maxCount: Type.Integer(),
+      maxBytes: Type.Integer(),
+      next: textOrNull('Value of after for the next page; null: this is the last page.'),
+    }),
+  }),
   about: 'Oldest first.',
   problems: ['invalid_query', 'scope_missing', 'rate_limited', 'conflict'],
 });
@@ -229,12 +207,12 @@ const PINNED_ANSWER: Answer = {
   description: 'The pinned rows. data, CSV and NDJSON never change by a byte.',
   headers: VALIDATORS,
   content: {
-    'application/json': Type.Object(
-      { data: ANSWER.properties.data, meta: Type.Object({ pin: Type.String(), ...KNOWN }) },
-      { title: 'PinnedReport' },
-    ),
-    'text/csv': Type.String({ description: 'RFC 4180, with a header line.' }),
-    'application/x-ndjson': Type.String({ description: 'One row per line.' }),
+    'application/json': titled('PinnedReport', {
+      data: ANSWER.properties.data,
+      meta: Type.Object({ pin: Type.String(), ...KNOWN }),
+    }),
+    'text/csv': text('RFC 4180, with a header line.'),
+    'application/x-ndjson': text('One row per line.'),
   },
 };
 
@@ -249,10 +227,7 @@ export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', 'A pi
     200: PINNED_ANSWER,
     304: { description: 'Not modified: if-none-match has its etag.', headers: VALIDATORS },
   },
-  problems: [
-    ...(['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required'] as const),
-    ...(['not_found', 'not_acceptable', 'rate_limited', 'conflict'] as const),
-  ],
+  problems: [...REPORT_PROBLEMS, 'not_found', 'not_acceptable', 'conflict'],
 });
 
 export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:id', 'Delete a pin', {
@@ -262,20 +237,21 @@ export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:i
 });
 
 export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', 'Pin the answer to a report', {
-  body: Type.Object(
+  body: closed(
     {
       ...THE_REPORT,
       revision: Type.Optional(textOrNull('Expected meta.revision of the report; 409 if it has changed.')),
       note: Type.Optional(textOrNull('A note for people, at most 1,000 characters.')),
     },
-    { additionalProperties: false, title: 'NewPin' },
+    'NewPin',
   ),
   answers: { 201: json(PIN, 'The pin.', ['cache-control', 'location']) },
   problems: [
-    ...ABOUT_A_REPORT,
-    ...(['invalid_body', 'body_too_large', 'unsupported_media_type', 'conflict', 'not_final'] as const),
-    ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_too_large'] as const),
-    ...(['credential_unavailable', 'upstream_rate_limited', 'upstream_circuit_open', 'overloaded'] as const),
-    'upstream_timeout',
+    ...HISTORY_PROBLEMS,
+    ...BODY_PROBLEMS,
+    ...PLATFORM_PROBLEMS,
+    'upstream_rejected',
+    'conflict',
+    'not_final',
   ],
 });

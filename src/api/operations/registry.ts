@@ -5,6 +5,7 @@ import { PURGES_RECORD } from '../../reports/cache/purges.js';
 import { TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { KEY_PREFIX, LIFE_PREFIX } from '../../teams/auth/key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
+import { closed, text, titled } from '../openapi/schemas.js';
 import { operations } from './operation.js';
 
 /** The records of a backup: id prefixes, and single ids. */
@@ -14,26 +15,19 @@ export const SINGLE = [VAULT_RECORD, PEPPER_RECORD, TOKEN_PEPPER_RECORD, PURGES_
 const BACKUP_ID = `^(${PREFIXES.join('|')}).{1,100}$|^(${SINGLE.join('|')})$`;
 
 export const FORMAT = 'dsp-gateway-registry';
-const closed = { additionalProperties: false };
 
-export const Backup = Type.Object(
-  {
-    format: Type.Literal(FORMAT),
-    schema: Type.Integer({ minimum: 0, description: 'Version of the records.' }),
-    exportedAt: Type.String({ description: 'ISO time.' }),
-    records: Type.Array(
-      Type.Object(
-        {
-          id: Type.String({ pattern: BACKUP_ID }),
-          text: Type.String(),
-        },
-        closed,
-      ),
-      { description: 'Teams, keys, the vault, the pepper and the purges, as they are stored.' },
-    ),
-  },
-  closed,
-);
+export const Backup = closed({
+  format: Type.Literal(FORMAT),
+  schema: Type.Integer({ minimum: 0, description: 'Version of the records.' }),
+  exportedAt: text('ISO time.'),
+  records: Type.Array(
+    closed({
+      id: Type.String({ pattern: BACKUP_ID }),
+      text: Type.String(),
+    }),
+    { description: 'Teams, keys, the vault, the pepper and the purges, as they are stored.' },
+  ),
+});
 
 const describe = operations('registry');
 
@@ -42,7 +36,7 @@ export const exportRegistry = describe(
   'owner',
   'GET /admin/v1/registry/export',
   'Teams, keys (hashes) and sealed tokens, for a backup',
-  { answer: Type.Object(Backup.properties, { title: 'Backup' }), about: 'The backup.' },
+  { answer: titled('Backup', Backup.properties), about: 'The backup.' },
 );
 
 export const importRegistry = describe(
@@ -51,13 +45,10 @@ export const importRegistry = describe(
   'POST /admin/v1/registry/import',
   'Restore a backup',
   {
-    body: Type.Object(
-      {
-        ...Backup.properties,
-        replace: Type.Optional(Type.Boolean({ description: 'Replace existing teams and keys.' })),
-      },
-      { additionalProperties: false },
-    ),
+    body: closed({
+      ...Backup.properties,
+      replace: Type.Optional(Type.Boolean({ description: 'Replace existing teams and keys.' })),
+    }),
     bodyLimit: 67_108_864,
     answer: Type.Object({
       imported: Type.Object({
@@ -81,21 +72,18 @@ export const backUpStore = describe(
   'POST /admin/v1/store/backup',
   'Copy the embedded store into a new folder',
   {
-    body: Type.Object(
-      {
-        folder: Type.String({
-          minLength: 1,
-          maxLength: 4096,
-          description: "Absolute path of a new folder on the gateway's machine.",
-        }),
-        history: Type.Optional(
-          Type.Boolean({ description: 'Include the history of reports, and pins; true by default.' }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    body: closed({
+      folder: Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        description: "Absolute path of a new folder on the gateway's machine.",
+      }),
+      history: Type.Optional(
+        Type.Boolean({ description: 'Include the history of reports, and pins; true by default.' }),
+      ),
+    }),
     answer: Type.Object({
-      folder: Type.String({ description: 'The folder with the copy.' }),
+      folder: text('The folder with the copy.'),
       history: Type.Boolean({ description: 'Whether it includes the history of reports, and pins.' }),
     }),
     about: 'The copy is complete and written to disk.',

@@ -1,24 +1,25 @@
 /** Calls of the console's session. */
 import Type from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
+import { BODY_PROBLEMS } from '../openapi/operation.js';
+import { closed, instant, text, titled } from '../openapi/schemas.js';
 import { changed, operations, REMOVED_ANSWERS } from './operation.js';
 
 /** Each role includes those before it. */
 export const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
 
-export const ConsoleSession = Type.Object(
-  {
-    name: Type.String({ description: 'Name of the admin token.' }),
-    role: Type.Enum([...RANKS]),
-    may: Type.Array(Type.String(), { description: 'The calls that this role allows.' }),
-    csrf: Type.String({ description: 'Send it as x-csrf-token with every call except GET and HEAD.' }),
-    expiresAt: Type.String({
-      format: 'date-time',
-      description: 'Latest end of the session; it ends earlier after an hour without a request.',
-    }),
-  },
-  { title: 'ConsoleSession' },
-);
+/** Of sessions on both planes. */
+export const SESSION_MEMBERS = {
+  csrf: text('Send it as x-csrf-token with every call except GET and HEAD.'),
+  expiresAt: instant('Latest end of the session; it ends earlier after an hour without a request.'),
+};
+
+const ConsoleSession = titled('ConsoleSession', {
+  name: text('Name of the admin token.'),
+  role: Type.Enum([...RANKS]),
+  may: Type.Array(Type.String(), { description: 'The calls that this role allows.' }),
+  ...SESSION_MEMBERS,
+});
 
 const describe = operations('session');
 
@@ -28,9 +29,9 @@ export const openSession = describe(
   'POST /admin/v1/session',
   'Sign in to the console',
   {
-    body: Type.Object(
+    body: closed(
       { token: Type.String({ minLength: 1, maxLength: 1024, description: 'An admin token.' }) },
-      { additionalProperties: false, title: 'SignIn' },
+      'SignIn',
     ),
     // Read before authentication, so no larger than a token needs.
     bodyLimit: 4096,
@@ -38,15 +39,7 @@ export const openSession = describe(
     status: 201,
     answer: ConsoleSession,
     answers: { 201: { ...changed(ConsoleSession, 'Signed in.'), headers: ['set-cookie', 'cache-control'] } },
-    problems: [
-      'invalid_admin_token',
-      'session_forbidden',
-      'rate_limited',
-      'not_ready',
-      'invalid_body',
-      'body_too_large',
-      'unsupported_media_type',
-    ],
+    problems: ['invalid_admin_token', 'session_forbidden', 'rate_limited', 'not_ready', ...BODY_PROBLEMS],
   },
 );
 

@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { NewTeam, ShownTeam, TeamPatch } from '../../teams/auth/team.js';
 import { REMOVED } from '../../teams/declared/plan-teams.js';
 import { TeamList } from '../../teams/declared/team-faults.js';
+import { closed, nullable, titled } from '../openapi/schemas.js';
 import { OF_TEAM, operations } from './operation.js';
 
 const describe = operations('teams');
@@ -52,33 +53,27 @@ export const applyTeams = describe(
   'POST /admin/v1/teams/apply',
   'Apply a file of declared teams',
   {
-    body: Type.Object(
-      {
-        teams: TeamList,
-        removed: Type.Optional(
-          Type.Enum([...REMOVED], {
-            description:
-              'What to do with teams that are no longer declared: keep (unchanged), release (managed by hand), delete.',
-          }),
-        ),
-        dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would change.' })),
-      },
-      { additionalProperties: false },
-    ),
+    body: closed({
+      teams: TeamList,
+      removed: Type.Optional(
+        Type.Enum([...REMOVED], {
+          description:
+            'What to do with teams that are no longer declared: keep (unchanged), release (managed by hand), delete.',
+        }),
+      ),
+      dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would change.' })),
+    }),
     // Room for as many teams as a list may hold.
     bodyLimit: 33_554_432,
     answer: Type.Object({
       dryRun: Type.Boolean({ description: 'Nothing was written.' }),
       changes: Type.Array(
-        Type.Object(
-          {
-            id: Type.String(),
-            action: Type.Enum(['create', 'update', 'none', ...REMOVED]),
-            before: Type.Union([ShownTeam, Type.Null()]),
-            after: Type.Union([ShownTeam, Type.Null()]),
-          },
-          { title: 'TeamChange' },
-        ),
+        titled('TeamChange', {
+          id: Type.String(),
+          action: Type.Enum(['create', 'update', 'none', ...REMOVED]),
+          before: nullable(ShownTeam),
+          after: nullable(ShownTeam),
+        }),
       ),
     }),
     problems: ['conflict'],

@@ -1,33 +1,29 @@
 /** Calls about the platform's tokens: their state, and the steps of a rotation. */
 import Type from 'typebox';
+import { closed, nullable, text, time, titled } from '../openapi/schemas.js';
 import { operations } from './operation.js';
 
 const secret = Type.String({
   pattern: '^[\\x21-\\x7e]{1,16384}$',
   description: 'The token, printable ASCII.',
 });
-const expiresAt = Type.Optional(Type.String({ description: 'ISO date; one year from now by default.' }));
+const expiresAt = Type.Optional(text('ISO date; one year from now by default.'));
 const force = Type.Optional(Type.Boolean({ description: 'Activate the token even if it is not verified.' }));
-const closed = { additionalProperties: false };
-const Nothing = Type.Object({}, closed);
+const Nothing = closed({});
 
-const time = Type.String({ format: 'date-time' });
-const Token = Type.Object(
-  {
-    id: Type.String(),
-    fingerprint: Type.String({ description: 'Identifies the token without revealing it.' }),
-    source: Type.Enum(['seed', 'staged', 'minted', 'file'], { description: 'Origin of the token.' }),
-    createdAt: time,
-    expiresAt: time,
-    expiryKnown: Type.Boolean({
-      description: 'False: expiresAt is an estimate, one year from when it was first seen.',
-    }),
-    verifiedAt: Type.Union([time, Type.Null()], { description: 'Null: not verified.' }),
-  },
-  { title: 'Token' },
-);
-const Slot = Type.Union([Token, Type.Null()]);
-const Tokens = Type.Object({ active: Slot, pending: Slot, previous: Slot }, { title: 'Tokens' });
+const Token = titled('Token', {
+  id: Type.String(),
+  fingerprint: text('Identifies the token without revealing it.'),
+  source: Type.Enum(['seed', 'staged', 'minted', 'file'], { description: 'Origin of the token.' }),
+  createdAt: time,
+  expiresAt: time,
+  expiryKnown: Type.Boolean({
+    description: 'False: expiresAt is an estimate, one year from when it was first seen.',
+  }),
+  verifiedAt: nullable(time, 'Null: not verified.'),
+});
+const Slot = nullable(Token);
+const Tokens = titled('Tokens', { active: Slot, pending: Slot, previous: Slot });
 
 const describe = operations('token');
 
@@ -46,7 +42,7 @@ export const stageToken = describe(
   'owner',
   'POST /admin/v1/token/stage',
   'Stage a token as pending',
-  { body: Type.Object({ token: secret, expiresAt }, closed), answer: Tokens, problems: ['conflict'] },
+  { body: closed({ token: secret, expiresAt }), answer: Tokens, problems: ['conflict'] },
 );
 
 export const mintToken = describe(
@@ -70,7 +66,7 @@ export const activateToken = describe(
   'owner',
   'POST /admin/v1/token/activate',
   'Activate the pending token',
-  { body: Type.Object({ force }, closed), answer: Tokens, problems: ['conflict', 'verification_failed'] },
+  { body: closed({ force }), answer: Tokens, problems: ['conflict', 'verification_failed'] },
 );
 
 export const rollbackToken = describe(
@@ -97,7 +93,7 @@ export const resealToken = describe(
   {
     body: Nothing,
     answer: Type.Object({
-      masterKey: Type.String({ description: 'Id (a digest) of the master key in use.' }),
+      masterKey: text('Id (a digest) of the master key in use.'),
       records: Type.Array(Type.String(), { description: 'The re-encrypted records.' }),
     }),
     problems: ['conflict'],
@@ -110,7 +106,7 @@ export const rotateToken = describe(
   'POST /admin/v1/token/rotate',
   'Stage or mint, verify and activate a token in one call',
   {
-    body: Type.Object({ token: Type.Optional(secret), expiresAt, force }, closed),
+    body: closed({ token: Type.Optional(secret), expiresAt, force }),
     answer: Tokens,
     problems: ['conflict', 'verification_failed', 'credential_unavailable'],
   },

@@ -1,65 +1,50 @@
 /** Calls about guarded writes: stop and resume, budgets, writes with an unknown outcome. */
 import Type from 'typebox';
 import { Stop } from '../../teams/write-guard/brake.js';
+import { closed, nullable, text, titled } from '../openapi/schemas.js';
 import { OF_TEAM, operations } from './operation.js';
 
-const Order = Type.Object(
-  {
-    team: Type.Optional(Type.String({ description: 'Id of the team; all teams by default.' })),
-    reason: Type.String({
-      minLength: 1,
-      maxLength: 300,
-      // Shown on every page, in problems and in logs: one line.
-      pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
-      description: 'Reason shown in the audit log, in the console and to callers whose writes are refused.',
-    }),
-  },
-  { additionalProperties: false },
-);
+const Order = closed({
+  team: Type.Optional(text('Id of the team; all teams by default.')),
+  reason: Type.String({
+    minLength: 1,
+    maxLength: 300,
+    // Shown on every page, in problems and in logs: one line.
+    pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
+    description: 'Reason shown in the audit log, in the console and to callers whose writes are refused.',
+  }),
+});
 
-export const Stops = Type.Object(
-  {
-    all: Type.Union([Stop, Type.Null()], { description: 'The stop for all teams; null: none.' }),
-    teams: Type.Array(Type.Intersect([Type.Object({ team: Type.String() }), Stop]), {
-      description: 'Teams with a stop of their own, even while all are stopped.',
-    }),
-  },
-  { title: 'WriteStops' },
-);
+export const Stops = titled('WriteStops', {
+  all: nullable(Stop, 'The stop for all teams; null: none.'),
+  teams: Type.Array(Type.Intersect([Type.Object({ team: Type.String() }), Stop]), {
+    description: 'Teams with a stop of their own, even while all are stopped.',
+  }),
+});
 
-export const UnknownWrite = Type.Object(
-  {
-    id: Type.String(),
-    team: Type.String(),
-    route: Type.String({ description: 'E.g. POST /api/v1/campaign/create.' }),
-    day: Type.String({ description: "The day it is charged to, in the platform's time zone." }),
-    amount: Type.Union([Type.Number(), Type.Null()], { description: 'Null if the rule has no budget.' }),
-    currency: Type.Union([Type.String(), Type.Null()], {
-      description: "Currency of the rule's budget; null if it names none.",
-    }),
-    at: Type.String({ format: 'date-time', description: 'When the gateway started to send it.' }),
-    why: Type.String({ description: 'Why the outcome is unknown.' }),
-  },
-  { title: 'UnknownWrite' },
-);
+export const UnknownWrite = titled('UnknownWrite', {
+  id: Type.String(),
+  team: Type.String(),
+  route: text('E.g. POST /api/v1/campaign/create.'),
+  day: text("The day it is charged to, in the platform's time zone."),
+  amount: nullable(Type.Number(), 'Null if the rule has no budget.'),
+  currency: nullable(Type.String(), "Currency of the rule's budget; null if it names none."),
+  at: Type.String({ format: 'date-time', description: 'When the gateway started to send it.' }),
+  why: text('Why the outcome is unknown.'),
+});
 
 const Outcome = Type.Enum(['happened', 'not'], {
   description:
     'happened: the platform executed it, so it stays charged; not: it did not, so the amount is returned to the budget of its day.',
 });
 
-export const Budget = Type.Object(
-  {
-    route: Type.String({ description: 'Route of the rule, e.g. POST /api/v1/campaign/create.' }),
-    day: Type.String({ format: 'date', description: "Today, in the platform's time zone." }),
-    maxPerDay: Type.Number({ description: 'Budget of the rule, in whole units of its currency.' }),
-    left: Type.Number({ description: 'Remaining budget, in the same unit.' }),
-    currency: Type.Union([Type.String(), Type.Null()], {
-      description: 'Null: the rule names none, so the body decides.',
-    }),
-  },
-  { title: 'WriteBudget' },
-);
+export const Budget = titled('WriteBudget', {
+  route: text('Route of the rule, e.g. POST /api/v1/campaign/create.'),
+  day: Type.String({ format: 'date', description: "Today, in the platform's time zone." }),
+  maxPerDay: Type.Number({ description: 'Budget of the rule, in whole units of its currency.' }),
+  left: Type.Number({ description: 'Remaining budget, in the same unit.' }),
+  currency: nullable(Type.String(), 'Null: the rule names none, so the body decides.'),
+});
 
 const describe = operations('writes');
 
@@ -107,17 +92,14 @@ export const settleWrite = describe(
   'POST /admin/v1/writes/settle',
   'Record the outcome of an unknown write',
   {
-    body: Type.Object(
-      {
-        id: Type.String({
-          minLength: 1,
-          maxLength: 100,
-          description: 'Id of an unknown write.',
-        }),
-        outcome: Outcome,
-      },
-      { additionalProperties: false },
-    ),
+    body: closed({
+      id: Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: 'Id of an unknown write.',
+      }),
+      outcome: Outcome,
+    }),
     answer: Type.Object({ settled: UnknownWrite, outcome: Outcome }),
     problems: ['not_found', 'conflict'],
   },

@@ -2,7 +2,15 @@
 import Type from 'typebox';
 import type { RouteRule } from '../../config/schema.js';
 import type { RequestHeader, ResponseHeader } from '../openapi/headers.js';
-import { type Answer, idOf, type Operation, type ProblemCode } from '../openapi/operation.js';
+import {
+  type Answer,
+  BODY_PROBLEMS,
+  idOf,
+  type Operation,
+  PLATFORM_PROBLEMS,
+  type ProblemCode,
+  REPORT_PROBLEMS,
+} from '../openapi/operation.js';
 import type { FurtherCall } from '../openapi/plane.js';
 import { isWrite } from './checks.js';
 import { DRY_RUN_ANSWER } from './dry-run.js';
@@ -40,7 +48,7 @@ function describeOperation(method: string, path: string, account: readonly strin
         : {}),
       '4XX': platforms,
     },
-    problems: [...PROBLEMS, ...(isGet ? [] : BODY), ...(method === 'POST' ? IDEMPOTENCY : [])],
+    problems: [...PROBLEMS, ...(isGet ? [] : BODY_PROBLEMS), ...(method === 'POST' ? IDEMPOTENCY : [])],
   };
 }
 
@@ -94,23 +102,6 @@ const LOOKED_AT: Answer = {
   headers: [...PLATFORMS_HEADERS, ...REPLAYED],
 };
 
-const PROBLEMS: readonly ProblemCode[] = [
-  'invalid_query',
-  'scope_missing',
-  'route_forbidden',
-  'advertiser_forbidden',
-  'advertiser_required',
-  'rate_limited',
-  'upstream_budget_exhausted',
-  'upstream_error',
-  'upstream_invalid_response',
-  'upstream_too_large',
-  'credential_unavailable',
-  'upstream_rate_limited',
-  'upstream_circuit_open',
-  'overloaded',
-  'upstream_timeout',
-];
-const BODY: readonly ProblemCode[] = ['invalid_body', 'body_too_large', 'unsupported_media_type'];
+const PROBLEMS: readonly ProblemCode[] = [...REPORT_PROBLEMS, 'route_forbidden', ...PLATFORM_PROBLEMS];
 const GUARD: readonly ProblemCode[] = ['write_guard_refused', 'write_guard_unavailable', 'writes_stopped'];
 const IDEMPOTENCY: readonly ProblemCode[] = ['idempotency_in_flight', 'idempotency_mismatch', 'not_ready'];

@@ -6,6 +6,7 @@ import { showAmount } from '../../teams/write-guard/amount.js';
 import type { Brake } from '../../teams/write-guard/brake.js';
 import { type Check, check } from '../../teams/write-guard/check-write.js';
 import type { Reservations } from '../../teams/write-guard/reservations.js';
+import { nullable, text, titled } from '../openapi/schemas.js';
 import { dayCheck } from './charge-write.js';
 import { checksumOfWrite, type Verdict } from './guard-write.js';
 import type { DayLimit, PassContext, Question } from './passage.js';
@@ -16,41 +17,35 @@ export interface DryRunOptions {
 }
 
 /** In the OpenAPI document. */
-export const DRY_RUN_ANSWER = Type.Object(
-  {
-    dryRun: Type.Literal(true),
-    wouldBeSent: Type.Boolean({ description: 'Whether all checks passed.' }),
-    method: Type.String(),
-    path: Type.String(),
-    query: Type.String({ description: 'The query that would be sent.' }),
-    body: Type.Unknown({ description: 'The body, with members sorted by name; null if it is not JSON.' }),
-    checks: Type.Array(
-      Type.Object({
-        rule: Type.String({ description: 'E.g. budget.maxPerCall.' }),
-        passed: Type.Boolean(),
-        value: Type.String({ description: 'Value in the request.' }),
-        limit: Type.String({ description: 'Allowed value.' }),
-      }),
-      { description: 'All checked rules; none for a team without a write guard.' },
-    ),
-    left: Type.Union(
-      [
-        Type.Object({
-          day: Type.String({ description: "Today, in the platform's time zone." }),
-          amount: Type.Number({ description: 'Remaining budget of today.' }),
-          max: Type.Number({ description: 'maxPerDay.' }),
-          currency: Type.Union([Type.String(), Type.Null()]),
-        }),
-        Type.Null(),
-      ],
-      { description: 'Null if no rule limits the day.' },
-    ),
-    checksum: Type.String({ description: 'Send it as x-write-checksum with the same request.' }),
-    platformAsked: Type.Literal(false),
-    note: Type.String(),
-  },
-  { title: 'DryRun' },
-);
+export const DRY_RUN_ANSWER = titled('DryRun', {
+  dryRun: Type.Literal(true),
+  wouldBeSent: Type.Boolean({ description: 'Whether all checks passed.' }),
+  method: Type.String(),
+  path: Type.String(),
+  query: text('The query that would be sent.'),
+  body: Type.Unknown({ description: 'The body, with members sorted by name; null if it is not JSON.' }),
+  checks: Type.Array(
+    Type.Object({
+      rule: text('E.g. budget.maxPerCall.'),
+      passed: Type.Boolean(),
+      value: text('Value in the request.'),
+      limit: text('Allowed value.'),
+    }),
+    { description: 'All checked rules; none for a team without a write guard.' },
+  ),
+  left: nullable(
+    Type.Object({
+      day: text("Today, in the platform's time zone."),
+      amount: Type.Number({ description: 'Remaining budget of today.' }),
+      max: Type.Number({ description: 'maxPerDay.' }),
+      currency: nullable(Type.String()),
+    }),
+    'Null if no rule limits the day.',
+  ),
+  checksum: text('Send it as x-write-checksum with the same request.'),
+  platformAsked: Type.Literal(false),
+  note: Type.String(),
+});
 
 export const DRY_RUN_HEADERS = {
   'content-type': 'application/json; charset=utf-8',

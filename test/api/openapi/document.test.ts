@@ -5,7 +5,7 @@ import { fastify } from 'fastify';
 import Type from 'typebox';
 import Schema from 'typebox/schema';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { json, shownAs } from '../../../src/api/openapi/operation.js';
+import { json, shownToTeams } from '../../../src/api/openapi/operation.js';
 import { TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { sends, startRawPlatform } from '../../support/raw-platform.js';
 import { gatewayAt, REPORT, startGateway, withGateway } from '../../support/start-gateway.js';
@@ -188,8 +188,10 @@ it('a fault would be found', async () => {
 it('leave members that they do not name in the answer', async () => {
   const app = fastify();
   const Thing = Type.Object({ known: Type.Integer() }, { additionalProperties: false });
-  app.get('/thing', shownAs('things', 'A thing', { id: 'getThing', answers: { 200: json(Thing) } }), () =>
-    Promise.resolve({ known: 1, unknown: { deep: [true] } }),
+  app.get(
+    '/thing',
+    shownToTeams('things', 'A thing', { id: 'getThing', answers: { 200: json(Thing) } }),
+    () => Promise.resolve({ known: 1, unknown: { deep: [true] } }),
   );
   expect((await app.inject('/thing')).json()).toEqual({ known: 1, unknown: { deep: [true] } });
 });
