@@ -9,8 +9,9 @@ import { projectRows } from './row-formats.js';
 import { type Warning, whyNoTotals } from './warnings.js';
 
 /**
- * @param fields the columns that are shown; null: all
- * @returns identifies the rows by day: the same rows, the same revision; null for what is not kept by day
+ * Identifies the rows by day: equal rows have equal revisions.
+ * @param fields shown columns; null: all
+ * @returns null for data that is not stored by day
  */
 export function revisionOf(
   parts: readonly Entry<RowsHeader>[],
@@ -25,10 +26,9 @@ export function revisionOf(
     : digest([...(days as string[]), ...(fields === null ? [] : ['_fields', ...fields])]).slice(0, 22);
 }
 
-/** Whether rows are visibly not those of the query: they are not in history, and have no revision there. */
+/** Flawed rows are not in history, and have no revision. */
 const isFlawed = ({ header }: Entry) => header.flaws !== undefined;
 
-/** `meta` of a JSON answer, as text. */
 export function writeMeta(
   ask: AssembleInput,
   warnings: readonly Warning[],
@@ -47,7 +47,6 @@ export function writeMeta(
     spentBased: report.spentBased,
     rowCount,
     asOf: new Date(asOfMs).toISOString(),
-    // Totals are shown beside the rows, and must be final too.
     final: ask.areTotalsOld !== true && isAnswerFinal(all, past, rules),
     ...(provisional === null ? {} : { firstProvisionalDate: provisional }),
     ...showExpected(ask),
@@ -56,7 +55,6 @@ export function writeMeta(
     ...(parts.some(({ header }) => header.forgotten !== undefined) ? { source: 'history' } : {}),
     reach: { summable: report.split.length === 0 },
     ...(warnings.some(({ code }) => code === 'pages_left') ? { complete: false } : {}),
-    // As the platform gave it, only when these rows are not all of them.
     ...(paging === null ? {} : { paging }),
     ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
     ...(warnings.length === 0 ? {} : { warnings }),
@@ -69,20 +67,20 @@ export function writeMeta(
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
 }
 
-/** Set where a day was fetched after the totals. */
+/** Set if a day was fetched after the totals. */
 function showTotalsAsOf({ parts, totals }: AssembleInput): { readonly totalsAsOf?: string } {
   const fetchedAt = totals?.header.fetchedAt ?? Number.POSITIVE_INFINITY;
   if (parts.every(({ header }) => header.fetchStartedAt <= fetchedAt)) return {};
   return { totalsAsOf: new Date(fetchedAt).toISOString() };
 }
 
-/** Of the columns that are shown. */
+/** Of shown columns. */
 function showExpected({ expectedChange, fields }: AssembleInput): { readonly expectedChange?: object } {
   const columns = Object.entries(expectedChange ?? {}).filter(([column]) => fields?.includes(column) ?? true);
   return columns.length === 0 ? {} : { expectedChange: Object.fromEntries(columns) };
 }
 
-/** Whether all of an answer is final; of history: whether each day had been seen final. An empty answer is not. */
+/** Whether all parts, or all days from history, are final. An empty answer is not. */
 export function isAnswerFinal(parts: readonly Entry[], past: Past | null, rules: FinalRules): boolean {
   if (parts.length === 0) return false;
   return past === null
@@ -90,7 +88,7 @@ export function isAnswerFinal(parts: readonly Entry[], past: Past | null, rules:
     : [...past.days.values()].every(({ final }) => final);
 }
 
-/** @returns the first provisional day; null where there is none, or where days cannot be told apart */
+/** @returns null if there is none, or if the report is not split by day */
 function firstProvisional({ report, parts, past, rules }: AssembleInput): string | null {
   const { split, from, to } = report;
   if (!split.includes('date') || from === null || to === null) return null;
@@ -104,7 +102,7 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
   return daysBetween(from, to).find(isYoung) ?? null;
 }
 
-/** The moment of the data: a query with it as `_asOf` gives the same answer again. */
+/** Time of the data: as `_asOf` it returns the same answer again. */
 function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly knownAt?: string } {
   if (past === null ? !isRecorded : past.atMs === null) return {};
   if (parts.length === 0 || parts.some(isFlawed)) return {};
@@ -112,7 +110,7 @@ function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly kno
   return { knownAt: new Date(past?.atMs ?? newestMs).toISOString() };
 }
 
-/** A number while JSON holds it exactly, else text, as for ids in rows. */
+/** A number if JSON represents it exactly, else text, as for ids in rows. */
 export function showId(id: string | null): number | string | null {
   if (id === null) return null;
   return Number.isSafeInteger(Number(id)) ? Number(id) : id;
@@ -122,7 +120,7 @@ export function showId(id: string | null): number | string | null {
 function showDays({ report, parts, nowMs, rules, past }: AssembleInput): readonly object[] {
   const { from, to } = report;
   if (from === null || to === null) return [];
-  // A day that was left out is in no part.
+  // Days left out by `_final=only` are in no part.
   const whole = parts[0]?.header.splitFrom === null ? parts[0].header : undefined;
   const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
   return daysBetween(from, to).flatMap((date) => {

@@ -5,21 +5,20 @@ import type { Rewrite } from './column-types.js';
 import type { BodyPieces, BytesHeader, Entry, RowsHeader } from './entry.js';
 import type { FreshnessRules } from './freshness.js';
 
-/** One day as it was known, epoch milliseconds. */
+/** A recorded state of a day; times in epoch milliseconds. */
 export interface KnownDay {
   readonly knownFrom: number;
   readonly confirmedUntil: number;
-  /** A later state seen by that moment is not kept: it was removed to save space, or never written. */
+  /** A later state of that time is not available: removed to save space, or never recorded. */
   readonly lacks: 'thinned' | 'missed' | null;
-  /** It had been seen final. */
   readonly final: boolean;
-  /** For the first numbers: age of the day when they were seen, in hours. */
+  /** First numbers only: age of the day when they were fetched. */
   readonly ageHours: number | null;
 }
 
 /** Data from history. */
 export interface Past {
-  /** The moment it was known at; null where each day has its own. */
+  /** Null: a time for each day. */
   readonly atMs: number | null;
   /** By date. */
   readonly days: ReadonlyMap<string, KnownDay>;
@@ -28,11 +27,11 @@ export interface Past {
 export interface AnswerInput {
   readonly report: Report;
   readonly format: Format;
-  /** In date order; one when the report is not split, or when it is bytes or a refusal. */
+  /** In date order; a single one for bytes, refusals and reports that are not split. */
   readonly parts: readonly Entry[];
   /** The unsplit report of the same period, for `_totals`. */
   readonly totals: Entry | null;
-  /** The rows have changed since the totals were fetched. */
+  /** The rows changed after the totals were fetched. */
   readonly areTotalsOld?: boolean;
   readonly days: boolean;
   readonly bom: boolean;
@@ -40,59 +39,58 @@ export interface AnswerInput {
   readonly fields: readonly string[] | null;
   readonly nowMs: number;
   readonly rules: FreshnessRules;
-  /** Set for data of a past moment, which never goes stale. */
+  /** Data from history never goes stale. */
   readonly past: Past | null;
-  /** Whether fetches are recorded in history, so that the answer can be asked for again. */
+  /** Whether fetches are recorded in history: then `_asOf` can return the answer again. */
   readonly isRecorded: boolean;
-  /** Of its youngest provisional day, by column; null where unknown. */
+  /** Of the youngest provisional day, by column; null: unknown. */
   readonly expectedChange?: Readonly<Record<string, object>> | null;
   /** Provisional days of the period that `_final=only` leaves out. */
   readonly leftOut: readonly string[];
 }
 
-/** For an answer of rows. */
 export interface AssembleInput extends AnswerInput {
   readonly format: Exclude<Format, 'raw'>;
   readonly parts: readonly Entry<RowsHeader>[];
   readonly totals: Entry<RowsHeader | BytesHeader> | null;
 }
 
-/** What the headers of an answer say, and what decides whether it may be served. */
+/** Data for the headers of an answer, and for the decision to serve it. */
 export interface AnswerHead {
   readonly status: number;
   readonly contentType: string;
-  /** Opaque tag without quotes; changes with everything the body shows. */
+  /** Entity tag without quotes; changes with the body. */
   readonly tag: string;
-  /** When the oldest part was fetched. */
+  /** Fetch time of the oldest part. */
   readonly asOfMs: number;
-  /** When the newest part was fetched. */
+  /** Fetch time of the newest part. */
   readonly newestMs: number;
-  /** When the first part stops being fresh. */
+  /** Of the part that expires first. */
   readonly freshUntilMs: number;
   readonly stale: boolean;
   readonly rowCount: number;
-  /** Identifies the rows by day: the same rows, the same revision. Null for what is not kept by day. */
+  /** See `revisionOf` in answer-meta.ts. */
   readonly revision: string | null;
   /** Codes of warnings that the body does not contain. */
   readonly warnings: readonly string[];
-  /** Approximate size of the body, known before it is made. */
+  /** Approximate size of the body in bytes. */
   readonly weight: number;
-  /** Account ids the answer holds. */
+  /** Account ids in the answer. */
   readonly accounts: readonly string[];
   /** The oldest purge state among the parts. */
   readonly seq: number;
 }
 
-/** An answer whose body is made when it is needed. */
 export interface Assembled extends AnswerHead {
+  /** Builds it. */
   readonly body: () => Body;
 }
 
-/** A body, or the rows that it is made from. In pieces, in order: large ones are never copied into one. */
+/** A body, or its rows and their format. In pieces: large bodies are never copied into one buffer. */
 export type Body =
   | {
       readonly ready: readonly Buffer[];
-      /** The same with rows as they are stored, deflated; null where some are not. */
+      /** The same with the stored, deflated rows; null if some are not deflated. */
       readonly deflated: BodyPieces | null;
     }
   | {
@@ -102,13 +100,13 @@ export type Body =
       readonly tail: Buffer;
     };
 
-/** Rows to be formatted, on another thread where they are many. */
+/** Rows to be formatted; many rows on another thread. */
 export interface FormatTask {
   /** json: the rows alone. */
   readonly format: Exclude<Format, 'raw'>;
-  /** The joined rows, in pieces, with separators between them. */
+  /** Rows and separators, in order. */
   readonly chunks: readonly Uint8Array[];
-  /** For each piece, what must be rewritten so that columns have one type; such a piece is whole rows. Absent: nothing. */
+  /** For each chunk, what must be rewritten for one type per column; such a chunk has whole rows. Absent: nothing. */
   readonly rewrites?: readonly (Rewrite | null)[];
   /** Of all rows. */
   readonly columns: readonly string[];

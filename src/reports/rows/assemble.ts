@@ -1,5 +1,4 @@
-/** Joins parts to an answer. Rows are not parsed, and the ETag is made from digests, so that a 304 needs no body. */
-
+/** Joins parts to an answer. Rows are not parsed, and the ETag is made from digests: a 304 needs no body. */
 import { digest } from '../query/platform-call.js';
 import type { Assembled, AssembleInput, Body } from './answer.js';
 import { revisionOf, writeMeta } from './answer-meta.js';
@@ -15,7 +14,6 @@ import {
 import { type FreshnessRules, freshForMs, lastSeenMs, stateAt } from './freshness.js';
 import { warningsOf } from './warnings.js';
 
-/** Of rows; JSON of any kind has the same. */
 export const CONTENT_TYPES = {
   json: 'application/json; charset=utf-8',
   csv: 'text/csv; charset=utf-8; header=present',
@@ -35,7 +33,7 @@ export function assemble(ask: AssembleInput): Assembled {
   const meta = format === 'json' ? writeMeta(ask, warned, { asOfMs, stale, rowCount, revision }) : '';
   const warnings = format === 'json' ? [] : codesOf(warned);
   const hashes = parts.map(({ header }) => header.hash);
-  // Columns are in the order in which the platform first showed them, which may differ from the order in the rows.
+  // Their order may differ from that in the rows.
   const columns = format === 'csv' ? JSON.stringify(unionColumns(parts)) : '';
   const filled = parts.filter(({ header }) => header.rowCount > 0);
   const rewrites = rewritesFor(filled.map(({ header }) => header));
@@ -62,7 +60,7 @@ export function assemble(ask: AssembleInput): Assembled {
   };
 }
 
-/** The platform's own bytes: nothing is added, nothing is read into them. */
+/** The platform's bytes, unchanged. */
 export function assembleBytes(
   entry: Entry<BytesHeader | RefusalHeader>,
   rules: FreshnessRules,
@@ -93,7 +91,7 @@ function codesOf(warned: readonly { readonly code: string }[]): readonly string[
 
 const NONE = Buffer.alloc(0);
 
-/** @param filled parts with rows, in order */
+/** @param filled parts with rows */
 function writeBody(
   { format, parts, bom, fields }: AssembleInput,
   filled: readonly Entry<RowsHeader>[],
@@ -105,7 +103,7 @@ function writeBody(
   const head = isJson ? Buffer.from('{"data":[') : NONE;
   const tail = isJson ? Buffer.from(`],"meta":${meta}}`) : NONE;
   const rows = separate(filled.map(({ body }) => body));
-  // Rewritten rows, or some of their columns, are not what was deflated.
+  // Stored deflated rows have all columns, and are not rewritten.
   if (isJson && fields === null && rewrites.every((one) => one === null)) {
     const deflated = segmentsOf(filled);
     return {

@@ -1,22 +1,21 @@
 /**
- * Whether a column of rows holds numbers or texts: decided for the column, by all of its cells. What was seen of the
- * cells is kept with the rows, so that days kept apart can be joined to columns of one type. Facts only ever add up:
- * a column that is text stays text, whatever is joined to it.
+ * Whether a column contains numbers or text, decided by all of its cells. The facts are stored with the rows, so that days
+ * stored separately can be joined with one type per column. Facts only accumulate: a text column remains text in every join.
  */
 
 import { numberInString, numberTokenJson } from './decimal.js';
-import { type JsonArray, JsonNumber, JsonObject, parseJson, writeJson } from './json.js';
+import { JsonNumber, JsonObject, parseRows, writeJson } from './json.js';
 import { isMeasure, isVersion } from './row-names.js';
 
-/** What the cells of one column showed. */
+/** Facts about the cells of one column. */
 export interface ColumnFacts {
-  /** A text that is no number, or a number that JavaScript does not hold. */
+  /** A text that is no number, or a number that a double cannot represent. */
   readonly text: boolean;
-  /** Digits behind the point, in texts that have any: their one count, 0 for none, -1 for several. */
+  /** Decimal places of texts: their common count, 0 for none, -1 if they differ. */
   readonly scale: number;
-  /** Some text would lose zeros at its end as a number. */
+  /** A text would lose trailing zeros as a number. */
   readonly idle: boolean;
-  /** Some number has no point, or was no text. */
+  /** A number without decimal point, or a JSON number. */
   readonly plain: boolean;
 }
 
@@ -27,7 +26,7 @@ const NOTHING: ColumnFacts = { text: false, scale: 0, idle: false, plain: false 
 const TEXT: ColumnFacts = { text: true, scale: 0, idle: false, plain: false };
 const PLAIN: ColumnFacts = { text: false, scale: 0, idle: false, plain: true };
 
-/** @returns what one text shows, `isText` when its column's name says that it holds texts */
+/** @param isText whether the column contains text by its name */
 export function factsOfText(value: string, isText: boolean): ColumnFacts {
   if (value === '') return NOTHING;
   const number = isText ? null : numberInString(value);
@@ -37,7 +36,7 @@ export function factsOfText(value: string, isText: boolean): ColumnFacts {
   return decimal(value.length - point - 1, number.length < value.length);
 }
 
-/** A report has few different ones, and many cells of each. */
+/** Memoized: there are few, for many cells. */
 const DECIMALS: ColumnFacts[] = [];
 
 function decimal(scale: number, idle: boolean): ColumnFacts {
@@ -46,7 +45,6 @@ function decimal(scale: number, idle: boolean): ColumnFacts {
   return DECIMALS[at];
 }
 
-/** @returns what one number shows that stood in JSON as such */
 export function factsOfNumber({ text }: JsonNumber): ColumnFacts {
   return numberTokenJson(text).startsWith('"') ? TEXT : PLAIN;
 }
@@ -66,17 +64,16 @@ export function addFacts(one: ColumnFacts, other: ColumnFacts): ColumnFacts {
 }
 
 /**
- * Decimals of one scale are numbers, as a database writes them. Those of several that would lose zeros are not
- * (`10.1` and `10.10` are two versions), unless the name says that it is measured.
+ * Decimals of one scale are numbers, as written by a database. With several scales and trailing zeros they are not (`10.1` and
+ * `10.10` are two versions), unless the name is one of a measure.
  */
 export function holdsTexts(column: string, { text, scale, idle }: ColumnFacts): boolean {
   return text || (idle && (isVersion(column) || (scale === -1 && !isMeasure(column))));
 }
 
-/** Rows with the names of their columns, and what was seen of each, as {@link encodeFacts} writes it. */
-export interface TypedColumns {
+interface TypedColumns {
   readonly columns: readonly string[];
-  /** In the order of the columns. Absent: nothing is known. */
+  /** Facts of each column, from {@link encodeFacts}; absent: unknown. */
   readonly types?: readonly string[];
 }
 
@@ -85,7 +82,7 @@ function encodeFacts({ text, scale, idle, plain }: ColumnFacts): string {
   return `${scale === -1 ? '*' : scale === 0 ? '' : scale}${idle ? 'z' : ''}${plain ? 'p' : ''}`;
 }
 
-/** There are few different ones, and each day of an answer has one for each column. */
+/** Memoized: there are few, for each column of each day. */
 const decoded = new Map<string, ColumnFacts>();
 const DECODED_MAX = 1000;
 
@@ -103,12 +100,10 @@ function readFacts(code: string): ColumnFacts {
   return { text: false, scale: scale === '*' ? -1 : Number(scale), idle: idle === 'z', plain: plain === 'p' };
 }
 
-/** @returns for each column, in its order, what was seen of it */
 export function encodeTypes(columns: readonly string[], types: ColumnTypes): string[] {
   return columns.map((column) => encodeFacts(types.get(column) ?? NOTHING));
 }
 
-/** What was seen of the columns of all blocks of rows together. */
 export function joinTypes(blocks: readonly TypedColumns[]): ColumnTypes {
   const joined = new Map<string, ColumnFacts>();
   for (const { columns, types = [] } of blocks) {
@@ -121,12 +116,10 @@ export function joinTypes(blocks: readonly TypedColumns[]): ColumnTypes {
   return joined;
 }
 
-/** Columns whose numbers have to become texts, each with what was seen of it. */
+/** Columns whose numbers become text, with their facts. */
 export type Rewrite = readonly (readonly [column: string, facts: string])[];
 
-/**
- * @returns for each block what has to be rewritten before it is joined to the others, null for most
- */
+/** @returns what must be rewritten in each block before they are joined; mostly null */
 export function rewritesFor(blocks: readonly TypedColumns[]): (Rewrite | null)[] {
   if (areSame(blocks)) return blocks.map(() => null);
   const joined = joinTypes(blocks);
@@ -142,23 +135,18 @@ export function rewritesFor(blocks: readonly TypedColumns[]): (Rewrite | null)[]
   });
 }
 
-/** Of the same facts, as days of one answer from a store are: what holds texts in one of them does so in all. */
-function areSame(blocks: readonly TypedColumns[]): boolean {
+/** Identical lists, as of stored days of one answer: a fast path. */
+export function areSame(blocks: readonly TypedColumns[]): boolean {
   const [first] = blocks;
   return blocks.every(({ columns, types }) => columns === first?.columns && types === first.types);
 }
 
-/**
- * Turns numbers of some columns into texts, with the zeros they had where all had the same count of digits.
- * @param rowsText rows as compact JSON, joined by `separator`
- */
+/** Turns numbers of some columns into text, with their original zeros if all had the same scale. */
 export function rewriteRows(rowsText: string, rewrite: Rewrite, separator: string): string {
-  const rows = parseJson(`[${rowsText}]`, { maxDepth: 1_000 }) as JsonArray;
   const wanted = new Map(rewrite.map(([column, code]) => [column, decodeFacts(code)]));
   const places = new Map<readonly string[], readonly (ColumnFacts | undefined)[]>();
-  return rows
+  return parseRows(rowsText)
     .map((row) => {
-      if (!(row instanceof JsonObject)) throw new TypeError('a row is not an object');
       const facts = places.get(row.names) ?? row.names.map((name) => wanted.get(name));
       places.set(row.names, facts);
       const values = row.values.map((value, at) => {

@@ -32,10 +32,7 @@ const IN_PIECES: Readonly<Partial<Record<Encoded, () => Transform>>> = {
   ...(createZstdCompress === undefined ? {} : { zstd: createZstdCompress }),
 };
 
-/**
- * @param pieces a body, in order
- * @param coding one that `negotiateCoding` offered, so that the runtime has it
- */
+/** @param coding from `negotiateCoding`, which offers what the runtime has */
 export async function compress(pieces: readonly Buffer[], coding: Coding): Promise<readonly Buffer[]> {
   if (coding === 'identity') return pieces;
   const [only] = pieces;

@@ -1,16 +1,14 @@
-/** Exact arithmetic on decimals of rows, without the rounding of doubles. */
+/** Decimals of rows: which of them a double represents exactly, their JSON, and exact arithmetic. */
 
-// Decimal numbers as text: which of them JavaScript holds exactly, and how they are written in an answer.
-
-/** Every decimal of so many significant digits survives a double, unless it is too large or too small for one. */
+/** A double represents each decimal with so many significant digits, within its range. */
 const SAFE_DIGITS = 15;
 
 const PLAIN_DECIMAL = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
 /**
- * The JSON of a number that stood in a JSON text (RFC 8259, section 6): the number in its plain form, or, when
- * JavaScript would hold another decimal value, a string with the source text.
+ * The JSON of a JSON number (RFC 8259, section 6): the number in its plain form, or a string with the source text if a double
+ * would change the value.
  */
 export function numberTokenJson(token: string): string {
   if (!isExact(token)) return `"${token}"`;
@@ -18,8 +16,8 @@ export function numberTokenJson(token: string): string {
 }
 
 /**
- * The JSON number for a string that is a plain decimal of at most 15 significant digits (leading zeros are not
- * counted, trailing zeros of the fraction are), null for any other string.
+ * The JSON number for a text that is a plain decimal with at most 15 significant digits; null for others. Trailing zeros of the
+ * fraction count, leading zeros do not.
  */
 export function numberInString(text: string): string | null {
   if (!PLAIN_DECIMAL.test(text)) return null;
@@ -52,7 +50,7 @@ function hasExponent(text: string): boolean {
   return text.includes('e') || text.includes('E');
 }
 
-/** A spelling that two texts share when they denote the same decimal value; null for what is no finite decimal. */
+/** Equal for texts with the same decimal value; null if it is no finite decimal. */
 function decimalValue(text: string): string | null {
   const match = DECIMAL.exec(text);
   if (match === null) return null;
@@ -74,7 +72,7 @@ const DECIMAL_FORM = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
 /** More digits than any double has; a longer text is no quantity. */
 const MAX_DIGITS = 400;
 
-/** @param value of a cell: a number, or the text of one that JSON does not hold exactly; null for anything else */
+/** @param value of a cell: a number, or a text for a number that JSON cannot represent. @returns null for others */
 export function decimalOf(value: unknown): Decimal | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const match = DECIMAL_FORM.exec(String(value));
@@ -97,7 +95,6 @@ export function subtract(a: Decimal, b: Decimal): Decimal {
   return add(a, { units: -b.units, scale: b.scale });
 }
 
-/** @returns below 0 where `a` is smaller, above 0 where it is larger */
 export function compare(a: Decimal, b: Decimal): number {
   const { units } = subtract(a, b);
   return units < 0n ? -1 : units > 0n ? 1 : 0;
@@ -119,7 +116,7 @@ export function percentOf(old: Decimal, diff: Decimal): Decimal | null {
   return { units: units < 0n ? -rounded : rounded, scale: PERCENT_SCALE };
 }
 
-/** @returns the number where JSON holds it exactly, else its text */
+/** A number if JSON represents it exactly, else text. */
 export function shownAs({ units, scale }: Decimal): number | string {
   const digits = abs(units)
     .toString()

@@ -1,31 +1,27 @@
-/**
- * The bytes of an answer as text, exactly: what is not of its charset is refused, for a replacement character in the
- * place of a letter would be kept as the platform's word.
- */
+/** Decodes the bytes of an answer. Invalid bytes are refused: replacement characters would be cached as data. */
 import { isUtf8 } from 'node:buffer';
 
-/** Bytes that are not of the charset they are said to be of, or a charset that is not known. */
+/** Bytes that are invalid in their charset, or an unknown charset. */
 export class CharsetError extends Error {
   override readonly name = 'CharsetError';
 }
 
-/** Where windows-1252 is not Latin 1; a NUL stands for bytes that mean nothing, and stay what they are. */
+/** Where windows-1252 differs from Latin 1, from 0x80 on; NUL: undefined bytes, which are kept. */
 const HIGH_CONTROLS =
   '\u20ac\0\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\0\u017d\0\0\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\0\u017e\u0178';
 const UTF_8 = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
-/** As all browsers have it (WHATWG Encoding, section 4.2): who says Latin 1 may mean windows-1252. */
+/** WHATWG Encoding, section 4.2: Latin 1 is read as windows-1252. */
 const WINDOWS_1252 = new Set(['windows-1252', 'cp1252', 'iso-8859-1', 'iso8859-1', 'latin1', 'l1']);
 
-/** @returns the charset that a content type names, in lower case; null when it names none */
+/** @returns in lower case; null if the content type has none */
 export function charsetOf(contentType: string): string | null {
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? null;
 }
 
 /**
- * A byte order mark goes before the declared charset, which goes before UTF-8; the mark stays in the text.
- *
- * @param charset as {@link charsetOf} gives it
- * @throws {CharsetError}
+ * A byte order mark, which remains in the text, overrides the declared charset. Default UTF-8.
+ * @param charset from {@link charsetOf}
+ * @throws CharsetError
  */
 export function decodeText(bytes: Buffer, charset: string | null): string {
   const name = markedCharset(bytes) ?? charset ?? 'utf-8';
@@ -56,7 +52,7 @@ function decodeBy(name: string, bytes: Buffer): string {
     throw new CharsetError(`its charset ${JSON.stringify(name.slice(0, 40))} is unknown`);
   }
   try {
-    // A copy: not every decoder reads memory that threads share.
+    // A copy: not every decoder accepts shared memory.
     return decoder.decode(Uint8Array.from(bytes));
   } catch {
     throw new CharsetError(`it is not valid ${name}`);

@@ -1,12 +1,9 @@
-/**
- * The expensive part of reading an answer: parse, normalise, split by day, hash. Runs on a worker thread for large answers.
- */
+/** The expensive part of reading an answer: parse, normalise, split by day, hash. On a worker thread for large answers. */
 import { accountsShown } from '../query/accounts.js';
 import { daysBetween } from '../query/days.js';
-import { encodeTypes } from './column-types.js';
+import { type ColumnTypes, encodeTypes } from './column-types.js';
 import { CharsetError, decodeText } from './decode-text.js';
-import { bodyHash, joinRows, ROW_SEPARATOR } from './entry.js';
-import type { Flaw } from './flaws.js';
+import { bodyHash, ROW_SEPARATOR } from './entry.js';
 import { JsonError, parseJson } from './json.js';
 import {
   agreeOn,
@@ -19,57 +16,43 @@ import {
   typesOf,
   writeRows,
 } from './normalize.js';
-import type { Paging } from './paging.js';
 import { camelCase } from './row-names.js';
-import { RowsError, type Splittable } from './rows.js';
+import { RowsError } from './rows.js';
 import { sortedHashOf } from './select-rows.js';
 
 export interface DigestInput extends NormalizeInput {
-  /** What the bytes are said to be, in lower case. Null or absent: UTF-8. */
+  /** Declared charset, in lower case. Null or absent: UTF-8. */
   readonly charset?: string | null;
-  /** Rows in their own order, all together, also when days can be split; needed for whole entries. */
+  /** Also all rows together in their own order, for whole entries. */
   readonly whole: boolean;
 }
 
-/** Rows as the cache holds them. */
+/** The members of a `RowsHeader` that depend on the rows (entry.ts), and the body. */
 export interface RowBlock {
   readonly body: Buffer;
   readonly columns: readonly string[];
-  /** Their members as the platform spells them, where any is spelt otherwise. */
   readonly sources: readonly string[] | undefined;
-  /** What was seen of each column, in their order; see column-types.ts. */
   readonly types: readonly string[];
   readonly rowCount: number;
-  /** Digest of the body. */
   readonly hash: string;
 }
 
 export interface DayBlock extends RowBlock {
   readonly date: string;
-  /** Digest of the rows without regard to their order, for telling whether two answers agree on a day. */
+  /** See {@link sortedHashOf}. */
   readonly sortedHash: string;
-  /** Some row is there twice. */
+  /** Whether a row occurs twice. */
   readonly repeats: boolean;
 }
 
-export interface Digest {
+export interface Digest
+  extends Pick<Normalized, 'splittable' | 'accounts' | 'paging' | 'place' | 'columns' | 'doubt' | 'flaws'> {
   readonly whole: RowBlock | null;
-  /** Every day of the period, those without rows too; null when the answer may not be split. */
+  /** All days of the period; null if the answer may not be split. */
   readonly days: readonly DayBlock[] | null;
-  readonly splittable: Splittable;
   readonly rowCount: number;
-  /** Date of the last row of an answer split by date; null when it has none. */
+  /** Date of the last row if split by date; null if there is none. */
   readonly lastDate: string | null;
-  readonly accounts: readonly string[];
-  readonly paging: Paging | null;
-  /** Member names joined by dots, from the root to the rows. */
-  readonly place: string;
-  /** Of all rows. */
-  readonly columns: readonly string[];
-  /** Why it may be no report; null when nothing speaks against it. */
-  readonly doubt: string | null;
-  /** What of all of it is visibly not what was asked for. */
-  readonly flaws: readonly Flaw[];
 }
 
 /** @throws JsonError, RowsError */
@@ -81,7 +64,6 @@ export function digestAnswer(text: string, ask: DigestInput): Digest {
   const days = isCut ? splitByDay(answer, daysBetween(from, to)) : null;
   return {
     days,
-    // What cannot be split is of use as a whole, though nobody asked for that.
     whole: ask.whole || days === null || doubt !== null ? wholeOf(answer) : null,
     splittable,
     rowCount: rows.length,
@@ -95,7 +77,7 @@ export function digestAnswer(text: string, ask: DigestInput): Digest {
   };
 }
 
-/** @param days the same rows, where they are split: they were sorted there */
+/** @param days the same rows, if split: they have been checked */
 function repeatsRow(
   { rows, drafts, types }: Pick<Normalized, 'rows' | 'drafts' | 'types'>,
   days: readonly DayBlock[] | null,
@@ -110,19 +92,22 @@ function holdsTwice(texts: readonly string[]): boolean {
   return new Set(texts).size < texts.length;
 }
 
-function wholeOf({ rows, columns, sources, types }: Normalized): RowBlock {
-  const body = joinRows(rows);
-  return {
-    body,
-    columns,
-    sources,
-    types: encodeTypes(columns, types),
-    rowCount: rows.length,
-    hash: bodyHash(body),
-  };
+function wholeOf(answer: Normalized): RowBlock {
+  const texts = answer.rows.map(({ json }) => json);
+  return blockOf(texts, answer, answer.types);
 }
 
-/** Rows come in date order; a day without rows is a block too, for its emptiness is an answer. */
+function blockOf(
+  texts: readonly string[],
+  { columns, sources }: Pick<Normalized, 'columns' | 'sources'>,
+  types: ColumnTypes,
+): RowBlock {
+  const body = Buffer.from(texts.join(ROW_SEPARATOR));
+  const rowCount = texts.length;
+  return { body, columns, sources, types: encodeTypes(columns, types), rowCount, hash: bodyHash(body) };
+}
+
+/** Rows are in date order. A day without rows is a block too. */
 function splitByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
   const { rows, columns } = answer;
   const isSettled = columns.some((column) => column !== camelCase(column));
@@ -134,7 +119,7 @@ function splitByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
   });
 }
 
-/** Types and names are decided by the day's own rows: what else was asked for with it must not change a day. */
+/** Types and names depend on the day's own rows only, not on the other days of the request. */
 function dayBlock(
   date: string,
   answer: Normalized,
@@ -149,32 +134,23 @@ function dayBlock(
     !isSettled && agreeOn(named.columns, own, answer.types)
       ? written.map(({ json }) => json)
       : writeRows(drafts, own);
-  const body = Buffer.from(texts.join(ROW_SEPARATOR));
   const sorted = texts.toSorted();
-  return {
+  return Object.assign(blockOf(texts, named, own), {
     date,
-    body,
-    ...named,
-    types: encodeTypes(named.columns, own),
-    rowCount: written.length,
-    hash: bodyHash(body),
     sortedHash: sortedHashOf(sorted),
     repeats: sorted.some((text, at) => text === sorted[at + 1]),
-  };
+  });
 }
 
-/** What came of an answer's bytes. Plain values, so that it can come from another thread. */
+/** Plain values: it may come from another thread. */
 export type DigestOutcome =
   | { readonly kind: 'digest'; readonly digest: Digest }
-  /** JSON, but no report, or none whose rows can be told; the accounts it names are known all the same. */
+  /** JSON without identifiable rows. */
   | { readonly kind: 'no-rows'; readonly reason: string; readonly accounts: readonly string[] }
-  /** Not JSON as read here, or it holds the token. */
+  /** No valid JSON, or it contains the token. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
-/**
- * Reads an answer's bytes.
- * @param isForbidden whether the text holds what may not be given, in whatever charset it came
- */
+/** @param isForbidden whether the decoded text contains the token */
 export function digestBytes(
   bytes: Uint8Array,
   ask: DigestInput,
@@ -192,9 +168,8 @@ export function digestBytes(
     if (error instanceof JsonError || error instanceof CharsetError)
       return { kind: 'invalid', reason: error.message };
     if (!(error instanceof RowsError)) throw error;
-    const accounts = [
-      ...accountsShown(parseJson(text, { allowBom: true }), ask.accountPattern, ask.nonAccounts),
-    ];
-    return { kind: 'no-rows', reason: error.message, accounts };
+    const document = parseJson(text, { allowBom: true });
+    const accounts = accountsShown(document, ask.accountPattern, ask.nonAccounts);
+    return { kind: 'no-rows', reason: error.message, accounts: [...accounts] };
   }
 }

@@ -1,15 +1,13 @@
-/** Entries of the cache: rows of a platform answer as JSON text, its bytes, or its refusal. For their bytes see `reports/cache/entry.ts`. */
+/** Entries of the cache: rows of a platform answer as JSON text, its bytes, or a refusal. Stored form: `reports/cache/entry.ts`. */
 import { hash } from 'node:crypto';
 import { type Rewrite, rewriteRows } from './column-types.js';
 import type { Facts } from './freshness.js';
-import type { NormalizedRow } from './normalize.js';
 import type { Paging } from './paging.js';
 
-/** Of every kind. */
 interface Common extends Facts {
-  /** The newest purge known before the platform call; a later one that matches makes the entry absent. */
+  /** The newest purge known before the platform call; a later one that matches invalidates the entry. */
   readonly seq: number;
-  /** Account ids anywhere in the answer: a limited team must not get other accounts. */
+  /** Account ids anywhere in the answer; limited teams must not see others. */
   readonly accounts: readonly string[];
   /** Digest of the body. */
   readonly hash: string;
@@ -19,17 +17,17 @@ interface Common extends Facts {
 export interface RowsHeader extends Common {
   readonly form: 'rows';
   readonly columns: readonly string[];
-  /** Names of the columns as the platform spells them; absent where all are the same. */
+  /** The columns in the platform's spelling; absent if all are equal. */
   readonly sources?: readonly string[] | undefined;
   /** Facts about each column; see column-types.ts. */
   readonly types?: readonly string[];
   readonly rowCount: number;
   readonly paging: Paging | null;
-  /** For one day split from an answer; null for a whole answer. */
+  /** For a day split from an answer; null for a whole answer. */
   readonly splitFrom: SplitFrom | null;
-  /** For a whole answer that was joined from days: their generation; another one makes it void. */
+  /** Generation of a join of days; a new generation invalidates it. */
   readonly joinedUnder?: string;
-  /** Why it may be no report. Such a part is served when there is nothing better, and never stored. */
+  /** Why it may be no report. Then it is served if there is nothing better, and never stored. */
   readonly doubt?: string;
 }
 
@@ -37,29 +35,29 @@ export interface SplitFrom {
   /** Period of the whole answer. */
   readonly from: string;
   readonly to: string;
-  /** Digest of the rows without regard to their order. */
+  /** Digest of the rows in any order. */
   readonly sortedHash: string;
-  /** Generation of the kind's divisibility; another one makes the segment void. */
+  /** Version of what is learned about this kind of report; a new one invalidates the day. */
   readonly generation: string;
 }
 
 /** Body: the platform's bytes. */
 export interface BytesHeader extends Common {
   readonly form: 'bytes';
-  /** Not JSON: it has no rows, and only its bytes can be served. */
+  /** Not JSON: only its bytes can be served. */
   readonly opaque: boolean;
   readonly status: number;
   readonly contentType: string;
 }
 
-/** Body: the platform's bytes. A 400, 404 or 422 of the platform, remembered for a short time. */
+/** A 400, 404 or 422, cached for a short time. Body: the platform's bytes. */
 export interface RefusalHeader extends Common {
   readonly form: 'refusal';
   readonly status: number;
   readonly contentType: string;
-  /** The platform's words, scrubbed, for `upstream`. */
+  /** Error details without the token, for `upstream`. */
   readonly upstream: unknown;
-  /** The platform's bytes contained the token and were dropped: they cannot be served as `raw`. */
+  /** The bytes contained the token and were dropped: no `raw` answer. */
   readonly tainted: boolean;
 }
 
@@ -68,38 +66,33 @@ export type EntryHeader = RowsHeader | BytesHeader | RefusalHeader;
 export interface Entry<H extends EntryHeader = EntryHeader> {
   readonly header: H;
   readonly body: Buffer;
-  /** The stored body, where it is deflated. */
+  /** The stored body, if deflated. */
   readonly segment?: Segment;
 }
 
-/** Raw deflate (RFC 1951) that ends on a full flush: whole bytes, no last block, no reference to earlier data. */
+/** Raw deflate (RFC 1951) that ends with a full flush: whole bytes, no final block, no reference to earlier data. */
 export interface Segment {
   readonly bytes: Buffer;
   readonly plainLength: number;
   readonly plainCrc: number;
 }
 
-/** A body in pieces, in order, of which some are deflated. */
+/** A body in pieces, some of them deflated. */
 export type BodyPieces = readonly (Buffer | Segment)[];
 
-/** Compact JSON contains no raw line break, so this one ends a row for NDJSON and CSV alike. */
+/** Compact JSON contains no raw line break. */
 export const ROW_SEPARATOR = ',\n';
 
-/** @returns the rows with some numbers as texts; the same bytes when there is nothing to rewrite */
 export function rewriteBody(body: Buffer, rewrite: Rewrite | null): Buffer {
   return rewrite === null ? body : Buffer.from(rewriteRows(body.toString(), rewrite, ROW_SEPARATOR));
 }
 
-export function joinRows(rows: readonly NormalizedRow[]): Buffer {
-  return Buffer.from(rows.map(({ json }) => json).join(ROW_SEPARATOR));
-}
-
-/** Digest of a body, for ETags and to detect restatements. */
+/** For ETags, and to detect restatements. */
 export function bodyHash(body: Buffer): string {
   return hash('sha256', body, 'base64url').slice(0, 22);
 }
 
-/** Whether a decoded header has one of the forms above; anything else counts as absent. */
+/** An entry without a valid header counts as absent. */
 export function isEntryHeader(value: unknown): value is EntryHeader {
   if (typeof value !== 'object' || value === null) return false;
   const header = value as Readonly<Record<string, unknown>>;
@@ -128,14 +121,8 @@ function isEmptyRun(run: unknown): boolean {
   return Array.isArray(run) && typeof run[0] === 'string' && typeof run[1] === 'number';
 }
 
-function hasRows({
-  columns,
-  sources,
-  types,
-  rowCount,
-  paging,
-  splitFrom,
-}: Readonly<Record<string, unknown>>): boolean {
+function hasRows(header: Readonly<Record<string, unknown>>): boolean {
+  const { columns, sources, types, rowCount, paging, splitFrom } = header;
   return (
     areTexts(columns) &&
     (sources === undefined || areTexts(sources)) &&
@@ -158,7 +145,7 @@ function hasBytes({ form, status, contentType }: Readonly<Record<string, unknown
   return known && typeof status === 'number' && typeof contentType === 'string';
 }
 
-/** Lists that were checked before: days share those of one set of facts. */
+/** Checked lists, which days share. */
 const lists = new WeakSet<object>();
 
 function areTexts(value: unknown): boolean {

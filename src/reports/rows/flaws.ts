@@ -5,10 +5,10 @@
 import type { Period } from '../query/period.js';
 import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from './json.js';
 
-// What in an answer with status 200 says that it is an error and no report: platforms answer so when their own
-// layers fail. Names are compared in lower case without separators.
+// Signs that an answer with status 200 is an error: some platforms answer so when a layer of theirs fails. Names are compared
+// in lower case without separators.
 
-/** Objects around a report that may tell how the call went. */
+/** Objects around a report that may describe the call. */
 const WRAPPERS = new Set(
   'data result results response meta status header head body report payload'.split(' '),
 );
@@ -27,10 +27,10 @@ const TRACES = new Set('trace stack stacktrace backtrace'.split(' '));
 const MESSAGES = new Set('message messages msg detail description exception'.split(' '));
 
 const REASONS = new Set([...FAULTS, 'message', 'messages', 'msg', 'reason', 'reasons']);
-/** Beside no rows a text under these tells why there are none, unless it tells of success. */
+/** Without rows, a text under these says why, unless it reports success. */
 const TELLS_WHY = new Set([...STATUSES, ...REASONS, 'info', 'notice', 'detail', 'details']);
 const UNFINISHED = /^(?:is)?(?:partial|incomplete|truncated|throttled)$/;
-/** Names that tell of a call. `file`, `line` and their like are those of a trace. */
+/** Names that describe a call; `file`, `line` etc. are of a stack trace. */
 const OF_A_CALL = new Set([
   ...[...TELLS_WHY, ...SUCCESS_FLAGS, ...FAILURE_FLAGS, ...CODES, ...TRACES, ...MESSAGES],
   ...'warning warnings links hint type class file line function requestid traceid'.split(' '),
@@ -48,25 +48,41 @@ const HOLDS_SUCCESS =
   /\b(?:ok|okay|success|successful|successfully|succeeded|completed?|done|ready|finished)\b|^(?:there (?:is|are|was|were) )?(?:no|0|empty)\b.*\b(?:data|rows?|records?|results?|entries|items|statistics)\b|^(?:[a-z]?0+|empty)$/i;
 const TAKES_BACK = /\b(?:not|partial|partially|un\w+)\b|n't\b/i;
 
-/** Names without case and separators: `error_message`, `errorMessage` and `Error-Message` are one. */
+/** `error_message`, `errorMessage` and `Error-Message` are equal. */
 function bareWord(name: string): string {
   return name.toLowerCase().replace(/[_.\-\s]/g, '');
 }
 
 /**
- * @param hasRows whether the answer holds what looks like rows: an odd code beside those says little
- * @param rows what was taken for the rows, and is not looked into
- * @returns the name of the member that says that the answer is an error, null when none does
+ * @param hasRows whether the answer seems to have rows; then an unusual code is no sign
+ * @param rows the found rows, which are not searched
+ * @returns the name of the member that identifies the answer as an error
  */
 export function findErrorSign(document: Json, rows: Json | null, hasRows: boolean): string | null {
+  return firstMember(document, rows, (object) => signIn(object, rows, hasRows));
+}
+
+/** Whether a member is the wanted one, by its {@link bareWord} and value. */
+type IsWanted = (word: string, value: Json) => boolean;
+
+/** @returns the name of the first wanted member in the objects around a report; null if there is none */
+function firstMember(
+  document: Json,
+  rows: Json | null,
+  wantedIn: (object: JsonObject) => IsWanted,
+): string | null {
   for (const object of wrappersOf(document, rows)) {
-    const sign = signIn(object, rows, hasRows);
-    if (sign !== null) return sign;
+    const name = memberOf(object, wantedIn(object));
+    if (name !== null) return name;
   }
   return null;
 }
 
-/** @returns the objects around a report that may tell how the call went, level by level */
+function memberOf({ names, values }: JsonObject, isWanted: IsWanted): string | null {
+  return names.find((name, at) => isWanted(bareWord(name), values[at] as Json)) ?? null;
+}
+
+/** The objects around a report that may describe the call, level by level. */
 function wrappersOf(document: Json, rows: Json | null): readonly JsonObject[] {
   const all: JsonObject[] = [];
   let level: Json[] = [document];
@@ -80,90 +96,73 @@ function wrappersOf(document: Json, rows: Json | null): readonly JsonObject[] {
   return all;
 }
 
-/** @returns the member of an object that tells why there is no report, null where none does; a code or message of success does not */
-export function findRefusal({ names, values }: JsonObject): string | null {
-  const words = names.map(bareWord);
-  const isWell = words.some((word, at) => MESSAGES.has(word) && saysWell(values[at] as Json));
-  const at = words.findIndex((word, index) => {
-    const value = values[index] as Json;
-    if (CODES.has(word)) return !isWell && isErrorCode(value);
-    return REASONS.has(word) && isSaid(value);
-  });
-  return at < 0 ? null : (names[at] as string);
+/** @returns the member with a reason or an error code */
+export function findRefusal(object: JsonObject): string | null {
+  const isWell = hasGoodMessage(object);
+  return memberOf(object, (word, value) =>
+    CODES.has(word) ? !isWell && isErrorCode(value) : REASONS.has(word) && isSaid(value),
+  );
 }
 
-/** @returns the member beside no rows that may tell why there are none: a text that is none of success, `partial`, a code of 1 */
+/** @returns the member that may say why there are no rows: a text that does not report success, `partial`, a code of 1 */
 export function findDoubt(document: Json, rows: Json): string | null {
-  for (const object of wrappersOf(document, rows)) {
-    const { names, values } = object;
-    const words = names.map(bareWord);
-    const isSuccess = words.some((word, at) => {
-      const value = values[at] as Json;
-      return SUCCESS_FLAGS.has(word)
-        ? isTrue(value)
-        : TELLS_WHY.has(word) && textsOf(value).some(isOfSuccess);
-    });
-    const at = words.findIndex((word, index) => {
-      const value = values[index] as Json;
+  return firstMember(document, rows, (object) => {
+    const success = memberOf(object, (word, value) =>
+      SUCCESS_FLAGS.has(word) ? isTrue(value) : TELLS_WHY.has(word) && textsOf(value).some(isOfSuccess),
+    );
+    return (word, value) => {
       if (UNFINISHED.test(word)) return isTrue(value);
-      // 1 is a success for some platforms, and a failure for others; as the status of the whole it is a flag of success.
+      // A success for some platforms, a failure for others; as the status of the document it is a flag of success.
       if ((CODES.has(word) || (STATUSES.has(word) && object !== document)) && scalarText(value) === '1')
-        return !isSuccess;
+        return success === null;
       if (word === 'description') return textsOf(value).some((text) => SAYS_TROUBLE.test(text));
       return TELLS_WHY.has(word) && textsOf(value).some((text) => !isNumeric(text) && !isOfSuccess(text));
-    });
-    if (at >= 0) return names[at] as string;
-  }
-  return null;
+    };
+  });
 }
 
-/** @returns the code beside no rows that is neither a number nor a word of success */
+/** @returns a code that is neither a number nor a word for success */
 export function findWordedCode(document: Json, rows: Json): string | null {
-  const isWorded = (word: string, value: Json) =>
-    CODES.has(word) && typeof value === 'string' && !isNumeric(value) && !isOfSuccess(value);
-  for (const { names, values } of wrappersOf(document, rows)) {
-    const at = names.findIndex((name, index) => isWorded(bareWord(name), values[index] as Json));
-    if (at >= 0) return names[at] as string;
-  }
-  return null;
+  return firstMember(
+    document,
+    rows,
+    () => (word, value) =>
+      CODES.has(word) && typeof value === 'string' && !isNumeric(value) && !isOfSuccess(value),
+  );
 }
 
-/** Whether a member's name tells of a call, and not of a report. */
+/** Whether a member describes a call, not a report. */
 export function isCallMetadata(name: string): boolean {
   const word = bareWord(name);
   return OF_A_CALL.has(word) || word.startsWith('retry');
 }
 
-/** Whether a message beside no rows sounds like trouble, or a status says that they are still to come. */
+/** Whether a message reports trouble, or a status says that the rows come later. */
 function findTrouble(document: Json): boolean {
   if (!(document instanceof JsonObject)) return false;
-  return document.names.some((name, at) => {
-    const text = document.values[at];
-    if (typeof text !== 'string') return false;
-    const word = bareWord(name);
-    return (
-      (MESSAGES.has(word) && SAYS_TROUBLE.test(text)) || (STATUSES.has(word) && SAYS_LATER.test(text.trim()))
-    );
-  });
+  const isTrouble: IsWanted = (word, value) =>
+    typeof value === 'string' &&
+    ((MESSAGES.has(word) && SAYS_TROUBLE.test(value)) ||
+      (STATUSES.has(word) && SAYS_LATER.test(value.trim())));
+  return memberOf(document, isTrouble) !== null;
 }
 
-function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): string | null {
-  const words = object.names.map(bareWord);
-  const explains = words.some((word, at) => MESSAGES.has(word) && isSaid(object.values[at] as Json));
-  const isWell = words.some((word, at) => MESSAGES.has(word) && saysWell(object.values[at] as Json));
-  for (const [at, word] of words.entries()) {
-    const value = object.values[at] as Json;
-    if (value === rows || value === null) continue;
-    const isSign =
-      (SUCCESS_FLAGS.has(word) && isFalse(value)) ||
+function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): IsWanted {
+  const explains = memberOf(object, (word, value) => MESSAGES.has(word) && isSaid(value)) !== null;
+  const isWell = hasGoodMessage(object);
+  return (word, value) =>
+    value !== rows &&
+    value !== null &&
+    ((SUCCESS_FLAGS.has(word) && isFalse(value)) ||
       (FAILURE_FLAGS.has(word) && isTrue(value) && isFault(value, hasRows)) ||
       (STATUSES.has(word) && isErrorStatus(value)) ||
       (FAULTS.has(word) && isFault(value, hasRows)) ||
       (TRACES.has(word) && explains && isSaid(value)) ||
-      (CODES.has(word) && !hasRows && !isWell && isErrorCode(value));
-    if (isSign) return object.names[at] as string;
-  }
-  return null;
+      (CODES.has(word) && !hasRows && !isWell && isErrorCode(value)));
+}
+
+function hasGoodMessage(object: JsonObject): boolean {
+  return memberOf(object, (word, value) => MESSAGES.has(word) && saysWell(value)) !== null;
 }
 
 function isFalse(value: Json): boolean {
@@ -184,12 +183,12 @@ function isErrorStatus(value: Json): boolean {
   return /^[45]\d\d$/.test(text) || (typeof value === 'string' && SAYS_ERROR.test(text.replaceAll('_', ' ')));
 }
 
-/** Beside rows a number may be a count, and says nothing. */
+/** With rows, a number may be a count. */
 function isFault(value: Json, hasRows: boolean): boolean {
   return isSaid(value) && !(hasRows && value instanceof JsonNumber);
 }
 
-/** 0, 1, 2xx and 200xx are the usual codes of success. */
+/** 0, 1, 2xx and 200xx are usual codes of success. */
 function isErrorCode(value: Json): boolean {
   const text = scalarText(value);
   if (text === null || typeof value === 'boolean') return false;
@@ -198,7 +197,7 @@ function isErrorCode(value: Json): boolean {
     : SAYS_ERROR.test(text.replaceAll('_', ' '));
 }
 
-/** Whether a member says anything: `{"code":0,"message":""}`, `[]` and `"none"` do not. */
+/** Whether there is content: `{"code":0,"message":""}`, `[]` and `"none"` have none. */
 function isSaid(value: Json): boolean {
   if (isJsonArray(value)) return value.some(isSaid);
   if (value instanceof JsonObject) return value.values.some(isSaid);
@@ -210,7 +209,7 @@ function saysWell(value: Json): boolean {
   return typeof value === 'string' && value.trim() !== '' && SAYS_WELL.test(value);
 }
 
-/** Spaced: `NO_DATA` is the same as `no data`. */
+/** `NO_DATA` equals `no data`. */
 function isOfSuccess(text: string): boolean {
   const spaced = text.replaceAll('_', ' ').trim();
   return (
@@ -233,7 +232,7 @@ function scalarText(value: Json): string | null {
   return typeof value === 'string' ? value.trim() : null;
 }
 
-/** What is no JSON says nothing: an address that is not a report's may answer in any form. */
+/** False for other data than JSON: a path that is no report may return anything. */
 export function saysError(body: Buffer): boolean {
   const document = parsed(body.toString());
   const held = document instanceof JsonObject ? document.values.flatMap(listIn) : listIn(document);
@@ -267,19 +266,18 @@ export const FLAW_CODES = [
 
 export interface Flaw {
   readonly code: (typeof FLAW_CODES)[number];
-  /** The platform's own words, bounded and escaped. */
+  /** Text of the platform, bounded and escaped. */
   readonly text?: string;
 }
 
-/** Longest time for which such an answer is fresh. */
+/** Maximum freshness of a flawed answer. */
 export const FLAWED_MS = 300_000;
 
-/** The date of a row. */
 interface DatedRow {
-  /** Null: it has no date that is a whole day. */
+  /** Null: no date that is a whole day. */
   readonly date: string | null;
   readonly values: readonly Json[];
-  /** `dateAt` is negative where no member is the date. */
+  /** `dateAt` is negative if no member is the date. */
   readonly plan: { readonly dateAt: number };
 }
 
@@ -292,19 +290,18 @@ export function dateFlaws(rows: readonly DatedRow[], { from, to }: Period): read
     date === null && !holdsDate(values[dateAt]) && !((dateAt < 0 || !isDated) && values.some(startsWithDay));
   return [
     ...([...dates].some(isOutside) ? [{ code: 'rows_outside_range' as const }] : []),
-    // Where no member is the date, or no date can be read, another member may contain it.
+    // If no member is the date, or none can be read, another member may contain it.
     ...(dates.has(null) && rows.some(isUndated) ? [{ code: 'undated_rows' as const }] : []),
   ];
 }
 
-/** A date in an unknown form is still a date; a text without a digit, such as `Total`, is not. */
+/** Also a date in an unknown format; not a text without a digit, such as `Total`. */
 function holdsDate(value: Json | undefined): boolean {
   return value !== undefined && value !== null && (typeof value !== 'string' || /\d/.test(value));
 }
 
 const STARTS_WITH_DAY = /^(?:\d{4}([-/.]?)\d\d\1\d\d|\d\d?([-/.])\d\d?\2\d{4})/;
 
-/** Whether a cell may be a date. */
 export function startsWithDay(value: Json | undefined): boolean {
   const text = value instanceof JsonNumber ? value.text : value;
   return typeof text === 'string' && STARTS_WITH_DAY.test(text);
@@ -315,7 +312,7 @@ const MAX_TEXTS = 3;
 const MAX_CHARS = 200;
 const CONTROL = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 
-/** Warnings beside the rows. A number may be a count of something else. */
+/** Warnings next to the rows. A number may be a count of something else. */
 export function platformWarning(document: Json, rows: Json): Flaw | null {
   for (const { names, values } of wrappersOf(document, rows)) {
     const at = values.findIndex(
@@ -341,7 +338,7 @@ function escaped(text: string): string {
   return JSON.stringify(short.length < text.length ? `${shown}…` : shown);
 }
 
-/** The flaws of several parts, each once. */
+/** Each code once. */
 export function joinFlaws(
   parts: readonly { readonly flaws?: readonly Flaw[] | undefined }[],
 ): readonly Flaw[] {

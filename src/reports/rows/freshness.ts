@@ -15,13 +15,13 @@ export interface FreshnessRules {
   readonly undeclaredMs: number;
   readonly staleWhileRevalidateMs: number;
   readonly staleIfErrorMs: number;
-  /** Days served from history as beyond retention before it are fetched again: that edge was wrong. Epoch milliseconds. */
+  /** Days served from history as beyond retention before this time are fetched again, because the retention was wrong. Epoch ms. */
   readonly edgeEndedMs?: number;
-  /** How long a provisional day is fresh from an age on at which no day was seen to change. */
+  /** Freshness of provisional days from an age on after which no day was seen to change. */
   readonly settled?: { readonly fromAge: number; readonly ms: number };
 }
 
-/** Of a stored answer, or of one day of it. */
+/** About a stored answer, or one day of it. */
 export interface Facts extends EmptyEnd {
   readonly fetchStartedAt: number;
   readonly fetchedAt: number;
@@ -29,40 +29,38 @@ export interface Facts extends EmptyEnd {
   readonly lastDay: string | null;
   /** The platform's today when the fetch began, as a day number. */
   readonly fetchedOn: number;
-  /** The report names account and period, and its endpoint is declared. */
+  /** bounded: the report names account and period · undeclared: its endpoint is not in the configuration */
   readonly kind: 'bounded' | 'open' | 'undeclared';
-  /** Set when RFC 9111 decides instead (`freshness: origin`); such an answer is never served stale. */
+  /** Set if RFC 9111 decides (`freshness: origin`); such an answer is never served stale. */
   readonly originMs: number | null;
-  /** How it visibly differs from the query; absent where it does not. */
+  /** Absent if there are none. */
   readonly flaws?: readonly Flaw[] | undefined;
-  /** Set where the platform no longer gives the rows, and they are from history. */
   readonly forgotten?: Forgotten;
 }
 
-/** Days whose rows the platform no longer gives, and history has. */
+/** Days from history, because the platform no longer returns their rows. Times in epoch milliseconds. */
 interface Forgotten {
   readonly code: 'beyond_retention' | 'all_days_empty';
   /** ISO */
   readonly days: readonly string[];
-  /** When the platform was first seen without them, epoch milliseconds. */
+  /** First answer without them. */
   readonly sinceMs: number;
-  /** When it last gave them, epoch milliseconds. */
+  /** Last answer with them. */
   readonly seenMs: number;
-  /** Whether they had been seen final. */
   readonly final: boolean;
-  /** After which they are fetched again. */
+  /** Milliseconds until the next fetch. */
   readonly againMs: number;
 }
 
-/** A clock this far behind the writer's is not trusted: the entry counts as absent. */
+/** Entries from further in the future count as absent: this clock is wrong. */
 export const MAX_FUTURE_MS = 300_000;
 
-/** Today the 10th and 5 days of restatement: the 4th is final, the 5th is not. */
+/** E.g. on the 10th with 5 days of restatement: the 4th is final, the 5th is not. */
 export function isFinalDay(day: number, today: number, restatementDays: number): boolean {
   return day < today - restatementDays;
 }
 
-/** @returns whether the last day was past restatement when the fetch began: its numbers no longer change. */
+/** Whether the last day was past restatement when the fetch began. */
 export function isFinal(
   facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten'>,
   rules: FinalRules,
@@ -74,7 +72,7 @@ export function isFinal(
 
 export type FinalRules = Pick<FreshnessRules, 'restatementDays'>;
 
-/** @returns days by whether they are old enough to be final today */
+/** Days by whether they are old enough to be final today. */
 export function byAge(
   dates: readonly string[],
   today: number,
@@ -84,7 +82,7 @@ export function byAge(
   return { old: dates.filter(isOld), young: dates.filter((date) => !isOld(date)) };
 }
 
-/** Days listed in a message; of more, some are listed and the rest is counted. */
+/** Days listed in a message; of more, two are listed and the others counted. */
 const MAX_NAMED = 3;
 const NAMED_OF_MORE = 2;
 
@@ -101,7 +99,7 @@ export function expectedFinalDates(dates: readonly string[], { restatementDays }
   return more === 0 ? named : `${named} and ${more} more, the last, ${last}, on ${finalOn(last)}`;
 }
 
-/** @returns milliseconds of freshness, counted from `fetchedAt` */
+/** Milliseconds, from `fetchedAt`. */
 export function freshForMs(facts: Facts, rules: FreshnessRules): number {
   const ms = freshByAgeMs(facts, rules);
   return facts.flaws === undefined ? ms : Math.min(ms, FLAWED_MS);
@@ -114,7 +112,7 @@ function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
   if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
   const final = isFinal(facts, rules);
-  // Without the days of a confirmed empty tail, one of them may have been seen empty only once.
+  // Without `emptySince`, a day may have been seen empty only once.
   const confirmed = facts.emptyTail === 'confirmed' && facts.emptySince !== undefined;
   if (facts.emptyTail === 'no' || confirmed)
     return final ? rules.finalMs : restatingMs(facts.fetchedOn - (dayNumber(facts.lastDay) as number), rules);
@@ -129,22 +127,19 @@ function restatingMs(ageDays: number, { settled, restatingMs }: FreshnessRules):
   return settled !== undefined && ageDays >= settled.fromAge ? settled.ms : restatingMs;
 }
 
-/** @returns milliseconds for which a refusal is remembered: at most as long as the platform allows */
+/** Milliseconds for which a refusal is cached: at most what the platform allows. */
 export function rememberedForMs({ originMs }: Pick<Facts, 'originMs'>, negativeMs: number): number {
   return Math.min(negativeMs, originMs ?? negativeMs);
 }
 
 export type State = 'fresh' | 'revalidate' | 'error-only' | 'absent';
 
-/**
- * What an entry may be used for now.
- * fresh: as it is · revalidate: at once, while a refresh runs behind · error-only: when the platform fails
- */
+/** fresh · revalidate: served while it is refreshed in the background · error-only: served if the platform fails · absent */
 export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): State {
   if (facts.fetchedAt > nowMs + MAX_FUTURE_MS) return 'absent';
   const pastMs = nowMs - facts.fetchedAt - freshForMs(facts, rules);
   if (pastMs < 0) return 'fresh';
-  // RFC 9111, section 4.2.4: which answers the platform forbids to serve stale is not known here, so none is.
+  // RFC 9111, section 4.2.4: the platform may forbid stale answers, which is not known here.
   if (facts.originMs !== null || facts.flaws !== undefined) return 'absent';
   if (pastMs < rules.staleWhileRevalidateMs) return 'revalidate';
   return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
@@ -155,40 +150,35 @@ export function lastSeenMs({ fetchedAt, forgotten }: Pick<Facts, 'fetchedAt' | '
   return forgotten?.seenMs ?? fetchedAt;
 }
 
-/** Age for callers: never negative, though clocks may differ. */
+/** Never negative, although clocks differ. */
 export function ageMs(fetchedAt: number, nowMs: number): number {
   return Math.max(0, nowMs - fetchedAt);
 }
 
-// Days without rows at the end of an answer may be an outage, a cap or data that is not ready. Such a day is confirmed by two
-// fetches, an hour apart. Each day is confirmed separately.
+// Days without rows at the end of an answer may be an outage, a cap or data that is not ready. Each such day is confirmed
+// separately, by a second fetch.
 
-/** Minimum time until a second fetch confirms an empty day. */
+/** Minimum time between the two fetches. */
 const CONFIRM_AFTER_MS = 3_600_000;
 
-/** From this ISO day on, up to the next run or the last day: since when every look has found the day empty. */
+/** Since when the days from this ISO day to the next run, or to the last day, have been empty in every fetch. */
 type EmptyRun = readonly [from: string, sinceMs: number];
 
-/** What is known of the end of an answer, or of one day. */
+/** Days without rows at the end of an answer, or one such day. */
 export interface EmptyEnd {
-  /** `confirmed` when of each day at the end a second look, at least an hour after the first, said the same. */
+  /** `confirmed` if all days of the tail are. */
   readonly emptyTail: 'no' | 'unconfirmed' | 'confirmed';
-  /** Absent where there are rows at the end; an older release did not tell the days apart, and has none. */
+  /** Absent if the last day has rows, and in entries of older releases. */
   readonly emptySince?: readonly EmptyRun[];
 }
 
-/** What an earlier look found. */
-export interface EarlierLook extends EmptyEnd {
-  /** Epoch milliseconds. */
-  readonly fetchedAt: number;
-  /** Last day covered; null when the platform chose the period. */
-  readonly lastDay: string | null;
-}
+/** An earlier fetch. */
+export type EarlierLook = EmptyEnd & Pick<Facts, 'fetchedAt' | 'lastDay'>;
 
 /**
- * @param days the ISO days at the end of an answer that have no rows, ascending; for an answer that is not split by
- *   date and has no rows at all, its last day stands for all of them
- * @param earlierOf the last look at a day before this one, if any
+ * @param days ISO days without rows at the end of an answer, ascending; the last day alone for an empty answer that is not
+ *   split by date
+ * @param earlierOf the last fetch of a day before this one
  */
 export function judgeEmptyDays(
   days: readonly string[],
@@ -205,7 +195,7 @@ export function judgeEmptyDays(
   return { emptyTail: isConfirmed ? 'confirmed' : 'unconfirmed', emptySince: runs };
 }
 
-/** The end of an answer that is joined from days, each with what is known of it alone. */
+/** Of a join of days. */
 export function joinEmptyDays(days: readonly EarlierLook[]): EmptyEnd {
   const tail = days.slice(days.findLastIndex(({ emptyTail }) => emptyTail === 'no') + 1);
   if (tail.length === 0) return { emptyTail: 'no' };
@@ -218,11 +208,11 @@ export function joinEmptyDays(days: readonly EarlierLook[]): EmptyEnd {
   };
 }
 
-/** @returns since when a day has been seen empty, null when the earlier look saw rows, or not that day */
+/** @returns null if the earlier fetch had rows, or not this day */
 function seenEmptySince(earlier: EarlierLook | null, day: string): number | null {
   if (earlier === null || earlier.emptyTail === 'no') return null;
   const { emptySince, lastDay, fetchedAt } = earlier;
-  // Without a word on its days, it is known of the last one alone that it was empty then.
+  // Of an older release: only the last day is known to be empty.
   if (emptySince === undefined) return lastDay === day ? fetchedAt : null;
   if (lastDay === null || day > lastDay) return null;
   return emptySince.findLast(([from]) => from <= day)?.[1] ?? null;

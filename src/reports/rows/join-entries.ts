@@ -10,12 +10,12 @@ import {
 } from './entry.js';
 import { joinFlaws } from './flaws.js';
 import { joinEmptyDays } from './freshness.js';
-import { type JsonArray, JsonObject, parseJson, writeJson } from './json.js';
+import { JsonObject, parseRows, writeJson } from './json.js';
 import { columnsBySource } from './row-names.js';
 
 /**
- * Days that were fetched apart: a column of one of them may have the name that another day needs for another member.
- * @returns the parts named by the members of all; mostly the parts themselves
+ * Renames columns of days from different fetches, where one name stands for different members.
+ * @returns mostly the parts themselves
  */
 export function settleNames<H extends EntryHeader>(parts: readonly Entry<H>[]): readonly Entry<H>[] {
   if (parts.length < 2) return parts;
@@ -34,21 +34,14 @@ function renamed(part: Entry<RowsHeader>, columnOf: ReadonlyMap<string, string>)
   const columns = sourcesOf(header).map((source) => columnOf.get(source) as string);
   if (columns.every((column, at) => column === header.columns[at])) return part;
   const names = new Map(header.columns.map((column, at) => [column, columns[at] as string]));
-  const rows = header.rowCount === 0 ? [] : (parseJson(`[${body}]`, { maxDepth: 1_000 }) as JsonArray);
-  const texts = rows.map((row) => {
-    if (!(row instanceof JsonObject)) throw new TypeError('a row is not an object');
-    return writeJson(
-      new JsonObject(
-        row.names.map((name) => names.get(name) ?? name),
-        row.values,
-      ),
-    );
-  });
+  const rows = header.rowCount === 0 ? [] : parseRows(String(body));
+  const rename = (name: string) => names.get(name) ?? name;
+  const texts = rows.map((row) => writeJson(new JsonObject(row.names.map(rename), row.values)));
   const text = Buffer.from(texts.join(ROW_SEPARATOR));
   return { body: text, header: { ...header, columns, hash: bodyHash(text) } };
 }
 
-/** Days joined to one answer for their whole range, as old as the oldest of them. */
+/** One answer for the whole range, as old as its oldest day. */
 export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHeader> {
   const filled = settleNames(parts.filter(({ header }) => header.rowCount > 0));
   const separator = Buffer.from(ROW_SEPARATOR);
@@ -82,7 +75,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
   };
 }
 
-/** @returns what is from history in an answer that was joined from days */
+/** The part of a join that is from history. */
 function joinForgotten(parts: readonly Entry<RowsHeader>[]): Pick<RowsHeader, 'forgotten'> {
   const all = parts.flatMap(({ header }) => header.forgotten ?? []);
   const [first] = all;

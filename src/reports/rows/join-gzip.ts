@@ -1,23 +1,22 @@
 /**
- * A gzip body (RFC 1952) of pieces that are deflated already, and of plain ones between them: nothing is inflated or
- * deflated again. What is plain goes into stored blocks (RFC 1951, section 3.2.4).
+ * Joins deflated and plain pieces to a gzip body (RFC 1952) without inflating or deflating. Plain pieces become stored blocks
+ * (RFC 1951, section 3.2.4).
  */
 import { crc32 } from 'node:zlib';
 import type { BodyPieces } from './entry.js';
 
-/** No time, no name, and made on no system in particular. */
+/** No time, no name, unknown system. */
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-/** The last block of all: stored, and empty. */
+/** The final block: stored and empty. */
 const END = Buffer.from([1, 0, 0, 0xff, 0xff]);
 const STORED_MAX_BYTES = 65_535;
 const STORED_HEAD_BYTES = 5;
 
-/** @returns the body in pieces, in order */
 export function joinGzip(pieces: BodyPieces): Buffer[] {
   let [crc, length] = [0, 0];
   for (const piece of pieces) {
     const isPlain = Buffer.isBuffer(piece);
-    // Of nothing at all zlib gives the first checksum there is, and not the one that it was to go on from.
+    // For empty data zlib returns the initial checksum, not `crc`.
     if (isPlain && piece.length === 0) continue;
     crc = isPlain ? crc32(piece, crc) : combineCrc32(crc, piece.plainCrc, piece.plainLength);
     length += isPlain ? piece.length : piece.plainLength;
@@ -28,7 +27,7 @@ export function joinGzip(pieces: BodyPieces): Buffer[] {
   return [HEAD, ...joinDeflate(pieces), tail];
 }
 
-/** @returns the same as raw deflate, in pieces */
+/** The same as raw deflate. */
 export function joinDeflate(pieces: BodyPieces): Buffer[] {
   const body: Buffer[] = [];
   for (const piece of pieces) {
@@ -49,7 +48,7 @@ function addStored(body: Buffer[], plain: Buffer): void {
   }
 }
 
-/** Polynomials over two elements modulo that of CRC-32, the highest bit the coefficient of x^0. */
+/** Polynomials over GF(2) modulo that of CRC-32; the highest bit is the coefficient of x^0. */
 const MODULUS = 0xedb88320;
 const ONE = 0x80000000;
 
@@ -63,14 +62,14 @@ function multiply(a: number, b: number): number {
   return product >>> 0;
 }
 
-/** x to the power of 8, 16, 32 and so on: what so many bytes of zero multiply a checksum by. */
+/** x^8, x^16, x^32 …: factors of a checksum for 1, 2, 4 … zero bytes. */
 const BYTES_OF_ZERO: number[] = [ONE >>> 8];
 for (let at = 1; at < 32; at += 1) {
   const before = BYTES_OF_ZERO[at - 1] as number;
   BYTES_OF_ZERO.push(multiply(before, before));
 }
 
-/** @returns the CRC-32 of bytes of which the first have `first`, and the last `lastBytes` have `last` */
+/** @returns the CRC-32 of data with checksum `first`, followed by `lastBytes` bytes with checksum `last` */
 export function combineCrc32(first: number, last: number, lastBytes: number): number {
   let crc = first;
   for (let at = 0, left = lastBytes; left > 0; at += 1, left = Math.floor(left / 2))

@@ -1,33 +1,24 @@
 /**
- * Lossless JSON (RFC 8259): what `JSON.parse` rounds or merges is kept, or refused.
- *
- * Numbers keep their source text, objects keep the order of their members, `__proto__` and `constructor` are
- * names like any other, and a name given twice is an error, for two readers may take it two ways.
+ * Lossless JSON (RFC 8259). Numbers keep their source text, objects the order of their members; `__proto__` is a name like any
+ * other. A duplicate member name is an error, because parsers differ in which one they take.
  */
 
-/** A number as it was written; its text always has the form of RFC 8259, section 6. */
+/** `text` has the form of RFC 8259, section 6. */
 export class JsonNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 }
 
 /**
- * An object as two lists of one length. `names` is shared by neighbouring objects with the same members, so
- * that a table of rows holds its names once and equal shapes can be told by identity.
+ * An object as two lists of the same length. Objects with the same members share `names`: a table of rows holds its names
+ * once, and equal shapes are identical lists.
  */
 export class JsonObject {
-  readonly names: readonly string[];
-  readonly values: readonly Json[];
+  constructor(
+    readonly names: readonly string[],
+    readonly values: readonly Json[],
+  ) {}
 
-  constructor(names: readonly string[], values: readonly Json[]) {
-    this.names = names;
-    this.values = values;
-  }
-
-  /** @returns the member's value, `undefined` when there is none. Takes time in proportion to the members. */
+  /** Linear in the number of members. */
   get(name: string): Json | undefined {
     const at = this.names.indexOf(name);
     return at < 0 ? undefined : this.values[at];
@@ -37,16 +28,12 @@ export class JsonObject {
 export type Json = null | boolean | string | JsonNumber | JsonArray | JsonObject;
 export interface JsonArray extends ReadonlyArray<Json> {}
 
-/** `Array.isArray`, which by itself does not narrow read-only lists. */
+/** `Array.isArray` does not narrow read-only lists. */
 export function isJsonArray(value: Json | undefined): value is JsonArray {
   return Array.isArray(value);
 }
 
-/**
- * Writes compact JSON: no spaces and never a raw line break. Lone surrogates are written as escapes.
- *
- * @param writeNumber gives a number's JSON; by default its source text.
- */
+/** Compact JSON, without raw line breaks; lone surrogates are escaped. @param writeNumber the source text by default */
 export function writeJson(value: Json, writeNumber = (number: JsonNumber): string => number.text): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (value instanceof JsonNumber) return writeNumber(value);
@@ -61,11 +48,11 @@ export function writeJson(value: Json, writeNumber = (number: JsonNumber): strin
 }
 
 interface ParseOptions {
-  /** How many arrays and objects may stand in one another: 0 to 1,000, so that the stack suffices. Default 64. */
+  /** Nesting of arrays and objects, 0 to 1,000 (limit of the stack). Default 64. */
   readonly maxDepth?: number;
-  /** Whether one byte order mark in front is overlooked (section 8.1 leaves it to the reader). Default false. */
+  /** Ignores one leading byte order mark (RFC 8259, section 8.1). */
   readonly allowBom?: boolean;
-  /** How many members all objects together, and how many items all arrays together, may have. Default: any number. */
+  /** Members of all objects together, and items of all arrays together. Default: unlimited. */
   readonly maxMembers?: number;
   readonly maxItems?: number;
 }
@@ -73,24 +60,19 @@ interface ParseOptions {
 interface Cursor {
   readonly text: string;
   readonly maxDepth: number;
-  /** How many more there may be. */
+  /** Remaining budget. */
   members: number;
   items: number;
   at: number;
   depth: number;
-  /** The name or index being read, by level; undefined while it is not known. */
+  /** Current name or index by level; undefined before the name was read. */
   readonly path: (string | number | undefined)[];
-  /** The shape of the last object, by level: rows repeat it, and comparing is quicker than reading. */
+  /** Shape of the last object by level: rows repeat it, and comparing is faster than parsing. */
   readonly shapes: Shape[];
-  /** Every shape met. */
   readonly interned: Map<string, Shape>;
 }
 
-/**
- * Reads one JSON text.
- *
- * @throws {JsonError} for whatever RFC 8259 does not allow, a duplicate member name, or too deep a nesting.
- */
+/** @throws JsonError for invalid JSON, a duplicate member name, or an exceeded limit */
 export function parseJson(text: string, options: ParseOptions = {}): Json {
   const { maxDepth = 64, allowBom = false, maxMembers = Number.POSITIVE_INFINITY } = options;
   const { maxItems = Number.POSITIVE_INFINITY } = options;
@@ -104,12 +86,19 @@ export function parseJson(text: string, options: ParseOptions = {}): Json {
   return value;
 }
 
+/** Stored rows: compact objects joined by `,\n`. @throws JsonError; TypeError if one is no object */
+export function parseRows(rowsText: string): readonly JsonObject[] {
+  const rows = parseJson(`[${rowsText}]`, { maxDepth: 1_000 }) as JsonArray;
+  if (rows.every((row) => row instanceof JsonObject)) return rows;
+  throw new TypeError('a row is not an object');
+}
+
 function fail(cursor: Cursor, reason: string): never {
   const path = cursor.path.slice(0, cursor.depth).filter((step) => step !== undefined);
   throw new JsonError(reason, cursor.at, path);
 }
 
-/** Moves to the next character that is not white space. @returns its code, NaN at the end of the text. */
+/** @returns the code of the next character, NaN at the end of the text */
 function skipSpace(cursor: Cursor): number {
   cursor.at = endOfSpace(cursor.text, cursor.at);
   return cursor.text.charCodeAt(cursor.at);
@@ -141,7 +130,7 @@ function enter(cursor: Cursor): number {
   return cursor.depth - 1;
 }
 
-/** Passes the comma between two items, or the closing bracket. @returns whether another item follows. */
+/** Consumes a comma or the closing bracket. @returns whether another item follows */
 function hasNext(cursor: Cursor, close: number): boolean {
   const code = skipSpace(cursor);
   if (code !== 0x2c && code !== close) fail(cursor, 'a comma or the closing bracket is missing');
@@ -239,7 +228,7 @@ function readNumber(cursor: Cursor): JsonNumber {
   return new JsonNumber(cursor.text.slice(start, end));
 }
 
-/** Compact JSON with the members of every object sorted by name; numbers and lists as they were. */
+/** Compact JSON with the members of every object sorted by name. */
 export function sortedJson(json: Json): string {
   if (isJsonArray(json)) return `[${json.map(sortedJson).join(',')}]`;
   if (!(json instanceof JsonObject)) return writeJson(json);
@@ -252,29 +241,27 @@ const DUPLICATE = 'a duplicate member name';
 const MANY_ITEMS = 'more list items than are allowed';
 const MANY_MEMBERS = 'more members than are allowed';
 
-/** A text that is not JSON as read here. The message names the place, never a value. */
+/** The message has the place, never a value. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
-  /** Offset of the fault in UTF-16 units. */
-  readonly position: number;
-  /** Member names and indexes from the root to the fault. */
-  readonly path: readonly (string | number)[];
-  /** Whether a member name was given twice; the path ends with it. */
+  /** Of a member name; `path` ends with it. */
   readonly isDuplicate: boolean;
-  /** Whether it has more members or list items than are allowed. */
+  /** More members or list items than allowed. */
   readonly isTooLarge: boolean;
 
-  constructor(reason: string, position: number, path: readonly (string | number)[]) {
+  /** @param position in UTF-16 units. @param path member names and indexes from the root */
+  constructor(
+    reason: string,
+    readonly position: number,
+    readonly path: readonly (string | number)[],
+  ) {
     const place = path.map((step) => (typeof step === 'number' ? step : JSON.stringify(step.slice(0, 40))));
     super(`${reason} at position ${position}, below $${place.map((step) => `[${step}]`).join('')}`);
-    this.position = position;
-    this.path = path;
     this.isDuplicate = reason === DUPLICATE;
     this.isTooLarge = reason === MANY_ITEMS || reason === MANY_MEMBERS;
   }
 }
 
-/** @returns the offset behind the white space that may stand at `start`. */
 function endOfSpace(text: string, start: number): number {
   for (let at = start; ; at += 1) {
     const code = text.charCodeAt(at);
@@ -282,7 +269,7 @@ function endOfSpace(text: string, start: number): number {
   }
 }
 
-/** @returns the offset behind the number that starts at `start`, or -1 when there is none. */
+/** @returns the offset after the number, or -1 if there is none */
 function endOfNumber(text: string, start: number): number {
   let at = text.charCodeAt(start) === 0x2d ? start + 1 : start;
   at = text.charCodeAt(at) === 0x30 ? at + 1 : endOfDigits(text, at);
@@ -294,7 +281,7 @@ function endOfNumber(text: string, start: number): number {
   return at;
 }
 
-/** @returns the offset behind one or more digits, or -1 when there is none. */
+/** @returns the offset after at least one digit, or -1 */
 function endOfDigits(text: string, start: number): number {
   let at = start;
   for (;;) {
@@ -304,10 +291,7 @@ function endOfDigits(text: string, start: number): number {
   }
 }
 
-/**
- * @returns the offset behind the closing quote of the string whose opening quote is at `start`, or -1 when it
- * has none or holds a raw control character. Whether its escapes are good is not looked at.
- */
+/** Does not check escapes. @returns the offset after the closing quote, or -1 without one or with a raw control character */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at += 1) {
     const code = text.charCodeAt(at);
@@ -319,21 +303,21 @@ function endOfString(text: string, start: number): number {
 
 interface Shape {
   readonly names: string[];
-  /** The names as they stand in the text, with quotes and escapes. */
+  /** The names as written, with quotes and escapes. */
   readonly sources: string[];
-  /** The names again, once there are so many that a list is slow to search. */
+  /** Of long lists. */
   index?: Set<string>;
 }
 
 const NO_SHAPE: Shape = { names: [], sources: [] };
 const LONG_LIST = 16;
 
-/** @returns a shape of its own with the first members of another. */
+/** @returns a new shape with the first members of another */
 function beginningOf(shape: Shape, length: number): Shape {
   return { names: shape.names.slice(0, length), sources: shape.sources.slice(0, length) };
 }
 
-/** Adds a name at the end. @returns false when the shape has it already. */
+/** @returns false for a duplicate */
 function addName(shape: Shape, name: string, source: string): boolean {
   if (shape.names.length >= LONG_LIST) shape.index ??= new Set(shape.names);
   if (shape.index?.has(name) ?? shape.names.includes(name)) return false;
@@ -343,7 +327,7 @@ function addName(shape: Shape, name: string, source: string): boolean {
   return true;
 }
 
-/** @returns of equal shapes the one met first, so that rows with and without an optional member share two. */
+/** @returns the first of equal shapes, so that rows with and without an optional member share two */
 function interned(shapes: Map<string, Shape>, shape: Shape): Shape {
   const key = shape.sources.join();
   const first = shapes.get(key);

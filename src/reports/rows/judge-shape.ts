@@ -17,20 +17,17 @@ import { type FoundRows, PREFERRED, RowsError, type RowsInput } from './rows.js'
 
 const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
 
-/** What an endpoint is known for. */
+/** About earlier answers of an endpoint. */
 export interface KnownShape {
-  /** Where rows of this kind of report were before: there an unusual name leaves no doubt. */
+  /** Paths of the rows in earlier reports with the same endpoint, method and split; an unusual name is accepted there. */
   readonly places: readonly string[];
-  /** Columns that its answers had before, or that the configuration names, in camelCase. Empty: nothing is known. */
+  /** Columns of earlier answers, or of the configuration, in camelCase. Empty: unknown. */
   readonly columns: readonly string[];
 }
 
 export const NOTHING_KNOWN: KnownShape = { places: [], columns: [] };
 
-/**
- * @returns why the answer may not be a report, else null
- * @throws {RowsError} if it is an error, or lacks a required column
- */
+/** @returns why the answer may not be a report, else null. @throws RowsError if it is an error, or lacks a required column */
 export function judgeShape(
   document: Json,
   found: FoundRows,
@@ -47,7 +44,7 @@ export function judgeShape(
   if (missing !== null) throw new RowsError(`a row lacks the required column ${JSON.stringify(missing)}`);
   if ((rule.requiredColumns ?? []).length > 0) return null;
   const strange = rows.length === 0 ? null : doubtInColumns(document, found, columns);
-  // What the configuration points at is what it says.
+  // A configured path leaves no doubt.
   if (rule.rowsPath !== undefined) return null;
   if (rows.length === 0) return doubtInNothing(document, found, known.places);
   if (!hasRows) return 'no row contains a figure';
@@ -58,10 +55,7 @@ export function judgeShape(
   return isEmptyOfFacts ? 'no row contains a day or a number, although a split by date was requested' : null;
 }
 
-/**
- * A refusal holds other members than the report. One object is looked at more closely: a list of rows is rarely a refusal.
- * @throws {RowsError} when the answer is a refusal, as far as that can be told
- */
+/** A refusal has other members than the report. A list of rows is rarely one. @throws RowsError if it is a refusal */
 function doubtInColumns(
   document: Json,
   { rows, single, value }: FoundRows,
@@ -97,7 +91,7 @@ function isScalarData(document: Json): boolean {
   return data !== undefined && (data === null || typeof data !== 'object' || data instanceof JsonNumber);
 }
 
-/** The sign in what was taken for a row: `[{"error": …}]`; where there is none, a code of letters. */
+/** A sign in the first row, `[{"error": …}]`; without rows a code of letters. */
 function signOfFirst(document: Json, { rows, value }: FoundRows): string | null {
   return rows[0] === undefined ? findWordedCode(document, value) : findErrorSign(rows[0], null, false);
 }
@@ -114,7 +108,7 @@ function doubtInNothing(
   return isUsual && !beside ? null : 'there are no rows, and the list has an unusual name';
 }
 
-/** An object of nothing but words about a call is no row, unless all of them are columns of the endpoint. */
+/** An object with call metadata only is no row, unless all members are known columns. */
 function isRow({ names }: JsonObject, known: ReadonlySet<string>): boolean {
   const isKnown = names.length > 0 && names.every((name) => known.has(camelCase(name)));
   return isKnown || names.some((name) => !isCallMetadata(name));
@@ -131,7 +125,7 @@ function hasDay({ values }: JsonObject): boolean {
   return values.some(startsWithDay);
 }
 
-/** Whether any column is in every row. Rows of one shape share their list of names. */
+/** Rows of one shape share their list of names. */
 function shareColumn(rows: readonly JsonObject[]): boolean {
   const shapes = new Set(rows.map(({ names }) => names));
   const [first, ...others] = shapes;

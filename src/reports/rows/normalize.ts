@@ -1,6 +1,6 @@
 /**
- * The platform's answer as the gateway gives it: rows with camelCase names, ISO dates, columns of one type, and numbers
- * only where JavaScript holds their decimal value exactly. Rows come as ready JSON text, so that serving them is a join.
+ * Normalises an answer: rows have camelCase names, ISO dates and one type per column; numbers only where a double represents
+ * them exactly. Rows are compact JSON text, so that serving them is a join.
  */
 import { accountsShown } from '../query/accounts.js';
 import { isoDate } from '../query/days.js';
@@ -21,30 +21,27 @@ import { filterFlaws, type RowFilter } from './row-filters.js';
 import { columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import { type FoundRows, findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
 
-// Rows of an answer as JSON text, each column as numbers or as texts.
-
-/** What is the same for all rows with the same members. */
+/** Shared by rows with the same members. */
 interface RowPlan {
-  /** As the platform spells them. */
+  /** In the platform's spelling. */
   readonly names: readonly string[];
   readonly columns: readonly string[];
-  /** The names as JSON, each with its colon. */
+  /** Columns as JSON, with a colon. */
   readonly prefixes: readonly string[];
-  /** Which members hold texts by their name, even when those look like numbers. */
+  /** Whether a member contains text by its name, even if it looks like a number. */
   readonly text: readonly boolean[];
-  /** Where the date stands, -1 for nowhere. */
+  /** Index of the date; -1: none. */
   readonly dateAt: number;
 }
 
-/** A row that was read and not yet written. */
+/** A parsed row. */
 interface DraftRow {
   readonly values: readonly Json[];
   readonly plan: RowPlan;
-  /** `YYYY-MM-DD`, null when the row has no date that is a whole day. */
+  /** `YYYY-MM-DD`; null without a date that is a whole day. */
   readonly date: string | null;
 }
 
-/** What the columns of these rows show. */
 export function typesOf(rows: readonly DraftRow[]): ColumnTypes {
   const byPlan = new Map<RowPlan, (ColumnFacts | undefined)[]>();
   for (const { values, plan } of rows) {
@@ -77,7 +74,7 @@ function factsOf(value: Json, isText: boolean): ColumnFacts | null {
   return value instanceof JsonNumber ? factsOfNumber(value) : null;
 }
 
-/** @returns the rows with the members of each in the order of the first row that has the same; null where all are in it already */
+/** Orders members as in the first row with the same members. @returns null if all are in that order */
 export function inOneOrder(rows: readonly DraftRow[]): readonly DraftRow[] | null {
   const plans = new Set(rows.map(({ plan }) => plan));
   if (plans.size === 1) return null;
@@ -97,7 +94,7 @@ export function inOneOrder(rows: readonly DraftRow[]): readonly DraftRow[] | nul
   });
 }
 
-/** @returns the rows as compact JSON, without any raw line break, in the same order */
+/** As compact JSON, in the same order. */
 export function writeRows(rows: readonly DraftRow[], types: ColumnTypes): string[] {
   const texts = new Map<RowPlan, readonly boolean[]>();
   return rows.map((row) => {
@@ -115,7 +112,7 @@ function isTextIn(types: ColumnTypes, column: string): boolean {
   return facts !== undefined && holdsTexts(column, facts);
 }
 
-/** Whether rows are written alike by both, as far as these columns go. */
+/** Whether both write these columns alike. */
 export function agreeOn(columns: readonly string[], one: ColumnTypes, other: ColumnTypes): boolean {
   return columns.every((column) => isTextIn(one, column) === isTextIn(other, column));
 }
@@ -144,54 +141,43 @@ function tokenJson(number: JsonNumber): string {
 }
 
 export interface NormalizeInput extends RowsInput {
-  /** Tells the members that name an account; see accounts.ts. */
+  /** See accounts.ts. */
   readonly accountPattern: RegExp;
-  /** Names that name no account, whatever they look like. */
+  /** Names that name no account. */
   readonly nonAccounts?: readonly string[];
-  /** Absent: nothing. */
   readonly known?: KnownShape;
-  /** What the rows are to keep to. */
   readonly filters?: readonly RowFilter[];
 }
 
-export interface NormalizedRow {
-  /** Compact JSON, without any raw line break. */
+export interface NormalizedRow extends Pick<DraftRow, 'date'> {
+  /** Compact JSON, without raw line breaks. */
   readonly json: string;
-  /** `YYYY-MM-DD`, null when the row has no date that is a whole day. */
-  readonly date: string | null;
-  /** The names in `json`, in order; one list for all rows of the same shape. */
+  /** The names in `json`; rows of one shape share the list. */
   readonly columns: readonly string[];
 }
 
 export interface Normalized {
-  /** The same rows before they were written, for writing some of them by themselves. */
+  /** The parsed rows, so that some can be written alone. */
   readonly drafts: readonly DraftRow[];
-  /** What the columns of all rows show. */
   readonly types: ColumnTypes;
-  /** In date order when split by date, the platform's own order within a day; else as the platform gave them. */
+  /** In date order if split by date; else, and within a day, in the platform's order. */
   readonly rows: readonly NormalizedRow[];
-  /** All columns, in the order in which the platform's rows first showed them. */
+  /** In order of first occurrence. */
   readonly columns: readonly string[];
-  /** Their members as the platform spells them, where any is spelt otherwise. */
+  /** The columns in the platform's spelling, if any differs. */
   readonly sources: readonly string[] | undefined;
-  /** What the document names as accounts, distinct, in the order of their UTF-16 units. */
+  /** Accounts in the document, distinct and sorted. */
   readonly accounts: readonly string[];
   readonly splittable: Splittable;
   readonly paging: Paging | null;
-  /** Member names joined by dots, from the root to the rows. */
+  /** Path from the root to the rows: member names joined by dots. */
   readonly place: string;
-  /** What of all of it is visibly not what was asked for. */
   readonly flaws: readonly Flaw[];
-  /** Why it may be no report, for people; null when nothing speaks against it. */
+  /** Why it may be no report; null: no doubt. */
   readonly doubt: string | null;
 }
 
-/**
- * Reads and normalises one answer.
- *
- * @throws {JsonError} when it is not strict JSON
- * @throws {RowsError} when its rows cannot be told, or it says that it is an error
- */
+/** @throws JsonError; RowsError if its rows cannot be identified, or if it is an error */
 export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
   const document = parseJson(text, { allowBom: true });
   const found = findRows(document, ask);
@@ -218,7 +204,6 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
   };
 }
 
-/** The columns of rows, in the order in which they first show, and their members where those are spelt otherwise. */
 export function columnsIn(rows: readonly DraftRow[]): Pick<Normalized, 'columns' | 'sources'> {
   const sources = new Map<string, string>();
   for (const { names, columns } of new Set(rows.map(({ plan }) => plan)))
@@ -243,7 +228,7 @@ function flawsOf(
   ];
 }
 
-/** Rows in date order, those of one day in the order given; rows without a date come last. Linear in the rows. */
+/** Keeps the order within a day; rows without a date come last. Linear in the rows. */
 export function orderByDate<T extends { readonly date: string | null }>(rows: readonly T[]): readonly T[] {
   const days = new Map<string, T[]>();
   for (const row of rows) {
@@ -255,7 +240,7 @@ export function orderByDate<T extends { readonly date: string | null }>(rows: re
   return [...days.keys()].sort().flatMap((key) => days.get(key) ?? []);
 }
 
-/** Sorts behind every date. */
+/** Sorts after all dates. */
 const UNDATED = '~';
 
 function draftRows(rows: readonly JsonObject[], dateField: string | undefined): DraftRow[] {
@@ -274,7 +259,7 @@ function draftRows(rows: readonly JsonObject[], dateField: string | undefined): 
   });
 }
 
-/** Some of the rows, named as they would be without the others. */
+/** Some of the rows, with the names that they have without the others. */
 export function namedAlone(rows: readonly DraftRow[]): readonly DraftRow[] {
   const before = [...new Set(rows.map(({ plan }) => plan))];
   const columnOf = columnsBySource(before.flatMap(({ names }) => names));
@@ -293,7 +278,7 @@ function planFor(names: readonly string[], dateAt: number, columnOf: ReadonlyMap
   };
 }
 
-/** @param known dates read before: a report has few, and many rows of each */
+/** @param known memoized dates */
 function dateOf(value: Json | undefined, known: Map<string, string | null>): string | null {
   if (typeof value !== 'string') return null;
   let date = known.get(value);
@@ -304,7 +289,7 @@ function dateOf(value: Json | undefined, known: Map<string, string | null>): str
   return date;
 }
 
-/** A copy that does not keep the whole answer in memory, as a piece cut from it would. */
+/** A copy: a substring would keep the whole answer in memory. */
 function ownText(piece: string): string {
   return JSON.parse(JSON.stringify(piece));
 }

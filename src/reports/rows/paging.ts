@@ -3,7 +3,7 @@
 import { type Json, JsonNumber, JsonObject } from './json.js';
 import { camelCase } from './row-names.js';
 
-/** What the platform says of the pages; null where it says nothing. */
+/** The platform's numbers; null: absent. */
 export interface Paging {
   readonly page: number | null;
   readonly pages: number | null;
@@ -22,9 +22,8 @@ const NAMES = {
 } as const;
 
 /**
- * @param containers the objects around the rows, the outermost first
- * @returns the platform's numbers when they, or a link to a next page, show that there are rows beyond these;
- * null when the answer seems whole.
+ * @param containers objects around the rows, the outermost first
+ * @returns null if neither numbers nor a link to a next page indicate further rows
  */
 export function readPaging(containers: readonly JsonObject[], rowCount: number): Paging | null {
   const members = new Map<string, Json>();
@@ -44,7 +43,7 @@ export function readPaging(containers: readonly JsonObject[], rowCount: number):
   return partial ? paging : null;
 }
 
-/** Collects the members of an object and of the paging objects in it, by camelCase name; the first one counts. */
+/** Collects members of an object and of its paging objects, by camelCase name; the first one counts. */
 function gather(object: JsonObject, members: Map<string, Json>, depth: number): void {
   for (const [index, name] of object.names.entries()) {
     const value = object.values[index] as Json;

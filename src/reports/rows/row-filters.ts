@@ -1,11 +1,11 @@
-/** Filters of a question that name a column of its rows, and whether the rows keep to them. Pure. */
+/** Filters of a query that name a column, and whether the rows match them. Pure. */
 import type { Report } from '../query/canonicalize.js';
 import type { Member } from '../query/given-parameters.js';
 import type { Flaw } from './flaws.js';
 import { isJsonArray, type Json, JsonNumber, parseJson } from './json.js';
 import { camelCase, holdsId } from './row-names.js';
 
-/** Plain values, so that they can go to another thread. */
+/** Plain values: it may go to another thread. */
 export interface RowFilter {
   /** In camelCase. */
   readonly column: string;
@@ -13,13 +13,11 @@ export interface RowFilter {
   readonly code: Flaw['code'];
 }
 
-/** A row that was read. */
 interface ReadRow {
   readonly values: readonly Json[];
   readonly plan: { readonly columns: readonly string[] };
 }
 
-/** @param accountFields names of parameters that carry the account */
 export function rowFilters(
   { members }: Pick<Report, 'members'>,
   accountFields: readonly string[],
@@ -37,7 +35,7 @@ export function rowFilters(
   });
 }
 
-/** `5|6`, `!7` and `5-9` may be conditions of the platform's own. */
+/** `5|6`, `!7` and `5-9` may be conditions in the platform's syntax. */
 function isPlainId(value: string): boolean {
   return /^\s*\+?[\p{L}\p{N}_-]+\s*$/u.test(value) && !/^\s*\d+-\d+\s*$/.test(value);
 }
@@ -58,13 +56,13 @@ function textOf(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value.trim().toLowerCase() : null;
 }
 
-/** Rows that say nothing of a filter's column are no rows of others. */
+/** Rows without the column of a filter match it. */
 export function filterFlaws(rows: readonly ReadRow[], filters: readonly RowFilter[]): readonly Flaw[] {
   const codes = new Set(filters.filter((filter) => isIgnored(rows, filter)).map(({ code }) => code));
   return [...codes].map((code) => ({ code }));
 }
 
-/** What is no id may be spelt otherwise in rows: that is told by rows that are spelt as it was asked for. */
+/** Values other than ids may be spelt differently in rows; if some rows match exactly, they are not. */
 function isIgnored(rows: readonly ReadRow[], { column, values }: RowFilter): boolean {
   const isId = holdsId(column);
   const given = values.map((value) => value.trim().toLowerCase());

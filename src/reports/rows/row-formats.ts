@@ -1,25 +1,22 @@
 /** Rows in other formats: CSV, NDJSON, and some of their columns (`_fields`). */
 
-import { type Json, type JsonArray, JsonNumber, JsonObject, parseJson, writeJson } from './json.js';
+import { type Json, JsonNumber, type JsonObject, parseRows, writeJson } from './json.js';
 
 const MAX_CELLS = 50_000_000;
-/** Rows with different names each would make a table of their number squared, nearly all of it commas. */
+/** Rows with different names each would make a table of mostly commas, quadratic in the rows. */
 const FREE_CELLS = 1_000_000;
 const LEAST_FILLED = 0.01;
 const MAY_START_FORMULA = /^[=+\-@\p{Cc}]/u;
 const NEEDS_QUOTES = /[",;\t\r\n]|^ | $/;
 
 /**
- * CSV (RFC 4180), safe to open in a spreadsheet: a header of the column names, then a record a row, each ended by CRLF. Null and absent members are empty, nested
- * values are compact JSON, numbers keep their JSON text. A text that a spreadsheet could take for a formula
- * (`= + - @` or a control character in front) gets a leading `'`, column names too. What is inside of a text stays as it is.
- *
- * @param rowsText rows as compact JSON, joined by `,\n`
- * @param columns names of the rows' members, distinct
- * @param options `bom`: whether to start with a byte order mark, by which Excel recognizes UTF-8
- * @returns the empty text when there are no rows or no columns
- * @throws {JsonError | TypeError} when the text is not one of rows
- * @throws {RangeError} when rows times columns exceed 50 million cells, or a million of which 99 in 100 are empty
+ * CSV (RFC 4180) with a header, safe to open in a spreadsheet. Null and absent members are empty, nested values compact JSON;
+ * numbers keep their text. A text or column name that a spreadsheet could take for a formula (starts with `= + - @` or a
+ * control character) gets a leading `'`.
+ * @param columns distinct
+ * @param options `bom`: a byte order mark, by which Excel recognizes UTF-8
+ * @returns the empty text without rows or columns
+ * @throws JsonError, TypeError; RangeError beyond 50 million cells, or beyond a million of which 99 % are empty
  */
 export function toCsv(
   rowsText: string,
@@ -27,14 +24,12 @@ export function toCsv(
   { bom }: { readonly bom: boolean },
 ): string {
   if (rowsText === '' || columns.length === 0) return '';
-  const rows = parseJson(`[${rowsText}]`, { maxDepth: 1_000 }) as JsonArray;
+  const rows = parseRows(rowsText);
   checkSize(rows, rows.length * columns.length);
   const index = new Map(columns.map((column, at) => [column, at]));
   const records = [ended(columns.map(textCell).join())];
   const places = new Map<readonly string[], readonly CellPlace[]>();
-  for (const row of rows) {
-    if (!(row instanceof JsonObject)) throw new TypeError('a row is not an object');
-    const { names, values } = row;
+  for (const { names, values } of rows) {
     const at = places.get(names) ?? placesOf(names, index);
     places.set(names, at);
     records.push(record(values, at, columns.length));
@@ -42,13 +37,10 @@ export function toCsv(
   return `${bom ? '\ufeff' : ''}${records.join('')}`;
 }
 
-function checkSize(rows: JsonArray, cells: number): void {
+function checkSize(rows: readonly JsonObject[], cells: number): void {
   if (cells > MAX_CELLS) throw new RangeError(`more than ${MAX_CELLS} cells`);
   if (cells <= FREE_CELLS) return;
-  const filled = rows.reduce<number>(
-    (sum, row) => sum + (row instanceof JsonObject ? row.values.length : 0),
-    0,
-  );
+  const filled = rows.reduce((sum, { values }) => sum + values.length, 0);
   if (filled < cells * LEAST_FILLED) throw new RangeError(`${filled} of ${cells} cells are filled`);
 }
 
@@ -65,7 +57,7 @@ function placesOf(names: readonly string[], index: ReadonlyMap<string, number>):
     .sort((a, b) => a.column - b.column);
 }
 
-/** Absent members cost their commas, and no lookup. */
+/** Absent members cost a comma and no lookup. */
 function record(values: readonly Json[], places: readonly CellPlace[], columns: number): string {
   let line = '';
   let last = 0;
@@ -97,38 +89,27 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
-/**
- * NDJSON.
- * @param rowsText rows as compact JSON, joined by `,\n`; a raw line break stands nowhere else in compact JSON
- * @returns one row a line, every line ended by `\n`; empty when there are no rows
- */
+/** @returns a row and `\n` for each line. Compact JSON contains no other raw line break */
 export function toNdjson(rowsText: string): string {
   if (rowsText === '') return '';
   const lines = rowsText.replaceAll(',\n', '\n');
   return `${lines.replace(UNICODE_BREAKS, escapeBreak)}\n`;
 }
 
-/** JSON allows them raw in texts, and many readers of lines end a line there. They stand nowhere else in JSON. */
+/** Raw in JSON texts they are allowed, but many readers end a line there. */
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
 
 function escapeBreak(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/**
- * Some columns of rows: no row is merged, dropped or moved.
- * @param rowsText rows as compact JSON, joined by `separator`
- * @param fields names of columns in order; a row keeps those that it has
- */
+/** Some columns, in this order; a row keeps those that it has. No row is merged, dropped or moved. */
 export function projectRows(rowsText: string, fields: readonly string[], separator: string): string {
   if (rowsText === '') return '';
-  const rows = parseJson(`[${rowsText}]`, { maxDepth: 1_000 }) as JsonArray;
   const prefixes = fields.map((field) => `${JSON.stringify(field)}:`);
   const places = new Map<readonly string[], readonly number[]>();
-  return rows
-    .map((row) => {
-      if (!(row instanceof JsonObject)) throw new TypeError('a row is not an object');
-      const { names, values } = row;
+  return parseRows(rowsText)
+    .map(({ names, values }) => {
       const at = places.get(names) ?? fields.map((field) => names.indexOf(field));
       places.set(names, at);
       const members = at.flatMap((place, index) => {

@@ -1,16 +1,14 @@
-/** The names of a row's members in an answer: camelCase, distinct, and the one that holds the date. */
+/** Names of columns: camelCase and distinct; which contains the date, ids, text or measures. */
 
-/** `_x` → `X` for a lower-case ASCII letter x, and nothing else: `campaign_id` → `campaignId`, `top_10` stays. */
+/** `_x` → `X` for lower-case ASCII letters only: `campaign_id` → `campaignId`, `top_10` stays. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /**
- * Every member gets its camelCase name, unless another member is spelt so or an earlier one has it already: then it keeps
- * its own name. That is always free, for no camelCase name holds a `_` before a lower-case letter.
- *
- * @param names of all rows, in the order in which they first show
- * @returns the column of each, all distinct
+ * Distinct columns: the camelCase name, or the own name if that is taken. The own name is always free, because no camelCase name
+ * has a `_` before a lower-case letter.
+ * @param names of all rows, in order of first occurrence
  */
 export function columnsBySource(names: Iterable<string>): ReadonlyMap<string, string> {
   const distinct = new Set(names);
@@ -24,7 +22,7 @@ export function columnsBySource(names: Iterable<string>): ReadonlyMap<string, st
   );
 }
 
-/** @returns where the date stands in a row with these names, -1 when nowhere; `field` in either spelling. */
+/** @param field in either spelling. @returns -1 if absent */
 export function dateIndex(names: readonly string[], field: string): number {
   const exact = names.indexOf(field);
   if (exact >= 0) return exact;
@@ -32,7 +30,7 @@ export function dateIndex(names: readonly string[], field: string): number {
   return names.findIndex((name) => camelCase(name) === column);
 }
 
-/** Which member holds the date: the configured one, else `date`, else `day`. */
+/** The configured member, else `date`, else `day`. */
 export function dateFieldOf(names: readonly string[], configured: string | undefined): string {
   return configured ?? (dateIndex(names, 'date') >= 0 ? 'date' : 'day');
 }
@@ -40,21 +38,20 @@ export function dateFieldOf(names: readonly string[], configured: string | undef
 const TEXT_ENDING = /(?:name|title|label|domain|url|code|zip|currency)$/i;
 /** `Id` as a word of its own: `campaign_id`, `campaignId`, `ID`; not `bid`, `paid`, `valid`. */
 const ENDS_IN_ID = /(?:^|[^A-Za-z])[iI][dD]$|[a-z0-9]I[dD]$/;
-/** Names that are run together are known ones only. */
+/** In lower case only known names count. */
 const KNOWN_ID =
   /(?:campaign|advertiser|user|account|client|customer|agency|owner|parent|creative|placement|site|app)id$/i;
 
-/** Whether strings under this name are text even when they look like a number: ids, names, codes. */
+/** Whether values are text even if they look like numbers: ids, names, codes. */
 export function holdsText(name: string, column: string): boolean {
   return [name, column].some((one) => TEXT_ENDING.test(one) || ENDS_IN_ID.test(one) || KNOWN_ID.test(one));
 }
 
-/** Whether a column holds ids: it says which row it is, and is no quantity. */
 export function holdsId(column: string): boolean {
   return ENDS_IN_ID.test(column) || KNOWN_ID.test(column);
 }
 
-/** Last words of names, beside those above, whose values are no quantities though they look like one. */
+/** Last words of names, beside those above, whose values look like quantities and are none. */
 const VERSIONS = new Set('version versions ver os build release firmware model ip revision'.split(' '));
 const MEASURES = new Set(
   `spent spend cost costs bid bids budget price revenue income profit amount paid fee fees cpm cpc cpa cpv cpi cpl ecpm
@@ -62,48 +59,44 @@ const MEASURES = new Set(
   total sum avg average min max percent percentage share score value duration seconds`.split(/\s+/),
 );
 
-/** Whether a column's last word is one of versions, where `10.1` and `10.10` are two. */
+/** `10.1` and `10.10` differ. */
 export function isVersion(column: string): boolean {
   return VERSIONS.has(lastWord(column));
 }
 
-/** Whether a column's last word is one of quantities, where `10.1` and `10.10` are the same. */
+/** `10.1` and `10.10` are equal. */
 export function isMeasure(column: string): boolean {
   return MEASURES.has(lastWord(column));
 }
 
-/** Last words of names whose values may be added up over rows: each event, and each cent, belongs to one row. */
+/** Last words of names whose values may be added up: each event, and each cent, belongs to one row. */
 const ADDITIVE = new Set(
   `impressions clicks views conversions installs leads actions sessions bids purchases orders signups
   spent spend cost costs revenue income profit amount paid fee fees`.split(/\s+/),
 );
 const MONEY = new Set('spent spend cost costs revenue income profit amount paid fee fees'.split(' '));
-/** Words that make something else of them: counted once for all rows, already a mean, or running on. */
+/** Words for values that must not be added up: distinct counts, means, running totals. */
 const NOT_ADDITIVE =
   /(?:^| )(?:uniques?|distinct|reach|reached|avg|average|mean|median|min|max|rate|ratio|share|per|percent|percentage|frequency|cumulative|lifetime|running|remaining|estimated|ctr|cpm|cpc|cpa|ecpm|index|rank)(?: |$)/;
 
-/**
- * Whether the numbers of a column may be added up over rows. Known names alone: a sum of people, rates or ids would be
- * believed.
- */
+/** Whether values may be added up over rows. Known names only: a sum of people, rates or ids would be wrong. */
 export function isAdditive(column: string): boolean {
   const words = wordsOf(column);
   return ADDITIVE.has(words.at(-1) ?? '') && !NOT_ADDITIVE.test(words.join(' '));
 }
 
-/** Measures that refusals hold too: `{"limit_total": 5, "retry_after_seconds": 3}`. */
+/** Measures that occur in refusals too: `{"limit_total": 5, "retry_after_seconds": 3}`. */
 const OF_ANYTHING = new Set(
   'budget rate total sum avg average min max percent percentage share score value duration seconds'.split(
     ' ',
   ),
 );
 
-/** Whether a column, by one of its words, is a figure of advertising: `spentTotal` is, `total` alone is not. */
+/** Whether a word of the name is a figure of advertising: `spentTotal` is one, `total` is not. */
 export function isReportFigure(column: string): boolean {
   return wordsOf(column).some((word) => MEASURES.has(word) && !OF_ANYTHING.has(word));
 }
 
-/** Whether what is added up is money, which is of one currency or of none. */
 export function isMoney(column: string): boolean {
   return MONEY.has(wordsOf(column).at(-1) ?? '');
 }

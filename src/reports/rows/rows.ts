@@ -6,73 +6,61 @@ import type { Period } from '../query/period.js';
 import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
 import { type Paging, readPaging } from './paging.js';
 
-// Names of members that tell where the rows of an answer are, and where they are not.
-
-export const PREFERRED: readonly string[] = [
-  'data',
-  'rows',
-  'items',
-  'results',
-  'records',
-  'list',
-  'report',
-  'reports',
-  'campaigns',
-];
+/** Usual names of the rows, most usual first. */
+export const PREFERRED = 'data rows items results records list report reports campaigns'.split(' ');
 const SINGLE_ROW: readonly string[] = ['data', 'result', 'report'];
-/** Members that tell of the call or the page, never of the report. */
+/** Members about the call or the page. */
 const ABOUT_THE_CALL: ReadonlySet<string> = new Set(
   'message messages error errors warning warnings status code success ok links'.split(' '),
 );
-/** Lists that describe a report, or tell where an error came from: they hold objects, and never rows. */
+/** Lists of objects that describe a report or an error. */
 const NEVER_ROWS: ReadonlySet<string> = new Set(
   'columns fields headers header schema dimensions metrics measures filters sorts trace stack exceptions debug'.split(
     ' ',
   ),
 );
 
-/** What an endpoint's configuration says of its answers. */
+/** Configuration of an endpoint's answers. Names in either spelling. */
 export interface RowsRule {
-  /** Member names joined by dots, from the root to the rows; `''` is the root itself. Absent: found by rule. */
+  /** Member names joined by dots, from the root to the rows; `''` is the root. Absent: see {@link findRows}. */
   readonly rowsPath?: string | undefined;
-  /** The member that holds a row's date, in either spelling. Absent: `date`, else `day`. */
+  /** Absent: `date`, else `day`. */
   readonly dateField?: string | undefined;
-  /** Members that every row has, in either spelling; an answer whose rows lack one is no report. */
+  /** Members of every row; an answer without one is no report. */
   readonly requiredColumns?: readonly string[] | undefined;
 }
 
 export interface RowsInput {
   readonly rule: RowsRule;
-  /** The period asked for, both days included. */
   readonly period: Period;
   readonly byDate: boolean;
-  /** Whether any split was asked for, by date or otherwise. */
+  /** Whether any split was requested. */
   readonly splits: boolean;
 }
 
-/** An answer in which no rows can be told. The message is for the log and holds names of members, no values. */
+/** The message is for the log: names of members, no values. */
 export class RowsError extends Error {
   override readonly name = 'RowsError';
 }
 
 export interface FoundRows {
   readonly rows: readonly JsonObject[];
-  /** What the rows were read from: an array, or the one object. */
+  /** The array of rows, or the one object. */
   readonly value: Json;
-  /** Whether it is one object, as an unsplit report may be. */
+  /** One object, as an unsplit report may be. */
   readonly single: boolean;
-  /** Member names joined by dots, from the root to the rows. */
+  /** Path from the root: member names joined by dots. */
   readonly at: string;
-  /** Whether a list with a more usual name stood beside, without rows. */
+  /** An empty list has a more usual name. */
   readonly beside: boolean;
   readonly paging: Paging | null;
-  /** Why the answer may not be split by day whatever its rows are; null when nothing speaks against it. */
+  /** Why the answer may not be split by day, apart from dates; null: it may. */
   readonly obstacle: string | null;
 }
 
 export type Splittable = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** An array of rows, and the way from the root to it. */
+/** A value in the document, and the path from the root to it. */
 interface Place {
   readonly value: Json;
   readonly steps: readonly Step[];
@@ -85,14 +73,12 @@ interface Step {
 }
 
 const SEARCH_DEPTH = 3;
+
 /**
- * Finds the rows in an answer.
- *
- * Rows are: the array at the configured path; else the root array; else the root's `data`; else, not deeper than
- * three levels, the only array of objects (one that holds something goes before empty ones), or of several the
- * one with a usual name. An unsplit report may be one object: the root, or `data`, `result` or `report` in it.
- *
- * @throws {RowsError} when there are none, or more than one way to read them
+ * Rows are: the array at the configured path; else the root array; else the root's `data`; else, within three levels, the only
+ * array of objects (empty ones count last), or the one with a usual name. An unsplit report may be one object: the root, or
+ * its `data`, `result` or `report`.
+ * @throws RowsError if there are none, or several candidates
  */
 export function findRows(document: Json, { rule, byDate, splits }: RowsInput): FoundRows {
   const place = rule.rowsPath === undefined ? search(document, splits) : follow(document, rule.rowsPath);
@@ -111,9 +97,7 @@ export function findRows(document: Json, { rule, byDate, splits }: RowsInput): F
   };
 }
 
-/**
- * Whether the rows may be split by day, given the ISO date of each (null: none that can be read).
- */
+/** @param dates ISO date of each row; null: none */
 export function judgeSplittable(
   found: FoundRows,
   dates: readonly (string | null)[],
@@ -144,7 +128,7 @@ function obstacleOf({ value, steps }: Place, byDate: boolean, paging: Paging | n
   return null;
 }
 
-/** Totals, counts and pages are numbers, or lists and objects of them; texts, flags and nulls are not. */
+/** Totals, counts and pages are numbers, or lists and objects of them. */
 function mayVary(value: Json): boolean {
   return typeof value === 'object' && value !== null;
 }
@@ -166,7 +150,7 @@ function isRows(value: JsonArray): value is readonly JsonObject[] {
   return value.every((item) => item instanceof JsonObject);
 }
 
-/** Whether an object has a scalar member that could be the report's. */
+/** Whether a scalar member could be of a report. */
 function hasFigure({ names, values }: JsonObject): boolean {
   return names.some((name, index) => {
     const value = values[index] as Json;

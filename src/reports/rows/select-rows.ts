@@ -9,13 +9,13 @@ import { holdsText, isMeasure, isVersion } from './row-names.js';
 const MEMBER = 'campaignIds';
 const COLUMN = 'campaignId';
 
-/** A report of some campaigns, and the same report of all of them. */
+/** Campaign ids of a report, and the same report of all campaigns. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
   readonly of: Report;
 }
 
-/** @returns null for what is no report by date and campaign, of named campaigns, for a period */
+/** @returns null unless the report is by date and campaign, for a period, and names campaigns */
 export function selectionOf(report: Report): Selection | null {
   const { members, split, from, to } = report;
   const member = members.find(({ name }) => name === MEMBER);
@@ -29,18 +29,20 @@ function idsIn({ pairs, json }: Member): string[] {
   return json === '' ? pairs.map(({ value }) => value) : (JSON.parse(json) as unknown[]).map(String);
 }
 
-/** A day with the rows of some campaigns. */
 export interface SelectedDay {
+  /** The day with the selected rows. */
   readonly day: Entry<RowsHeader>;
-  /** Ids that were found. */
+  /** Ids with rows. */
   readonly found: ReadonlySet<string>;
-  /** Whether some rows were left out: else the selection tells nothing. */
+  /** Whether rows were left out; else the selection proves nothing. */
   readonly isPart: boolean;
 }
 
+type Row = Readonly<Record<string, unknown>>;
+
 /**
- * @param day with the rows of all campaigns, its columns typed by all of them
- * @returns the day as the platform's answer for these campaigns alone would be kept; null where that cannot be told
+ * @param day with the rows of all campaigns
+ * @returns the entry that the platform's answer for these campaigns would give; null if that is uncertain
  */
 export function selectRows(day: Entry<RowsHeader>, ids: ReadonlySet<string>): SelectedDay | null {
   const { header, body } = day;
@@ -49,7 +51,7 @@ export function selectRows(day: Entry<RowsHeader>, ids: ReadonlySet<string>): Se
   const rows = body
     .toString()
     .split(ROW_SEPARATOR)
-    .map((text) => ({ text, row: JSON.parse(text) as Readonly<Record<string, unknown>> }));
+    .map((text) => ({ text, row: JSON.parse(text) as Row }));
   if (rows.some(({ row }) => idOf(row) === null)) return null;
   const selected = rows.filter(({ row }) => ids.has(idOf(row) as string));
   if (!selected.every(({ row }) => isTypedAlone(header, row))) return null;
@@ -71,15 +73,15 @@ export function selectRows(day: Entry<RowsHeader>, ids: ReadonlySet<string>): Se
   };
 }
 
-function idOf({ [COLUMN]: id }: Readonly<Record<string, unknown>>): string | null {
+function idOf({ [COLUMN]: id }: Row): string | null {
   return typeof id === 'number' || typeof id === 'string' ? String(id) : null;
 }
 
 /**
- * Whether each cell would be of the same type without the rows that are left out: a column may hold texts because of a
- * row that is not selected. Of ids and names in a column of texts it is taken that all of them came as texts.
+ * Whether each cell would have the same type without the other rows: a column may be text because of them. Ids and names in a
+ * text column are assumed to be texts.
  */
-function isTypedAlone({ columns, types = [] }: RowsHeader, row: Readonly<Record<string, unknown>>): boolean {
+function isTypedAlone({ columns, types = [] }: RowsHeader, row: Row): boolean {
   return columns.every((column, at) => {
     const { text, idle } = decodeFacts(types[at] ?? '');
     const value = row[column] ?? null;
@@ -91,10 +93,10 @@ function isTypedAlone({ columns, types = [] }: RowsHeader, row: Readonly<Record<
   });
 }
 
-/** The columns that the selected rows have, in the order that all rows show. */
+/** Columns of the selected rows, in the order of all rows. */
 function columnsOf(
   { columns, sources, types = [] }: RowsHeader,
-  selected: readonly { readonly row: Readonly<Record<string, unknown>> }[],
+  selected: readonly { readonly row: Row }[],
 ): Pick<RowsHeader, 'columns' | 'sources' | 'types'> {
   const present = new Set(selected.flatMap(({ row }) => Object.keys(row)));
   const kept = columns.flatMap((column, at) => (present.has(column) ? [at] : []));
@@ -105,7 +107,7 @@ function columnsOf(
   };
 }
 
-/** As a day's rows are named when they are split from an answer: without regard to their order. */
+/** Digest of rows in any order, to compare a day of two answers. */
 export function sortedHashOf(texts: readonly string[]): string {
   return hash('sha256', texts.toSorted().join('\n'), 'base64url').slice(0, 22);
 }

@@ -2,17 +2,15 @@
 import type { Report } from '../query/canonicalize.js';
 import { didYouMean } from '../query/parameters.js';
 import type { AssembleInput, KnownDay, Past } from './answer.js';
-import { decodeFacts, holdsTexts } from './column-types.js';
+import { areSame, decodeFacts, holdsTexts } from './column-types.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
 import { expectedFinalDates, type FinalRules } from './freshness.js';
 
-// What columns of rows are: numbers or texts. Where two sets of rows differ in that, the schema changed. Pure.
-
 type Columns = Pick<RowsHeader, 'columns' | 'types'>;
 type ColumnKind = 'nothing' | 'text' | 'number';
 
-/** What was seen of a column's values depends on the values; whether it holds texts or numbers hardly does. */
+/** Numbers or text by column: the schema, unlike the facts in `types`, which vary with the values. */
 export function kindsOf({ columns, types = [] }: Columns): ReadonlyMap<string, ColumnKind> {
   return new Map(
     columns.map((column, at) => {
@@ -22,7 +20,7 @@ export function kindsOf({ columns, types = [] }: Columns): ReadonlyMap<string, C
   );
 }
 
-/** Names of columns, by what became of them. */
+/** Names of columns. */
 export interface SchemaChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -43,21 +41,15 @@ export function schemaChange(before: Columns, after: Columns): SchemaChange {
 }
 
 interface SchemaMix {
-  /** Columns that some of the days do not have. */
+  /** Columns that some days lack. */
   readonly partial: readonly string[];
-  /** Columns that hold numbers on some days, and texts on others. */
+  /** Columns with numbers on some days, and text on others. */
   readonly retyped: readonly string[];
 }
 
-/** @param days those with rows. @returns null where all have the same columns */
+/** @param days with rows. @returns null if all have the same columns */
 export function schemaMix(days: readonly Columns[]): SchemaMix | null {
-  const [first] = days;
-  // As days of one answer from a store have them.
-  if (
-    first === undefined ||
-    days.every(({ columns, types }) => columns === first.columns && types === first.types)
-  )
-    return null;
+  if (areSame(days)) return null;
   const seen = new Map<string, { count: number; readonly kinds: Set<ColumnKind> }>();
   for (const day of days) {
     for (const [column, kind] of kindsOf(day)) {
@@ -74,7 +66,6 @@ export function schemaMix(days: readonly Columns[]): SchemaMix | null {
   return partial.length + retyped.length === 0 ? null : { partial, retyped };
 }
 
-/** For programs. */
 export const WARNING_CODES = [
   ...FLAW_CODES,
   'all_days_empty',
@@ -92,11 +83,11 @@ export const WARNING_CODES = [
 
 export interface Warning {
   readonly code: (typeof WARNING_CODES)[number];
-  /** For people: what it means, and what to do. */
+  /** For people: the meaning, and what to do. */
   readonly message: string;
-  /** All days that it is about. */
+  /** Affected days. */
   readonly days?: readonly string[];
-  /** When it was first so, as an instant. */
+  /** Time of the first occurrence. */
   readonly since?: string;
 }
 
@@ -115,11 +106,11 @@ export function warningsOf(input: AssembleInput): readonly Warning[] {
   ];
 }
 
-/** Known before there is an answer. */
+/** Available before the answer. */
 export function questionWarnings({ endpoint, passedOn, from, to }: Report): readonly Warning[] {
   const warnings: Warning[] = [];
   if (passedOn.length > 0) {
-    // Probable typing errors first: they have to be corrected.
+    // Probable typing errors first.
     const ranked = [...passedOn].sort((a, b) => Number(b.meant.length > 0) - Number(a.meant.length > 0));
     const named = ranked
       .slice(0, MAX_NAMED)
@@ -139,7 +130,7 @@ export function questionWarnings({ endpoint, passedOn, from, to }: Report): read
   return warnings;
 }
 
-/** Names and days that a message lists; the answer has all of them. */
+/** Names and days listed in a message; `meta` has all of them. */
 const MAX_NAMED = 5;
 
 function someOf(names: readonly string[]): string {
@@ -183,7 +174,7 @@ const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
     'The platform returned rows without a date, although the report is split by date. They may be totals: do not add them to the others',
 };
 
-/** @returns null when the unsplit report is one row, as totals are */
+/** @returns null if the unsplit report is one row, as totals are */
 export function whyNoTotals({ header }: Entry, parts: readonly Entry[]): string | null {
   if (header.form !== 'rows') return 'is not a table of rows';
   const isRecalled = parts.some((part) => part.header.form === 'rows' && part.header.forgotten !== undefined);
@@ -197,7 +188,6 @@ function totalsWarnings(totals: Entry | null, parts: readonly Entry[]): readonly
   return why === null ? [] : [{ code: 'totals_unavailable', message }];
 }
 
-/** Days with different columns. */
 function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
   const days = parts.flatMap(({ header }) =>
     header.splitFrom !== null && header.rowCount > 0 ? header : [],
@@ -219,7 +209,6 @@ const FORGOTTEN = {
     'The platform returns no rows for any day, not even for recent ones: access may be lost, or the account closed. Affected:',
 };
 
-/** Days from history, because the platform no longer has their rows. */
 function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
   const all = parts.flatMap(({ header }) => header.forgotten ?? []);
   return (['beyond_retention', 'all_days_empty'] as const).flatMap((code) => {
@@ -232,7 +221,7 @@ function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warnin
   });
 }
 
-/** First numbers seen later than this are probably not those that others saw first. */
+/** First numbers fetched later have probably changed before. */
 const LATE_HOURS = 24;
 
 function historyWarnings(past: Past | null): readonly Warning[] {
@@ -252,7 +241,7 @@ function historyWarnings(past: Past | null): readonly Warning[] {
   ];
 }
 
-/** Provisional days that `_final=only` leaves out. @param isEmpty no day is left */
+/** @param days that `_final=only` leaves out. @param isEmpty no day is left */
 function leftOutWarnings(days: readonly string[], isEmpty: boolean, rules: FinalRules): readonly Warning[] {
   if (days.length === 0) return [];
   const rest = isEmpty ? 'No day of the period is left, so there are no rows. ' : '';

@@ -6,8 +6,8 @@ import {
   type BytesHeader,
   bodyHash,
   type Entry,
-  joinRows,
   type RefusalHeader,
+  ROW_SEPARATOR,
   type RowsHeader,
 } from '../../../src/reports/rows/entry.js';
 import type { Facts, FreshnessRules } from '../../../src/reports/rows/freshness.js';
@@ -54,7 +54,7 @@ export function rowsEntry(
     splits: true,
     accountPattern: /^advertiserid$/,
   });
-  const body = joinRows(normalized.rows);
+  const body = Buffer.from(normalized.rows.map(({ json }) => json).join(ROW_SEPARATOR));
   return {
     body,
     header: {
