@@ -5,7 +5,7 @@
 import { stringify } from 'yaml';
 import { loadConfig, readYaml } from './load.js';
 import type { Environment } from './rules.js';
-import { allowed, at, listMembers, listSettings, OUTSIDE, type Setting, type Tree } from './settings.js';
+import { allowed, at, listMembers, listSettings, OUTSIDE, type Setting } from './settings.js';
 
 export function settingsTable(): string {
   const settings = listSettings().flatMap((setting) => [setting, ...listMembers(setting)]);
@@ -88,17 +88,9 @@ export function effectiveSettings(env: Environment): readonly EffectiveSetting[]
   return listSettings().map((setting) => {
     const { path, env: name = null, secret } = setting;
     const set = name !== null && config.secrets.has(name);
-    const value = secret
-      ? set
-        ? 'set, not shown'
-        : undefined
-      : withoutUser(at(config as unknown as Tree, path));
-    return {
-      path,
-      env: name,
-      value,
-      from: sourceOf(setting, env, at(tree, path) === undefined ? null : source),
-    };
+    const from = sourceOf(setting, env, at(tree, path) === undefined ? null : source);
+    if (secret) return { path, env: name, value: set ? 'set, not shown' : undefined, from };
+    return { path, env: name, value: withoutUser(at(config, path)), from };
   });
 }
 

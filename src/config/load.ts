@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import Value from 'typebox/value';
 import { parseDocument } from 'yaml';
-import { faultsOf, valueAt } from '../lib/faults.js';
+import { faultsOf, formAt, valueAt } from '../lib/faults.js';
 import { nearName } from '../lib/near-name.js';
 import { type NamedAdmin, takeAdminTokens } from './admin-tokens.js';
 import { checkRules, type Environment } from './rules.js';
@@ -20,7 +20,6 @@ import {
   put,
   type SchemaNode,
   type Setting,
-  schemaAt,
   type Tree,
   take,
 } from './settings.js';
@@ -106,8 +105,13 @@ function withoutFaults(tree: Tree, faulty: readonly string[]): ConfigValues | nu
     if (faulty.some((place) => place === path || place.startsWith(`${path}.`))) take(tree, path);
   }
   if (at(tree, 'platform.baseUrl') === undefined) put(tree, 'platform.baseUrl', 'http://platform.invalid');
-  const values = Value.Default(ConfigSchema, Value.Default(ConfigSchema, tree)) as ConfigValues;
+  const values = withDefaults(tree);
   return Value.Check(ConfigSchema, values) ? values : null;
+}
+
+/** Applied twice: defaults inside of defaulted records are only reached the second time. */
+function withDefaults(tree: Tree): ConfigValues {
+  return Value.Default(ConfigSchema, Value.Default(ConfigSchema, tree)) as ConfigValues;
 }
 
 /** @returns one line per fault, by path */
@@ -125,20 +129,16 @@ const FORMER: readonly (readonly [RegExp, string])[] = [
   [/^platform\.weights$/, 'no value: the setting was removed and all teams share calls equally; delete it'],
 ];
 
-/** Environment variables of earlier releases, with their setting. */
-const FORMER_NAMES = { HITS_ON_SOCKET: 'server.hitsOnSocket' };
-
+/** Faults of environment variables of earlier releases. */
 function formerNames(env: Environment): string[] {
-  return Object.entries(FORMER_NAMES).flatMap(([name, path]) =>
-    env[name] ? [`${name}: was set; allowed is ${formerly(path)}`] : [],
-  );
+  return env.HITS_ON_SOCKET ? [`HITS_ON_SOCKET: was set; allowed is ${formerly('server.hitsOnSocket')}`] : [];
 }
 
 const formerly = (path: string) => FORMER.find(([old]) => old.test(path))?.[1];
 
 function describeFault(names: readonly string[], values: ConfigValues): string {
   const path = names.join('.');
-  const schema = schemaAt(names);
+  const schema: SchemaNode | undefined = formAt(ConfigSchema, names);
   const name = schema?.env ?? path;
   const was = valueAt(values, names);
   const former = formerly(path);
@@ -186,10 +186,8 @@ export interface Config extends ConfigValues {
 /** Thrown with one line per fault: `NAME: was …; allowed is …`. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
+  constructor(readonly faults: readonly string[]) {
     super(faults.join('\n'));
-    this.faults = faults;
   }
 }
 
@@ -221,10 +219,7 @@ export function proxySettings(env: Environment): ProxySettings {
   };
 }
 
-/**
- * @param env the environment, usually `process.env`
- * @throws ConfigError
- */
+/** @throws ConfigError */
 export function loadConfig(env: Environment): Config {
   const faults = formerNames(env);
   const { tree, source } = readYaml(env, faults);
@@ -236,8 +231,7 @@ export function loadConfig(env: Environment): Config {
     if (setting.secret) takeSecret(setting, env, tree, secrets, fileSecrets, faults);
     else takeValue(setting, env, tree, faults);
   }
-  // Twice: defaults inside of defaulted records are only reached the second time.
-  const values = Value.Default(ConfigSchema, Value.Default(ConfigSchema, tree)) as ConfigValues;
+  const values = withDefaults(tree);
   const wrong = schemaFaults(values);
   faults.push(...wrong.values());
   const usable = wrong.size === 0 ? values : withoutFaults(tree, [...wrong.keys()]);
@@ -245,14 +239,7 @@ export function loadConfig(env: Environment): Config {
   const owner = secrets.get('ADMIN_TOKEN');
   const admins = takeAdminTokens(usable?.auth.adminTokens ?? [], { env, owner, fileSecrets, faults });
   if (faults.length > 0) throw new ConfigError(faults);
-  return deepFreeze({
-    ...values,
-    secrets,
-    fileSecrets,
-    admins,
-    source,
-    warnings: nearMisses(env),
-  });
+  return deepFreeze({ ...values, secrets, fileSecrets, admins, source, warnings: nearMisses(env) });
 }
 
 function takeValue(setting: Setting, env: Environment, tree: Tree, faults: string[]): void {

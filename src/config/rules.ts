@@ -28,7 +28,7 @@ function nameFaults(values: ConfigValues): string[] {
   return listSettings().flatMap(({ path, schema }) => {
     const [pattern] = Object.keys(schema.patternProperties ?? {});
     if (pattern === undefined) return [];
-    return Object.keys(at(values as unknown as Tree, path) as Tree)
+    return Object.keys(at(values, path) as Tree)
       .filter((name) => !new RegExp(pattern).test(name))
       .map((name) => `${path}.${name}: was set; allowed is a name that matches ${pattern}`);
   });
@@ -36,7 +36,7 @@ function nameFaults(values: ConfigValues): string[] {
 
 function textFaults(values: ConfigValues): string[] {
   return listSettings().flatMap(({ path, schema, env }) => {
-    const value = at(values as unknown as Tree, path);
+    const value = at(values, path);
     const member = schema.items ?? Object.values(schema.patternProperties ?? {})[0];
     if (member === undefined) return textFault(env ?? path, value, schema);
     return Object.entries(value as Tree).flatMap(([name, one]) => textFault(`${path}.${name}`, one, member));

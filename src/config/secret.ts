@@ -51,17 +51,15 @@ export function fileSecret(name: string, path: string, ...first: readonly Secret
       if (next === value) return;
       // A rule may rely on earlier ones.
       for (const rule of rules) {
-        const faults = rule(next);
-        if (faults.length > 0) throw new Error(faults.map((fault) => inWords(path, fault)).join('; '));
+        const faults = rule(next).map(
+          ({ was, allowed }) => `the file ${path} holds ${was}; allowed is ${allowed}`,
+        );
+        if (faults.length > 0) throw new Error(faults.join('; '));
       }
       value = next;
       for (const listener of listeners) listener(next);
     },
   };
-}
-
-function inWords(path: string, { was, allowed }: SecretFault): string {
-  return `the file ${path} holds ${was}; allowed is ${allowed}`;
 }
 
 function readSecretFile(path: string): string {
@@ -73,37 +71,29 @@ function readSecretFile(path: string): string {
   return value;
 }
 
-// One rule per secret, checked at startup and on each change of its file.
-
-export interface SecretFault {
-  /** Describes the value without showing it. */
-  readonly was: string;
-  readonly allowed: string;
-}
-
-/** @returns one fault per invalid part */
-export type SecretRule = (value: string) => readonly SecretFault[];
+/** Checked at startup and on each change of a file. @returns one fault per invalid part; `was` does not show the value */
+export type SecretRule = (value: string) => readonly { readonly was: string; readonly allowed: string }[];
 
 const TOKEN = /^[\x21-\x7e]+$/;
 /** Longer ones do not fit into a header. */
 const MAX_TOKEN = 16_384;
 /** Shorter ones can be guessed. */
 const MIN_ADMIN_TOKEN = 16;
-const ALLOWED_ADMIN_TOKEN = `a token of ${MIN_ADMIN_TOKEN} printable ASCII characters or more`;
 
-const platformToken: SecretRule = (value) => {
-  if (!TOKEN.test(value)) return [notAscii(value)];
-  const allowed = `the token alone, of at most ${MAX_TOKEN} characters`;
-  return value.length <= MAX_TOKEN ? [] : [{ was: sizeOf(value), allowed }];
-};
+const tokenOf =
+  (least: number, allowed: string): SecretRule =>
+  (value) => {
+    const was = sizeOf(value);
+    if (!TOKEN.test(value)) return [{ was: `${was}, some not printable ASCII`, allowed: 'the token alone' }];
+    return value.length < least || value.length > MAX_TOKEN ? [{ was, allowed }] : [];
+  };
 
+const platformToken = tokenOf(1, `the token alone, of at most ${MAX_TOKEN} characters`);
 /** For `ADMIN_TOKEN` and named admin tokens. */
-export const adminToken: SecretRule = (value) => {
-  if (!TOKEN.test(value)) return [notAscii(value)];
-  if (value.length < MIN_ADMIN_TOKEN || value.length > MAX_TOKEN)
-    return [{ was: sizeOf(value), allowed: ALLOWED_ADMIN_TOKEN }];
-  return [];
-};
+export const adminToken = tokenOf(
+  MIN_ADMIN_TOKEN,
+  `a token of ${MIN_ADMIN_TOKEN} printable ASCII characters or more`,
+);
 
 /** A comma-separated list; the first encrypts, all decrypt. */
 export const masterKey: SecretRule = (value) =>
@@ -149,10 +139,6 @@ const RULES: ReadonlyMap<string, SecretRule> = new Map([
 /** @param name the setting's name, e.g. `ADMIN_TOKEN` */
 export function ruleOf(name: string): SecretRule {
   return RULES.get(name) ?? line;
-}
-
-function notAscii(value: string): SecretFault {
-  return { was: `${sizeOf(value)}, some not printable ASCII`, allowed: 'the token alone' };
 }
 
 /** The only description of a value that is shown. */

@@ -1,5 +1,5 @@
 /** The schema as a flat list of settings, and helpers for settings as a tree. */
-import type { TSchema } from 'typebox';
+import { type Form, valueAt } from '../lib/faults.js';
 import { ConfigSchema } from './schema.js';
 import type { SettingNotes } from './setting-types.js';
 
@@ -9,17 +9,9 @@ export interface Setting extends SettingNotes {
   readonly schema: SchemaNode;
 }
 
-/** The members of a JSON Schema node that are used here. */
-export interface SchemaNode extends SettingNotes {
-  readonly type?: string;
+export interface SchemaNode extends Form, SettingNotes {
   readonly description?: string;
   readonly default?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly minItems?: number;
-  readonly pattern?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
@@ -45,25 +37,23 @@ export const OUTSIDE = [
 ] as const;
 
 /** All settings in schema order. A list or map counts as one setting. */
-export function listSettings(root: TSchema = ConfigSchema): Setting[] {
-  const found: Setting[] = [];
-  const walk = (node: SchemaNode, path: string) => {
-    if (node.properties && path.split('.').length <= 3) {
-      for (const [name, child] of Object.entries(node.properties)) {
-        walk(child, path === '' ? name : `${path}.${name}`);
-      }
-      return;
-    }
-    found.push({
-      path,
-      schema: node,
-      ...(node.env === undefined ? {} : { env: node.env }),
-      ...(node.secret === undefined ? {} : { secret: node.secret }),
-      ...(node.shownDefault === undefined ? {} : { shownDefault: node.shownDefault }),
-    });
-  };
-  walk(root as SchemaNode, '');
-  return found;
+export function listSettings(): Setting[] {
+  return settingsIn(ConfigSchema as SchemaNode, []);
+}
+
+function settingsIn(schema: SchemaNode, names: readonly string[]): Setting[] {
+  const { properties, env, secret, shownDefault } = schema;
+  if (properties && names.length <= 3)
+    return Object.entries(properties).flatMap(([name, child]) => settingsIn(child, [...names, name]));
+  return [
+    {
+      path: names.join('.'),
+      schema,
+      ...(env === undefined ? {} : { env }),
+      ...(secret === undefined ? {} : { secret }),
+      ...(shownDefault === undefined ? {} : { shownDefault }),
+    },
+  ];
 }
 
 /** Described members of the items of a list or map, e.g. `report.endpoints.*.rowsAt`. */
@@ -72,20 +62,6 @@ export function listMembers({ path, schema }: Setting): Setting[] {
   return Object.entries(entry?.properties ?? {})
     .filter(([, child]) => child.description !== undefined)
     .map(([name, child]) => ({ path: `${path}.*.${name}`, schema: child }));
-}
-
-/** The schema node at a path, e.g. `routes`, `0`, `method`. */
-export function schemaAt(path: readonly string[]): SchemaNode | undefined {
-  return path.reduce<SchemaNode | undefined>(childOf, ConfigSchema as SchemaNode);
-}
-
-function childOf(node: SchemaNode | undefined, name: string): SchemaNode | undefined {
-  if (node?.properties !== undefined)
-    return Object.hasOwn(node.properties, name) ? node.properties[name] : undefined;
-  if (node?.items !== undefined) return node.items;
-  // Each map has one pattern for names.
-  const [pattern, child] = Object.entries(node?.patternProperties ?? {})[0] ?? [];
-  return pattern !== undefined && new RegExp(pattern).test(name) ? child : undefined;
 }
 
 /** The allowed values in words, e.g. `a whole number from 0 to 65535`. */
@@ -101,8 +77,7 @@ export function allowed(node: SchemaNode): string {
   return 'non-empty text';
 }
 
-// Settings as a tree of mappings, as parsed from YAML. Lookups ignore inherited properties.
-
+/** Settings as parsed from YAML. */
 export type Tree = Record<string, unknown>;
 
 /** Removes known names with a null value, so that they count as unset. Unknown names stay and are refused later. */
@@ -134,21 +109,12 @@ export function put(tree: Tree, path: string, value: unknown): void {
 /** Removes a value and returns it. */
 export function take(tree: Tree, path: string): unknown {
   const names = path.split('.');
-  let node: unknown = tree;
-  for (const name of names.slice(0, -1)) {
-    if (!isMapping(node) || !Object.hasOwn(node, name)) return undefined;
-    node = node[name];
-  }
-  const last = names.at(-1) as string;
-  if (!isMapping(node) || !Object.hasOwn(node, last)) return undefined;
-  const value = node[last];
-  delete node[last];
+  const group = valueAt(tree, names.slice(0, -1));
+  const value = at(tree, path);
+  if (isMapping(group)) delete group[names.at(-1) as string];
   return value;
 }
 
-export function at(tree: Tree, path: string): unknown {
-  let node: unknown = tree;
-  for (const name of path.split('.'))
-    node = isMapping(node) && Object.hasOwn(node, name) ? node[name] : undefined;
-  return node;
+export function at(tree: object, path: string): unknown {
+  return valueAt(tree, path.split('.'));
 }

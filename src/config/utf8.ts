@@ -3,11 +3,9 @@ import { isUtf8 } from 'node:buffer';
 
 export class NotUtf8 extends Error {
   override readonly name = 'NotUtf8';
-  /** The first invalid line, counted from 1. */
-  readonly line: number;
-  constructor(line: number) {
+  /** @param line the first invalid one, counted from 1 */
+  constructor(readonly line: number) {
     super(`invalid UTF-8 at line ${line}`);
-    this.line = line;
   }
 }
 

@@ -3,19 +3,14 @@
  */
 import * as machine from 'node:crypto';
 
-export interface ChanceSource {
-  randomId(): string;
-  randomBuffer(bytes: number): Buffer;
-  randomWhole(from: number, below: number): number;
-  randomShare(): number;
-}
+export type ChanceSource = typeof MACHINE;
 
 /** `Math` is read at each call, as tests replace it. */
-const MACHINE: ChanceSource = {
-  randomId: () => machine.randomUUID(),
-  randomBuffer: (bytes) => machine.randomBytes(bytes),
-  randomWhole: (from, below) => machine.randomInt(from, below),
-  randomShare: () => Math.random(),
+const MACHINE = {
+  randomId: (): string => machine.randomUUID(),
+  randomBuffer: (bytes: number): Buffer => machine.randomBytes(bytes),
+  randomWhole: (from: number, below: number): number => machine.randomInt(from, below),
+  randomShare: (): number => Math.random(),
 };
 
 let source = MACHINE;

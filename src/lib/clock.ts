@@ -18,7 +18,7 @@ export interface MovableClock extends Clock {
   moveTo(offsetMs: number): void;
 }
 
-/** The machine's clock, with an offset that the test clock (`GATEWAY_TEST_CLOCK`) may move. */
+/** The machine's clock, which the test clock (`GATEWAY_TEST_CLOCK`) may move. */
 export function createClock(): MovableClock {
   let offsetMs = 0;
   // `performance.now()` is faster, but counts from the start of the process.

@@ -59,7 +59,7 @@ function unescaped(segment: string): string {
 }
 
 /** The JSON Schema keywords used here. */
-interface Form {
+export interface Form {
   readonly type?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -80,7 +80,8 @@ interface Form {
   readonly examples?: unknown;
 }
 
-function formAt(form: Form, [name, ...rest]: readonly string[]): Form | undefined {
+/** The schema of a value at a path, e.g. `routes`, `0`, `method`. */
+export function formAt(form: Form, [name, ...rest]: readonly string[]): Form | undefined {
   if (name === undefined) return form;
   for (const one of form.anyOf ?? [form]) {
     const child = childOf(one, name);

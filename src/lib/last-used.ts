@@ -1,9 +1,6 @@
-/** An LRU cache that grows as it fills. */
 import { LRUCache } from 'lru-cache';
 
-/**
- * Up to `max` values. Uses a size limit: with a count limit, lru-cache allocates all entries at once.
- */
+/** Up to `max` values. Uses a size limit: with a count limit, lru-cache allocates all entries at once. */
 export function createLastUsed<Value extends object | string | number | true>(
   max: number,
   options: Partial<Pick<LRUCache.OptionsTTLLimit<string, Value, unknown>, 'ttl' | 'perf' | 'dispose'>> = {},

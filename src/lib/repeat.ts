@@ -4,7 +4,7 @@ import { sleep, startTicks, stopTicks } from './time.js';
 export interface Repeated {
   /** Starts it now, unless it is running. */
   now(): void;
-  /** Stops it. Resolves when nothing is running. */
+  /** Resolves when nothing is running. */
   stop(): Promise<void>;
 }
 

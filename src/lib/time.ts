@@ -18,31 +18,20 @@ export interface SleepOptions {
   readonly ref?: boolean;
 }
 
-export interface TimeSource {
-  uptimeMs(): number;
-  wallMs(): number;
-  startTimer(work: () => void, ms: number): Timer;
-  stopTimer(timer: Timer): void;
-  startTicks(work: () => void, everyMs: number): Timer;
-  stopTicks(timer: Timer): void;
-  nextTurn(work: () => void): void;
-  turn(): Promise<void>;
-  sleep(ms: number, options?: SleepOptions): Promise<void>;
-  timeoutSignal(ms: number): AbortSignal;
-}
+export type TimeSource = typeof MACHINE;
 
 /** Globals are read at each call, as tests replace them. */
-const MACHINE: TimeSource = {
-  uptimeMs: () => performance.now(),
-  wallMs: () => Date.now(),
-  startTimer: (work, ms) => setTimeout(work, ms),
-  stopTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
-  startTicks: (work, everyMs) => setInterval(work, everyMs),
-  stopTicks: (timer) => clearInterval(timer as NodeJS.Timeout),
-  nextTurn: (work) => void setImmediate(work),
-  turn: () => machine.setImmediate(),
-  sleep: (ms, options) => machine.setTimeout(ms, undefined, options),
-  timeoutSignal: (ms) => AbortSignal.timeout(ms),
+const MACHINE = {
+  uptimeMs: (): number => performance.now(),
+  wallMs: (): number => Date.now(),
+  startTimer: (work: () => void, ms: number): Timer => setTimeout(work, ms),
+  stopTimer: (timer: Timer): void => clearTimeout(timer as NodeJS.Timeout),
+  startTicks: (work: () => void, everyMs: number): Timer => setInterval(work, everyMs),
+  stopTicks: (timer: Timer): void => clearInterval(timer as NodeJS.Timeout),
+  nextTurn: (work: () => void): void => void setImmediate(work),
+  turn: (): Promise<void> => machine.setImmediate(),
+  sleep: (ms: number, options?: SleepOptions): Promise<void> => machine.setTimeout(ms, undefined, options),
+  timeoutSignal: (ms: number): AbortSignal => AbortSignal.timeout(ms),
 };
 
 let source = MACHINE;
@@ -78,7 +67,6 @@ export function stopTicks(timer: Timer | undefined): void {
   if (timer !== undefined) source.stopTicks(timer);
 }
 
-/** Runs work in the next turn of the event loop. */
 export function nextTurn(work: () => void): void {
   source.nextTurn(work);
 }

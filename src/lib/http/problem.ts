@@ -1,10 +1,4 @@
-import {
-  CATALOGUE,
-  type ErrorCode,
-  type FieldFault,
-  type GatewayError,
-  type GatewayErrorOptions,
-} from '../../errors.js';
+import { CATALOGUE, type ErrorCode, type FieldFault, type GatewayError } from '../../errors.js';
 
 /** A problem document (RFC 9457). */
 export interface Problem {
@@ -78,22 +72,17 @@ function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, text.lastIndexOf(' ', most - 1)).replace(/,$/, '')} …` : text;
 }
 
-function describeError({ code, options: { errors = [], ...options } }: GatewayError): {
-  readonly detail: string;
-  readonly help: string;
-} {
+function describeError({ code, options: { errors = [], detail, help } }: GatewayError) {
   const [first, ...others] = errors;
   // Only these two codes name fields to a caller whose key or admin token is valid.
-  const ofFaults =
-    first !== undefined && /^invalid_(query|body)$/.test(code) ? describeFaults([first, ...others]) : {};
+  const namesFields = first !== undefined && /^invalid_(query|body)$/.test(code);
+  const ofFaults = namesFields ? describeFaults([first, ...others]) : null;
   const { meaning, remedy } = CATALOGUE[code];
-  return { detail: withoutMarks(meaning), help: withoutMarks(remedy), ...ofFaults, ...defined(options) };
+  return {
+    detail: detail ?? ofFaults?.detail ?? withoutMarks(meaning),
+    help: help ?? ofFaults?.help ?? withoutMarks(remedy),
+  };
 }
-
-const defined = ({ detail, help }: GatewayErrorOptions) => ({
-  ...(detail === undefined ? {} : { detail }),
-  ...(help === undefined ? {} : { help }),
-});
 
 /** Without the backticks, which mark code on the error's page. */
 function withoutMarks(text: string): string {
