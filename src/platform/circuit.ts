@@ -47,12 +47,12 @@ export function createCircuit({
   /** Milliseconds until a call may probe the platform; 0 if the circuit is closed. */
   const leftMs = () => (isOpen() ? Math.max(0, opensAgainAt - clock.monotonicMs()) : 0);
 
-  const refusal = () =>
-    new GatewayError('upstream_circuit_open', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
-
   /** @throws GatewayError `upstream_circuit_open` while calls are suspended, or another call is probing */
   const check = (): void => {
-    if (policy.state === CircuitState.HalfOpen || leftMs() > 0) throw refusal();
+    if (policy.state === CircuitState.HalfOpen || leftMs() > 0)
+      throw new GatewayError('upstream_circuit_open', {
+        retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)),
+      });
   };
 
   return {

@@ -65,15 +65,11 @@ export class NoAnswer extends Error {
 }
 
 /** The caller's error, and whether to retry. */
-export function failureOf(
-  verdict: NoAnswer['verdict'],
-  { id }: { readonly id: string },
-  pause: Pause,
-): CallFailed {
+export function failureOf(verdict: NoAnswer['verdict'], refusedToken: string, pause: Pause): CallFailed {
   switch (verdict.kind) {
     case 'credential-refused': {
       const error = new GatewayError('credential_unavailable', { retryAfterS: 5 });
-      return new CallFailed(error, 'token', { refusedToken: id });
+      return new CallFailed(error, 'token', { refusedToken });
     }
     case 'rate-limited':
       pause.open(verdict.retryAfterMs);

@@ -1,5 +1,4 @@
 /** Classifies a platform response by status and headers (`docs/contract.md`, "Errors"). Pure. */
-
 import { GatewayError } from '../errors.js';
 import { readDirectives } from '../lib/http/cache-directives.js';
 
@@ -54,16 +53,15 @@ function redirect(status: number, location: string | undefined, rules: Interpret
   if (location !== undefined && URL.canParse(location, rules.baseUrl.href)) {
     const path = new URL(location, rules.baseUrl).pathname;
     const prefix = rules.baseUrl.pathname.replace(/\/$/, '');
-    if (rules.loginPaths.some((login) => path === login || path === prefix + login)) {
+    if (rules.loginPaths.some((login) => path === login || path === prefix + login))
       return { kind: 'credential-refused' };
-    }
   }
   return { kind: 'invalid', error: invalid(`status ${status}, a redirect not to a login; none is followed`) };
 }
 
 /** @param internal the reason, for the log only */
-export function invalid(internal: string, cause?: unknown): GatewayError {
-  return new GatewayError('upstream_invalid_response', { internal, cause });
+export function invalid(internal: string): GatewayError {
+  return new GatewayError('upstream_invalid_response', { internal });
 }
 
 export function single(value: string | string[] | undefined): string | undefined {

@@ -8,16 +8,16 @@ import { type Headers, single, untilTime } from './interpret.js';
 
 export type Pause = ReturnType<typeof createPause>;
 
-/** If the platform limits without `retry-after`. */
-const UNSAID_MS = 10_000;
+/** The pause after a 429 without `retry-after`. */
+const DEFAULT_PAUSE_MS = 10_000;
 
 /** A larger number is a wall time, as announced by replicas of the first versions. */
 const WALL_ABOVE_MS = 1e12;
 
 /**
- * @param maxMs longest wait that is believed
- * @param announce Called with what is left of each pause that the platform asks for, in milliseconds. It holds no time
- *   of day, as the clocks of replicas differ.
+ * @param maxMs longest honored pause
+ * @param announce called with the milliseconds left of each pause that the platform requests; not a time of day, as the
+ *   clocks of replicas differ
  */
 export function createPause(clock: Clock, maxMs: number, announce: (message: string) => void = () => {}) {
   let untilMs = Number.NEGATIVE_INFINITY;
@@ -26,7 +26,6 @@ export function createPause(clock: Clock, maxMs: number, announce: (message: str
   const extend = (ms: number) => {
     untilMs = Math.max(untilMs, clock.monotonicMs() + Math.min(ms, maxMs));
   };
-  /** The error of the present pause. */
   const error = () =>
     new GatewayError('upstream_rate_limited', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
   return {
@@ -38,28 +37,19 @@ export function createPause(clock: Clock, maxMs: number, announce: (message: str
     },
     /** @param retryAfterMs requested by the platform; null: none */
     open(retryAfterMs: number | null): void {
-      extend(retryAfterMs ?? UNSAID_MS);
+      extend(retryAfterMs ?? DEFAULT_PAUSE_MS);
       announce(String(leftMs()));
     },
-    /** Takes over what another replica announced; a message of another form is ignored. */
+    /** Takes over an announced pause of another replica; a message of another form is ignored. */
     hear(message: string): void {
       if (!/^\d{1,16}(\.\d+)?$/.test(message)) return;
-      const told = Number(message);
-      extend(told > WALL_ABOVE_MS ? told - clock.now() : told);
+      const ms = Number(message);
+      extend(ms > WALL_ABOVE_MS ? ms - clock.now() : ms);
     },
   };
 }
 
-export interface PaceStatus {
-  /** Calls of a whole window, and those left of it, as the platform showed them last. */
-  readonly limit: number;
-  readonly remaining: number;
-  /** Milliseconds until the window is believed to end. */
-  readonly resetInMs: number;
-  /** Milliseconds until the next call may start; 0: now. */
-  readonly waitMs: number;
-}
-
+/** Calls of a rate window, and those left of it, as the platform reported them last. */
 interface Window {
   readonly limit: number;
   readonly remaining: number;
@@ -68,27 +58,27 @@ interface Window {
 
 export type Pace = ReturnType<typeof createPace>;
 
-/** The platform's framework counts by the minute, and shows when the minute ends only with a 429. */
+/** The platform's framework counts by the minute, and reports the end of the minute only with a 429. */
 const WINDOW_MS = 60_000;
-/** A window that is said to be longer is not believed. */
+/** Longer windows are ignored. */
 const LONGEST_WINDOW_MS = 86_400_000;
 const SPREAD_BELOW = 0.25;
-/** So many answers in a row without a rate, and the last one shown is forgotten: else it would hold for a whole day. */
+/** After so many answers without a rate the last one is dropped: it could hold for a whole day. */
 const SILENT_ANSWERS = 3;
 
 /**
- * Keeps the rate that `x-ratelimit-limit`, `-remaining` and `-reset` show; without them calls go as they come. The last
- * quarter of a window is spread over its remaining time, so a call waits for a moment where it would have met a 429 and
- * its pause. `remaining` counts the calls of all replicas, as they share the credential.
+ * Keeps the rate of `x-ratelimit-limit`, `-remaining` and `-reset`; without them calls are not delayed. The last quarter of a
+ * window is spread over its remaining time, which avoids a 429 and its pause. `remaining` counts the calls of all replicas,
+ * as they share the credential.
  * @param replicas how many share the rate
- * @param maxWaitMs Longest wait between two calls, whatever the platform shows. It must be shorter than a call's time:
- *   so a call gets through sooner or later, and finds out whether the shown rate still holds.
+ * @param maxWaitMs longest wait between two calls. Shorter than the deadline of a call, so that calls get through and find
+ *   out whether the rate still holds
  */
 export function createPace(clock: Clock, replicas: () => number, maxWaitMs: number) {
   let window: Window | null = null;
   let lastStartMs = Number.NEGATIVE_INFINITY;
   let underWay = 0;
-  /** Answers without a rate since the last one that showed it. */
+  /** Answers without a rate since the last one with a rate. */
   let silent = 0;
 
   function current(nowMs: number): Window | null {
@@ -109,18 +99,17 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
 
   return {
     waitMs,
-    /** A call starts. */
     started(): void {
       underWay += 1;
       lastStartMs = clock.monotonicMs();
     },
-    /** Reads an answer's headers; null when the call broke off without any. */
+    /** @param headers of the answer; null if the call failed without any */
     ended(headers: Headers | null): void {
       underWay -= 1;
       if (headers === null) return;
       const limit = wholeNumber(headers['x-ratelimit-limit']);
       const remaining = wholeNumber(headers['x-ratelimit-remaining']);
-      // A limit of 0 calls is none: the platform has just answered one.
+      // A limit of 0 is ignored: the platform has just answered a call.
       if (!limit || remaining === null) {
         silent += 1;
         if (silent >= SILENT_ANSWERS) window = null;
@@ -129,13 +118,13 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
       silent = 0;
       const nowMs = clock.monotonicMs();
       const before = current(nowMs);
-      // Much more is left than before: another window has begun. A little more: answers overtook each other.
+      // Many more calls left: another window has begun. A few more: answers overtook each other.
       const isSame = before !== null && remaining - before.remaining <= limit * SPREAD_BELOW;
       const resetInMs = resetIn(headers, clock.now()) ?? (isSame ? before.endsAtMs - nowMs : WINDOW_MS);
       window = { limit, remaining, endsAtMs: nowMs + resetInMs };
     },
-    /** The window that the platform showed; null while it shows none, and when it is over. */
-    status(): PaceStatus | null {
+    /** The current window, with the wait of the next call; null without one. */
+    status() {
       const nowMs = clock.monotonicMs();
       const seen = current(nowMs);
       if (seen === null) return null;
@@ -146,8 +135,8 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
 }
 
 /**
- * Reads `x-ratelimit-reset`: seconds, or a time in seconds or milliseconds since the epoch, told apart by size.
- * @returns milliseconds until then; null when there is none that can be believed
+ * Reads `x-ratelimit-reset`: seconds, or a time in seconds or milliseconds since the epoch, distinguished by size.
+ * @returns milliseconds until then; null without one, or for one beyond the longest window
  */
 function resetIn(headers: Headers, nowMs: number): number | null {
   const reset = wholeNumber(headers['x-ratelimit-reset']);

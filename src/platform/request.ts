@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { randomId } from '../lib/chance.js';
 import type { Clock } from '../lib/clock.js';
 import { timeoutSignal } from '../lib/time.js';
-import { type Headers, type InterpretRules, interpret, single, type Verdict } from './interpret.js';
+import { type InterpretRules, interpret, single } from './interpret.js';
 import { readBody } from './read-body.js';
 
 export interface Outgoing {
@@ -22,14 +22,13 @@ export function requestOptions(
   baseUrl: URL,
   token: string | null,
 ): Dispatcher.RequestOptions & { readonly headers: Readonly<Record<string, string>> } {
-  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     origin: baseUrl.origin,
     path: baseUrl.pathname.replace(/\/$/, '') + target,
     method: method as Dispatcher.HttpMethod,
     headers: {
-      ...Object.fromEntries(given),
-      // Last, so that headers above cannot replace them.
+      ...Object.fromEntries(own),
       accept: 'application/json',
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       'x-request-id': randomId(),
@@ -45,24 +44,17 @@ export interface AskOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-export interface Asked {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly verdict: Verdict;
-  /**
-   * Reads the decoded body. It must be read or dropped.
-   * @throws GatewayError `upstream_too_large`, `upstream_invalid_response`; stream errors
-   */
-  read(maxBytes: number): Promise<Buffer>;
-  drop(): void;
-}
+export type Asked = Awaited<ReturnType<typeof askWithToken>>;
 
-/** Sends one request with a given token, active or not. @throws what the connection throws */
+/**
+ * Sends one request with a given token, active or not. The body must be read or dropped.
+ * @throws what the connection throws
+ */
 export async function askWithToken(
   request: Outgoing,
   token: string | null,
   { agent, rules, timeoutMs, clock }: AskOptions,
-): Promise<Asked> {
+) {
   const outgoing = requestOptions(request, rules.baseUrl, token);
   const response = await agent.request({ ...outgoing, signal: timeoutSignal(timeoutMs) });
   const { statusCode: status, headers, body } = response;
@@ -70,9 +62,10 @@ export async function askWithToken(
     status,
     headers,
     verdict: interpret(status, headers, rules, clock.now()),
-    read: async (maxBytes) =>
+    /** @throws GatewayError `upstream_too_large`, `upstream_invalid_response`; stream errors */
+    read: async (maxBytes: number): Promise<Buffer> =>
       Buffer.concat(await readBody(body, single(headers['content-encoding']), maxBytes)),
-    drop: () => dropBody(response),
+    drop: (): void => dropBody(response),
   };
 }
 

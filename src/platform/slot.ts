@@ -148,7 +148,7 @@ export class Slot {
       if (result instanceof NoAnswer) throw result;
       return result;
     } catch (error) {
-      if (error instanceof NoAnswer) throw failureOf(error.verdict, active, pause);
+      if (error instanceof NoAnswer) throw failureOf(error.verdict, active.id, pause);
       if (this.#startedMs === null) {
         charge.putBack();
         throw asGatewayError(error);

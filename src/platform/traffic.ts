@@ -4,6 +4,7 @@ import type { Config } from '../config/load.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import { startTimer, stopTimer } from '../lib/time.js';
+import type { Bus } from '../store/port.js';
 import { type Budget, createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
 import { createPace, createPause } from './pace.js';
@@ -26,17 +27,12 @@ export function createStreamPlaces(options: {
   const all = createBudget({ ...options, maxConcurrent: places });
   const teams = new Map<string, Budget>();
 
-  function budgetOf(team: string): Budget {
-    const budget =
-      teams.get(team) ??
-      createBudget({ maxQueued: options.maxQueued, maxConcurrent: () => Math.max(1, places() - 1) });
-    teams.set(team, budget);
-    return budget;
-  }
-
   /** Waits for a place of the team, then a shared one. @returns a function that frees both */
   async function acquire(team: string, signal: AbortSignal): Promise<() => void> {
-    const own = budgetOf(team);
+    const own =
+      teams.get(team) ??
+      createBudget({ maxQueued: options.maxQueued, maxConcurrent: () => Math.max(1, places() - 1) });
+    teams.set(team, own);
     const leaveOwn = await own.acquire(team, signal);
     const leaveTeam = () => {
       leaveOwn();
@@ -60,7 +56,7 @@ export function createStreamPlaces(options: {
      */
     async enter(team: string, timeoutMs: number, caller: AbortSignal | undefined): Promise<() => void> {
       const late = new AbortController();
-      const timer = startTimer(() => late.abort(noPlace()), timeoutMs);
+      const timer = startTimer(() => late.abort(new GatewayError('overloaded', NO_PLACE)), timeoutMs);
       const signal = caller === undefined ? late.signal : AbortSignal.any([late.signal, caller]);
       try {
         return await acquire(team, signal);
@@ -76,12 +72,10 @@ export function createStreamPlaces(options: {
   };
 }
 
-function noPlace(): GatewayError {
-  return new GatewayError('overloaded', {
-    detail: 'Too many responses are being streamed to callers. This call was not made.',
-    retryAfterS: 1,
-  });
-}
+const NO_PLACE = {
+  detail: 'Too many responses are being streamed to callers. This call was not made.',
+  retryAfterS: 1,
+};
 
 export type Traffic = ReturnType<typeof createTraffic>;
 
@@ -98,10 +92,7 @@ export function createTraffic({
     /** This process's share of a limit for all. */
     share(of: number): number;
   };
-  readonly bus: {
-    publish(channel: string, message: string): Promise<void>;
-    subscribe(channel: string, listener: (message: string) => void): unknown;
-  };
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly logger: Logger;
 }) {
@@ -123,7 +114,6 @@ export function createTraffic({
   const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
   return {
     budget,
-    /** Places of streamed calls. */
     streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued }),
     pause,
     pace,
@@ -154,7 +144,7 @@ function createRecentCalls(now: () => number) {
       // After the clock was set back there are hours in the future.
       for (const known of byHour.keys()) if (Math.abs(known - hour) >= HOURS) byHour.delete(known);
     },
-    /** In the last 24 hours, including the current one. */
+    /** Includes the current hour. */
     count(): number {
       const hour = hourNow();
       let sum = 0;

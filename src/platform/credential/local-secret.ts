@@ -1,6 +1,6 @@
 /** Secrets that the gateway generates with the embedded store: files of the data folder, readable only by their owner. */
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { randomBuffer } from '../../lib/chance.js';
 
 /**
@@ -20,7 +20,7 @@ export function localSecret(
   const value = make();
   const draft = `${path}.${randomBuffer(6).toString('hex')}`;
   try {
-    writeDurably(draft, `${value}\n`);
+    writeFileSync(draft, `${value}\n`, { flag: 'wx', mode: 0o600, flush: true });
     // A link never replaces what is there: of two processes that start at once, one secret stays.
     linkSync(draft, path);
   } catch (error) {
@@ -29,7 +29,7 @@ export function localSecret(
   } finally {
     rmSync(draft, { force: true });
   }
-  syncFolder(dirname(path));
+  syncFolder(folder);
   return { value, path, created: true };
 }
 
@@ -42,16 +42,6 @@ function readIfThere(path: string): string | null {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
-  }
-}
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }
 
