@@ -36,18 +36,11 @@ import {
 
 const WARNING_RECORD = 'expiry-warning';
 
-/** The last warning that was given. */
+/** The last warning. */
 const Given = recordForm(
   Type.Object({ token: Type.String(), expiresAt: Type.String(), days: Type.Number() }),
 );
 type Given = RecordOf<typeof Given>;
-
-interface WarningOptions {
-  readonly registry: Registry;
-  readonly keeper: VaultKeeper;
-  readonly outlook: () => Outlook;
-  readonly logger: Logger;
-}
 
 /**
  * Warns that the active token is about to expire: once for each threshold, also across replicas and restarts.
@@ -58,8 +51,13 @@ export function createExpiryWarning({
   keeper,
   outlook,
   logger,
-}: WarningOptions): () => Promise<void> {
-  /** Spares a look at the registry each time. */
+}: {
+  readonly registry: Registry;
+  readonly keeper: VaultKeeper;
+  readonly outlook: () => Outlook;
+  readonly logger: Logger;
+}): () => Promise<void> {
+  /** Saves a read of the registry. */
   let settled = '';
   return async () => {
     const { active } = keeper.vault();
@@ -95,7 +93,7 @@ function warningText(outlook: Outlook): string {
 }
 
 const MAX_RETRY_MS = 3_600_000;
-/** A pending token this young belongs to an operator at work. */
+/** A younger pending token is an operator's rotation in progress. */
 const AT_WORK_MS = 86_400_000;
 
 export interface RenewalOptions {
@@ -109,14 +107,14 @@ export interface RenewalOptions {
 }
 
 /**
- * Way 2 renews the active token by itself, well before it expires, and not all gateways at once.
+ * Renews the active token by the token request (way 2), well before it expires, and not all gateways at once.
  * @returns a job of the leader. It throws StoreUnavailable, SealError
  */
 export function createRenewal(options: RenewalOptions): () => Promise<void> {
   const { keeper, rotation, clock, logger, renewBeforeMs, jitter = randomShare() } = options;
   let retryAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @returns the active token if it is to be renewed now; an expired one is left to the recovery */
+  /** The active token if it must be renewed now; an expired one is replaced by the recovery. */
   function dueToken(): Token | null {
     const { active } = keeper.vault();
     if (active === null || isExpired(active, clock.now())) return null;
@@ -143,7 +141,7 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
 
   return async () => {
     if (dueToken() === null || isOperatorAtWork() || clock.monotonicMs() < retryAtMs) return;
-    // Another leader may have renewed it, and its message may still be under way.
+    // Another leader may have renewed it, without its message having arrived.
     await keeper.refresh();
     const token = dueToken();
     if (token === null) return;
@@ -201,7 +199,7 @@ export function createCredential(options: CredentialOptions) {
   const outlook = () =>
     outlookOf(keeper.vault(), { nowMs: clock.now(), proof: evidence.proof(), renewBeforeMs });
 
-  /** Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator. */
+  /** Plants the token of way 1, or mints one by way 2 if none is active. Without either, the gateway waits for an operator. */
   async function establish(): Promise<void> {
     const secret = config.secrets.get(TOKEN)?.read();
     if (secret !== undefined) await bootstrapToken(seedOf(secret, config), parts);
@@ -218,7 +216,7 @@ export function createCredential(options: CredentialOptions) {
     referenceReports,
     outlook,
     /**
-     * Asks the platform with the active token, as a rotation does, and remembers the answer.
+     * Probes the platform with the active token, and records the outcome.
      * @throws GatewayError `credential_unavailable` without an active token; SealError
      */
     async proveActive(): Promise<TokenProof> {
@@ -229,10 +227,10 @@ export function createCredential(options: CredentialOptions) {
       return proof;
     },
     establish,
-    /** Establishes the credential once. @returns the jobs that keep it valid from then on */
+    /** Establishes the credential once. @returns the jobs that keep it valid */
     async start() {
       const file = config.fileSecrets.find(({ name }) => name === TOKEN);
-      // Read once: the file may change after this token is planted.
+      // Before it is planted: the file may change meanwhile.
       const planted = file?.read();
       await establish();
       const led: Record<string, Job> = {

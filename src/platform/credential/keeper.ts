@@ -1,6 +1,6 @@
 /**
- * Keeps the vault in the registry: reads it, moves it from state to state, and never lets two replicas move it at
- * once. Every move is audited in the same transaction. Stored tokens are sealed, each bound to its id and slot.
+ * The vault as a record of the registry, changed by one replica at a time. Each change is audited in the same transaction.
+ * Stored tokens are sealed, each bound to its id and slot.
  */
 import type { Logger } from 'pino';
 import Type, { type Static } from 'typebox';
@@ -28,7 +28,7 @@ const StoredToken = Type.Object({
   id: Type.String(),
   sealed: Type.String(),
   fingerprint: Type.String(),
-  /** One that this release does not know is only shown. */
+  /** One of another release is only shown. */
   source: Type.Unsafe<TokenSourceName>(Type.String()),
   createdAt: Type.String(),
   expiresAt: Type.String(),
@@ -51,7 +51,6 @@ const StoredVault = recordForm(
 
 const context = (id: string, slot: Slot) => `token:${id}:${slot}`;
 
-/** The vault's record. */
 export function writeVault(vault: Vault, sealer: Sealer): string {
   const sealSlot = (slot: Slot): StoredToken | null => {
     const token = vault[slot];
@@ -63,7 +62,7 @@ export function writeVault(vault: Vault, sealer: Sealer): string {
   return JSON.stringify(stored);
 }
 
-/** @throws SealError when a token does not open: wrong master key, damage, or a token moved between slots */
+/** @throws SealError if a token cannot be opened: wrong master key, damage, or a token moved between slots */
 export function readVault(text: string, sealer: Sealer): Vault {
   const stored = StoredVault.parse(text);
   if (stored === null) throw new SealError('the record of the token vault is damaged');
@@ -97,7 +96,7 @@ export function createVaultKeeper({
 }) {
   let opened: { readonly text: string; readonly vault: Vault } | null = null;
 
-  /** The vault as known now, without an expired previous token. @throws SealError */
+  /** Without an expired previous token. @throws SealError */
   function vault(): Vault {
     const text = registry.get(VAULT_RECORD)?.value;
     if (text === undefined) return EMPTY_VAULT;
@@ -107,7 +106,7 @@ export function createVaultKeeper({
 
   return {
     vault,
-    /** The token to ask the platform with. @throws GatewayError `credential_unavailable`; SealError */
+    /** @throws GatewayError `credential_unavailable`; SealError */
     active(): Token {
       const token = vault().active;
       if (token === null) throw unavailable('there is no active token');
@@ -115,12 +114,11 @@ export function createVaultKeeper({
       return token;
     },
     /**
-     * Moves the vault.
+     * Changes the vault.
      * @param action for the audit, e.g. `token.activate`
-     * @param step called again when another replica moved the vault in between; when it returns the vault that it was
-     *   given, nothing is written
-     * @param why what the audit tells beside the tokens, without secrets
-     * @throws GatewayError `conflict` when others kept moving it; StoreUnavailable, SealError
+     * @param step called again if another replica changed the vault in between. If it returns its argument, nothing is written
+     * @param why further members of the audit line, without secrets
+     * @throws GatewayError `conflict` after several conflicts; StoreUnavailable, SealError
      */
     async move(
       action: string,
@@ -143,14 +141,14 @@ export function createVaultKeeper({
       if (moved) logger.info({ action, actor: actor.name, ...ids }, 'token vault changed');
       return after;
     },
-    /** Writes a step that changed nothing, e.g. because it failed, into the audit. @throws StoreUnavailable */
+    /** Audits a step without a change, e.g. a failed one. @throws StoreUnavailable */
     async note(action: string, actor: Actor, subject: string, after: object): Promise<void> {
       const line = auditLine({ action, subject, after }, actor, clock.now());
       await registry.commit({ writes: new Map(), audit: [line] });
     },
-    /** Fetches what other replicas did, instead of at the next poll. @throws StoreUnavailable */
+    /** Reads changes of other replicas now, instead of at the next poll. @throws StoreUnavailable */
     refresh: registry.refresh,
-    /** Calls back whenever the vault changed, here or in another replica. */
+    /** Calls back after each change, of this or another replica. */
     onChange: (listener: () => void): void => registry.onChange(VAULT_RECORD, listener),
   };
 }
@@ -161,7 +159,7 @@ function unavailable(internal: string): GatewayError {
 
 const shown = (vault: Vault) => eachSlot((slot) => showToken(vault[slot]));
 
-/** The token a move is about: the one that entered a slot, or left it. */
+/** The token that entered or left a slot. */
 function subjectOf(before: Vault, after: Vault): string {
   const changed = after.active !== before.active ? after.active : (after.pending ?? before.pending);
   return changed?.id ?? 'vault';

@@ -1,13 +1,11 @@
-/** Secrets that the gateway generates with the embedded store: files of the data folder, readable only by their owner. */
+/** Secrets generated with the embedded store: files of the data folder, readable only by their owner. */
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBuffer } from '../../lib/chance.js';
 
 /**
- * Reads a secret from a file, generated when there is none.
- * @param folder an existing folder
- * @returns the secret, the file's path, and whether it was generated just now
- * @throws the system's error when it can be neither read nor written
+ * Reads a secret from a file of an existing folder, or generates it.
+ * @throws the system's error
  */
 export function localSecret(
   folder: string,
@@ -21,7 +19,7 @@ export function localSecret(
   const draft = `${path}.${randomBuffer(6).toString('hex')}`;
   try {
     writeFileSync(draft, `${value}\n`, { flag: 'wx', mode: 0o600, flush: true });
-    // A link never replaces what is there: of two processes that start at once, one secret stays.
+    // A link replaces no file: of two processes that start together, one secret stays.
     linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -36,7 +34,7 @@ export function localSecret(
 function readIfThere(path: string): string | null {
   try {
     const value = readFileSync(path, 'utf8').trim();
-    // Everything sealed under it would be lost with a new one.
+    // Not generated again: everything sealed under it would be lost.
     if (value === '') throw new Error(`the file ${path} is empty`);
     return value;
   } catch (error) {

@@ -17,13 +17,10 @@ export interface Minted {
 }
 
 const MAX_ANSWER_BYTES = 65_536;
-/** A hundred years: beyond it, sums of times leave the calendar. */
+/** A hundred years: longer ones could exceed the range of dates. */
 const MAX_LIFETIME_S = 3_155_760_000;
 
-/**
- * Requests a token.
- * @throws GatewayError `credential_unavailable`; never with the platform's answer, which may hold secrets
- */
+/** @throws GatewayError `credential_unavailable`, without the platform's answer, which may hold secrets */
 export async function mintToken(options: MintOptions): Promise<Minted> {
   const request = {
     method: 'POST',
@@ -46,8 +43,8 @@ export async function mintToken(options: MintOptions): Promise<Minted> {
 }
 
 /**
- * `client_id` goes as a number when it is all digits: some platforms of this kind check its type. What a number
- * would change (a leading zero, too many digits) stays text.
+ * `client_id` is sent as a number if it is all digits, as some platforms of this kind check its type; as text if a number
+ * would change it (a leading zero, too many digits).
  */
 function tokenRequest({ grantType, username, password, clientId, clientSecret }: MintOptions): object {
   const id = clientId.read();
@@ -60,7 +57,7 @@ function tokenRequest({ grantType, username, password, clientId, clientSecret }:
   };
 }
 
-/** Its members may be anything; which of them is the token, and which values are none, is decided below. */
+/** Members are validated below. */
 const Answer = recordForm(
   Type.Object({
     access_token: Type.Optional(Type.Unknown()),
@@ -78,7 +75,7 @@ function readAnswer(text: string): Minted {
   return { secret, expiresInS: readSeconds(answer.expires_in) };
 }
 
-/** A number, or one as text; null for a value that is no lifetime, such as 0. */
+/** A number, also as text; null for a value that is no lifetime, such as 0. */
 function readSeconds(value: unknown): number | null {
   const isNumber = typeof value === 'number' || (typeof value === 'string' && /^[0-9.]+$/.test(value));
   const seconds = isNumber ? Math.floor(Number(value)) : 0;

@@ -49,9 +49,8 @@ export type Outlook = Frozen<Static<typeof Outlook>>;
 
 export interface OutlookOptions {
   readonly nowMs: number;
-  /** What the platform last said of the active token. */
   readonly proof: ProofStatus;
-  /** How long before its expiry the gateway renews a token by itself; null when there is no token request. */
+  /** How long before its expiry a token is renewed automatically; null without a token request. */
   readonly renewBeforeMs: number | null;
 }
 
@@ -88,8 +87,8 @@ function stateOf(proof: ProofStatus, warning: number | null): Outlook['state'] {
 }
 
 /**
- * When a token is to be renewed: in the last third of its lifetime at the earliest, or each new one would be due at once.
- * @returns epoch milliseconds; null when the gateway does not renew by itself ahead of the expiry
+ * When a token is renewed: in the last third of its lifetime at the earliest, else each new one would be due at once.
+ * @returns epoch milliseconds; null if tokens are not renewed before they expire
  */
 export function renewalTime(token: Token, renewBeforeMs: number | null): number | null {
   if (renewBeforeMs === null || renewBeforeMs === 0) return null;
@@ -101,7 +100,7 @@ export function renewalLeadMs(token: Token, renewBeforeMs: number): number {
   return Math.min(renewBeforeMs, Math.max(0, lifetimeMs / 3));
 }
 
-/** Where the gateway renews by itself, there is a warning only when the renewal is long overdue. */
+/** With automatic renewal there is a warning only if the renewal is long overdue. */
 function warningDays(token: Token, nowMs: number, renewBeforeMs: number | null): number | null {
   const leftMs = Date.parse(token.expiresAt) - nowMs;
   const thresholds =
@@ -112,7 +111,7 @@ function warningDays(token: Token, nowMs: number, renewBeforeMs: number | null):
   return reached.length === 0 ? null : Math.min(...reached);
 }
 
-/** In a few words, for people: `expires in 13 days (assumed)`. */
+/** E.g. `expires in 13 days (assumed)`. */
 export function expiryText({ daysLeft, expiryKnown }: Outlook): string {
   return `expires in ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}${expiryKnown ? '' : ' (assumed)'}`;
 }

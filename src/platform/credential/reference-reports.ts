@@ -1,6 +1,6 @@
 /**
- * A few reports that lately succeeded, of different advertisers, each cut to one final day: a new token is proven with
- * them, and must see as much. All replicas share them.
+ * A few recent successful reports of different advertisers, each of one final day, shared by all replicas. A new token must
+ * see the same rows.
  */
 import Type from 'typebox';
 import type { Clock } from '../../lib/clock.js';
@@ -11,7 +11,7 @@ import { mergeDocument } from '../../store/shared-tallies.js';
 const ReferenceReportList = recordForm(
   Type.Array(
     Type.Object({
-      /** Whose report it is; `*` when it names nobody. */
+      /** The account of the report; `*` without one. */
       account: Type.String(),
       /** Path and query of the GET below the base URL. */
       target: Type.String(),
@@ -41,7 +41,7 @@ export function createReferenceReports(documents: Documents, clock: Clock) {
   let shared = true;
 
   return {
-    /** Cheap enough to be called for every report. */
+    /** Cheap enough for every report. */
     note(reference: Omit<StoredReferenceReport, 'at'>): void {
       const before = known.get(reference.account);
       const isFull = before === undefined && known.size >= MOST;
@@ -59,7 +59,7 @@ export function createReferenceReports(documents: Documents, clock: Clock) {
       }
       return [...known.values()].sort((a, b) => a.rows - b.rows);
     },
-    /** Shares what is new with the other replicas. @throws StoreUnavailable */
+    /** @throws StoreUnavailable */
     async flush(): Promise<void> {
       if (shared) return;
       shared = true;
@@ -80,7 +80,7 @@ export function createReferenceReports(documents: Documents, clock: Clock) {
 /** A damaged document is overwritten by the next flush. */
 const decode = (text: string): Reports => ReferenceReportList.parse(text) ?? [];
 
-/** The newest of each account, of the accounts with the newest ones. */
+/** The newest report of each account, for the accounts with the newest reports. */
 function merge(
   known: ReadonlyMap<string, StoredReferenceReport>,
   others: Reports,

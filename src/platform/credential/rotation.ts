@@ -1,4 +1,4 @@
-/** The steps of a rotation, as an operator takes them (`docs/contract.md`, "Admin plane"), and all of them in one. */
+/** The steps of a rotation (`docs/contract.md`, "Admin plane"), and all of them in one. */
 import { TOKEN_REQUEST } from '../../config/secret.js';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
@@ -29,7 +29,7 @@ interface RotationOptions extends VerifyOptions {
   readonly mintToken: (() => Promise<Minted>) | null;
 }
 
-/** What a new token has to see: as much as the active one, or anything at all. */
+/** Whether a new token must see the reports that the active one sees. */
 type Against = 'active' | 'nothing';
 
 export class Rotation {
@@ -45,7 +45,7 @@ export class Rotation {
     return (await this.#stage(this.#tokenOf(from), actor)).vault;
   }
 
-  /** Stages a token unless it was in the vault before. */
+  /** Stages a token unless it has been in the vault. */
   plant(from: NewToken, actor: Actor): Promise<Vault> {
     const token = this.#tokenOf(from);
     return this.#keeper.move('token.stage', actor, (vault) =>
@@ -53,16 +53,15 @@ export class Rotation {
     );
   }
 
-  /** Requests a token and stages it; when the platform issues the active one again, only its expiry is taken. */
+  /** Requests a token and stages it. If the platform issues the active one again, only its expiry is updated. */
   async mint(actor: Actor): Promise<Vault> {
     return (await this.#mint(actor)).vault;
   }
 
   /**
    * Proves the pending token.
-   * @param id only this token, here and below. @throws GatewayError `conflict` when another has replaced it
-   * @param mayGuess whether calls may be made that nobody has made yet
-   * @param against whether it must see what the active token sees
+   * @param id only this token, here and below. @throws GatewayError `conflict` if another has replaced it
+   * @param mayGuess whether calls may be made that no caller has made yet
    * @throws GatewayError `verification_failed`
    */
   async verify(actor: Actor, id?: string, mayGuess = true, against: Against = 'active'): Promise<Vault> {
@@ -106,9 +105,9 @@ export class Rotation {
   }
 
   /**
-   * Stages a token (or mints, without one) and verifies it; a token that cannot be verified is discarded.
-   * @param force keep it although nothing proved it
-   * @returns its id, pending now; null when the platform issued the active token again
+   * Stages a token (or mints one) and verifies it; a token that cannot be verified is discarded.
+   * @param force keeps an unverified token
+   * @returns the id of the pending token; null if the platform issued the active token again
    */
   async prepare(
     from: NewToken | null,
@@ -121,7 +120,7 @@ export class Rotation {
     const { id } = token;
     if (vault.pending?.id !== id) return null;
     try {
-      // A token that is activated in any case is not worth a call that nobody asked for.
+      // With `force` the token is activated anyway: no guessed calls.
       await this.verify(actor, id, !force, against);
     } catch (error) {
       if (!isUnverified(error)) throw error;
@@ -135,7 +134,6 @@ export class Rotation {
     return id;
   }
 
-  /** Prepares a token and activates it. */
   async rotate(from: NewToken | null, force: boolean, actor: Actor): Promise<Vault> {
     const id = await this.prepare(from, force, actor);
     return id === null ? this.#keeper.vault() : this.activate(force, actor, id);

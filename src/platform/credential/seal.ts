@@ -1,8 +1,6 @@
 /**
- * Sealing of secrets at rest: AES-256-GCM under the master key.
- *
- * Text form: `1.<key id>.<nonce>.<ciphertext and tag>`, base64url. The context (record id and state) is
- * authenticated with it, so that a sealed text moved to another record does not open.
+ * Encryption of secrets at rest: AES-256-GCM under the master key. Text form: `1.<key id>.<nonce>.<ciphertext and tag>`,
+ * base64url. The context (record id and state) is authenticated: a text moved to another record cannot be opened.
  */
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import type { Secret } from '../../config/secret.js';
@@ -19,18 +17,14 @@ export class SealError extends Error {
 
 export type Sealer = ReturnType<typeof createSealer>;
 
-/**
- * @param masterKey a secret holding 32 bytes in base64, or a comma list of them: the first seals, all open.
- *   It is read at each use, so that a changed file takes effect at once.
- */
+/** @param masterKey 32 bytes in base64, or a comma-separated list: the first seals, all open. Read at each use */
 export function createSealer(masterKey: Secret) {
   const keys = () => masterKey.read().split(',').map(parseKey);
   /** A text that is split has a first part. */
   const first = () => keys()[0] as Key;
   return {
-    /** Names the first key without revealing anything of it. */
+    /** Identifies the first key without revealing it. */
     keyId: (): string => first().id,
-    /** Seals under the first key. */
     seal(plain: Buffer, context: string): string {
       const key = first();
       const nonce = randomBuffer(NONCE_BYTES);
@@ -39,7 +33,7 @@ export function createSealer(masterKey: Secret) {
       const sealed = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
       return `1.${key.id}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
     },
-    /** @throws SealError when no key opens it, or it belongs to another context */
+    /** @throws SealError if no key opens it, or it belongs to another context */
     open(text: string, context: string): Buffer {
       const { keyId, nonce, body } = parseSealed(text, context);
       const key = keys().find(({ id }) => id === keyId);
@@ -59,7 +53,7 @@ export function createSealer(masterKey: Secret) {
   };
 }
 
-/** Strict, so that there is one text for one sealed value: whatever was changed in it, it does not open. */
+/** Strict: one text for one sealed value, so that any change is detected. */
 function parseSealed(text: string, context: string) {
   const [, keyId, nonce, body] =
     /^1\.([0-9a-f]{8})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/.exec(text)?.map(String) ?? [];
@@ -70,7 +64,7 @@ function parseSealed(text: string, context: string) {
   return { keyId: sealed.keyId, nonce: sealed.nonce, body: sealed.body };
 }
 
-/** Base64url in its one proper spelling: Node's decoder takes any. */
+/** Canonical base64url only: Node's decoder accepts any variant. */
 function decode(text = ''): Buffer | null {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : null;
@@ -81,7 +75,7 @@ interface Key {
   readonly bytes: Buffer;
 }
 
-/** The settings were checked at the start; a file may have been changed since. */
+/** Checked at startup, but a file may have changed since. */
 function parseKey(text: string): Key {
   const bytes = Buffer.from(text.trim(), 'base64');
   if (bytes.length !== KEY_BYTES) throw new SealError('GATEWAY_MASTER_KEY holds a key that is not 32 bytes');

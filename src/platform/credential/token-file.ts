@@ -1,6 +1,6 @@
 /**
- * Way 1: a token from the settings is planted once, and never undoes a rotation. When `PLATFORM_TOKEN_FILE` changes on
- * disk, the token in it is staged, proven and activated. The file itself is polled by its `Secret`.
+ * Way 1: a token from the settings is planted once, and never undoes a rotation. After a change of `PLATFORM_TOKEN_FILE` its
+ * token is staged, verified and activated. The file is polled by its `Secret`.
  */
 import type { Logger } from 'pino';
 import type { Secret } from '../../config/secret.js';
@@ -20,19 +20,15 @@ interface SeedOptions {
 }
 
 /**
- * active: it was activated · refused, unproven: it stays pending, for the platform refused it, or nothing proved it ·
- * left: it was in the vault before, or another token superseded it
+ * active: activated · refused, unproven: it stays pending · left: it has been in the vault, or another token replaced it
  */
 export type SeedOutcome = 'active' | 'refused' | 'unproven' | 'left';
 
 /**
- * Stages, verifies and activates a token that was never in the vault. An empty vault takes it even when nothing can
- * prove it, for there is nothing to lose; a token that the platform refuses stays pending. A start makes no calls that
- * nobody asked for: there the first report proves the token as well.
- *
- * Several processes may do this at once, and one may have been killed half-way: the next process that finds the seed
- * pending continues.
- * @param mayGuess whether calls may be made that no request has made yet
+ * Stages, verifies and activates a token that was never in the vault. If no token is active, it is activated even without
+ * proof, unless the platform refuses it: the first report proves it as well. Several processes may do this at once; if one is
+ * killed, the next one that finds the seed pending continues.
+ * @param mayGuess whether calls may be made that no caller has made yet
  */
 export async function bootstrapToken(
   seed: NewToken,
@@ -55,7 +51,7 @@ export async function bootstrapToken(
   }
 }
 
-/** @returns why it should not be activated, or null */
+/** Why it should not be activated; null if it should. */
 async function prove(
   id: string,
   { keeper, rotation, logger }: SeedOptions,
@@ -78,12 +74,12 @@ async function prove(
   }
 }
 
-/** How long a token that could not be proven waits for another try. */
+/** Wait before an unproven token is tried again. */
 const RETRY_MS = 60_000;
 
 /**
  * Follows the file of `PLATFORM_TOKEN`.
- * @param planted what it held at the start
+ * @param planted its content at startup
  * @returns a job of the leader. It throws StoreUnavailable, SealError
  */
 export function createTokenFile(
@@ -106,7 +102,7 @@ export function createTokenFile(
     const { active } = keeper.vault();
     if (outcome === 'active')
       logger.info({ tokenId: active?.id }, 'the platform token was rotated: its file changed');
-    // A file that lags behind, or was restored, must not undo a rotation.
+    // An old or restored file must not undo a rotation.
     if (outcome === 'left' && active?.fingerprint !== fingerprintOf(secret, pepper()))
       logger.warn('the file of PLATFORM_TOKEN has a former token; the active token stays in use');
     if (outcome === 'unproven') retryAtMs = clock.monotonicMs() + RETRY_MS;
