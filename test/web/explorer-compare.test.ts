@@ -149,7 +149,7 @@ describe('a line by day', () => {
       fc.property(rowsOf(0), (rows) => {
         const days = daysOf({ from: dayAt(0), to: dayAt(6) });
         const isMixed = new Set(rows.map(({ currency }) => currency)).size > 1;
-        for (const column of columnsOf(rows).filter(({ measure }) => measure)) {
+        for (const column of columnsOf(rows).filter(({ numeric }) => numeric)) {
           const values = dayValues(rows, days, column);
           for (const [index, day] of days.entries()) {
             const here = rows.filter(({ date }) => date === day);

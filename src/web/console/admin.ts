@@ -1,11 +1,11 @@
-/** Who is signed in at the console, and which calls they may make. */
+/** The signed-in operator and their permissions. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Signed, useSigned } from '../ui/session.js';
 
-export type AdminSession = AnswerTo<'GET /admin/v1/session'>;
+type AdminSession = AnswerTo<'GET /admin/v1/session'>;
 
 export interface Admin extends Signed<AdminSession> {
-  /** What one may not do is not shown. @param call `PATCH /admin/v1/teams/:id` */
+  /** Forbidden actions are not shown. @param call `PATCH /admin/v1/teams/:id` */
   readonly may: (call: string) => boolean;
 }
 

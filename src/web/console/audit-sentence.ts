@@ -3,7 +3,7 @@ import type { AnswerTo } from '../../api/operations/table.js';
 
 export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
 
-/** What follows the actor's name; `{}` is the subject. */
+/** Follows the actor's name; `{}` is the subject. */
 const VERBS: Readonly<Record<string, string>> = {
   'team.create': 'created the team {}',
   'team.update': 'changed the team {}',
@@ -50,12 +50,12 @@ export function sentenceOf({ actor, action, subject, after }: AuditEntry): strin
 export interface Change {
   /** `limits.requestsPerMinute` */
   readonly path: string;
-  /** As JSON; null where there was nothing. */
+  /** JSON; null: none. */
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** @returns what differs between two states, by path; lists are compared as a whole */
+/** @returns differences by path; lists are compared as a whole */
 export function changesOf(before: unknown, after: unknown): Change[] {
   const [was, is] = [leavesOf(before), leavesOf(after)];
   return [...new Set([...was.keys(), ...is.keys()])]

@@ -1,4 +1,4 @@
-/** Who changed what: searched, as sentences, with the details below each. */
+/** Search in the audit; entries as sentences with details. */
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { Fields } from '../ui/fields.js';
@@ -59,7 +59,7 @@ function Filter({ filter }: { readonly filter: FilterValues }) {
   const change = (part: object) => {
     const next = { ...draft, ...part };
     setDraft(next);
-    // What is chosen and not typed is asked for at once.
+    // Selected values apply at once, typed ones on submit.
     if ('action' in part || 'since' in part) apply(next);
   };
   return (
@@ -90,7 +90,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
   };
   const first = useLoad('audit', (signal) => ask('', signal));
   const [further, setFurther] = useState<readonly Page[]>([]);
-  // What followed the old first page does not follow the new one.
+  // Further pages belong to the old first page.
   useEffect(() => setFurther([]), [first.value]);
   const older = (before: string) =>
     void ask(before).then((page) => setFurther((was) => [...was, page]), fault);
@@ -143,7 +143,6 @@ function Entry({ entry }: { readonly entry: AuditEntry }) {
   );
 }
 
-/** What differs between two states, member by member. */
 export function ChangeList({ before, after }: Pick<AuditEntry, 'before' | 'after'>) {
   const changes = changesOf(before, after);
   if (changes.length === 0) return null;

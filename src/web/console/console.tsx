@@ -1,4 +1,4 @@
-/** The sections of the console, who is signed in, and which writes are stopped. */
+/** The sections of the console, below a banner of stopped writes. */
 import { useLoad } from '../ui/load.js';
 import { useGet } from '../ui/session.js';
 import { type SectionView, Shell } from '../ui/shell.js';
@@ -11,7 +11,7 @@ import { Teams } from './teams/teams.js';
 import { StopBanner, type WriteStops } from './writes/stops.js';
 import { Writes } from './writes/writes.js';
 
-/** @param stopsChanged to be called when writes were stopped or resumed */
+/** @param stopsChanged called after writes were stopped or resumed */
 const sectionsOf = (stopsChanged: () => void): readonly SectionView[] => [
   { name: 'overview', title: 'Overview', view: () => <Overview /> },
   { name: 'teams', title: 'Teams', view: (path) => <Teams path={path} /> },
@@ -21,7 +21,7 @@ const sectionsOf = (stopsChanged: () => void): readonly SectionView[] => [
   { name: 'audit', title: 'Audit', view: () => <Audit /> },
 ];
 
-/** Stops, and the role of who is signed in, are looked for so often, on whatever page somebody is. */
+/** Interval of reloading stops and the operator's role, in every section. */
 const LIVE_MS = 5_000;
 
 export function Console() {

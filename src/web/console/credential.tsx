@@ -1,4 +1,4 @@
-/** The platform's credential: how long it lasts, a rotation step by step, and what was tried. */
+/** The platform's credential: lifetime, rotation and history. */
 import { Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';

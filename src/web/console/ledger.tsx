@@ -1,12 +1,11 @@
-/** What each team asked for, what it cost and what it saved. */
-
+/** Usage of each team. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../ui/data-table.js';
 import { duration, percent } from '../ui/format.js';
-import { Card, Empty, Name } from '../ui/parts.js';
+import { Card, Name } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 
-export type LedgerTeam = LedgerAnswer['teams'][number];
+type LedgerTeam = LedgerAnswer['teams'][number];
 
 export type LedgerAnswer = AnswerTo<'GET /admin/v1/series/teams'>;
 
@@ -31,22 +30,17 @@ const COLUMNS: readonly Column<LedgerTeam>[] = [
   timeColumn('Last seen', ({ lastSeenAt }) => lastSeenAt, '–'),
 ];
 
-const BY_REQUESTS = { index: 1, down: true };
-
 export function Ledger({ answer: { teams } }: { readonly answer: LedgerAnswer }) {
   return (
     <Card title="Teams">
-      {teams.length === 0 ? (
-        <Empty>No team made a request in this period.</Empty>
-      ) : (
-        <DataTable
-          caption="Teams and their usage"
-          columns={COLUMNS}
-          rows={teams}
-          keyOf={({ id }) => id}
-          sorted={BY_REQUESTS}
-        />
-      )}
+      <DataTable
+        caption="Teams and their usage"
+        columns={COLUMNS}
+        rows={teams}
+        keyOf={({ id }) => id}
+        sorted={{ index: 1, down: true }}
+        empty="No team made a request in this period."
+      />
     </Card>
   );
 }

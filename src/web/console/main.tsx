@@ -1,12 +1,10 @@
-/** The console: what operators see and do. A page over the admin API, signed in by a cookie. */
+/** The console, for operators. */
 import { start } from '../ui/start.js';
 import './console.css';
 import { Console } from './console.js';
 
-start(
-  {
-    ...{ path: '/admin/v1/session', member: 'token', title: 'Console', label: 'Admin token' },
-    about: 'The token is checked',
-  },
-  <Console />,
-);
+start({
+  ...{ path: '/admin/v1/session', member: 'token', title: 'Console', label: 'Admin token' },
+  about: 'The token is checked',
+  children: <Console />,
+});

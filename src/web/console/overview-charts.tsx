@@ -4,7 +4,7 @@ import { compact, count, duration, percent } from '../ui/format.js';
 import { Card, Empty, Figure, Figures } from '../ui/parts.js';
 import { allCounts, percentile, type Series, type SeriesAnswer, sum, timesOf } from './series.js';
 
-/** In the order in which they are stacked, from the top. */
+/** In stacking order, from the top. */
 const OUTCOMES = [
   { name: 'hit', title: 'hit', color: '--c2' },
   { name: 'collapsed', title: 'collapsed', color: '--c7' },
@@ -15,10 +15,10 @@ const OUTCOMES = [
   { name: 'other', title: 'other', color: '--c6' },
 ] as const;
 
-/** Other processes write down what they counted within ten seconds, and the page asks as often. */
+/** Processes write their counts within ten seconds, and the page reloads as often. */
 export const NEW_ONES = 'Charts appear within twenty seconds of the first request.';
 
-/** Answered without waiting for the platform. */
+/** Share of reports answered without waiting for the platform. */
 function hitRatio({ outcomes }: Series): number | null {
   const of = (name: keyof Series['outcomes']) => sum(outcomes[name]);
   const served = of('hit') + of('stale') + of('stale-if-error');
@@ -28,14 +28,12 @@ function hitRatio({ outcomes }: Series): number | null {
 
 interface OverviewFiguresProps {
   readonly answer: SeriesAnswer;
-  /** Of what the calls that are left are: what the platform allows, or the team's share of a day. */
+  /** Name of the limit of platform calls. */
   readonly leftOf?: string;
 }
 
-export function OverviewFigures({
-  answer: { series },
-  leftOf = "the platform's rate",
-}: OverviewFiguresProps) {
+export function OverviewFigures({ answer, leftOf = "the platform's rate" }: OverviewFiguresProps) {
+  const { series } = answer;
   const counts = allCounts(series.latency);
   const errors = sum(series.errors);
   const left = series.budgetLeft.findLast((value) => value !== null);
@@ -75,7 +73,7 @@ export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   );
 }
 
-/** Those that there were. */
+/** Outcomes without requests are omitted. */
 export function outcomeLines({ outcomes }: Series): Line[] {
   return OUTCOMES.map(({ name, ...look }) => ({ ...look, values: outcomes[name] ?? [] })).filter(
     ({ values }) => sum(values) > 0,
@@ -92,14 +90,13 @@ const tiersOf = ({ hitTiers }: Series): Line[] => [
   { title: 'store', color: '--c7', values: hitTiers.store },
 ];
 
-const latencyOf = ({ latency }: Series): Line[] => [
-  { title: 'p99', color: '--c4', values: latency.counts.map((counts) => percentile(latency, counts, 0.99)) },
-  {
-    title: 'median',
-    color: '--c1',
-    values: latency.counts.map((counts) => percentile(latency, counts, 0.5)),
-  },
-];
+const latencyOf = ({ latency }: Series): Line[] => {
+  const values = (share: number) => latency.counts.map((counts) => percentile(latency, counts, share));
+  return [
+    { title: 'p99', color: '--c4', values: values(0.99) },
+    { title: 'median', color: '--c1', values: values(0.5) },
+  ];
+};
 
 const faultsOf = ({ errors, rateLimited }: Series): Line[] => [
   { title: 'errors', color: '--c8', values: errors },
@@ -128,7 +125,7 @@ const CHARTS: readonly ChartSpec[] = [
   { title: 'Errors and refusals', label: 'Errors and rate-limited requests over time', lines: faultsOf },
 ];
 
-/** Each on a scale of its own: a queue of three beside a budget of hundreds is a line at the bottom. */
+/** Two charts, as the scales of queue and budget differ. */
 function PlatformRoom({ series, times }: { readonly series: Series; readonly times: readonly number[] }) {
   const { queue, budgetLeft } = series;
   const isTold = budgetLeft.some((value) => value !== null);
@@ -152,6 +149,6 @@ function PlatformRoom({ series, times }: { readonly series: Series; readonly tim
   );
 }
 
-/** Two charts with their legends take the height of one beside them. */
+/** Two half charts with legends are as high as a full one. */
 const FULL = 200;
 const HALF = 82;

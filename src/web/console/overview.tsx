@@ -1,5 +1,4 @@
-/** First a verdict with what to do, then what happened, then who asked. */
-
+/** The overview: verdict, charts, teams. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { span } from '../ui/format.js';
 import { Card, Choice, Tag, type Tone, Wait } from '../ui/parts.js';
@@ -38,8 +37,6 @@ export function Overview() {
     </View>
   );
 }
-
-// Whether all is well, and what to do where it is not: as `dsp-gateway status` says it.
 
 type Status = AnswerTo<'GET /admin/v1/status'>;
 

@@ -1,4 +1,4 @@
-/** A rotation as steps: a token comes in, is proven, becomes the active one, takes hold everywhere; and the way back. */
+/** The steps of a rotation: new token, verification, activation, switch of all processes, undo. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { wordsOf } from '../ui/api.js';
@@ -14,18 +14,18 @@ import type { FieldsOf } from './fields-of.js';
 import { failureOf, type Holder, proofOf, type Tokens } from './token-types.js';
 import { allHold, Holders } from './tokens.js';
 
-export interface RotationProps {
+interface RotationProps {
   readonly tokens: Tokens;
-  /** What was done with tokens, newest first. */
+  /** Audit entries of tokens, newest first. */
   readonly entries: readonly AuditEntry[];
   readonly processes: readonly Holder[];
   readonly refresh: () => void;
 }
 
-/** Takes a step; what hinders it is shown at the step. */
+/** Takes a step; an error is shown at the step. */
 type Take = (step: string, body?: object) => Promise<boolean>;
 
-/** Said when a step is taken. */
+/** Notices of success by step. */
 const DONE: Readonly<Record<string, string>> = {
   stage: 'The token is staged. Next: verify it.',
   mint: 'The platform issued a token; it is staged. Next: verify it.',
@@ -49,7 +49,6 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
   const take: Take = async (step, body = {}) => {
     setBusy(step);
     setFault(null);
-    // What is said of the step before is over.
     clear();
     try {
       await api.send('POST', `/admin/v1/token/${step}`, body);
@@ -98,7 +97,7 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
 interface StepProps {
   readonly title: string;
   readonly number: number;
-  /** Done, to be done now, to be done later, failed. */
+  /** Done, current, later, failed. */
   readonly mark: 'good' | 'now' | 'quiet' | 'bad';
   readonly fault?: string | null;
   readonly children: ComponentChildren;
@@ -125,7 +124,7 @@ function Step({ title, number, mark, fault = null, children }: StepProps) {
 interface PartProps {
   readonly tokens: Tokens;
   readonly take: Take;
-  /** The step that is under way. */
+  /** The running step. */
   readonly busy: string | null;
 }
 
@@ -174,7 +173,7 @@ function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<Rot
   );
 }
 
-/** @param of as the audit keeps it */
+/** @param of `after` of an audit entry */
 function Proof({ of }: { readonly of: unknown }) {
   const proof = proofOf(of);
   if (proof === null) return null;
@@ -252,8 +251,6 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
   );
 }
 
-// Where a new token comes from: pasted, or asked of the platform.
-
 const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
   {
     ...{ name: 'token', label: 'Token', is: 'password', required: true },
@@ -267,7 +264,7 @@ const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
 
 function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
   const stage = async (values: Values, set: (part: Values) => void) => {
-    // Whatever comes of it: a secret does not stay in a page.
+    // A secret must not stay in the page, even after a failure.
     set({ token: '' });
     if (await take('stage', bodyOf(TOKEN, values))) set({ expiresAt: '' });
   };

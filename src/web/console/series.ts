@@ -1,4 +1,4 @@
-/** What the gateway counted of itself over time, as `GET /admin/v1/series` gives it. Pure. */
+/** Series of `GET /admin/v1/series`. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 
 export type Range = SeriesAnswer['range'];
@@ -25,9 +25,9 @@ export function timesOf({ from, stepSeconds, points }: SeriesAnswer): number[] {
 }
 
 /**
- * @param counts of one point, or of several added up
+ * @param counts of one point or the sum of several
  * @param share 0.99 for the 99th percentile
- * @returns ms, within its bin by a straight line; null where nothing was counted
+ * @returns ms, linearly interpolated in its bin; null without counts
  */
 export function percentile(
   { binsMs }: Pick<Latency, 'binsMs'>,
@@ -49,7 +49,7 @@ export function percentile(
   return binsMs.at(-1) ?? null;
 }
 
-/** All points of the latency in one. */
+/** The sum of all points. */
 export function allCounts({ binsMs, counts }: Latency): number[] {
   const length = Math.max(binsMs.length, ...counts.map((one) => one.length));
   return Array.from({ length }, (_, bin) => sum(counts.map((one) => one[bin] ?? 0)));

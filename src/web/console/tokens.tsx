@@ -1,4 +1,4 @@
-/** The platform's tokens in time, what was done with them, and which process of the gateway asks with which. */
+/** The platform's tokens: lifetimes, history, and the processes that use each. */
 import { fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Tag, type Tone } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
@@ -14,7 +14,7 @@ import {
   type Tokens,
 } from './token-types.js';
 
-/** Expiry closer than this is pointed at. */
+/** Threshold of the expiry warning. */
 const SOON_MS = 30 * 86_400_000;
 
 const TONES: Readonly<Record<Slot, Tone>> = { active: 'good', pending: 'info', previous: 'quiet' };
@@ -118,11 +118,11 @@ function Try({ entry }: { readonly entry: AuditEntry }) {
 
 interface HoldersProps {
   readonly processes: readonly Holder[];
-  /** The id of the active token; null: there is none. */
+  /** Null: there is no active token. */
   readonly activeId: string | null;
 }
 
-/** @returns whether all of them ask with the active token */
+/** Whether all processes use the active token. */
 export function allHold({ processes, activeId }: HoldersProps): boolean {
   return activeId !== null && processes.length > 0 && processes.every(({ tokenId }) => tokenId === activeId);
 }

@@ -1,4 +1,4 @@
-/** The team's access: limits and what is left of them, usage, scopes, advertisers. */
+/** The team's limits, usage, scopes and advertisers. */
 import { Chart } from '../ui/chart.js';
 import { compact, count, fromNow } from '../ui/format.js';
 import { Card, Empty, Figure, Figures, Name, Tag, Wait } from '../ui/parts.js';

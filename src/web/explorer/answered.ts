@@ -1,4 +1,4 @@
-/** How an answer came to be, out of its headers, in words. Pure. */
+/** The origin of an answer, by its headers, in words. Pure. */
 import { counted, span } from '../ui/format.js';
 
 export interface Answered {
@@ -22,9 +22,9 @@ export function answeredBy(headers: { get(name: string): string | null }): Answe
   return { words: 'just fetched from the platform', tone: 'info' };
 }
 
-/** @param fetched days that the platform was asked for, of `total` */
+/** @param fetched days fetched from the platform, of `total` */
 function byDays(fetched: number, total: number, old: string): string {
-  // The call of another request, which was under way already, had the days that were missing.
+  // A running call of another request had the missing days.
   if (fetched === 0) return `without its own platform call${old}`;
   if (fetched === total) return 'just fetched from the platform';
   return `${total - fetched} of ${counted(total, 'day')} from the cache${old}`;

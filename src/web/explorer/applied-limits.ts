@@ -1,4 +1,4 @@
-/** The limits that apply now, in words: another limit may be stricter than the team's own. Pure. */
+/** The limits that apply now, as another may be stricter than the team's. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { count, fromNow } from '../ui/format.js';
 

@@ -1,25 +1,18 @@
-/** Rows in the order and of the kind that somebody asked for: quick for a hundred thousand of them. Pure. */
+/** Sorts and filters rows; fast enough for a hundred thousand. Pure. */
+import { sortedBy } from '../ui/sort.js';
 import type { Cell, Row } from './parse.js';
 
 const collator = new Intl.Collator('en', { numeric: true });
 
-/** A new list; empty cells come last either way, and equal rows keep their order. */
+/** @param sort a column, with `-` in front for descending. Empty cells come last; the sort is stable */
 export function sortRows(rows: readonly Row[], sort: string): readonly Row[] {
   if (sort === '') return rows;
-  const down = sort.startsWith('-');
-  const name = down ? sort.slice(1) : sort;
-  const sign = down ? -1 : 1;
+  const name = sort.replace(/^-/, '');
   const rank = ranksOf(rows, name);
-  return rows
-    .map((row) => ({ row, by: rank(row[name]) }))
-    .sort((a, b) => {
-      if (a.by === null || b.by === null) return a.by === b.by ? 0 : a.by === null ? 1 : -1;
-      return sign * (a.by - b.by);
-    })
-    .map(({ row }) => row);
+  return sortedBy(rows, (row) => rank(row[name]), sort.startsWith('-'));
 }
 
-/** Texts are compared once each, and not once for each pair of rows. */
+/** Each distinct text is collated once. */
 function ranksOf(rows: readonly Row[], name: string): (value: Cell | undefined) => number | null {
   const isNothing = (value: Cell | undefined) => value === null || value === undefined;
   if (rows.every((row) => typeof row[name] === 'number' || isNothing(row[name])))
@@ -40,8 +33,8 @@ const textOf = (value: Cell | undefined): string =>
 const CONDITION = /^([\p{L}_]\w*)(>=|<=|>|<|=)(-?\d+(?:\.\d+)?)$/u;
 
 /**
- * @param filter words that all have to be in a row, in any of its cells, whatever their case; `clicks>10` is a condition
- *   where there is such a column
+ * @param filter words that a row must contain in any cell, regardless of case; `clicks>10` is a condition if there is
+ *   such a column
  */
 export function filterRows(rows: readonly Row[], filter: string): readonly Row[] {
   const words = filter
@@ -49,8 +42,7 @@ export function filterRows(rows: readonly Row[], filter: string): readonly Row[]
     .split(/\s+/)
     .filter((word) => word !== '');
   if (words.length === 0) return rows;
-  const [first] = rows;
-  const names = new Map(Object.keys(first ?? {}).map((name) => [name.toLowerCase(), name]));
+  const names = new Map(Object.keys(rows[0] ?? {}).map((name) => [name.toLowerCase(), name]));
   const tests = words.map((word) => conditionOf(word, names) ?? contains(word));
   return rows.filter((row) => tests.every((test) => test(row)));
 }

@@ -1,17 +1,16 @@
-/** The question on screen as code to take along. The key is never in it: it comes from where the tool keeps secrets. Pure. */
+/** The shown query as code, which reads the key from the tool's secrets. Pure. */
 import { placeOf, type Question, queryOf } from './question.js';
 
 export interface Snippet {
   readonly name: 'curl' | 'javascript' | 'python' | 'sheets';
   readonly title: string;
-  /** Where it runs, and where the key comes from. */
   readonly hint: string;
   readonly text: string;
 }
 
 const BY_ENVIRONMENT = 'The key is read from the environment: export DSP_GATEWAY_KEY=dgw_…';
 
-/** @param origin of the data plane, `location.origin` */
+/** @param origin of the data plane */
 export function snippetsOf(question: Question, origin: string): Snippet[] {
   const place = origin + placeOf(question);
   const json = queryOf(question, { _format: 'json' });
@@ -39,13 +38,13 @@ export function snippetsOf(question: Question, origin: string): Snippet[] {
   ];
 }
 
-/** Nothing is special to a shell between single quotes but the quote. */
+/** Between single quotes only the quote is special to a shell. */
 const shellText = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** What is not seen, or turns the direction of what is, would make a line read other than it runs. */
+/** Invisible characters and those that change the text direction: a line would read differently from what it does. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
 
-/** A literal that JavaScript and Python read alike. @param text without lone surrogates */
+/** A literal of both JavaScript and Python. @param text without lone surrogates */
 function literal(text: string): string {
   return JSON.stringify(text).replace(UNSEEN, (sign) =>
     sign.length > 1 ? sign : `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -1,16 +1,14 @@
-/** What the columns of a report are: what may be added up, and why others may not. Pure. */
+/** The columns of a report, and whether they may be summed. Pure. */
 import type { Meta, Row } from './parse.js';
 
 export interface ReportColumn {
   readonly name: string;
   readonly title: string;
-  /** Stands to the right, and is written with separators. */
+  /** A measure, not an id. */
   readonly numeric: boolean;
-  /** Why its rows have no sum; null: they have one, or it is nothing that is counted. */
+  /** Why its rows have no sum; null: they have one, or it is no measure. */
   readonly noSum: string | null;
-  /** Whether it is something that is measured, and no id, name or day. */
-  readonly measure: boolean;
-  /** Characters, about. */
+  /** Approximate, characters. */
   readonly width: number;
 }
 
@@ -22,7 +20,7 @@ const ID = /(^id|Ids?)$/;
 const SAMPLE = 200;
 export const MIXED = 'The rows have different currencies, which do not add up.';
 
-/** @param rows the columns of the first ones and of some others are looked at */
+/** Looks at the first rows and a sample of the others. */
 export function columnsOf(rows: readonly Row[]): ReportColumn[] {
   const step = Math.max(1, Math.floor(rows.length / SAMPLE));
   const looked = rows.filter((_, index) => index < SAMPLE || index % step === 0);
@@ -35,9 +33,8 @@ export function columnsOf(rows: readonly Row[]): ReportColumn[] {
       name,
       title: titleOf(name),
       numeric: counted,
-      measure: counted,
       noSum: counted ? (mixesMoney(name, rows) ? MIXED : whyNoSum(name)) : null,
-      // Beside digits letters are narrow.
+      // Letters are narrower than digits.
       width: Math.min(
         counted ? 18 : 36,
         Math.max(titleOf(name).length + 1, Math.ceil(counted ? longest : longest * 0.85) + 3),
@@ -46,21 +43,21 @@ export function columnsOf(rows: readonly Row[]): ReportColumn[] {
   });
 }
 
-/** A column of one value says it once, above the rows; days and measures stay. */
-export function isConstant({ name, measure }: ReportColumn, rows: readonly Row[]): boolean {
+/** Whether all rows have the same value; days and measures never count as constant. */
+export function isConstant({ name, numeric }: ReportColumn, rows: readonly Row[]): boolean {
   const [first] = rows;
-  if (measure || name === 'date' || first === undefined || rows.length < 2) return false;
+  if (numeric || name === 'date' || first === undefined || rows.length < 2) return false;
   return typeof first[name] !== 'object' && rows.every((row) => row[name] === first[name]);
 }
 
 const MONEY = /^(spent|spend|costs?|revenue|budget|profit|sales)$/i;
 
-/** Dollars and euros do not add up. */
+/** Whether the column has amounts of different currencies. */
 export function mixesMoney(name: string, rows: readonly Row[]): boolean {
   return MONEY.test(name) && new Set(rows.map(({ currency }) => currency)).size > 1;
 }
 
-/** @returns null where rows of it may be added up */
+/** @returns null if the column may be summed */
 export function whyNoSum(name: string): string | null {
   if (PEOPLE.test(name))
     return `${titleOf(name)} counts people. A person reached on two days, or by two campaigns, would count twice in a sum. The total is the platform's own, for the whole period.`;
@@ -80,21 +77,21 @@ export function titleOf(name: string): string {
 
 const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 4 });
 
-/** What stands in a cell. */
+/** The text of a cell. */
 export function shown(value: unknown, numeric: boolean): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return numeric ? number.format(value) : String(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** The unsplit report beside the rows; null where it was not asked for or has not one row. */
+/** The unsplit report in `meta.totals`; null if it is missing or does not have exactly one row. */
 export function totalsOf({ totals }: Meta): Row | null {
   if (totals === undefined || totals === null) return null;
   if (!Array.isArray(totals)) return totals as Row;
   return totals.length === 1 ? (totals[0] as Row) : null;
 }
 
-/** Money sums as people write it: adding tenths leaves crumbs. */
+/** Removes rounding errors of sums. */
 export const tidy = (value: number): number => Math.round(value * 10_000) / 10_000;
 
 export const sumOf = (rows: readonly Row[], name: string): number =>

@@ -1,4 +1,4 @@
-/** The report beside itself in another period: what each group and measure has gained or lost. */
+/** The report compared with another period, by group and measure. */
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
@@ -18,8 +18,7 @@ import {
 import { daysOf, type Period, type Question, type SetView, type ViewState } from './question.js';
 import { type Shown, useReport } from './use-report.js';
 
-interface CompareWithProps {
-  readonly against: string;
+interface CompareWithProps extends Pick<ViewState, 'against'> {
   readonly setView: SetView;
 }
 
@@ -73,7 +72,7 @@ interface BothProps extends Periods {
 function Both({ metric, ...both }: BothProps & { readonly metric: string }) {
   const { report, other, now, before } = both;
   const { measures, groups } = useMemo(() => {
-    const all = columnsOf([...report.rows, ...other.rows]).filter(({ measure }) => measure);
+    const all = columnsOf([...report.rows, ...other.rows]).filter(({ numeric }) => numeric);
     const names = all.map(({ name }) => name);
     return { measures: all, groups: compareGroups(report.rows, other.rows, report.meta.split, names) };
   }, [report, other]);
@@ -119,12 +118,11 @@ function Overlay({ report, other, column, now, before }: BothProps & { readonly 
   );
 }
 
-/** As many as anybody reads. */
 const MOST_GROUPS = 200;
 
 interface ChangesTableProps {
   readonly groups: readonly ComparedGroup[];
-  /** Of all groups, those that are not shown too. */
+  /** Includes groups that are not shown. */
   readonly total: ComparedGroup;
   readonly measures: readonly ReportColumn[];
 }

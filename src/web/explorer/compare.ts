@@ -1,43 +1,43 @@
-/** Two periods of one report beside each other, group by group. What does not add up is not added. Pure. */
+/** Compares two periods of a report by group; sums only columns that may be summed. Pure. */
 import { MIXED, type ReportColumn, sumOf, tidy, totalsOf, whyNoSum } from './columns.js';
 import { ofItsCurrency } from './group.js';
 import type { Report, Row } from './parse.js';
 import { dayAfter, daysOf, type Period } from './question.js';
 
 export interface Change {
-  /** null: there is no row, or its rows have no sum. */
+  /** Null: no row, or no sum. */
   readonly now: number | null;
   readonly before: number | null;
-  /** null where either is. */
+  /** Null if either is null. */
   readonly diff: number | null;
-  /** Of the value before; null from 0. */
+  /** Of `before`; null if that is 0. */
   readonly percent: number | null;
 }
 
 export interface ComparedGroup {
   readonly key: string;
   readonly title: string;
-  /** Where the group has rows. */
+  /** The periods with rows of the group. */
   readonly in: 'both' | 'now' | 'before';
-  /** By the names of columns. */
+  /** By column. */
   readonly changes: Readonly<Record<string, Change>>;
 }
 
-/** What a report may be compared with, and the title of each. */
+/** Periods to compare with, and their titles. */
 export const AGAINST = [
   ['', 'nothing'],
   ['previous', 'the days before'],
   ['year', 'a year before'],
 ] as const;
 
-/** @returns as many days right before, or the same days a year before; null for any other word */
+/** @returns the preceding period of equal length, or the same days a year before; null for any other word */
 export function periodAgainst(against: string, now: Period): Period | null {
   const days = daysOf(now).length;
   if (against === 'previous') return { from: dayAfter(now.from, -days), to: dayAfter(now.from, -1) };
   return against === 'year' ? { from: yearBefore(now.from), to: yearBefore(now.to) } : null;
 }
 
-/** Of the 29th of February it is the 28th. */
+/** The 29th of February becomes the 28th. */
 function yearBefore(day: string): string {
   const year = String(Number(day.slice(0, 4)) - 1).padStart(4, '0');
   return day.endsWith('02-29') ? `${year}-02-28` : `${year}${day.slice(4)}`;
@@ -49,7 +49,7 @@ export function changeOf(now: number | null, before: number | null): Change {
   return { now, before, diff, percent: before === 0 ? null : (diff / Math.abs(before)) * 100 };
 }
 
-/** @returns in the order of the first measure, the largest first. Rows of different currencies are different groups */
+/** @returns sorted by the first measure, descending. Each currency is a group of its own */
 export function compareGroups(
   now: readonly Row[],
   before: readonly Row[],
@@ -75,7 +75,7 @@ export function compareGroups(
   return groups.sort((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
 }
 
-/** All groups of either period in one: the platform's own total, else the sum of rows that have one. */
+/** The platform's totals of both periods, or else the sums of rows. */
 export function compareTotals(now: Report, before: Report, measures: readonly ReportColumn[]): ComparedGroup {
   const changes = measures.map((column): [string, Change] => [
     column.name,
@@ -84,7 +84,7 @@ export function compareTotals(now: Report, before: Report, measures: readonly Re
   return { key: '', title: 'Total', in: 'both', changes: Object.fromEntries(changes) };
 }
 
-/** @param column of the rows of both periods: where they differ in currency, neither total can be held against the other */
+/** @param column of both periods together: with different currencies, totals cannot be compared */
 function totalOf({ rows, meta }: Report, { name, noSum }: ReportColumn): number | null {
   const told = totalsOf(meta)?.[name];
   if (noSum === MIXED) return null;
@@ -103,14 +103,14 @@ function groupsOf(rows: readonly Row[], split: readonly string[]) {
   return groups;
 }
 
-/** The sum of what adds up; of anything else the one value that there is. @param rows of one currency */
+/** The sum, or the only value of a column that may not be summed. @param rows of one currency */
 function summed(rows: readonly Row[], name: string): number | null {
   const values = rows.map((row) => row[name]).filter((value) => typeof value === 'number');
   if (values.length === 0 || (rows.length > 1 && whyNoSum(name) !== null)) return null;
   return tidy(values.reduce((sum, value) => sum + value, 0));
 }
 
-/** @param column of the rows of both periods. @returns a value a day; null: no row, or rows that have no sum */
+/** @param column of both periods together. @returns one value per day; null: no row, or no sum */
 export function dayValues(
   rows: readonly Row[],
   days: readonly string[],

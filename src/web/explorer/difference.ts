@@ -1,10 +1,9 @@
-/** What differs of a report between two moments, a line for each number that is another. Pure. */
+/** Differences of a report between two moments, one line per changed value. Pure. */
 
 import type { AnswerTo } from '../../api/operations/table.js';
 import { instantOf } from './question.js';
 
 export type Diff = AnswerTo<'GET /gateway/v1/diff'>;
-/** What it is about, and what is another. */
 export type DiffRow = Diff['data'][number];
 
 type Cell = DiffRow['changed'][string];
@@ -12,7 +11,7 @@ type Cell = DiffRow['changed'][string];
 export interface DiffLine extends Cell {
   readonly key: string;
   readonly date: string;
-  /** Names of what the row is about. */
+  /** Ids and names of the row. */
   readonly subject: string;
   readonly kind: DiffRow['kind'];
   readonly column: string;
@@ -41,17 +40,17 @@ function subjectOf(row: DiffRow): string {
 }
 
 export interface Moments {
-  /** As a field has it, by UTC; `first`. */
+  /** Value of a field, UTC; or `first`. */
   readonly from: string;
-  /** As a field has it, by UTC; `latest`. */
+  /** Value of a field, UTC; or `latest`. */
   readonly to: string;
 }
 
-/** @param between as the address has it. What is left out is the beginning, and the end, of what is known */
+/** @param between from the address */
 export function momentsOf(between: string): Moments {
   const [from = '', to = ''] = between.split(',');
   return { from: from || 'first', to: to || 'latest' };
 }
 
-/** As the gateway is asked. */
+/** Parameters of the call. */
 export const askedMoments = ({ from, to }: Moments) => ({ from: instantOf(from), to: instantOf(to) });

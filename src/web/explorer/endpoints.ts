@@ -1,4 +1,4 @@
-/** Which reports there are, by the gateway's own description of its interface. Pure. */
+/** The report endpoints in the gateway's OpenAPI document. Pure. */
 import { FIRST_QUESTION } from './question.js';
 
 export interface Endpoint {
@@ -15,7 +15,7 @@ interface Parameter {
   readonly in?: string;
 }
 
-/** What is read of the description. */
+/** The used members of the document. */
 export interface Described {
   readonly paths?: Readonly<
     Record<string, { readonly get?: { readonly parameters?: readonly Parameter[] } }>
@@ -24,7 +24,7 @@ export interface Described {
 
 const PREFIX = '/api/v1/report/';
 
-/** Those that are declared; campaigns first. */
+/** @returns declared endpoints, campaigns first */
 export function endpointsOf({ paths = {} }: Described): Endpoint[] {
   const found = Object.entries(paths).flatMap(([path, { get }]): Endpoint[] => {
     if (!path.startsWith(PREFIX) || path.includes('{') || get === undefined) return [];

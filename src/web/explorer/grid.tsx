@@ -1,14 +1,14 @@
-/** The rows of a report, a line each; head and sums stay in sight. */
+/** The rows of a report; head and sums stay visible. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { SortHead } from '../ui/data-table.js';
 import { type ReportColumn, shown } from './columns.js';
 import type { Row } from './parse.js';
 
-/** As many as a page holds without standing still; a filter finds others, and CSV has all. */
+/** More rows would freeze the page; a filter finds others, and CSV has all. */
 export const MOST_ROWS = 5_000;
 
-/** From so many rows on, those that are far from sight are not laid out. */
+/** Above this number, invisible rows are not laid out. */
 const LONG = 300;
 
 interface GridProps {
@@ -17,15 +17,14 @@ interface GridProps {
   readonly rows: readonly Row[];
   readonly sort: string;
   readonly setSort: (sort: string) => void;
-  /** What stands behind a value, a tag. */
+  /** A tag after a value. */
   readonly mark: (row: Row, column: string) => ComponentChildren;
-  /** Rows at the end that stay in sight. */
+  /** Sticky rows at the end. */
   readonly feet: readonly Foot[];
 }
 
 export interface Foot {
   readonly title: string;
-  /** A text, or something with its reason. */
   readonly cell: (column: ReportColumn) => ComponentChildren;
 }
 
@@ -33,7 +32,7 @@ const styleOf = ({ numeric }: ReportColumn) => (numeric ? 'number' : '');
 
 export function Grid({ label, columns, rows, sort, setSort, mark, feet }: GridProps) {
   const frame = useRef<HTMLElement>(null);
-  // Other rows, or in another order, are looked at from their beginning.
+  // Other rows, or another order, start at the top.
   useLayoutEffect(() => frame.current?.scrollTo(0, 0), [rows]);
   const width = columns.reduce((sum, column) => sum + column.width, 0);
   const tracks = columns.map((column) => `${column.width}fr`).join(' ');
@@ -87,7 +86,7 @@ interface HeadProps extends Pick<GridProps, 'sort' | 'setSort'> {
   readonly column: ReportColumn;
 }
 
-/** Once: the largest of numbers, the first of texts; again: the other way; then as the rows came. */
+/** Clicks cycle: numbers descending or texts ascending, reversed, unsorted. */
 function Head({ column: { name, title, numeric }, sort, setSort }: HeadProps) {
   const [first, second] = numeric ? [`-${name}`, name] : [name, `-${name}`];
   const next = sort === first ? second : sort === second ? '' : first;

@@ -1,4 +1,4 @@
-/** Rows as a chart shows them: a line for each of the largest, and one for all others together. Pure. */
+/** Groups rows for a chart: a line for each of the largest groups, and one for all others together. Pure. */
 
 import { mixesMoney, tidy, whyNoSum } from './columns.js';
 import type { Row } from './parse.js';
@@ -8,20 +8,11 @@ export interface GroupedLine {
   readonly values: readonly (number | null)[];
 }
 
-interface Grouped {
-  readonly lines: GroupedLine[];
-  readonly stacked: boolean;
-  /** Groups without a line. */
-  readonly left: number;
-  /** Rows whose date is no day of the period. */
-  readonly outside: number;
-}
-
-/** As many as have a colour of their own. */
+/** The number of colours. */
 const MOST_LINES = 9;
 const MOST_TITLE = 48;
 
-/** What a row is about beside its day: its id, with its name where it has one. */
+/** Ids and names of a row, without its day. */
 function subjectOf(row: Row, split: readonly string[]): { key: string; title: string } {
   const parts = split
     .filter((one) => one !== 'date')
@@ -33,7 +24,7 @@ function subjectOf(row: Row, split: readonly string[]): { key: string; title: st
   return { key: parts.map(({ id }) => id).join('\u0000'), title: parts.map(({ name }) => name).join(' · ') };
 }
 
-/** The same, told apart by currency. */
+/** The same, separated by currency. */
 export function ofItsCurrency(row: Row, split: readonly string[]): { key: string; title: string } {
   const { key, title } = subjectOf(row, split);
   const currency = typeof row.currency === 'string' ? row.currency : '';
@@ -47,15 +38,16 @@ const clipped = (title: string): string =>
   title.length > MOST_TITLE ? `${[...title].slice(0, MOST_TITLE - 1).join('')}…` : title;
 
 /**
- * @param days of the period; a day without a row of a subject is null
- * @returns the largest first; money of two currencies has a line for each. What may not be added up has no line for the rest
+ * @param days of the period; a day without a row is null
+ * @returns the largest first, each currency separately; only summable columns have a line for the other groups.
+ *   `left`: groups without a line; `outside`: rows whose date is not in the period
  */
 export function groupRows(
   rows: readonly Row[],
   days: readonly string[],
   split: readonly string[],
   metric: string,
-): Grouped {
+) {
   const mixed = mixesMoney(metric, rows);
   const places = new Map(days.map((day, index) => [day, index]));
   const groups = new Map<string, { title: string; size: number; values: (number | null)[] }>();
@@ -97,7 +89,7 @@ function sumAt(lists: readonly (readonly (number | null)[])[], index: number): n
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Two of one name are told apart by their ids. */
+/** Adds ids to equal names. */
 function unlike(
   groups: readonly { key: string; title: string; values: readonly (number | null)[] }[],
 ): GroupedLine[] {

@@ -1,4 +1,4 @@
-/** The explorer: reports as people look at them. A page over the data plane, signed in by a cookie. */
+/** The explorer, for teams. */
 import { type SectionView, Shell } from '../ui/shell.js';
 import { start } from '../ui/start.js';
 import { Access } from './access.js';
@@ -18,10 +18,8 @@ function Explorer() {
   return <Shell product="explorer" sections={SECTIONS} who={{ name: session.team.name, role: 'team' }} />;
 }
 
-start(
-  {
-    ...{ path: '/gateway/v1/session', member: 'key', title: 'Explorer', label: 'Team key' },
-    about: 'Your operator issues keys. The key is checked',
-  },
-  <Explorer />,
-);
+start({
+  ...{ path: '/gateway/v1/session', member: 'key', title: 'Explorer', label: 'Team key' },
+  about: 'Your operator issues keys. The key is checked',
+  children: <Explorer />,
+});

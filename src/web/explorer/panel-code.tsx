@@ -1,18 +1,12 @@
-/** The report on screen as code: a tool each, and a button that copies it. */
+/** The shown report as code for several tools. */
 import { useRef } from 'preact/hooks';
 import { useNotices } from '../ui/notices.js';
 import { Card, Choice } from '../ui/parts.js';
 import { snippetsOf } from './code.js';
-import type { Question, SetView, ViewState } from './question.js';
+import type { Viewed } from './question.js';
 
-interface CodePanelProps {
-  readonly question: Question;
-  readonly view: ViewState;
-  readonly setView: SetView;
-}
-
-/** The address has the tool, so that who is sent it sees the same code. */
-export function CodePanel({ question, view, setView }: CodePanelProps) {
+/** The selected tool is in the address, which can be shared. */
+export function CodePanel({ question, view, setView }: Viewed) {
   const { act } = useNotices();
   const code = useRef<HTMLPreElement>(null);
   const snippets = snippetsOf(question, location.origin);
@@ -42,7 +36,7 @@ export function CodePanel({ question, view, setView }: CodePanelProps) {
   );
 }
 
-/** Browsers give the clipboard to pages of https and of this machine alone; elsewhere the text is selected and copied. */
+/** Only pages over https or from this machine have a clipboard; others select the text and copy it. */
 async function copied(text: string, shown: HTMLElement | null): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   if (shown !== null) getSelection()?.selectAllChildren(shown);

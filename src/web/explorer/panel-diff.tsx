@@ -1,4 +1,4 @@
-/** What became of the report between two moments, from history alone; the platform is not asked. */
+/** Changes of the report between two moments, from history, without a platform call. */
 import { useEffect, useState } from 'preact/hooks';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Fields } from '../ui/fields.js';
@@ -16,23 +16,19 @@ import {
   type Moments,
   momentsOf,
 } from './difference.js';
-import { aboutPath, type Question, type SetView, type ViewState } from './question.js';
+import { aboutPath, type Viewed } from './question.js';
 
-interface DiffProps {
-  readonly question: Question;
-  readonly view: ViewState;
-  readonly setView: SetView;
-}
-
-export function DiffPanel({ question, view, setView }: DiffProps) {
-  if (!question.splits.includes('byDate'))
+export function DiffPanel({ question, view, setView }: Viewed) {
+  const isByDay = question.splits.includes('byDate');
+  const moments = momentsOf(view.between);
+  const path = aboutPath('diff', { ...question, asOf: '' }, askedMoments(moments));
+  const diff = useGet<Diff>(isByDay ? path : null);
+  if (!isByDay)
     return (
       <Card title="Changes">
         <Empty>History is kept by day: split the report by date to see it.</Empty>
       </Card>
     );
-  const moments = momentsOf(view.between);
-  const path = aboutPath('diff', { ...question, asOf: '' }, askedMoments(moments));
   const csv = (
     <a href={`${path}&_format=csv`} download>
       CSV of changes
@@ -41,7 +37,7 @@ export function DiffPanel({ question, view, setView }: DiffProps) {
   return (
     <Card title="Changes" tools={csv}>
       <MomentsForm moments={moments} choose={({ from, to }) => setView({ between: `${from},${to}` })} />
-      <DiffFound path={path} />
+      <Wait of={diff}>{(value) => <Differences diff={value} />}</Wait>
     </Card>
   );
 }
@@ -59,8 +55,7 @@ interface MomentsProps {
   readonly choose: (moments: Moments) => void;
 }
 
-function MomentsForm({ moments, choose }: MomentsProps) {
-  const { from, to } = moments;
+function MomentsForm({ moments: { from, to }, choose }: MomentsProps) {
   const typed = { from: from === 'first' ? '' : from, to: to === 'latest' ? '' : to };
   const [draft, setDraft] = useState(typed);
   useEffect(() => setDraft(typed), [from, to]);
@@ -70,7 +65,7 @@ function MomentsForm({ moments, choose }: MomentsProps) {
       aria-label="Moments"
       onSubmit={(event) => {
         event.preventDefault();
-        choose({ from: draft.from || 'first', to: draft.to || 'latest' });
+        choose(momentsOf(`${draft.from},${draft.to}`));
       }}
     >
       <Fields fields={MOMENTS} values={draft} set={(part) => setDraft({ ...draft, ...part })} />
@@ -81,12 +76,7 @@ function MomentsForm({ moments, choose }: MomentsProps) {
   );
 }
 
-/** As many as anybody reads; CSV has all. */
 const MOST_LINES = 500;
-
-function DiffFound({ path }: { readonly path: string }) {
-  return <Wait of={useGet<Diff>(path)}>{(diff) => <Differences diff={diff} />}</Wait>;
-}
 
 function Differences({ diff: { data, meta } }: { readonly diff: Diff }) {
   const { methodDays = [], inexactDays = [] } = meta;
@@ -129,7 +119,7 @@ const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
 
 const change = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2, signDisplay: 'exceptZero' });
 
-/** @param of a number that may be written as a text */
+/** @param of a number, or its text */
 function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Column<DiffLine> {
   const numberOf = (line: DiffLine) => {
     const value = of(line) ?? null;

@@ -1,11 +1,11 @@
-/** A large answer without a page that stands still: its rows are read some at a time. */
+/** Parses a large answer in parts, so that the page does not freeze. */
 
 import type { ReportAnswer } from '../../api/operations/table.js';
 
 export type Cell = string | number | boolean | null | object;
 export type Row = Readonly<Record<string, Cell | undefined>>;
 
-/** Totals are as the platform has them: of some reports a list. */
+/** Totals have the platform's form: for some reports a list. */
 export type Meta = Omit<ReportAnswer['meta'], 'totals'> & {
   readonly totals?: Row | readonly Row[] | null;
 };
@@ -19,8 +19,8 @@ const HEAD = '{"data":[';
 const LINES_AT_ONCE = 2_000;
 
 /**
- * The gateway writes a row a line, and no line break stands within a row; so lines can be read apart.
- * @param rest lets others in between
+ * The gateway writes one row per line, without line breaks in rows.
+ * @param rest called between parts
  */
 export async function parseReport(text: string, rest: () => Promise<void>): Promise<Report> {
   const end = text.lastIndexOf('],"meta":');
@@ -41,7 +41,7 @@ export async function parseReport(text: string, rest: () => Promise<void>): Prom
     const { meta } = JSON.parse(`{${text.slice(end + 2)}`) as Report;
     return { rows, meta };
   } catch {
-    // Written in another way than this one knows.
+    // The answer has another form.
     return whole(text);
   }
 }
@@ -51,5 +51,5 @@ function whole(text: string): Report {
   return { rows: Array.isArray(data) ? data : data === null ? [] : [data], meta };
 }
 
-/** The browser paints and listens in between. */
+/** Lets the browser paint and handle events. */
 export const breathe = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

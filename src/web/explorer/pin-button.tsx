@@ -1,6 +1,6 @@
-/** Pins the report as it is shown: if the platform has said something else since, the gateway refuses. */
+/** Pins the shown report; the gateway refuses if its data has changed since. */
 import { useState } from 'preact/hooks';
-import { Dialog } from '../ui/dialog.js';
+import { DialogButton } from '../ui/dialog.js';
 import { bodyOf, type FieldSpec } from '../ui/form-values.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { type Question, queryOf } from './question.js';
@@ -8,7 +8,7 @@ import { useTeam } from './team.js';
 
 interface PinProps {
   readonly question: Question;
-  /** `meta.revision` of what is shown; null where it is not kept by days. */
+  /** `meta.revision` of the shown report; null if it is not cached by day. */
   readonly revision: string | null;
 }
 
@@ -16,24 +16,18 @@ const SCOPE = 'report:pin';
 
 export function PinButton(props: PinProps) {
   const { session } = useTeam();
-  const [open, setOpen] = useState(false);
   return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        Pin
-      </button>
-      {open ? (
-        <Dialog title="Pin this report" close={() => setOpen(false)}>
-          {session.scopes.includes(SCOPE) ? (
-            <PinForm {...props} />
-          ) : (
-            <p>
-              This key cannot pin: its team lacks the scope <code>{SCOPE}</code>. Ask your operator for it.
-            </p>
-          )}
-        </Dialog>
-      ) : null}
-    </>
+    <DialogButton label="Pin" title="Pin this report">
+      {() =>
+        session.scopes.includes(SCOPE) ? (
+          <PinForm {...props} />
+        ) : (
+          <p>
+            This key cannot pin: its team lacks the scope <code>{SCOPE}</code>. Ask your operator for it.
+          </p>
+        )
+      }
+    </DialogButton>
   );
 }
 

@@ -1,10 +1,10 @@
-/** Answers that stay: which there are, each as it was pinned, and the way to be rid of one. */
+/** The list of pins. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { bytes, count, counted, moment } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
-import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
+import { Card, Name, Tag, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { useTeam } from './team.js';
@@ -42,16 +42,13 @@ export function Pins() {
             <p class="small quiet">
               {bytes(meta.bytes)} of {bytes(meta.maxBytes)}
             </p>
-            {data.length === 0 ? (
-              <Empty>There are no pins yet. Pin a report by its Pin button.</Empty>
-            ) : (
-              <DataTable
-                caption="Pins of the team"
-                rows={data}
-                keyOf={({ id }) => id}
-                columns={[...COLUMNS, tools]}
-              />
-            )}
+            <DataTable
+              caption="Pins of the team"
+              rows={data}
+              keyOf={({ id }) => id}
+              columns={[...COLUMNS, tools]}
+              empty="There are no pins yet. Pin a report by its Pin button."
+            />
           </Card>
         )}
       </Wait>

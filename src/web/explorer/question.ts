@@ -1,40 +1,40 @@
-/** Which report is looked at, and how: what the address holds, and what the gateway is asked. Pure. */
+/** The shown report and its view: in the address, and as calls of the gateway. Pure. */
 
 export interface Question {
   /** Path below `/api/v1/report/`, `campaigns/get`. */
   readonly endpoint: string;
   readonly advertiserId: string;
-  /** Of `_period`; empty: the two days. */
+  /** `_period`; empty: `dateFrom` to `dateTo`. */
   readonly period: string;
   readonly dateFrom: string;
   readonly dateTo: string;
   /** Parameters that split, `byDate`. */
   readonly splits: readonly string[];
-  /** Empty: what the platform takes by itself. */
+  /** Empty: the platform's default. */
   readonly spentBased: string;
-  /** An instant by UTC as a field has it, `2026-11-20T08:00`; empty: now. */
+  /** A UTC time in the form of a field, `2026-11-20T08:00`; empty: now. */
   readonly asOf: string;
 }
 
-/** What only this page looks at. */
-export interface ViewState {
-  readonly metric: string;
-  /** Name of a column, with `-` in front for the largest first. */
-  readonly sort: string;
-  readonly filter: string;
-  /** Empty: nothing; `previous` or `year`. */
-  readonly against: string;
-  /** What is open above the rows: `explain`, `code`, `diff`. */
-  readonly panel: string;
-  /** Of the panel `code`: for which tool; empty: the first. */
-  readonly tool: string;
-  /** Between which moments a diff looks: `first,latest`, or an instant by UTC in the place of either. */
-  readonly between: string;
-}
+const VIEW = ['metric', 'sort', 'filter', 'against', 'panel', 'tool', 'between'] as const;
+
+/**
+ * State of the page. `sort`: a column, with `-` in front for descending; `against`: `previous`, `year` or empty;
+ * `panel`: `explain`, `code` or `diff`; `tool`: of the panel `code`; `between`: the two moments of a diff, as UTC times,
+ * `first` or `latest`.
+ */
+export type ViewState = Readonly<Record<(typeof VIEW)[number], string>>;
 
 export type SetView = (view: Partial<ViewState>, replace?: boolean) => void;
 
-/** Values of `_period`, and their titles. */
+/** Properties of the parts of an answer. */
+export interface Viewed {
+  readonly question: Question;
+  readonly view: ViewState;
+  readonly setView: SetView;
+}
+
+/** Values of `_period` with titles. */
 export const PERIODS = [
   ['yesterday', 'Yesterday'],
   ['today', 'Today'],
@@ -59,7 +59,7 @@ export const FIRST_QUESTION: Question = {
   asOf: '',
 };
 
-/** @returns null where the address names no report */
+/** @returns null if the address names no report */
 export function readQuestion(query: URLSearchParams): Question | null {
   if (!query.has('advertiserId')) return null;
   const of = (name: string) => query.get(name) ?? '';
@@ -77,16 +77,11 @@ export function readQuestion(query: URLSearchParams): Question | null {
   };
 }
 
-const VIEW = ['metric', 'sort', 'filter', 'against', 'panel', 'tool', 'between'] as const;
-
 export function readView(query: URLSearchParams): ViewState {
-  return Object.fromEntries(VIEW.map((name) => [name, query.get(name) ?? ''])) as Record<
-    (typeof VIEW)[number],
-    string
-  >;
+  return Object.fromEntries(VIEW.map((name) => [name, query.get(name) ?? ''])) as ViewState;
 }
 
-/** What stands in the address. */
+/** Members of the address. */
 export function addressOf(question: Question, view: Partial<ViewState> = {}): Record<string, string> {
   return {
     endpoint: question.endpoint,
@@ -96,7 +91,7 @@ export function addressOf(question: Question, view: Partial<ViewState> = {}): Re
   };
 }
 
-/** The platform's parameters and the gateway's own of which the answer depends. */
+/** The parameters that determine the answer. */
 function parametersOf(question: Question): [name: string, value: string][] {
   const { advertiserId, period, dateFrom, dateTo, splits, spentBased, asOf } = question;
   const isNamed = period !== '';
@@ -112,19 +107,19 @@ function parametersOf(question: Question): [name: string, value: string][] {
   return all.filter(([, value]) => value !== '');
 }
 
-/** @param field of a date-time field, by UTC */
+/** @param field value of a date-time field, UTC */
 export const instantOf = (field: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(field) ? `${field}:00Z` : field;
 
-/** @param more of the gateway's own parameters, `{"_totals":"1"}` */
+/** @param more parameters of the gateway, `{"_totals":"1"}` */
 export function pathOf(question: Question, more: Readonly<Record<string, string>> = {}): string {
   return `${placeOf(question)}?${queryOf(question, more)}`;
 }
 
-/** What this page asks for beside the rows: their true totals. */
+/** Requests the totals. */
 export const BESIDE = { _totals: '1' };
 
-/** Without the query. */
+/** The path without its query. */
 export function placeOf({ endpoint }: Question): string {
   return `/api/v1/report/${endpoint.split('/').map(encodeURIComponent).join('/')}`;
 }
@@ -133,7 +128,7 @@ export function queryOf(question: Question, more: Readonly<Record<string, string
   return new URLSearchParams([...parametersOf(question), ...Object.entries(more)]);
 }
 
-/** @param call about a report, `explain`. @param more of that call's own parameters */
+/** @param more parameters of the call */
 export function aboutPath(
   call: 'explain' | 'diff',
   question: Question,
@@ -143,7 +138,7 @@ export function aboutPath(
   return `/gateway/v1/${call}?${new URLSearchParams({ endpoint: question.endpoint, query, ...more })}`;
 }
 
-/** @returns what hinders asking, in words; null: nothing */
+/** @returns why the query is incomplete; null: it is complete */
 export function faultOf({ advertiserId, period, dateFrom, dateTo, asOf, splits }: Question): string | null {
   if (!/^[1-9]\d{0,15}$/.test(advertiserId)) return 'Enter the id of an advertiser, a whole number.';
   if (period === '' && !(DATE.test(dateFrom) && DATE.test(dateTo)))
@@ -163,7 +158,7 @@ export interface Period {
   readonly to: string;
 }
 
-/** All days of a period, the first and the last one too. */
+/** All days of a period, both ends included. */
 export function daysOf({ from, to }: Period): string[] {
   const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
   return Array.from({ length: Math.max(0, Math.min(count, 20_000)) }, (_, index) => dayAfter(from, index));

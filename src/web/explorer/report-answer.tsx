@@ -1,4 +1,4 @@
-/** What came: how it was answered, what is to be known of it, the chart and the rows. */
+/** The answer: its origin, warnings, chart and rows. */
 
 import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
@@ -11,29 +11,23 @@ import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import type { Meta } from './parse.js';
 import { PinButton } from './pin-button.js';
-import { aboutPath, pathOf, type Question, type SetView, type ViewState } from './question.js';
+import { aboutPath, pathOf, type Question, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
 import { type Shown, useReport } from './use-report.js';
 
-interface AnswerProps {
-  readonly question: Question;
-  readonly view: ViewState;
-  readonly setView: SetView;
-}
-
-export function ReportAnswer({ question, view, setView }: AnswerProps) {
+export function ReportAnswer(props: Viewed) {
   return (
-    <Wait of={useReport(question)} looking="Loading the report …">
+    <Wait of={useReport(props.question)} looking="Loading the report …">
       {(report) => (
         <>
-          <AnswerHead question={question} report={report} view={view} setView={setView} />
-          <Panel question={question} view={view} setView={setView} />
-          <CompareReport question={question} report={report} view={view} />
+          <AnswerHead {...props} report={report} />
+          <Panel {...props} />
+          <CompareReport question={props.question} report={report} view={props.view} />
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this query.</Empty>
           ) : (
-            <ChartAndRows report={report} view={view} setView={setView} />
+            <ChartAndRows {...props} report={report} />
           )}
         </>
       )}
@@ -41,15 +35,13 @@ export function ReportAnswer({ question, view, setView }: AnswerProps) {
   );
 }
 
-interface RowsProps {
+interface AnsweredProps extends Viewed {
   readonly report: Shown;
-  readonly view: ViewState;
-  readonly setView: SetView;
 }
 
-function ChartAndRows({ report, view, setView }: RowsProps) {
+function ChartAndRows({ report, view, setView }: AnsweredProps) {
   const columns = useMemo(() => columnsOf(report.rows), [report]);
-  const measures = columns.filter(({ measure }) => measure);
+  const measures = columns.filter(({ numeric }) => numeric);
   const metric = measures.find(({ name }) => name === view.metric) ?? measures[0];
   return (
     <>
@@ -61,25 +53,21 @@ function ChartAndRows({ report, view, setView }: RowsProps) {
   );
 }
 
-/** Of those that are named by the address, the one that is open. */
-function Panel({ question, view, setView }: AnswerProps) {
-  switch (view.panel) {
+/** The open panel. */
+function Panel(props: Viewed) {
+  switch (props.view.panel) {
     case 'explain':
-      return <ExplainPanel question={question} />;
+      return <ExplainPanel question={props.question} />;
     case 'code':
-      return <CodePanel question={question} view={view} setView={setView} />;
+      return <CodePanel {...props} />;
     case 'diff':
-      return <DiffPanel question={question} view={view} setView={setView} />;
+      return <DiffPanel {...props} />;
     default:
       return null;
   }
 }
 
-interface HeadProps extends AnswerProps {
-  readonly report: Shown;
-}
-
-function AnswerHead({ question, report, view, setView }: HeadProps) {
+function AnswerHead({ question, report, view, setView }: AnsweredProps) {
   const { meta, answered } = report;
   const opens = (panel: string) => ({
     type: 'button' as const,
@@ -115,7 +103,7 @@ function AnswerHead({ question, report, view, setView }: HeadProps) {
   );
 }
 
-/** What is to be known before the numbers are believed. */
+/** Warnings about the numbers. */
 function Known({ meta }: { readonly meta: Meta }) {
   const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
   if (first === undefined && warnings.length === 0 && !stale) return null;
@@ -140,8 +128,6 @@ function Known({ meta }: { readonly meta: Meta }) {
     </ul>
   );
 }
-
-// How the report on screen is kept, and what asking for it again would cost; the platform is not asked.
 
 function ExplainPanel({ question }: { readonly question: Question }) {
   const loaded = useGet<Explained>(aboutPath('explain', question));

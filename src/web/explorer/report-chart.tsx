@@ -1,4 +1,4 @@
-/** One measure by day: stacked by what the report is split by, the largest and all others together. */
+/** One measure by day, by the largest groups and all others together. */
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
 import { SelectLine } from '../ui/fields.js';

@@ -1,4 +1,4 @@
-/** What is asked: report, advertiser, period, splits, currency. Shown when the button is pressed. */
+/** The form of a query. */
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { FieldGrid } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
@@ -17,7 +17,7 @@ interface FormProps {
 export function ReportForm({ question, endpoints, advertisers, ask }: FormProps) {
   const [draft, setDraft] = useState(question);
   const [fault, setFault] = useState<string | null>(null);
-  // The way back in the browser, or a sent address, is another question. At once: what is typed meanwhile would be lost.
+  // The address has changed. A layout effect, as a later one would lose typed text.
   const place = JSON.stringify(question);
   useLayoutEffect(() => {
     setDraft(question);
@@ -51,7 +51,7 @@ export function ReportForm({ question, endpoints, advertisers, ask }: FormProps)
   );
 }
 
-/** A name that was typed whole is its id. */
+/** @returns the id of a completely typed name; any other text is unchanged */
 function idIn(text: string, advertisers: readonly Advertiser[]): string {
   const typed = text.trim();
   const found = advertisers.filter(({ name }) => name?.toLowerCase() === typed.toLowerCase());
@@ -71,7 +71,7 @@ const CURRENCY: FieldSpec = {
   ],
 };
 
-/** The fields of a question; what the address names stays a choice even where it is unknown. */
+/** Unknown values from the address stay selectable. */
 function fieldsOf(
   { endpoint, advertiserId, period }: Question,
   endpoints: readonly Endpoint[],

@@ -1,4 +1,4 @@
-/** The rows: sorted, filtered, with sums where there are any and the true total where there are none. */
+/** The rows, sorted and filtered, with sums or the platform's totals. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
@@ -61,7 +61,7 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
   );
 }
 
-/** For its cells, the tag of a provisional day, and what stands below them in bold. @returns characters, about */
+/** Width of a column including the tag of provisional days and the bold total. @returns approximate characters */
 function roomOf({ name, numeric, width }: ReportColumn, { rows, meta }: Shown): number {
   if (name === 'date') return meta.firstProvisionalDate === undefined ? 13 : 23;
   if (!numeric) return width;
@@ -74,7 +74,7 @@ interface ConstantsProps {
   readonly row: Row | undefined;
 }
 
-/** What is the same in every row, told once. */
+/** Values that are equal in every row. */
 function Constants({ columns, row = {} }: ConstantsProps) {
   if (columns.length === 0) return null;
   return (
@@ -95,7 +95,7 @@ const FILTER: readonly FieldSpec[] = [
   { name: 'filter', label: 'Filter', is: 'search', help: 'Text, or a condition such as clicks>10.' },
 ];
 
-/** Waits until somebody has stopped typing for a moment. */
+/** Applied after a pause in typing. */
 function Filter({ value, change }: { readonly value: string; readonly change: (filter: string) => void }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
@@ -107,7 +107,7 @@ function Filter({ value, change }: { readonly value: string; readonly change: (f
   return <Fields fields={FILTER} values={{ filter: text }} set={({ filter }) => setText(String(filter))} />;
 }
 
-/** The whole report's totals, and the sums of what a filter has left. */
+/** Totals of the whole report, and sums of the filtered rows. */
 function feetOf({ rows, meta }: Shown, found: readonly Row[]): Foot[] {
   const totals = totalsOf(meta);
   const isAll = found.length === rows.length;

@@ -1,4 +1,4 @@
-/** A report as people look at it: the question above, the answer as chart and table below. */
+/** The form of a query, and below it the answer. */
 import { useMemo } from 'preact/hooks';
 import { Empty } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';

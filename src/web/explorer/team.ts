@@ -1,4 +1,4 @@
-/** The team that is signed in at the explorer. */
+/** The signed-in team. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Signed, useSigned } from '../ui/session.js';
 
@@ -9,5 +9,5 @@ export type Advertiser = Advertisers['advertisers'][number];
 
 export const useTeam = (): Signed<TeamSession> => useSigned<TeamSession>();
 
-/** Where the advertisers stand that the team may see, those seen last first. */
+/** Advertisers that the team may see, most recently seen first. */
 export const SEEN = '/gateway/v1/advertisers?limit=1000';

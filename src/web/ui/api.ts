@@ -1,19 +1,17 @@
-/** Calls of the gateway, with the session's cookie; what it refuses becomes an error that can be shown. */
-import type { FieldFault } from '../../errors.js';
+/** Calls of the gateway, with the session's cookie; a refusal becomes an error that can be shown. */
 import type { Problem as Written } from '../../lib/http/problem.js';
 import { span } from './format.js';
 
-export type Fault = FieldFault;
+export type { FieldFault as Fault } from '../../errors.js';
 
-/** A problem document (RFC 9457): of the gateway, or of what stands between it and this page. */
+/** A problem document (RFC 9457) of the gateway, or of a proxy before it. */
 export type Problem = Pick<Written, 'title' | 'detail' | 'status' | 'errors'> &
   Partial<Pick<Written, 'help'>> & { readonly code: string };
 
-/** The gateway said no. */
 export class Refused extends Error {
   constructor(
     readonly problem: Problem,
-    /** Seconds after which to ask again, where the gateway says so. */
+    /** Seconds; null without the header. */
     readonly retryAfter: number | null = null,
   ) {
     super(problem.detail);
@@ -21,7 +19,7 @@ export class Refused extends Error {
   }
 }
 
-/** No answer came. */
+/** There was no response. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -35,14 +33,14 @@ export interface Answer {
 
 export interface CallOptions {
   readonly body?: unknown;
-  /** Of the session; for whatever changes something. */
+  /** The session's token, required by writes. */
   readonly csrf?: string;
   readonly signal?: AbortSignal;
 }
 
 /**
  * @param path below this page's origin, `/admin/v1/status`
- * @throws Refused, Unreachable; an AbortError where the signal says so
+ * @throws Refused, Unreachable; an AbortError by the signal
  */
 export async function call(
   method: Method,
@@ -84,7 +82,7 @@ function problemOf(text: string, status: number): Problem {
     const problem = JSON.parse(text) as Problem;
     if (typeof problem.title === 'string') return problem;
   } catch {
-    // Not of the gateway: something between it and this page. Told below.
+    // Not from the gateway.
   }
   return {
     title: 'No response from the gateway',
@@ -95,7 +93,7 @@ function problemOf(text: string, status: number): Problem {
   };
 }
 
-/** What a person reads of an error, in one or more sentences. */
+/** An error in sentences. */
 export function wordsOf(error: unknown): string {
   if (error instanceof Unreachable)
     return 'The gateway does not respond. Check that it is running and reachable.';
@@ -103,7 +101,7 @@ export function wordsOf(error: unknown): string {
   const { detail, help, errors = [] } = error.problem;
   const others = errors.slice(1).map(({ param, message }) => `${param} ${message}.`);
   const words = [detail, ...others, help ?? ''].join(' ').trim();
-  // A header, which no person sees: its value is said instead.
+  // People do not see the header, so its value is shown.
   const wait = error.retryAfter;
   return wait === null ? words : words.replace(/the seconds in `?retry-after`?/, span(wait));
 }

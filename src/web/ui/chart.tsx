@@ -1,4 +1,4 @@
-/** A chart over time by uPlot: stacked or as lines, in the page's colours, with the same numbers as a table beside it. */
+/** A chart over time by uPlot, in the page's colours, with its numbers as a table. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -9,23 +9,22 @@ export interface Line {
   readonly title: string;
   /** A custom property of the style sheet, `--c1`. */
   readonly color: string;
-  /** As many as there are times; null where nothing is known. */
+  /** One per time; null: unknown. */
   readonly values: readonly (number | null)[];
-  /** Drawn broken: not final yet. */
   readonly dashed?: boolean;
 }
 
 export interface ChartProps {
-  /** What it shows, in one sentence, for those who do not see it. */
+  /** For screen readers. */
   readonly label: string;
-  /** Seconds since 1970, ascending; ages in days where the chart is along these. */
+  /** Ascending: seconds since 1970, or ages in days. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly along?: keyof typeof ALONG;
   readonly kind?: 'lines' | 'stacked' | 'bars';
   readonly height?: number;
   readonly format?: (value: number) => string;
-  /** From this time on values may still change: shaded. */
+  /** Start of the shaded, provisional part. */
   readonly provisionalFrom?: number | null;
 }
 
@@ -35,7 +34,6 @@ export function Chart(props: ChartProps) {
   const scheme = useScheme();
   const [asTable, setAsTable] = useState(false);
   const data = useMemo(() => dataOf(props), [times, lines, props.kind]);
-  // Drawn anew when what is shown changes, or the colours do.
   useEffect(() => {
     const element = frame.current;
     if (element === null || asTable) return;
@@ -110,7 +108,7 @@ function ValuesTable({
   );
 }
 
-/** What is stacked is drawn from the top down, each as the sum of itself and all below. */
+/** A stacked line is the sum of itself and all below it. */
 function dataOf({ times, lines, kind = 'lines' }: ChartProps): UPlot.AlignedData {
   if (kind !== 'stacked') return [[...times], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData;
   const sums = new Array<number>(times.length).fill(0);
@@ -129,7 +127,7 @@ function optionsOf(
   height: number,
 ): UPlot.Options {
   const style = getComputedStyle(element);
-  // As the browser computes it, for it may be another in the dark.
+  // The computed value: dark mode has others.
   const color = (name: string) => {
     element.style.color = `var(${name})`;
     return style.color;
@@ -175,7 +173,7 @@ function optionsOf(
           label: line.title,
           stroke,
           width: kind === 'stacked' ? 1 : 2,
-          // One value between two that are not known is a line of no length.
+          // A value between two unknown ones has no line.
           points: { show: times.length < 3 || line.values.includes(null), size: 5, fill: stroke },
           ...(kind === 'lines' ? {} : { fill: stroke }),
           ...(line.dashed === true ? { dash: [6, 4] } : {}),
@@ -197,7 +195,7 @@ function shade(plot: UPlot, from: number | null, fill: string): void {
   plot.ctx.fillRect(at, top, left + width - at, height);
 }
 
-/** Each line's own value where the pointer is: text that is set, never markup. */
+/** The lines' values at the pointer, as text, never as markup. */
 function tooltip(
   lines: readonly Line[],
   format: (value: number) => string,
@@ -223,7 +221,7 @@ function tooltip(
               const swatch = document.createElement('span');
               swatch.className = 'swatch';
               swatch.style.setProperty('--swatch', `var(${color})`);
-              // Of a name that is written from the right, the number stays where it belongs.
+              // A right-to-left name must not move the number.
               const name = document.createElement('bdi');
               name.textContent = title;
               row.append(swatch, name, `: ${format(values[idx] ?? 0)}`);
@@ -239,7 +237,7 @@ function tooltip(
   };
 }
 
-/** Light or dark, as it is now. */
+/** @returns whether dark mode is on */
 function useScheme(): boolean {
   const [dark, setDark] = useState(() => matchMedia(DARK).matches);
   useEffect(() => {
@@ -253,18 +251,17 @@ function useScheme(): boolean {
 
 const DARK = '(prefers-color-scheme: dark)';
 
-// What stands along a chart: moments, or the age of days. Pure.
+// The horizontal axis: times or ages of days.
 
 interface Along {
   /** Of the column in the table. */
   readonly title: string;
   readonly isTime: boolean;
   readonly shown: (value: number) => string;
-  /** @param step from one mark to the next */
   readonly marks: NonNullable<UPlot.Axis['values']>;
 }
 
-/** By UTC, as everything else here is; in seconds. */
+/** UTC, seconds. */
 const TIME: Along = {
   title: 'Time (UTC)',
   isTime: true,
@@ -285,14 +282,14 @@ const AGE: Along = {
 
 const ALONG = { time: TIME, age: AGE } as const;
 
-/** Of what is counted by the day there is nothing at noon. */
+/** Marks of daily values: whole days. */
 const DAYS = { incrs: [1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * 86_400) };
 
 function isByDay(times: readonly number[], along: keyof typeof ALONG): boolean {
   return along === 'time' && times.length > 1 && times.every((time) => time % 86_400 === 0);
 }
 
-/** Nobody makes half a call: steps of whole numbers. */
+/** Marks of counts: whole numbers. */
 const WHOLE = {
   incrs: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat(),
 };

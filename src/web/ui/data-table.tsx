@@ -1,20 +1,19 @@
-/** A table that sorts; on a phone each row is a card with the column's name before each value. */
+/** A sortable table; on a phone each row is a card with the column's name before each value. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { compact, fromNow } from './format.js';
-import { ScrollFrame } from './parts.js';
+import { Empty, ScrollFrame } from './parts.js';
 import { sortedBy } from './sort.js';
 
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** What it sorts by; without it the column does not sort. null comes last either way. */
+  /** Sort key; null comes last in both directions. Absent: the column does not sort. */
   readonly by?: (row: Row) => string | number | null;
-  /** Numbers stand to the right. */
   readonly numeric?: boolean;
 }
 
-/** A column of numbers; a dash where there is none. */
+/** A column of numbers; null is a dash. */
 export const numberColumn = <Row,>(
   title: string,
   of: (row: Row) => number | null,
@@ -27,7 +26,7 @@ export const numberColumn = <Row,>(
   },
 });
 
-/** A column of times, told from now. @param none where there is no time */
+/** A column of times relative to now. @param none text for null */
 export const timeColumn = <Row,>(
   title: string,
   of: (row: Row) => string | null,
@@ -46,19 +45,22 @@ interface Sorted {
 }
 
 interface DataTableProps<Row> {
-  /** Read out before the table. */
+  /** For screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Sorted by at first; in the order of the rows when left out. */
+  /** Initial order; default: the order of the rows. */
   readonly sorted?: Sorted;
-  /** Stays below all others, however they are sorted: their total. */
+  /** The total, below all rows. */
   readonly foot?: Row;
+  /** Shown in place of a table without rows. */
+  readonly empty?: string;
 }
 
-export function DataTable<Row>({ caption, columns, rows, keyOf, sorted, foot }: DataTableProps<Row>) {
+export function DataTable<Row>({ caption, columns, rows, keyOf, sorted, foot, empty }: DataTableProps<Row>) {
   const [order, setOrder] = useState<Sorted | null>(sorted ?? null);
+  if (rows.length === 0 && empty !== undefined) return <Empty>{empty}</Empty>;
   const by = order === null ? undefined : columns[order.index]?.by;
   const shown = order === null || by === undefined ? rows : sortedBy(rows, by, order.down);
   return (
@@ -94,12 +96,7 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, sorted, foot }: 
   );
 }
 
-interface BodyRowProps<Row> {
-  readonly columns: readonly Column<Row>[];
-  readonly row: Row;
-}
-
-function BodyRow<Row>({ columns, row }: BodyRowProps<Row>) {
+function BodyRow<Row>({ columns, row }: Pick<DataTableProps<Row>, 'columns'> & { readonly row: Row }) {
   return (
     <tr>
       {columns.map(({ title, cell, numeric }) => (
@@ -115,7 +112,7 @@ interface SortHeadProps {
   readonly title: string;
   readonly numeric: boolean;
   readonly sort: 'none' | 'ascending' | 'descending';
-  /** Left out where the column does not sort. */
+  /** Absent: the column does not sort. */
   readonly toggle?: (() => void) | undefined;
 }
 

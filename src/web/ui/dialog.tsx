@@ -1,4 +1,4 @@
-/** Questions before what cannot be undone, and forms that need room. */
+/** Buttons that open a dialog. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -8,8 +8,8 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Open as long as it is there; Escape closes it, and the focus goes back to where it was. */
-export function Dialog({ title, close, children }: DialogProps) {
+/** Open while mounted; Escape closes it, and the focus returns. */
+function Dialog({ title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -31,45 +31,64 @@ export function Dialog({ title, close, children }: DialogProps) {
   );
 }
 
-interface ConfirmProps {
-  /** On the button that opens the question, and on the one that answers it. */
+interface DialogButtonProps {
+  /** On the button and, by default, above the dialog. */
   readonly label: string;
-  readonly question: ComponentChildren;
-  /** What cannot be undone is shown in red. */
-  readonly grave?: boolean;
+  readonly title?: string;
+  /** For screen readers, if several buttons have this label. */
+  readonly name?: string | undefined;
+  readonly look?: string | undefined;
   readonly disabled?: boolean;
-  readonly act: () => Promise<unknown>;
+  readonly children: (close: () => void) => ComponentChildren;
 }
 
-/** A button that asks first. */
-export function ConfirmButton({ label, question, grave = false, disabled = false, act }: ConfirmProps) {
+export function DialogButton(props: DialogButtonProps) {
+  const { label, title = label, name, look = '', disabled = false, children } = props;
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
     <>
-      <button type="button" class={grave ? 'grave' : ''} disabled={disabled} onClick={() => setOpen(true)}>
+      <button type="button" class={look} aria-label={name} disabled={disabled} onClick={() => setOpen(true)}>
         {label}
       </button>
       {open ? (
-        <Dialog title={label} close={close}>
-          <div>{question}</div>
-          <div class="row end">
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
-            <button
-              type="button"
-              class={grave ? 'grave primary' : 'primary'}
-              onClick={() => {
-                close();
-                void act();
-              }}
-            >
-              {label}
-            </button>
-          </div>
+        <Dialog title={title} close={close}>
+          {children(close)}
         </Dialog>
       ) : null}
     </>
   );
 }
+
+interface ConfirmProps extends Pick<DialogButtonProps, 'label' | 'disabled'> {
+  readonly question: ComponentChildren;
+  /** Red: the action cannot be undone. */
+  readonly grave?: boolean;
+  readonly act: () => Promise<unknown>;
+}
+
+/** A button whose action needs a confirmation. */
+export const ConfirmButton = ({ question, grave = false, act, ...button }: ConfirmProps) => (
+  <DialogButton {...button} look={grave ? 'grave' : ''}>
+    {(close) => (
+      <>
+        <div>{question}</div>
+        <div class="row end">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button
+            type="button"
+            class={grave ? 'grave primary' : 'primary'}
+            onClick={() => {
+              close();
+              void act();
+            }}
+          >
+            {button.label}
+          </button>
+        </div>
+      </>
+    )}
+  </DialogButton>
+);

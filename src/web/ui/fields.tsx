@@ -1,4 +1,4 @@
-/** Fields with their labels, as a table of fields describes them. */
+/** Form fields with labels, from their descriptions. */
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import type { Fault } from './api.js';
 import { type FieldSpec, faultAt, linesOf, type Values } from './form-values.js';
@@ -10,7 +10,7 @@ interface FieldProps {
   readonly children: ComponentChildren;
 }
 
-/** A label around its control; what is wrong with it stands below. */
+/** A label around its control, with its fault below. */
 export function Field({ label, help, fault, children }: FieldProps) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
@@ -46,7 +46,7 @@ export const Select = ({ options, value, choose }: SelectProps) => (
   </select>
 );
 
-/** A choice with its label before it, in one line. */
+/** A select with its label, in one line. */
 export const SelectLine = ({ label, ...select }: SelectProps & { readonly label: string }) => (
   // biome-ignore lint/a11y/noLabelWithoutControl: the control is in it
   <label class="row">
@@ -60,11 +60,11 @@ interface BoxProps {
   readonly says: string;
   readonly checked: boolean;
   readonly choose: (checked: boolean) => void;
-  /** Of a group of which one is chosen; a checkbox without it. */
+  /** Name of a group of radio buttons; absent: a checkbox. */
   readonly group?: string;
 }
 
-/** A box or a radio button with what it means beside it. */
+/** A checkbox or radio button with its explanation. */
 export const Box = ({ title, says, checked, choose, group }: BoxProps) => (
   <label>
     <input
@@ -85,11 +85,11 @@ export interface FieldsProps {
   readonly values: Values;
   readonly set: (part: Values) => void;
   readonly faults?: readonly Fault[];
-  /** Where the members stand in the body, with a dot at its end. */
+  /** Path of the fields in the body, ending in a dot. */
   readonly place?: string;
 }
 
-/** Fields beside each other, as many as there is room for. */
+/** Fields in columns. */
 export const FieldGrid = (props: FieldsProps) => (
   <div class="form-grid">
     <Fields {...props} />
@@ -121,12 +121,11 @@ export function Fields({ fields, values, set, faults = [], place = '' }: FieldsP
   );
 }
 
-interface OffersProps extends Required<Pick<FieldSpec, 'offers'>> {
-  readonly id: string;
-}
-
-/** What the browser offers in a field of this list. */
-export const Offers = ({ id: list, offers }: OffersProps) => (
+/** The browser's suggestions for the field with this `list`. */
+export const Offers = ({
+  id: list,
+  offers,
+}: Required<Pick<FieldSpec, 'offers'>> & { readonly id: string }) => (
   <datalist id={list}>
     {offers.map(({ id, name }) => (
       <option key={id} value={id}>

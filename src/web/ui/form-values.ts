@@ -1,15 +1,12 @@
-/** What the fields of a form hold as typed, and the body it becomes. Pure. */
+/** The typed values of a form, and its body. Pure. */
 import type { Fault } from './api.js';
 
-/** One field: its place in the body, its label, and how it is typed. */
 export interface FieldSpec {
-  /** `limits.maxRangeDays` */
+  /** Path in the body: `limits.maxRangeDays` */
   readonly name: string;
   readonly label: string;
   readonly help?: string;
-  /**
-   * A text when left out. `decimal` is typed as a text, `lines` has one item a line, `box` is a checkbox.
-   */
+  /** Default: text. `decimal` is a text input, `lines` has one item per line, `box` is a checkbox. */
   readonly is?:
     | 'number'
     | 'decimal'
@@ -20,11 +17,11 @@ export interface FieldSpec {
     | 'password'
     | 'search'
     | undefined;
-  /** A choice of these; a pair is a value with its title. */
+  /** Makes the field a select; a pair is a value with its title. */
   readonly options?: readonly (string | readonly [value: string, title: string])[] | undefined;
-  /** Offered while one types. */
+  /** Suggestions while typing. */
   readonly offers?: readonly { readonly id: number; readonly name: string | null }[];
-  /** What an empty field becomes; without it an empty field is left out of the body. */
+  /** Value of an empty field; absent: the body omits the field. */
   readonly usual?: unknown;
   readonly placeholder?: string;
   readonly required?: boolean;
@@ -34,7 +31,6 @@ export interface FieldSpec {
 /** By the names of fields. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** What a form shows of a body. */
 export function valuesOf(fields: readonly FieldSpec[], body: unknown = {}): Values {
   return Object.fromEntries(fields.map(({ name, is }) => [name, typedOf(at(body, name), is)]));
 }
@@ -47,10 +43,10 @@ function typedOf(value: unknown, is: FieldSpec['is']): unknown {
 const at = (body: unknown, name: string): unknown =>
   name.split('.').reduce<unknown>((part, key) => (part as Values | null | undefined)?.[key], body);
 
-/** The body of a form. The gateway alone judges what is typed. */
+/** The body of a form; only the gateway validates it. */
 export function bodyOf(fields: readonly FieldSpec[], values: Values): Record<string, unknown> {
   return fields.reduce<Record<string, unknown>>((body, { name, is, usual }) => {
-    const value = saidBy(values[name], is) ?? usual;
+    const value = parsed(values[name], is) ?? usual;
     return value === undefined ? body : put(body, name.split('.'), value);
   }, {});
 }
@@ -63,17 +59,16 @@ function put(
   return { ...body, [first]: rest.length === 0 ? value : put((body[first] ?? {}) as Values, rest, value) };
 }
 
-/** @returns undefined: nothing is typed */
-function saidBy(value: unknown, is: FieldSpec['is']): unknown {
+/** @returns undefined for an empty field */
+function parsed(value: unknown, is: FieldSpec['is']): unknown {
   if (typeof value === 'boolean') return value || undefined;
   const text = String(value ?? '').trim();
   if (text === '') return undefined;
   if (is === 'lines') return linesOf(text);
-  // A text that is no number is not left out: a limit would be gone without a word.
+  // An invalid number is sent, and refused: omitting it would silently drop a limit.
   return (is === 'number' || is === 'decimal') && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-/** The items of a text with one item a line. */
 export function linesOf(text: unknown): string[] {
   return String(text ?? '')
     .split('\n')
@@ -81,10 +76,7 @@ export function linesOf(text: unknown): string[] {
     .filter((line) => line !== '');
 }
 
-/**
- * What is wrong with a member of the body, the faults of its items among them.
- * @param items of a list, so that a fault names the item and not its place
- */
+/** Faults of a field and its items. @param items of a list: faults name the item instead of its index */
 export function faultAt(
   faults: readonly Fault[],
   member: string,

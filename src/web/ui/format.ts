@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. Pure; the same in every browser, whatever its language. */
+/** Numbers and times as text, independent of the browser's language. Pure. */
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const exact = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
@@ -7,7 +7,7 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 /** `12,345` */
 export const count = (value: number): string => whole.format(value);
 
-/** `1,200.5 EUR`; up to 6 decimals, as limits of writes have them. */
+/** `1,200.5 EUR`; up to 6 decimals, like limits of writes. */
 export function amount(value: number, currency?: string): string {
   const text = exact.format(value);
   return currency === undefined ? text : `${text} ${currency}`;
@@ -16,11 +16,11 @@ export function amount(value: number, currency?: string): string {
 /** `12.3K`, for axes and tiles. */
 export const compact = (value: number): string => short.format(value);
 
-/** @param share 0 to 1; null where there is nothing to have a share of. @returns `97.3 %` */
+/** @param share 0 to 1. @returns `97.3 %` */
 export function percent(share: number | null): string {
   if (share === null || !Number.isFinite(share)) return '–';
   const value = share * 100;
-  // 99.96 % is not all of it.
+  // 99.96 % must not become 100 %.
   const digits = value > 0 && value < 100 ? 1 : 0;
   const rounded = value < 100 ? Math.min(value, 99.9) : value;
   return `${rounded.toFixed(digits)} %`;
@@ -63,23 +63,22 @@ export function bytes(value: number): string {
   return `${(value / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`;
 }
 
-/** `2026-11-22 09:30 UTC`; the text itself where it is no time. */
+/** `2026-11-22 09:30 UTC`; an invalid time is unchanged */
 export function moment(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? iso : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** Beyond it nobody counts days. */
 const FAR_S = 366 * 86_400;
 
-/** `5 min ago`, `in 3 d 4 h`; more than a year away the day itself, `on 2199-01-01` */
+/** `5 min ago`, `in 3 d 4 h`; `on 2199-01-01` beyond {@link FAR_S} */
 export function fromNow(iso: string, nowMs: number): string {
   const seconds = (Date.parse(iso) - nowMs) / 1000;
   if (Number.isNaN(seconds)) return iso;
   const length = Math.abs(seconds);
   if (length < 5) return 'just now';
   if (length > FAR_S) return `on ${new Date(iso).toISOString().slice(0, 10)}`;
-  // Days with hours, hours with minutes: nobody reads `2 d 6 s`.
+  // `2 d`, not `2 d 6 s`.
   const step = length >= 86_400 ? 3600 : length >= 3600 ? 60 : 1;
   const words = span(Math.floor(length / step) * step);
   return seconds < 0 ? `${words} ago` : `in ${words}`;

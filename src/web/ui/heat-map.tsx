@@ -1,4 +1,4 @@
-/** Days as a calendar: what is kept of each, by colour and by mark. One stop for the Tab key, arrows within. */
+/** A calendar of cached days, by colour and mark. One tab stop; arrow keys move between days. */
 import { useRef, useState } from 'preact/hooks';
 import { count } from './format.js';
 import { byMonth, entryInWords, type Kept, type KeptDay, STATES, stepOf, weekday } from './kept-days.js';
@@ -16,10 +16,10 @@ export function HeatMap({ days }: HeatMapProps) {
     const day = element instanceof Element ? element.closest<HTMLElement>('[data-date]') : null;
     return days.findIndex(({ date }) => date === day?.dataset.date);
   };
-  // Where the page moves under a mouse that lies still, nobody looks at another day.
+  // A page that scrolls under the mouse may put no day there.
   const look = ({ target }: Event) => setAt((was) => (placeOf(target) < 0 ? was : placeOf(target)));
   const move = (event: KeyboardEvent) => {
-    // From the day that has the focus: the pointer may lie on another one.
+    // From the focused day: the pointer may be on another one.
     const to = stepOf(event.key, placeOf(event.target), days.length);
     if (to === null) return;
     event.preventDefault();
@@ -77,7 +77,7 @@ const MONTH = new Intl.DateTimeFormat('en', UTC);
 
 interface MonthProps extends HeatMapProps {
   readonly month: string;
-  /** The day that is told of below. */
+  /** The day described below the calendar. */
   readonly current: string;
 }
 
@@ -96,7 +96,6 @@ function Month({ month, days, current }: MonthProps) {
             tabIndex={day.date === current ? 0 : -1}
             aria-current={day.date === current ? 'date' : undefined}
             aria-label={`${DAY.format(new Date(day.date))}, ${day.state}. ${entryInWords(day)}`}
-            // The days after the first of a month follow by themselves.
             style={index === 0 ? { gridColumnStart: String(weekday(day.date)) } : undefined}
           >
             <span class="date">{Number(day.date.slice(8))}</span>

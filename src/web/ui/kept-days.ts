@@ -1,12 +1,12 @@
-/** What is kept of a report, day by day. Pure. */
+/** Cached days of a report. Pure. */
 import { counted, moment, span } from './format.js';
 
-/** As both planes explain a day, or a report that is kept as a whole. */
+/** A cached day, or a report cached as a whole. */
 export interface Kept {
   readonly state: 'fresh' | 'final' | 'stale' | 'missing';
-  /** When it was fetched; null: never. */
+  /** Time of the fetch; null: never. */
   readonly asOf: string | null;
-  /** Freshness that is left; negative when it is over. */
+  /** Remaining freshness; negative: stale. */
   readonly ttlSeconds: number | null;
   readonly rows: number | null;
 }
@@ -15,7 +15,7 @@ export interface KeptDay extends Kept {
   readonly date: string;
 }
 
-/** In the order in which a day goes through them, backwards; a mark beside the colour for those who see none. */
+/** The marks serve people who do not see the colours. */
 export const STATES: readonly {
   readonly state: Kept['state'];
   readonly mark: string;
@@ -47,7 +47,7 @@ const STEPS: Readonly<Record<string, number>> = {
   ...{ PageUp: -28, PageDown: 28, Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY },
 };
 
-/** Where an arrow leads from a place in a list of days; null for other keys. */
+/** @returns the index that a key leads to; null for other keys */
 export function stepOf(key: string, at: number, length: number): number | null {
   const step = STEPS[key];
   return step === undefined ? null : Math.min(Math.max(at + step, 0), length - 1);

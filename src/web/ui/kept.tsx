@@ -1,11 +1,11 @@
-/** How a report is kept, why, what an answer costs now, and what is at hand of each day: the same on both pages. */
+/** Cache state of a report, its reason, and the cost of an answer now; for both pages. */
 import { count, counted, span } from './format.js';
 import { EntryWords, HeatMap } from './heat-map.js';
 import './kept.css';
 import type { Kept, KeptDay } from './kept-days.js';
 import { Empty, Figure, Figures } from './parts.js';
 
-/** What both planes answer alike. */
+/** The members that both planes answer. */
 export interface Explained {
   readonly inWords: { readonly kept: string; readonly price: string };
   readonly price: { readonly calls: number; readonly behind: number };
@@ -63,7 +63,6 @@ export const KeptWords = ({ explained: { inWords, storeAway, refusal } }: Explai
   </>
 );
 
-/** Each day of a report by date; the one entry of another. */
 export function KeptDays({ explained: { days, whole } }: ExplainedProps) {
   if (days?.length === 0) return <Empty>The report has no days.</Empty>;
   if (days !== null) return <HeatMap days={days} />;

@@ -1,30 +1,26 @@
-/** What a view shows, asked for when it opens, and again from time to time while somebody looks. */
+/** Loads the data of a view, repeatedly while it is visible. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Unreachable } from './api.js';
 
 export interface Loaded<T> {
-  /** The newest that came; it stays while a newer one is asked for, and when that fails. */
+  /** The last loaded value; it stays during a reload, and if that fails. */
   readonly value: T | null;
   readonly error: unknown;
-  /** Under way for the first time, or for another question. */
+  /** There is neither value nor error for this question yet. */
   readonly loading: boolean;
   readonly reload: () => void;
 }
 
 /**
- * @param question names what is asked; a new one drops the old value. null asks nothing
- * @param everyMs asks again so often, in a tab that is visible
+ * @param question identifies the data; another one drops the value. null: nothing is loaded
+ * @param everyMs interval of reloads in a visible tab; null: none
  */
 export function useLoad<T>(
   question: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
   everyMs: number | null = null,
 ): Loaded<T> {
-  const [state, setState] = useState<{
-    question: string | null;
-    value: T | null;
-    error: unknown;
-  }>({
+  const [state, setState] = useState<{ question: string | null; value: T | null; error: unknown }>({
     question: null,
     value: null,
     error: null,
@@ -45,11 +41,7 @@ export function useLoad<T>(
         (error: unknown) => {
           if (ending.signal.aborted) return;
           reportReach(!(error instanceof Unreachable));
-          setState((was) => ({
-            question,
-            value: was.question === question ? was.value : null,
-            error,
-          }));
+          setState((was) => ({ question, value: was.question === question ? was.value : null, error }));
         },
       );
     const stop = whileVisible(once, everyMs);
@@ -68,7 +60,7 @@ export function useLoad<T>(
   };
 }
 
-/** Once, then again each time after a while; a hidden tab asks nothing, and does so at once when it is seen again. */
+/** Runs once, then at intervals. A hidden tab pauses, and runs at once when it is visible again. */
 function whileVisible(once: () => Promise<void>, everyMs: number | null): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
@@ -92,15 +84,14 @@ function whileVisible(once: () => Promise<void>, everyMs: number | null): () => 
   };
 }
 
-/** Whether the gateway answers; told by every call that is loaded. */
-type ReachListener = (reached: boolean) => void;
-const listeners = new Set<ReachListener>();
+/** Called after each loaded call: whether the gateway responds. */
+const listeners = new Set<(reached: boolean) => void>();
 
 function reportReach(reached: boolean): void {
   for (const listener of listeners) listener(reached);
 }
 
-/** @returns false after a call that nobody answered, until one is answered */
+/** @returns whether the gateway responded to the last call */
 export function useReach(): boolean {
   const [reached, setReached] = useState(true);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What is said to the person: what was done, what went wrong. Each is read out by a screen reader. */
+/** Notices of success and failure, announced to screen readers. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useMemo, useState } from 'preact/hooks';
 import { wordsOf } from './api.js';
@@ -9,11 +9,10 @@ interface Notice {
 }
 
 export interface Notices {
-  /** Says that something was done. */
   done(words: string): void;
   fault(error: unknown): void;
   clear(): void;
-  /** Does something and says so, or what hindered it. @returns whether it was done */
+  /** Runs an action and shows its success or failure. @returns whether it succeeded */
   act(work: () => Promise<unknown>, words: string): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** Small parts that both pages are made of. */
+/** Small components of both pages. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Refused, wordsOf } from './api.js';
@@ -45,7 +45,6 @@ interface FigureProps {
   readonly tone?: Tone;
 }
 
-/** One number that matters, with what it is below it. */
 export function Figure({ label, value, note, tone }: FigureProps) {
   return (
     <div class={`figure ${tone ?? ''}`}>
@@ -67,7 +66,7 @@ interface ChoiceProps<T extends string> {
   readonly choose: (value: T) => void;
 }
 
-/** A few choices side by side, of which one is on. */
+/** Buttons side by side, one of which is on. */
 export function Choice<T extends string>({ label, options, value, choose }: ChoiceProps<T>) {
   return (
     <fieldset class="choice" aria-label={label}>
@@ -93,12 +92,12 @@ export const Looking = ({ children = 'Loading …' }: { readonly children?: stri
 
 interface WaitProps<T> {
   readonly of: Loaded<T>;
-  /** Said while it is on its way. */
+  /** Text while loading. */
   readonly looking?: string;
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** What is loaded, or that it is on its way, or why it did not come. Old values stay beside the fault. */
+/** Shows a loaded value, that it is loading, or the error; after an error with the old value. */
 export function Wait<T>({ of: { value, error, loading, reload }, looking, children }: WaitProps<T>) {
   if (loading) return <Looking>{looking}</Looking>;
   return (
@@ -109,25 +108,25 @@ export function Wait<T>({ of: { value, error, loading, reload }, looking, childr
   );
 }
 
-/** @param children one sentence: what is not there, and how it comes to be */
+/** In place of missing data: what is missing, and how to get it. */
 export function Empty({ children }: { readonly children: ComponentChildren }) {
   return <p class="empty quiet">{children}</p>;
 }
 
-/** Foreign text in a line of ours: its direction stays its own. */
+/** Text of others, which keeps its own direction. */
 export function Name({ children }: { readonly children: string }) {
   return <bdi class="name">{children}</bdi>;
 }
 
 interface ScrollFrameProps {
-  /** What is in it, for a screen reader. */
+  /** For screen readers. */
   readonly label: string;
-  /** No higher than a chart. */
+  /** As high as a chart. */
   readonly short?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** A frame that scrolls what is wider or higher than it, and that a keyboard reaches. */
+/** A frame that scrolls, also by keyboard. */
 export function ScrollFrame({ label, short = false, children }: ScrollFrameProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the arrow keys would not scroll it
@@ -137,14 +136,8 @@ export function ScrollFrame({ label, short = false, children }: ScrollFrameProps
   );
 }
 
-// Why something did not come: in words, and with the seconds until it is worth asking again.
-
-interface TroubleProps {
-  readonly error: unknown;
-  readonly again: () => void;
-}
-
-function Trouble({ error, again }: TroubleProps) {
+/** An error, with a button to retry after `retry-after`. */
+function Trouble({ error, again }: { readonly error: unknown; readonly again: () => void }) {
   const left = useSecondsLeft(error);
   const title = error instanceof Refused ? error.problem.title : 'No response';
   return (
@@ -157,7 +150,7 @@ function Trouble({ error, again }: TroubleProps) {
   );
 }
 
-/** Counts `retry-after` down from when the refusal came. */
+/** Counts `retry-after` down. */
 function useSecondsLeft(error: unknown): number {
   const wait = error instanceof Refused ? (error.retryAfter ?? 0) : 0;
   const [left, setLeft] = useState(wait);

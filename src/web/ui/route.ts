@@ -1,4 +1,4 @@
-/** The address holds what is shown: `#/teams/growth?tab=keys`. Behind the `#`, so that no server logs it. */
+/** The state of the page in its address, `#/teams/growth?tab=keys`; after the `#` no server logs it. */
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Route {
@@ -7,7 +7,7 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-/** @param hash as `location.hash` has it; anything that is no address of this page leads to its start */
+/** @param hash `location.hash`; any other text is the start page */
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.startsWith('#/') ? splitOnce(hash.slice(2), '?') : [''];
   return {
@@ -32,7 +32,7 @@ function decoded(text: string): string {
   }
 }
 
-/** @param query members that are undefined or empty are left out */
+/** @param query undefined and empty members are omitted */
 export function hrefOf(
   path: readonly string[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -44,7 +44,7 @@ export function hrefOf(
   return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** @param replace leaves no step in the browser's history: for what changes while somebody types */
+/** @param replace adds no entry to the browser's history */
 export function go(href: string, replace = false): void {
   if (href === location.hash) return;
   if (replace) {

@@ -1,8 +1,8 @@
-/** A form out of a table of fields. The gateway judges what is typed; what it says of a field stands at the field. */
+/** A form from a table of fields. The gateway validates; its faults are shown at the fields. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Fault, Refused, wordsOf } from './api.js';
-import { Dialog } from './dialog.js';
+import { DialogButton } from './dialog.js';
 import { FieldGrid, type FieldsProps } from './fields.js';
 import { bodyOf, type FieldSpec, type Values, valuesOf } from './form-values.js';
 import { useNotices } from './notices.js';
@@ -11,22 +11,21 @@ type FormState = Required<Pick<FieldsProps, 'values' | 'set' | 'faults'>>;
 
 interface SchemaFormProps {
   readonly label?: string;
-  /** Left out where `children` draw the fields. */
+  /** Absent if `children` render the fields. */
   readonly fields?: readonly FieldSpec[];
   readonly start?: Values;
-  /** On the button that sends. */
+  /** Label of the submit button. */
   readonly submit: string;
   readonly look?: string;
   readonly disabled?: boolean;
-  /** Closes the form without sending, by this button. */
-  readonly leave?: { readonly label: string; readonly act: () => void };
-  /** Sends. @throws what is shown: at the fields, or beside the buttons. @param set for what is to be typed anew */
+  /** Adds a cancel button. */
+  readonly leave?: () => void;
+  /** @throws an error that is shown at the fields, or beside the buttons. @param set resets fields */
   readonly send: (values: Values, set: FieldsProps['set']) => Promise<unknown>;
-  /** Found by the page itself. */
+  /** Validates before sending. */
   readonly check?: (values: Values) => readonly Fault[];
-  /** Called with each change. */
   readonly changed?: () => void;
-  /** Said beside the buttons where fields are wrong. */
+  /** Shown beside the buttons if fields have faults. */
   readonly wrong?: string;
   /** Further buttons. */
   readonly buttons?: ComponentChildren;
@@ -41,7 +40,7 @@ export function SchemaForm({ fields = [], submit, leave, send, children, ...rest
   const [refusal, setRefusal] = useState<{ error?: unknown; faults: readonly Fault[] } | null>(null);
   const [busy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  // The first field that is wrong is where to go on.
+  // Focuses the first faulty field.
   useEffect(() => form.current?.querySelector<HTMLElement>(FIRST_WRONG)?.focus(), [refusal]);
   const set = (part: Values) => {
     setValues((was) => ({ ...was, ...part }));
@@ -70,8 +69,8 @@ export function SchemaForm({ fields = [], submit, leave, send, children, ...rest
           {said}
         </p>
         {leave === undefined ? null : (
-          <button type="button" onClick={leave.act}>
-            {leave.label}
+          <button type="button" onClick={leave}>
+            Cancel
           </button>
         )}
         <button type="submit" class={look} disabled={busy || disabled}>
@@ -84,53 +83,46 @@ export function SchemaForm({ fields = [], submit, leave, send, children, ...rest
 }
 
 interface FormButtonProps {
-  /** On the button, above the form, and on the button that sends. */
+  /** On the button, above the form, and on the submit button. */
   readonly label: string;
-  /** For a screen reader, where the label alone does not tell buttons apart. */
+  /** For screen readers, if several buttons have this label. */
   readonly name?: string;
   readonly look?: string;
   readonly fields: readonly FieldSpec[];
   readonly start?: Values;
-  /** @param body of what is typed. @throws what is shown in the dialog */
+  /** @throws an error that is shown in the dialog */
   readonly send: (body: Record<string, unknown>) => Promise<unknown>;
-  /** Said when it is done. */
+  /** Notice of success. */
   readonly done?: string;
   /** Above the fields. */
   readonly children?: ComponentChildren;
 }
 
 /** A button that opens a form. */
-export function FormButton({ label, name, look = '', fields, start, send, done, children }: FormButtonProps) {
-  const [open, setOpen] = useState(false);
+export function FormButton({ label, name, look, fields, start, send, done, children }: FormButtonProps) {
   const notices = useNotices();
-  const close = () => setOpen(false);
-  const sent = async (values: Values) => {
+  const sent = async (values: Values, close: () => void) => {
     await send(bodyOf(fields, values));
     close();
     if (done !== undefined) notices.done(done);
   };
   return (
-    <>
-      <button type="button" class={look} aria-label={name} onClick={() => setOpen(true)}>
-        {label}
-      </button>
-      {open ? (
-        <Dialog title={label} close={close}>
-          <SchemaForm
-            submit={label}
-            leave={{ label: 'Cancel', act: close }}
-            start={{ ...valuesOf(fields), ...start }}
-            send={sent}
-          >
-            {(form) => (
-              <>
-                {children}
-                <FieldGrid fields={fields} {...form} />
-              </>
-            )}
-          </SchemaForm>
-        </Dialog>
-      ) : null}
-    </>
+    <DialogButton label={label} name={name} look={look}>
+      {(close) => (
+        <SchemaForm
+          submit={label}
+          leave={close}
+          start={{ ...valuesOf(fields), ...start }}
+          send={(values) => sent(values, close)}
+        >
+          {(form) => (
+            <>
+              {children}
+              <FieldGrid fields={fields} {...form} />
+            </>
+          )}
+        </SchemaForm>
+      )}
+    </DialogButton>
   );
 }

@@ -1,20 +1,21 @@
-/** Who is signed in. The cookie is out of reach of scripts; the page knows what the gateway says of it. */
+/** The session. Scripts cannot read its cookie, so the page asks the gateway about it. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { type Answer, type CallOptions, call, type Method, Refused, wordsOf } from './api.js';
 import { type Loaded, useLoad } from './load.js';
 import { Looking } from './parts.js';
+import { SignInPage, type SignInWords } from './sign-in.js';
 
-/** What both planes say of a session. */
+/** The members that both planes answer. */
 export interface SessionBase {
   readonly csrf: string;
   readonly expiresAt: string;
 }
 
-/** The calls of a page, by the session. All throw Refused and Unreachable. */
+/** Calls with the session. @throws Refused, Unreachable */
 export interface Api {
   get<T>(path: string, signal?: AbortSignal): Promise<T>;
-  /** With headers, and the body as it came. */
+  /** With headers and the unparsed body. */
   raw(path: string, signal?: AbortSignal): Promise<Answer>;
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
 }
@@ -22,39 +23,31 @@ export interface Api {
 export interface Signed<S extends SessionBase> {
   readonly session: S;
   readonly api: Api;
-  /** Asks the gateway again who is signed in: a role or scope may have changed. @throws Refused, Unreachable */
+  /** Reloads the session: its role or scopes may have changed. @throws Refused, Unreachable */
   readonly refresh: () => Promise<void>;
   readonly signOut: () => Promise<void>;
 }
 
 const Current = createContext<Signed<SessionBase> | null>(null);
 
-/** Below {@link SessionGate} alone. */
+/** Only below {@link SessionGate}. */
 export function useSigned<S extends SessionBase>(): Signed<S> {
   const signed = useContext(Current);
   if (signed === null) throw new Error('nobody is signed in');
   return signed as unknown as Signed<S>;
 }
 
-/** What a path of the gateway answers, with the session of who is signed in. @param path null asks nothing */
+/** Loads a path. @param path null: nothing */
 export function useGet<T>(path: string | null, everyMs: number | null = null): Loaded<T> {
   const { api } = useSigned();
   return useLoad(path, (signal) => api.get<T>(path ?? '', signal), everyMs);
 }
 
-export interface SignInProps {
-  /** Why it has to be done, where it was not done by the person: the session ended. */
-  readonly why: string | null;
-  /** @param secret what is typed. @throws Refused, Unreachable */
-  readonly signIn: (secret: string) => Promise<void>;
-}
-
-interface GateProps {
-  /** Where sessions are made and ended, `/admin/v1/session`. */
+export interface GateProps extends SignInWords {
+  /** Of the session calls, `/admin/v1/session`. */
   readonly path: string;
-  /** The member of the body that holds the secret. */
+  /** The member of the body with the secret. */
   readonly member: 'token' | 'key';
-  readonly signInPage: (props: SignInProps) => ComponentChildren;
   readonly children: ComponentChildren;
 }
 
@@ -65,12 +58,12 @@ type State =
 
 const ENDED = 'Your session has ended. Sign in again to continue.';
 
-/** Shows the sign-in page until somebody is signed in; a reload of the page asks the gateway whether it still is so. */
-export function SessionGate({ path, member, signInPage, children }: GateProps) {
+/** Shows the sign-in page without a session, else its children. */
+export function SessionGate({ path, member, children, ...words }: GateProps) {
   const [state, setState] = useState<State>({ is: 'looking' });
   const look = useCallback(async () => {
     const { text } = await call('GET', path);
-    // The same session keeps its identity: nothing is drawn anew.
+    // An unchanged session keeps its identity, which avoids rendering.
     setState((was) => {
       const isNew = was.is === 'looking' || (was.is === 'in' && JSON.stringify(was.session) !== text);
       return isNew ? { is: 'in', session: JSON.parse(text) as SessionBase } : was;
@@ -103,7 +96,7 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
         api: createApi(session.csrf, { ended, refresh }),
         refresh,
         signOut: async () => {
-          // One that is over already is what was wanted.
+          // It may have ended already.
           await call('DELETE', path, { csrf: session.csrf }).catch((error: unknown) => {
             if (!isSignedOut(error)) throw error;
           });
@@ -118,21 +111,21 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
       const { text } = await call('POST', path, { body: { [member]: secret } });
       setState({ is: 'in', session: JSON.parse(text) as SessionBase });
     };
-    return <>{signInPage({ why: state.is === 'out' ? state.why : null, signIn })}</>;
+    return <SignInPage {...words} why={state.is === 'out' ? state.why : null} signIn={signIn} />;
   }
   return <Current.Provider value={signed}>{children}</Current.Provider>;
 }
 
 const isSignedOut = (error: unknown): boolean => error instanceof Refused && error.problem.status === 401;
 
-interface Told {
-  /** The gateway knows the session no more. */
+interface Listeners {
+  /** The session has ended. */
   readonly ended: () => void;
-  /** A call was refused that the page offered. */
+  /** The role or scopes have changed. */
   readonly refresh: () => Promise<void>;
 }
 
-function createApi(csrf: string, { ended, refresh }: Told): Api {
+function createApi(csrf: string, { ended, refresh }: Listeners): Api {
   async function asked(method: Method, path: string, options?: CallOptions): Promise<Answer> {
     try {
       return await call(method, path, options);

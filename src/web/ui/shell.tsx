@@ -1,4 +1,4 @@
-/** The frame of every view: where one can go, who is signed in, whether the gateway answers. */
+/** The frame of every view: navigation, the signed-in user, and whether the gateway responds. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useReach } from './load.js';
@@ -9,18 +9,17 @@ import { useSigned } from './session.js';
 export interface SectionView {
   readonly name: string;
   readonly title: string;
-  /** @param path what follows the section's name in the address */
+  /** @param path after the section's name */
   readonly view: (path: readonly string[]) => ComponentChildren;
 }
 
 interface ShellProps {
   /** `console`, `explorer` */
   readonly product: string;
-  /** The first is shown where the address names none. */
+  /** The first is the default. */
   readonly sections: readonly SectionView[];
-  /** Who is signed in: name, and what they may do in a word. */
   readonly who: { readonly name: string; readonly role: string };
-  /** On every section, above it. */
+  /** Above every section. */
   readonly children?: ComponentChildren;
 }
 
@@ -60,13 +59,12 @@ export function Shell({ product, sections, who, children }: ShellProps) {
   );
 }
 
-interface LinksProps extends Pick<ShellProps, 'sections'> {
-  readonly current: string | undefined;
-}
-
-function Links({ sections, current }: LinksProps) {
+function Links({
+  sections,
+  current,
+}: Pick<ShellProps, 'sections'> & { readonly current: string | undefined }) {
   const nav = useRef<HTMLElement>(null);
-  // On a phone they stand in a line that scrolls.
+  // On a phone the line of links scrolls.
   useEffect(() => {
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [current]);
@@ -100,18 +98,18 @@ interface ViewProps {
   readonly title: string;
   /** A line below the title. */
   readonly lead?: ComponentChildren;
-  /** Right of the title: ranges, buttons. */
+  /** Right of the title. */
   readonly tools?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** One view with its heading, which has the focus when somebody came here by a link. */
+/** A view; its heading gets the focus after navigation. */
 export function View({ title, lead, tools, children }: ViewProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { path } = useRoute();
   const place = path.join('/');
   const { clear } = useNotices();
-  // Another place means another heading, even of the same words.
+  // `place`: another view may have the same title.
   useEffect(() => {
     document.title = `${title} · dsp-gateway`;
     heading.current?.focus({ preventScroll: false });

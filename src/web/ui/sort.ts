@@ -1,6 +1,4 @@
-/** Rows in the order of one column. Pure. */
-
-/** A new list; rows that are equal keep their order. */
+/** @returns a new list, stably sorted; null comes last in both directions */
 export function sortedBy<Row>(
   rows: readonly Row[],
   by: (row: Row) => string | number | null,

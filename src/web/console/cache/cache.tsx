@@ -1,4 +1,4 @@
-/** The cache: what it holds of a report and why, what forgetting would cost, and what was learned of reports. */
+/** Cache state of a report, purges, and learned facts. */
 import { useState } from 'preact/hooks';
 import { Field } from '../../ui/fields.js';
 import { KeptDays, KeptFigures, KeptWords } from '../../ui/kept.js';

@@ -1,9 +1,8 @@
-/** Which kinds of reports may be split by day, as far as that was learned. */
-
+/** Learned divisibility by day, by kind: reports that differ only in dates and accounts. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
 import { count } from '../../ui/format.js';
-import { Card, Empty, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { Card, Tag, type Tone, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 
 type Kind = Answer['kinds'][number];
@@ -29,28 +28,20 @@ export function Divisibility() {
                 configured.
               </p>
             ))}
-            {kinds.length === 0 ? (
-              <Empty>
-                Nothing has been learned yet. Learning starts when a report by date is requested more than
-                once.
-              </Empty>
-            ) : (
-              <DataTable
-                caption="Kinds of reports"
-                columns={COLUMNS}
-                rows={kinds}
-                keyOf={({ id }) => id}
-                sorted={BY_ENDPOINT}
-              />
-            )}
+            <DataTable
+              caption="Kinds of reports"
+              columns={COLUMNS}
+              rows={kinds}
+              keyOf={({ id }) => id}
+              sorted={{ index: 0, down: false }}
+              empty="Nothing has been learned yet. Learning starts when a report by date is requested more than once."
+            />
           </>
         )}
       </Wait>
     </Card>
   );
 }
-
-const BY_ENDPOINT = { index: 0, down: false };
 
 const TONES: Readonly<Record<Kind['state'], Tone>> = {
   learning: 'quiet',
@@ -90,7 +81,7 @@ const COLUMNS: readonly Column<Kind>[] = [
   {
     title: 'Matching days',
     numeric: true,
-    // What is proven needs no more of them, and its count began anew.
+    // Proven kinds need no more days, and their count has restarted.
     by: ({ state, agreedDays, neededDays }) => (state === 'proven' ? neededDays : agreedDays),
     cell: (kind) => <Agreed kind={kind} />,
   },

@@ -1,12 +1,9 @@
-/** What the gateway says of one report, and how people name one. Pure. */
+/** The explanation of a report, and the forms in which a report is named. Pure. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 
 export type Explained = AnswerTo<'GET /admin/v1/cache/explain'>;
 
-/**
- * The question to the gateway.
- * @param text an address or a path with its query, or an endpoint with its query: `campaigns/get?advertiserId=1`
- */
+/** @param text a URL, a path or an endpoint, each with its query: `campaigns/get?advertiserId=1` */
 export function questionOf(text: string): string {
   const at = text.indexOf('?');
   const isAddress = /^(https?:\/)?\//i.test(text);
@@ -15,7 +12,7 @@ export function questionOf(text: string): string {
   return new URLSearchParams(named).toString();
 }
 
-/** The advertiser that a report is about, where it names one alone. */
+/** @returns the only advertiser that a report names, or an empty text */
 export function advertiserOf({ canonical }: Explained): string {
   const query = new URLSearchParams(canonical.target.split('?')[1] ?? '');
   const [id = '', another] = query.getAll('advertiserId');

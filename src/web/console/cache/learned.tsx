@@ -1,5 +1,4 @@
-/** When days change no more, and what came of days that were asked for again: by the age of a day. */
-
+/** Learned finality, and results of fetching days again, by age of the day. */
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
@@ -37,7 +36,7 @@ export function LearnedOfReport({ explained: { report, days } }: { readonly expl
   );
 }
 
-/** @param advertiser id; empty: none was chosen */
+/** @param advertiser id; empty: none */
 export function LearnedOfAdvertiser({ advertiser }: { readonly advertiser: string }) {
   const { all } = useAdvertisers();
   const isKnown = all.some(({ id }) => String(id) === advertiser);
@@ -64,7 +63,7 @@ export function LearnedOfAdvertiser({ advertiser }: { readonly advertiser: strin
 const nameOf = ({ endpoint, split }: Pick<FinalityScope, 'endpoint' | 'split'>) =>
   `${endpoint} by ${split.join(', ')}`;
 
-/** As often as replicas write down what they saw. */
+/** Replicas write their observations as often. */
 const LIVE_MS = 30_000;
 
 /** @param about query of both calls */

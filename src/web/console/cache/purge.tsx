@@ -1,4 +1,4 @@
-/** Forgetting: first what it would take, then a question, then it is done. */
+/** A purge: preview, confirmation, execution. */
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
@@ -20,19 +20,18 @@ const SCOPE: FieldsOf<'POST /admin/v1/cache/purge'> = [
   { name: 'to', label: 'To day', is: 'date' },
 ];
 
-/** Where nothing is said, everything is meant. */
+/** Without fields the purge covers everything. */
 function scopeOf(values: Values): Record<string, unknown> {
   const body = bodyOf(SCOPE, values);
   return Object.keys(body).length === 0 ? { all: true } : body;
 }
 
 interface PurgeCardProps {
-  /** The report that is looked at. */
+  /** The shown report. */
   readonly explained: Explained | null;
   readonly purged: () => void;
 }
 
-/** Not for those who may not do it. */
 export function PurgeCard({ explained, purged }: PurgeCardProps) {
   const { api, may } = useAdmin();
   const { act } = useNotices();
@@ -72,7 +71,6 @@ export function PurgeCard({ explained, purged }: PurgeCardProps) {
         submit="Preview"
         look=""
         send={look}
-        // What was shown was of something else.
         changed={() => setLooked(null)}
         buttons={
           looked === null ? null : (
@@ -89,7 +87,6 @@ export function PurgeCard({ explained, purged }: PurgeCardProps) {
   );
 }
 
-/** As many as one reads. */
 const MOST_NAMED = 8;
 
 function PreviewWords({ preview: { purged, preview } }: { readonly preview: Preview }) {

@@ -1,4 +1,4 @@
-/** Picks advertisers by name or id, as chips; all of them only by saying so. */
+/** Picks advertisers by name or id; all of them only explicitly. */
 import { useRef, useState } from 'preact/hooks';
 import { Box, Offers } from '../../ui/fields.js';
 import { Name } from '../../ui/parts.js';
@@ -61,7 +61,7 @@ export function AdvertiserPicker({ draft: { all, advertisers }, change, fault }:
 interface ChipsProps {
   readonly ids: readonly number[];
   readonly known: AdvertiserNames;
-  /** Left out where they are only shown. */
+  /** Absent: read-only. */
   readonly remove?: (id: number) => void;
 }
 
@@ -94,7 +94,7 @@ interface SearchProps {
   readonly add: (id: number) => void;
 }
 
-/** The browser shows the offers; the one that is taken from them is added at once, what is typed by Enter. */
+/** A suggestion is added when selected, typed text by Enter. */
 function Search({ known, chosen, add }: SearchProps) {
   const [said, setSaid] = useState('');
   const input = useRef<HTMLInputElement>(null);
@@ -121,7 +121,7 @@ function Search({ known, chosen, add }: SearchProps) {
           }}
           onKeyDown={(event) => {
             if (event.key !== 'Enter') return;
-            // It would send the form.
+            // Enter would submit the form.
             event.preventDefault();
             take(idOf(event.currentTarget.value, known));
           }}
@@ -138,11 +138,11 @@ function Search({ known, chosen, add }: SearchProps) {
   );
 }
 
-/** Whether an offer was taken, and no key pressed. */
+/** Whether a suggestion was selected, not text typed. */
 const isTaken = (event: Event): boolean =>
   !(event instanceof InputEvent) || event.inputType === 'insertReplacementText';
 
-/** @returns the id that is meant, or why there is none */
+/** @returns the id, or why there is none */
 function idOf(typed: string, known: AdvertiserNames): number | string {
   const text = typed.trim().toLowerCase();
   if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);

@@ -1,15 +1,15 @@
-/** Advertisers by name, as far as the gateway has seen them. */
+/** Advertisers that the gateway has seen. */
 import { useMemo } from 'preact/hooks';
 import { useGet } from '../../ui/session.js';
 import type { Advertiser } from './team.js';
 
 export interface AdvertiserNames {
-  /** Those seen last come first. */
+  /** Most recently seen first. */
   readonly all: readonly Advertiser[];
   nameOf(id: number): string | null;
 }
 
-/** All that the gateway remembers, in one call: searching is done here, and nobody waits while typing. */
+/** All in one call, so that searching needs no further calls. */
 export function useAdvertisers(): AdvertiserNames {
   const { value } = useGet<{ advertisers: Advertiser[] }>('/admin/v1/advertisers?limit=10000');
   return useMemo(() => {

@@ -1,5 +1,4 @@
-/** Teams as a file declares them: first what would change, and only then is it applied. */
-
+/** Applies a file of teams, after showing its changes. */
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Refused, wordsOf } from '../../ui/api.js';
@@ -44,7 +43,7 @@ export function ApplyForm() {
   const [faults, setFaults] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const send = async (body: object) => (await api.send<Pick<Looked, 'changes'>>('POST', PATH, body)).changes;
-  // What was shown was of something else.
+  // Changes of another file or option.
   const forget = () => {
     setLooked(null);
     setFaults([]);
@@ -127,7 +126,7 @@ export function ApplyForm() {
   );
 }
 
-/** The reader of YAML is loaded when a file is read. @throws what is no YAML */
+/** Loads the YAML parser when needed. @throws YAMLParseError */
 async function declaredIn(text: string): Promise<object> {
   const { parse } = await import('yaml');
   const value: unknown = parse(text);
@@ -137,7 +136,7 @@ async function declaredIn(text: string): Promise<object> {
 function faultsOf(error: unknown): readonly string[] {
   if (error instanceof Refused && error.problem.errors !== undefined)
     return error.problem.errors.map(({ param, message }) => `${param} ${message}`);
-  // The first line says what and where; the others quote the text.
+  // The other lines quote the text.
   if (error instanceof Error && error.name === 'YAMLParseError')
     return [`Invalid YAML: ${error.message.split('\n')[0]}`];
   return [wordsOf(error)];

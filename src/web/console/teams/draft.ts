@@ -1,4 +1,4 @@
-/** What is in the form of a team, and the body it becomes. Pure. */
+/** The values of the form of a team, and its body. Pure. */
 import { bodyOf, type Values, valuesOf } from '../../ui/form-values.js';
 import type { FieldsOf } from '../fields-of.js';
 import { type GuardDraft, guardDraftOf, guardOf } from './guard.js';
@@ -29,7 +29,7 @@ export const ADDRESSES: TeamFields = [
 
 const TYPED = [...IDENTITY, ...LIMIT_FIELDS, ...ADDRESSES];
 
-/** Beside it by their names: what is typed into the fields. */
+/** With the typed values by field name. */
 export interface Draft extends Values {
   readonly scopes: readonly string[];
   readonly all: boolean;
@@ -57,13 +57,13 @@ function teamOf(draft: Draft): Record<string, unknown> {
   };
 }
 
-/** Of a new team: a guard that there is not is left out. */
+/** The body of a new team, which omits a null guard. */
 export function newTeamOf(draft: Draft): Record<string, unknown> {
   const { writeGuard, ...body } = teamOf(draft);
   return writeGuard === null ? body : { ...body, writeGuard };
 }
 
-/** What differs from the team alone: what somebody else changes meanwhile stays as they made it. */
+/** Only changed members, so that concurrent changes by others stay. */
 export function changesOf(before: Draft, after: Draft): Record<string, unknown> {
   const { limits, ...body } = changed(teamOf(before), teamOf(after)) as { limits?: object };
   return limits === undefined ? body : { ...body, limits: changed(teamOf(before).limits, limits) };

@@ -1,4 +1,4 @@
-/** What the writes of a team may cost, by route, and what of the day is left. */
+/** The write guard of a team, with the remaining budget of the day. */
 import { type ComponentChildren, Fragment } from 'preact';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { amount } from '../../ui/format.js';
@@ -9,10 +9,9 @@ import type { Team } from './team.js';
 
 type DayBudget = AnswerTo<'GET /admin/v1/teams/:id/write-budgets'>['budgets'][number];
 
-/** Often enough to see a day run out. */
 const LIVE_MS = 15_000;
 
-/** Of a team that may not write, and has no guard, there is nothing to tell. */
+/** Hidden for teams that have no guard and may not write. */
 export function GuardCard({ team: { id, writeGuard, scopes } }: { readonly team: Team }) {
   if (writeGuard === undefined && !scopes.includes('platform:write')) return null;
   return (
@@ -76,7 +75,7 @@ type Fact = readonly [term: ComponentChildren, fact: ComponentChildren];
 const atMost = (max: number | undefined, currency?: string): string =>
   max === undefined ? 'any amount' : `at most ${amount(max, currency)}`;
 
-/** @param today left out where the day has no limit, or is not known yet */
+/** @param today undefined: no daily limit, or not loaded yet */
 function factsOf(rule: GuardRule, today: DayBudget | undefined): Fact[] {
   const { budget, amounts = [], allowFields, requireIdempotencyKey = false } = rule;
   const ofBudget: Fact[] =
@@ -115,7 +114,7 @@ const BudgetPlace = ({ field, currency, currencyField }: NonNullable<GuardRule['
   </>
 );
 
-/** From this share on a day is shown as nearly used up. */
+/** Share from which the meter warns. */
 const NEARLY = 0.8;
 
 function Today({ day, maxPerDay, left, currency }: DayBudget) {

@@ -1,4 +1,4 @@
-/** The form of a write guard: routes, each with what its writes may cost. */
+/** The form of a write guard: a rule per route. */
 import type { Fault } from '../../ui/api.js';
 import { Box, Field, FieldGrid, Fields, Select } from '../../ui/fields.js';
 import {
@@ -68,11 +68,11 @@ function replaced<T>(all: readonly T[], old: T, part: Partial<T>): readonly T[] 
   return all.map((one) => (one === old ? { ...one, ...part } : one));
 }
 
-function Rules({
-  rules,
-  change,
-  faults,
-}: Omit<GuardFormProps, 'guard'> & { readonly rules: readonly RuleDraft[] }) {
+interface RulesProps extends Omit<GuardFormProps, 'guard'> {
+  readonly rules: readonly RuleDraft[];
+}
+
+function Rules({ rules, change, faults }: RulesProps) {
   return (
     <>
       {rules.length === 0 ? <p class="note warn">Without rules every write is refused.</p> : null}
@@ -97,7 +97,7 @@ function Rules({
 
 interface RuleProps {
   readonly rule: RuleDraft;
-  /** Its place among the rules, from 1. */
+  /** From 1. */
   readonly number: number;
   readonly change: (part: Partial<RuleDraft>) => void;
   readonly remove: () => void;
@@ -112,7 +112,7 @@ function Rule({ rule, number, change, remove, faults }: RuleProps) {
     ...{ values: rule.typed, faults, place: `${route}.` },
     set: (part: object) => change({ typed: { ...rule.typed, ...part } }),
   };
-  // Of the budget as a whole.
+  // A fault of the whole budget is shown at a field.
   const most = faults.map((one) =>
     one.param === `${route}.budget` ? { ...one, param: `${one.param}.maxPerCall` } : one,
   );

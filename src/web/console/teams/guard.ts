@@ -1,9 +1,9 @@
-/** A team's write guard: as the admin API gives it, as a form has it, and the body that a form becomes. Pure. */
+/** A team's write guard in the admin API and in a form. Pure. */
 import type { Fault } from '../../ui/api.js';
 import { bodyOf, type FieldSpec, type Values, valuesOf } from '../../ui/form-values.js';
 import type { Team } from './team.js';
 
-/** Route to rule; a write to another route is refused. */
+/** Rules by route; writes to other routes are refused. */
 export type WriteGuard = NonNullable<Team['writeGuard']>;
 export type GuardRule = WriteGuard[string];
 
@@ -41,9 +41,8 @@ export const CONDITION_FIELDS: readonly FieldSpec[] = [
 ];
 const RULE_FIELDS = [...BUDGET_FIELDS, ...MOST_FIELDS, ...CONDITION_FIELDS];
 
-/** As typed. */
 export interface AmountDraft {
-  /** Of this form; it stays where others come and go. */
+  /** Identity in this form. */
   readonly key: number;
   readonly typed: Values;
 }
@@ -54,7 +53,7 @@ export interface RuleDraft extends AmountDraft {
   readonly amounts: readonly AmountDraft[];
 }
 
-/** `none`: writes are not guarded; `another`: written by another release, which this page leaves as it is. */
+/** `none`: writes are not guarded; `another`: from another release, stays unchanged. */
 export type GuardDraft = 'none' | 'another' | readonly RuleDraft[];
 
 type Check = (value: unknown) => boolean;
@@ -82,7 +81,7 @@ const isRule = made({
   requireIdempotencyKey: (value) => typeof value === 'boolean',
 });
 
-/** Whether this page knows all that a guard says: another release of the gateway may have written it. */
+/** Whether this page knows all members of a guard, which may be from another release. */
 export function isKnown(guard: unknown): guard is WriteGuard {
   return isObject(guard) && Object.values(guard).every(isRule);
 }
@@ -100,7 +99,7 @@ export function newRule(route = 'POST /api/v1/', rule: GuardRule = {}): RuleDraf
   return { key: ++keys, method, path, typed: valuesOf(RULE_FIELDS, rule), amounts };
 }
 
-/** @param guard of a team; undefined: it has none */
+/** @param guard undefined: none */
 export function guardDraftOf(guard: unknown): GuardDraft {
   if (guard === undefined) return 'none';
   if (!isKnown(guard)) return 'another';
@@ -124,7 +123,7 @@ function ruleOf({ typed, amounts }: RuleDraft): Record<string, unknown> {
   };
 }
 
-/** Of a guard as a body each route stands once, so that two alike have to be told before they are sent. */
+/** Duplicate routes, which the body, keyed by route, cannot have. */
 export function routesTwice(draft: GuardDraft): Fault[] {
   if (typeof draft === 'string') return [];
   const routes = draft.map(routeOf);

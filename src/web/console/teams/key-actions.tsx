@@ -1,4 +1,4 @@
-/** Issue, roll and revoke a key, and the note that shows one. */
+/** Buttons to issue, roll and revoke a key; the note that shows a new key. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
@@ -18,12 +18,11 @@ const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
   },
 ];
 
-interface IssueButtonProps {
-  readonly teamId: string;
+interface Made {
   readonly made: (key: IssuedKey) => void;
 }
 
-export function IssueButton({ teamId, made }: IssueButtonProps) {
+export function IssueButton({ teamId, made }: Made & { readonly teamId: string }) {
   const { api } = useAdmin();
   return (
     <FormButton
@@ -35,7 +34,6 @@ export function IssueButton({ teamId, made }: IssueButtonProps) {
   );
 }
 
-/** How long the old one goes on: long enough to bring the new one to all who have it. */
 const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
   {
     ...{ name: 'overlapSeconds', label: 'The current secret stays valid for', is: 'number' },
@@ -49,12 +47,7 @@ const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
   },
 ];
 
-interface RollButtonProps {
-  readonly keyOf: TeamKey;
-  readonly made: (key: IssuedKey) => void;
-}
-
-export function RollButton({ keyOf: { id, label, prefix }, made }: RollButtonProps) {
+export function RollButton({ keyOf: { id, label, prefix }, made }: Made & { readonly keyOf: TeamKey }) {
   const { api, may } = useAdmin();
   if (!may('POST /admin/v1/keys/:id/roll')) return null;
   return (
@@ -107,7 +100,7 @@ interface IssuedNoteProps {
   readonly close: () => void;
 }
 
-/** A key as it was made: shown this once, in no address and in no storage, gone with the page. */
+/** The only display of a new key: not in the address or storage, gone with the page. */
 export function IssuedNote({ issued: { key }, close }: IssuedNoteProps) {
   const field = useRef<HTMLInputElement>(null);
   const [said, setSaid] = useState('');
@@ -118,7 +111,7 @@ export function IssuedNote({ issued: { key }, close }: IssuedNoteProps) {
       await navigator.clipboard.writeText(key);
       setSaid('Copied.');
     } catch {
-      // Without TLS a browser gives no clipboard.
+      // Browsers have no clipboard without TLS.
       setSaid('The browser does not allow copying. The key is selected: press Ctrl+C or ⌘C.');
     }
   };

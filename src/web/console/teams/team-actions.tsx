@@ -1,4 +1,4 @@
-/** What one may do with a team, each with a question that says what happens. */
+/** Actions on a team, each with a confirmation. */
 import { ConfirmButton } from '../../ui/dialog.js';
 import { useNotices } from '../../ui/notices.js';
 import { Name } from '../../ui/parts.js';
@@ -12,7 +12,7 @@ interface TeamActionsProps {
   readonly removed: () => void;
 }
 
-/** Of a team that a file declares there is none here: the gateway would refuse it. */
+/** None for declared teams: the gateway would refuse them. */
 export function TeamActions({ team, changed, removed }: TeamActionsProps) {
   const { api, may } = useAdmin();
   const { act, fault } = useNotices();

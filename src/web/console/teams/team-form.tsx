@@ -1,4 +1,3 @@
-/** The form of a team. */
 import { useState } from 'preact/hooks';
 import type { Fault } from '../../ui/api.js';
 import { Box, FieldGrid, Fields } from '../../ui/fields.js';
@@ -35,7 +34,7 @@ export function TeamForm({ team, saved, leave }: TeamFormProps) {
     <SchemaForm
       start={first}
       submit={team === null ? 'Create team' : 'Save'}
-      leave={{ label: 'Cancel', act: leave }}
+      leave={leave}
       check={({ guard }) => routesTwice((guard as Draft['guard']) ?? 'none')}
       send={send}
       wrong="Not saved: correct the fields in red."
@@ -82,7 +81,7 @@ interface ScopeBoxesProps {
 
 function ScopeBoxes({ scopes, change, faults }: ScopeBoxesProps) {
   const fault = faultAt(faults, 'scopes');
-  // One that another release knows stays as it is.
+  // Scopes of other releases stay.
   const others = scopes.filter((scope) => !SCOPES.some(({ value }) => value === scope));
   const all = [...SCOPES, ...others.map((value) => ({ value, says: 'Unknown in this release.' }))];
   return (

@@ -1,8 +1,8 @@
-/** Keys of a team: how old, used when, valid how long; issue, roll, revoke. */
+/** The keys of a team, with their actions. */
 import { useState } from 'preact/hooks';
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
 import { fromNow, moment, span } from '../../ui/format.js';
-import { Card, Empty, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { Card, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
 import { IssueButton, type IssuedKey, IssuedNote, RevokeButton, RollButton } from './key-actions.js';
@@ -31,11 +31,7 @@ export function TeamKeys({ team: { id } }: { readonly team: Team }) {
           const shown = dead ? all : alive;
           return (
             <>
-              {shown.length === 0 ? (
-                <Empty>The team has no valid key, so it cannot call.</Empty>
-              ) : (
-                <KeyTable keys={shown} made={made} changed={keys.reload} />
-              )}
+              <KeyTable keys={shown} made={made} changed={keys.reload} />
               {all.length === alive.length ? null : (
                 <div>
                   <button
@@ -62,8 +58,6 @@ interface KeyTableProps {
   readonly changed: () => void;
 }
 
-const NEWEST_FIRST = { index: 2, down: true };
-
 function KeyTable({ keys, made, changed }: KeyTableProps) {
   const { may } = useAdmin();
   const mayAct = may('POST /admin/v1/keys/:id/roll') || may('DELETE /admin/v1/keys/:id');
@@ -83,7 +77,8 @@ function KeyTable({ keys, made, changed }: KeyTableProps) {
       columns={mayAct ? [...COLUMNS, actions] : COLUMNS}
       rows={keys}
       keyOf={({ id }) => id}
-      sorted={NEWEST_FIRST}
+      sorted={{ index: 2, down: true }}
+      empty="The team has no valid key, so it cannot call."
     />
   );
 }
@@ -94,7 +89,7 @@ const STATES: Readonly<Record<ReturnType<typeof keyState>, Tone>> = {
   expired: 'warn',
 };
 
-/** Sooner than this, and it is time to issue another. */
+/** Threshold of the expiry warning. */
 const SOON_MS = 14 * 86_400_000;
 
 const COLUMNS: readonly Column<TeamKey>[] = [

@@ -1,4 +1,4 @@
-/** All teams, with what one looks for first: who may do what, who calls, who does not any more. */
+/** All teams, with scopes and recent use. */
 import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data-table.js';
 import { count } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
@@ -16,7 +16,6 @@ interface Row extends Team {
   readonly requests: number;
 }
 
-/** Often enough to see somebody come. */
 const LIVE_MS = 30_000;
 
 async function loadRows(api: Admin['api'], signal: AbortSignal): Promise<Row[]> {
@@ -89,16 +88,17 @@ function Found({ rows }: { readonly rows: readonly Row[] }) {
           {rows.length === 1 ? ' team' : ' teams'}
         </p>
       </div>
-      {found.length === 0 ? (
-        <Empty>No team matches.</Empty>
-      ) : (
-        <DataTable caption="Teams" columns={COLUMNS} rows={found} keyOf={({ id }) => id} sorted={BY_NAME} />
-      )}
+      <DataTable
+        caption="Teams"
+        columns={COLUMNS}
+        rows={found}
+        keyOf={({ id }) => id}
+        sorted={{ index: 0, down: false }}
+        empty="No team matches."
+      />
     </Card>
   );
 }
-
-const BY_NAME = { index: 0, down: false };
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'Team', by: ({ name }) => name.toLowerCase(), cell: (row) => <TeamCell {...row} /> },

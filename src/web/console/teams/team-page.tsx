@@ -1,4 +1,4 @@
-/** One team: what it may, its keys, what it asked for. */
+/** One team: settings, keys and usage. */
 import { useState } from 'preact/hooks';
 import { Card, Empty, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
@@ -85,7 +85,6 @@ function GonePage({ id }: { readonly id: string }) {
   );
 }
 
-/** Why a team that a file declares is not edited here, and where it is. */
 function ManagedCard({ team: { id } }: { readonly team: Team }) {
   return (
     <Card title="Declared in a file">

@@ -1,4 +1,4 @@
-/** What a team may do, in the order of its form. */
+/** The settings of a team, in the order of its form. */
 import { useState } from 'preact/hooks';
 import { count } from '../../ui/format.js';
 import { Card, Tag } from '../../ui/parts.js';
@@ -51,7 +51,6 @@ function Scopes({ team: { scopes } }: { readonly team: Team }) {
   );
 }
 
-/** As many as one reads. */
 const MOST_SHOWN = 20;
 
 function Advertisers({ team: { advertisers } }: { readonly team: Team }) {

@@ -1,5 +1,4 @@
-/** What a team asked for: by the hour as charts, by the day as numbers. */
-
+/** Usage of a team: charts by hour, a table by day. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
 import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
@@ -13,7 +12,7 @@ import { RANGES, type Range, type SeriesAnswer, sum, timesOf } from '../series.j
 type Usage = AnswerTo<'GET /admin/v1/usage'>;
 type UsageDay = Usage['usage'][number];
 
-/** A team is counted by the hour: an hour has one point. */
+/** Teams are counted by hour, so one hour would have one point. */
 const TEAM_RANGES = RANGES.filter(({ value }) => value !== '1h');
 
 const LIVE_MS = 10_000;
@@ -75,8 +74,6 @@ const COLUMNS: readonly Column<UsageDay>[] = [
   numberColumn('Rate limited', ({ rateLimited }) => rateLimited),
 ];
 
-const NEWEST_FIRST = { index: 0, down: true };
-
 function UsageDays({ days }: { readonly days: readonly UsageDay[] }) {
   if (days.length === 0) return null;
   return (
@@ -85,7 +82,7 @@ function UsageDays({ days }: { readonly days: readonly UsageDay[] }) {
       columns={COLUMNS}
       rows={days}
       keyOf={({ day }) => day}
-      sorted={NEWEST_FIRST}
+      sorted={{ index: 0, down: true }}
     />
   );
 }

@@ -1,5 +1,4 @@
-/** Teams and keys as the admin API gives them, and what a form says of their members. Pure. */
-
+/** Teams and keys of the admin API, and labels of their members. Pure. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 
 export type Team = AnswerTo<'GET /admin/v1/teams/:id'>;
@@ -39,13 +38,12 @@ export function advertisersInWords({ advertisers }: Pick<Team, 'advertisers'>): 
   return advertisers.length === 0 ? 'none' : String(advertisers.length);
 }
 
-/** A key lets in as long as it is neither revoked nor expired. */
 export function keyState({ revokedAt, expiresAt }: TeamKey, nowMs: number): 'valid' | 'revoked' | 'expired' {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'valid';
 }
 
-/** The latest of some ISO times; null where there is none. */
+/** The latest of ISO times; null: none. */
 export function latest(times: readonly (string | null)[]): string | null {
   return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null);
 }

@@ -1,4 +1,4 @@
-/** Teams: all of them, one of them, the form of one, and a file of all. */
+/** The section of teams: list, team, form of a new team, file of teams. */
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
@@ -7,7 +7,7 @@ import { TeamForm } from './team-form.js';
 import { TeamList } from './team-list.js';
 import { TeamPage } from './team-page.js';
 
-/** @param path the id of a team, or nothing */
+/** @param path of a team: its id */
 export function Teams({ path: [id] }: { readonly path: readonly string[] }) {
   const { may } = useAdmin();
   const { query } = useRoute();

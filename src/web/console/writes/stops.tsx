@@ -1,4 +1,4 @@
-/** Stopping and resuming writes: the card that stops, and the banner on every page that tells of it. */
+/** Stops of writes: the card that stops, and the banner that resumes. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { bodyOf } from '../../ui/form-values.js';
 import { moment } from '../../ui/format.js';
@@ -13,11 +13,11 @@ import type { Team } from '../teams/team.js';
 export type WriteStops = AnswerTo<'GET /admin/v1/writes'>;
 
 interface Changed {
-  /** Called when writes were stopped or resumed. */
+  /** Called after writes were stopped or resumed. */
   readonly changed: () => void;
 }
 
-/** While writes are stopped: whose, since when, by whom and why. That of all teams first. */
+/** The active stops; that of all teams first. */
 export function StopBanner({ stops, changed }: Changed & { readonly stops: WriteStops | null }) {
   const { all = null, teams = [] } = stops ?? {};
   const shown = [...(all === null ? [] : [{ ...all, team: null }]), ...teams];
@@ -40,7 +40,6 @@ const REASON: FieldsOf<'POST /admin/v1/writes/resume'> = [
   { name: 'reason', label: 'Reason', help: 'Recorded in the audit.', required: true, maxLength: 300 },
 ];
 
-/** Not for those who may not do it. */
 function ResumeButton({ team, changed }: Changed & { readonly team: string | null }) {
   const { api, may } = useAdmin();
   if (!may('POST /admin/v1/writes/resume')) return null;
@@ -71,7 +70,6 @@ const stopFields = (teams: readonly Team[]): FieldsOf<'POST /admin/v1/writes/sto
   },
 ];
 
-/** Not for those who may not do it. */
 export function StopCard({ changed }: Changed) {
   const { api, may } = useAdmin();
   const { done } = useNotices();

@@ -1,10 +1,10 @@
-/** What is written to the platform: stopping it, and what nobody knows the outcome of. */
+/** Stops of writes, and writes of unknown outcome. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
 import { moment } from '../../ui/format.js';
 import { useNotices } from '../../ui/notices.js';
-import { Card, Empty, Name, Wait } from '../../ui/parts.js';
+import { Card, Name, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
@@ -12,11 +12,7 @@ import { StopCard } from './stops.js';
 
 const LIVE_MS = 10_000;
 
-interface WritesProps {
-  readonly changed: () => void;
-}
-
-export function Writes({ changed }: WritesProps) {
+export function Writes({ changed }: { readonly changed: () => void }) {
   const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', LIVE_MS);
   return (
     <View
@@ -65,26 +61,18 @@ function UnknownCard({ writes, settled }: UnknownCardProps) {
         The platform may have executed these writes, so each stays charged to its day. Check the platform,
         then record the outcome.
       </p>
-      {writes.length === 0 ? (
-        <Empty>None: the outcome of every guarded write is known.</Empty>
-      ) : (
-        <DataTable
-          caption="Writes with an unknown outcome"
-          columns={columns}
-          rows={writes}
-          keyOf={({ id }) => id}
-        />
-      )}
+      <DataTable
+        caption="Writes with an unknown outcome"
+        columns={columns}
+        rows={writes}
+        keyOf={({ id }) => id}
+        empty="None: the outcome of every guarded write is known."
+      />
     </Card>
   );
 }
 
-interface SettleButtonsProps {
-  readonly write: UnknownWrite;
-  readonly settled: () => void;
-}
-
-function SettleButtons({ write, settled }: SettleButtonsProps) {
+function SettleButtons({ write, settled }: { readonly write: UnknownWrite; readonly settled: () => void }) {
   const { id, team, day } = write;
   const amount = amountOf(write);
   const { api } = useAdmin();
