@@ -32,20 +32,15 @@ const CALLED = new RegExp(
 );
 /** An account as a separate word, unlike `clientType` and `user_agent`. */
 const WORD = new RegExp(`(?:^|[^a-z])(?:${OWNER})s?(?![a-z]|[_.-][a-z])`, 'i');
-/** Only the name of an account field; its value is in another part of the expression. */
+/** Only the name of an account field; the value is elsewhere, as in the triple `["advertiser", "=", 2]`. */
 const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
-
-/** The first part of a triple, `["advertiser", "=", 2]`. */
-function isAccountField(text: string): boolean {
-  return FIELD.test(text);
-}
 
 /**
  * Whether a text may name a foreign account. SPOKEN matches count whatever their value.
  * @param fields whether it may be the field of an expression, with the value elsewhere
  */
 function mayNameAnother(text: string, fields: boolean, isOwn: (account: string) => boolean): boolean {
-  if (SPOKEN.test(text) || (fields && isAccountField(text))) return true;
+  if (SPOKEN.test(text) || (fields && FIELD.test(text))) return true;
   return (CALLED.test(text) || (fields && WORD.test(text))) && !holdsOwnNumbers(text, isOwn);
 }
 
@@ -113,15 +108,10 @@ export function accountLookalikes(
   );
   const look = { ...rules, ...own, own: ownValues(own.isOwn), left: { chars: MAX_CHARS } };
   const found = open.filter(({ name, value, asks, isVouchedFor }) => {
-    if (isVouchedFor)
-      return saysAccount(
-        name,
-        value,
-        { texts: asks, fields: false, bareIds: false, inTexts: 0, owners: 0 },
-        look,
-      );
+    const bareIds = own.bareIds && !isVouchedFor;
+    const reading = { texts: asks, fields: false, bareIds, inTexts: 0, owners: 0 };
+    if (isVouchedFor) return saysAccount(name, value, reading, look);
     const document = asDocument(name, value);
-    const reading = { texts: asks, fields: false, bareIds: own.bareIds, inTexts: 0, owners: 0 };
     return document instanceof JsonObject
       ? holdsLookalike(document, reading, look)
       : isLookalike(name, value, reading, look);
@@ -235,7 +225,7 @@ function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
   if (isJsonArray(value))
     return (
       (reading.texts &&
-        value.some((item) => typeof item === 'string' && isAccountField(item)) &&
+        value.some((item) => typeof item === 'string' && FIELD.test(item)) &&
         !look.own.numbers(value)) ||
       value.some((item) => holdsLookalike(item, reading, look))
     );

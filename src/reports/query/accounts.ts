@@ -16,36 +16,25 @@ import {
 } from './account-words.js';
 import { plainName } from './parameters.js';
 
-/** Default pattern, for plain names; see `isAccountName`. */
-export const ACCOUNT_PATTERN_SOURCE = '^(?:user|account|advertiser|client|customer|agency|owner|parent)ids?$';
-
 const LONGEST_OWNER = 100;
 
-/**
- * Whether a member or parameter name is one of an account: `advertiserId`, `advertiser_id` and `Advertiser.ID`
- * are one name.
- *
- * @param pattern is matched against the name in its plain form
- */
+/** Whether a name is one of an account. @param pattern for plain names: `advertiserId`, `Advertiser.ID` are `advertiserid` */
 export function isAccountName(name: string, pattern: RegExp): boolean {
   return plainName(name).search(pattern) >= 0;
 }
 
 /**
- * Accounts named in a document, in order.
- *
- * Counts every scalar below a member with an account name, also one of two members, as in `{"advertiser": {"id": 2}}` and
- * `{"advertisers": [{"id": 2}]}`. Ignores null and empty texts. Strings are trimmed and numbers keep their spelling; values
- * other than `[1-9][0-9]*` are no ids, and are to be refused by the caller.
+ * Accounts named in a document, in order: every scalar below a member with an account name, also across two members, as in
+ * `{"advertiser": {"id": 2}}`. Ignores null and empty texts. Strings are trimmed, numbers keep their spelling; the caller must
+ * refuse values other than `[1-9][0-9]*`.
  */
 export function collectAccounts(document: Json, pattern: RegExp): Set<string> {
   return collect(document, pattern, null);
 }
 
 /**
- * Accounts in an answer: {@link collectAccounts}, and possible ids under any other account-like name: `advertiser: 2`,
+ * Accounts in an answer: {@link collectAccounts}, and possible ids under other account-like names: `advertiser: 2`,
  * `advertisers: [2]`, `sub_account_id`, `account_no`; also in JSON inside a text.
- *
  * @param nonAccounts names that an operator declares not to name accounts
  */
 export function accountsShown(
@@ -62,9 +51,7 @@ function collect(document: Json, pattern: RegExp, nonAccounts: readonly string[]
   return collector.accounts;
 }
 
-/**
- * A query parameter as a JSON document: `advertisers[0][id]` is `{"advertisers": {"0": {"id": …}}}`.
- */
+/** A query parameter as a JSON document: `advertisers[0][id]` is `{"advertisers": {"0": {"id": …}}}`. */
 export function asDocument(name: string, value: Json): Json {
   const parts = name.split(/[[\]]+/).filter((part) => part !== '');
   return parts.reduceRight<Json>((below, part) => new JsonObject([part], [below]), value);
@@ -72,16 +59,16 @@ export function asDocument(name: string, value: Json): Json {
 
 interface Collector {
   readonly pattern: RegExp;
-  /** Null: the pattern alone counts. */
+  /** Null: only the pattern counts. */
   readonly nonAccounts: readonly string[] | null;
   readonly accounts: Set<string>;
-  /** What was found for each owner and list of names: rows share theirs. */
+  /** Memoized by owner and list of names, which rows share. */
   readonly known: Map<string, Map<readonly string[], Verdict>>;
-  /** How many texts the collector is inside of. */
+  /** Depth of texts. */
   texts: number;
 }
 
-/** `every`: every scalar below names an account, by the configured pattern. */
+/** every: every scalar below names an account. */
 type Reading = 'every' | AccountNameKind;
 
 interface Verdict {
@@ -121,7 +108,7 @@ function takeIds(collector: Collector, value: Json, owner: string, reading: Acco
 
 const OPENING = /^\s*[[{]\s*["{[\d]/;
 const OF_AN_ACCOUNT = new RegExp(`${OWNER}|adv|acc|\\\\u`, 'i');
-/** A text in a text in a text is nobody's honest report. */
+/** Deeper texts are ignored. */
 const MAX_TEXTS = 8;
 
 /**
@@ -151,7 +138,6 @@ function verdictOn(collector: Collector, names: readonly string[], owner: string
   return verdict;
 }
 
-/** Once for the names of all rows alike. */
 function judge(collector: Collector, names: readonly string[], owner: string): Verdict {
   const { pattern, nonAccounts } = collector;
   const above = plainName(owner);

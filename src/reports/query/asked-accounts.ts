@@ -1,4 +1,4 @@
-/** The accounts that a report request names, wherever they stand. */
+/** Accounts named in a report request: in its parameters and in its path. */
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../rows/json.js';
 import {
   accountLookalikes,
@@ -9,31 +9,31 @@ import {
 import { OWNER } from './account-words.js';
 import { collectAccounts, isAccountName } from './accounts.js';
 import { isOwn, type RequestParameter } from './given-parameters.js';
-import { isInteger, type ParameterTable } from './parameters.js';
+import { isInteger, type ParameterTable, scalarText } from './parameters.js';
 
-/** What an account-like parameter said. */
 export interface NamedAccount {
   readonly param: string;
   readonly values: readonly string[];
 }
 
-/** @returns the first account field's value that is an id; null when there is none */
+/** The value of the first account field; null without an id. */
 export function accountOf(given: readonly RequestParameter[], fields: readonly string[]): string | null {
   for (const field of fields) {
     const one = given.find(({ name }) => name === field);
-    const text = one === undefined ? null : scalar(one);
-    // What is no id is refused as such; until then nothing may be looked up by it.
+    if (one === undefined) continue;
+    const text = one.place === 'query' ? (one.values[0] ?? '') : scalarText(one.json);
+    // Other values are refused later.
     if (text !== null && isInteger(text)) return text;
   }
   return null;
 }
 
-/** Every account-like value; policy decides on them. */
+/** All account-like values, for the access policy. */
 export function namedAccounts(given: readonly RequestParameter[], rules: LookalikeRules): NamedAccount[] {
   return given.flatMap((one): NamedAccount[] => {
     const itself = rules.accountFields.includes(one.name) || isAccountName(one.name, rules.accountPattern);
     if (one.place === 'query') return itself ? [{ param: one.name, values: one.values }] : [];
-    // With its name, for `{"advertiser": {"id": 2}}` names an account by both.
+    // With its name: in `{"advertiser": {"id": 2}}` both name the account.
     const inside = collectAccounts(new JsonObject([one.name], [one.json]), rules.accountPattern);
     const values = [...new Set([...(itself ? jsonTexts(one.json) : []), ...inside])];
     return values.length > 0 ? [{ param: one.name, values }] : [];
@@ -41,8 +41,8 @@ export function namedAccounts(given: readonly RequestParameter[], rules: Lookali
 }
 
 /**
- * Parameters that look like an account, and are not checked as one.
- * @param declaredNames names that an operator says are none, where they stand as a parameter
+ * Parameters that look like an account and are not checked as one.
+ * @param declaredNames parameters that an operator declares not to name accounts
  */
 export function lookalikesOf(
   given: readonly RequestParameter[],
@@ -56,7 +56,7 @@ export function lookalikesOf(
     const isVouchedFor = declaredNames.includes(name);
     return (place === 'body' ? [json] : values).map((value) => ({ name, value, asks: true, isVouchedFor }));
   });
-  // No parameter `ids` is documented for reports; campaigns have a name of their own.
+  // Documented parameters have no bare `ids`; campaigns use `campaignIds`.
   return accountLookalikes(parameters, rules, { isOwn: isOwnAccount, bareIds: true });
 }
 
@@ -66,26 +66,17 @@ function jsonTexts(json: Json): string[] {
   return [typeof json === 'string' ? json : writeJson(json)];
 }
 
-function scalar({ place, values, json }: RequestParameter): string | null {
-  if (place === 'query') return values[0] ?? null;
-  if (json instanceof JsonNumber) return json.text;
-  return typeof json === 'string' ? json : null;
-}
-
-// Which accounts the path of a request names: some platforms have addresses such as `advertiser/2/stats`. Pure.
+// Accounts in paths: some platforms have addresses such as `advertiser/2/stats`.
 
 const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER}|adv)s?(?:[-_.]?ids?)?$`, 'i');
 const OWNER_AND_ID = new RegExp(`^(?:${OWNER}|adv)s?[-_.~](\\w*\\d\\w*)$`, 'i');
 
-/** Whether what stands behind a path is an account: `/api/v1/advertiser/get`. */
+/** Whether a segment is an account name: `/api/v1/advertiser/get`. */
 export function namesOwner(path: string): boolean {
   return path.split('/').some((segment) => OWNER_SEGMENT.test(segment));
 }
 
-/**
- * The accounts that a path names: `2` in `advertiser/2/stats` and in `user-2`. What holds no digit is another word.
- * @returns at most one entry, with every value
- */
+/** `2` in `advertiser/2/stats` and in `user-2`. Segments without a digit are words. @returns at most one entry, with all values */
 export function accountsInPath(path: string): NamedAccount[] {
   const segments = path.split('/');
   const values = segments.flatMap((segment, index) => {

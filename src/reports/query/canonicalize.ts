@@ -1,7 +1,6 @@
 /**
- * The canonical form of a report request: equal questions become equal values, and ambiguous input is refused.
- *
- * The platform request is built from this form only, so that nothing outside of the cache key reaches the platform.
+ * The canonical form of a report request: equal questions become equal values, and ambiguous input is refused. The platform
+ * request is built from this form only, so that nothing outside of the cache key reaches the platform.
  */
 import { type FieldFault, GatewayError } from '../../errors.js';
 import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
@@ -61,7 +60,7 @@ export interface ParsedReport {
 export interface ReportRequest extends RawParameters {
   readonly endpoint: string;
   readonly method: 'GET' | 'POST';
-  /** Passes on names that resemble known ones: the app was written for the platform. */
+  /** See {@link unknownNameFaults}. */
   readonly lenient?: boolean;
 }
 

@@ -1,15 +1,15 @@
 /**
- * Calendar days as ISO text (`2026-11-01`) and as day numbers (days since 1970-01-01).
- * Day arithmetic is done on numbers, so that daylight saving cannot touch it.
+ * Calendar days as ISO text (`2026-11-01`) and as day numbers (days since 1970-01-01). Arithmetic is done on numbers, which
+ * daylight saving does not affect.
  */
 
 const DAY_MS = 86_400_000;
 
-/** Days that were read or written lately; each entry is asked for several of its own. */
+/** Memoized: each entry needs its days several times. */
 const [numbers, texts] = [new Map<string, number>(), new Map<number, string>()];
 const KNOWN_MAX = 10_000;
 
-/** @returns the day number of a real calendar day, or null for anything else, 30 February included. */
+/** @returns null if it is no calendar day, e.g. 30 February */
 export function dayNumber(iso: string): number | null {
   const known = numbers.get(iso);
   if (known !== undefined) return known;
@@ -23,12 +23,12 @@ export function dayNumber(iso: string): number | null {
 function readDay(iso: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(iso)) return null;
   const ms = Date.parse(`${iso}T00:00:00Z`);
-  // Date.parse refuses 31 April in some engines and rolls it over in others: only the round trip is sure.
+  // Engines differ: Date.parse refuses 31 April, or returns 1 May.
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(iso)) return null;
   return ms / DAY_MS;
 }
 
-/** Four-digit years only, which is all the gateway accepts. */
+/** For four-digit years. */
 export function isoDay(day: number): string {
   const known = texts.get(day);
   if (known !== undefined) return known;
@@ -40,11 +40,7 @@ export function isoDay(day: number): string {
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/**
- * The calendar day it is in a time zone.
- * @param nowMs milliseconds since the epoch
- * @param timezone IANA name
- */
+/** @param nowMs epoch milliseconds. @param timezone IANA name. @returns the day number */
 export function dayAt(nowMs: number, timezone: string): number {
   if (timezone === 'UTC') return Math.floor(nowMs / DAY_MS);
   let formatter = formatters.get(timezone);
@@ -60,16 +56,14 @@ export function dayAt(nowMs: number, timezone: string): number {
   return dayNumber(formatter.format(nowMs)) as number;
 }
 
-/** Furthest a clock on a wall is from UTC, and a little more. */
+/** More than the greatest offset of a time zone from UTC. */
 const ZONE_MS = 15 * 3_600_000;
 
 const begins = new Map<string, { readonly day: number; readonly atMs: number }>();
 
 /**
- * When a calendar day begins in a time zone: the first moment at which it is this day or a later one. Not always
- * midnight, for clocks are set forward at midnight in places.
+ * The first moment of a calendar day in a time zone, epoch milliseconds. Not always midnight: some zones set clocks forward then.
  * @param timezone IANA name
- * @returns milliseconds since the epoch
  */
 export function startOfDay(day: number, timezone: string): number {
   if (timezone === 'UTC') return day * DAY_MS;
@@ -81,12 +75,11 @@ export function startOfDay(day: number, timezone: string): number {
     if (dayAt(middle, timezone) >= day) atMs = middle;
     else before = middle;
   }
-  // The next day's is asked for again and again.
   begins.set(timezone, { day, atMs });
   return atMs;
 }
 
-/** Every day from `from` to `to`, both included. */
+/** ISO days, both ends included. */
 export function daysBetween(from: string, to: string): string[] {
   const first = dayNumber(from) as number;
   const last = dayNumber(to) as number;
@@ -95,10 +88,7 @@ export function daysBetween(from: string, to: string): string[] {
 
 const DATE = /^(\d{4}-\d{2}-\d{2})(?: 00:00:00(?:\.0+)?|T00:00:00(?:\.0+)?(?:Z|\+00:00)?)?$/;
 
-/**
- * @returns `YYYY-MM-DD` for a real calendar day that stands alone or with the time 00:00:00 (`2026-11-01`,
- * `2026-11-01 00:00:00.000`, `2026-11-01T00:00:00Z`), null for anything else: an hour is not for us to drop.
- */
+/** @returns `YYYY-MM-DD` for a calendar day, alone or with the time 00:00:00 (`2026-11-01T00:00:00Z`); null with another time */
 export function isoDate(text: string): string | null {
   const day = DATE.exec(text)?.[1];
   return day === undefined || dayNumber(day) === null ? null : day;

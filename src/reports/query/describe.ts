@@ -77,7 +77,6 @@ export const OWN_QUERY: TObject = Type.Object(OWN, { additionalProperties: false
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const time = (description: string) => Type.String({ format: 'date-time', description });
 
-/** A row, whose members are the platform's. */
 const Row = Type.Object(
   {},
   {
@@ -215,13 +214,11 @@ const EXAMPLE = {
   },
 };
 
-/** The JSON answer. */
 export const ANSWER = Type.Object(
   { data: Type.Array(Row), meta: Meta },
   { title: 'Report', examples: [EXAMPLE] },
 );
 
-/** A text that is one of these. */
 function words(allowed: readonly string[], description: string) {
   return Type.Enum([...allowed], { type: 'string', description });
 }

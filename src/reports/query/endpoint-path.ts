@@ -1,6 +1,6 @@
-/** The name of a report where it is a value, and not a path that went through the gate. */
+/** Validates the endpoint of a report given as a value: as a path it is checked by `api/http/path-gate.ts`. */
 
-/** Segments of a path that are no `.` or `..`. */
+/** Without segments `.` and `..`. */
 const ENDPOINT = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
 export const ENDPOINT_FAULT = 'must be the path of a report, e.g. campaigns/get';

@@ -1,9 +1,7 @@
-/** The parameters of a report request as they were given, in query and body; names that could be read two ways are refused. */
+/** Reads the parameters of a report request from query and body. Ambiguous names are refused. */
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, sortedJson } from '../rows/json.js';
 import { type Kind, nameFault, type ParameterTable, readJson, readText } from './parameters.js';
-
-// The query string, read once and strictly: no spelling of a name or value is left to a second parser.
 
 export interface QueryPair {
   readonly name: string;
@@ -11,13 +9,14 @@ export interface QueryPair {
 }
 
 const MAX_PAIRS = 256;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const BAD_ENCODING = 'is not valid percent-encoded UTF-8 without control characters';
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * Splits `a=1&b=2` into decoded pairs, in order. `+` is a space (application/x-www-form-urlencoded), percent
- * sequences are UTF-8; `;` is an ordinary character.
- * @throws GatewayError `invalid_query` on broken encoding, control characters, or more than 256 parameters
+ * Decodes `a=1&b=2` strictly. `+` is a space (application/x-www-form-urlencoded), percent sequences are UTF-8, `;` is an
+ * ordinary character.
+ * @throws GatewayError `invalid_query` for invalid encoding, control characters, or more than 256 parameters
  */
 export function parseQueryText(text: string): QueryPair[] {
   if (text === '') return [];
@@ -32,21 +31,15 @@ export function parseQueryText(text: string): QueryPair[] {
     const cut = piece.indexOf('=');
     const name = decode(cut < 0 ? piece : piece.slice(0, cut));
     const value = cut < 0 ? '' : decode(piece.slice(cut + 1));
-    if (name === null || value === null) {
-      faults.push({
-        param: name ?? '',
-        message: 'is not valid percent-encoded UTF-8 without control characters',
-      });
-    } else {
-      pairs.push({ name, value });
-    }
+    if (name === null || value === null) faults.push({ param: name ?? '', message: BAD_ENCODING });
+    else pairs.push({ name, value });
   }
   if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
   return pairs;
 }
 
 function decode(text: string): string | null {
-  // Bytes above ASCII must come percent-encoded (RFC 3986 section 2); raw ones would be guessed at.
+  // RFC 3986, section 2: other bytes must be percent-encoded.
   if (!/^[\x21-\x7e]*$/.test(text)) return null;
   if (!/[%+]/.test(text)) return text;
   try {
@@ -57,7 +50,7 @@ function decode(text: string): string | null {
   }
 }
 
-/** Writes pairs back in one fixed spelling: RFC 3986 unreserved characters stay, everything else is encoded. */
+/** One fixed spelling: all but the unreserved characters of RFC 3986 are encoded. */
 export function writeQueryText(pairs: readonly QueryPair[]): string {
   return pairs.map(({ name, value }) => `${encode(name)}=${encode(value)}`).join('&');
 }
@@ -71,7 +64,7 @@ function encode(text: string): string {
 
 export type Place = 'query' | 'body';
 
-/** One parameter as given: query values in order, or one JSON value. */
+/** One parameter: query values in order, or one JSON value. */
 export interface RequestParameter {
   readonly name: string;
   readonly list: boolean;
@@ -89,7 +82,7 @@ export interface RawParameters {
   readonly body: JsonObject | null;
 }
 
-/** @param faults filled with one entry for each name at fault */
+/** @param faults receives one entry for each invalid name */
 export function readRequestParameters(
   { query, body }: RawParameters,
   table: ParameterTable,
@@ -100,7 +93,7 @@ export function readRequestParameters(
   return given;
 }
 
-/** Whether it is a parameter of the gateway itself, not the platform's. */
+/** Whether it is a parameter of the gateway. */
 export function isOwn({ name }: RequestParameter): boolean {
   return name.startsWith('_');
 }
@@ -145,16 +138,14 @@ function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldF
   });
 }
 
-/** Names inside of a value are held to the same grammar: control characters and dots have fooled readers before. */
+/** Names inside a value follow the same grammar, because parsers differ on control characters and dots. */
 function refuseInnerNames(param: string, json: Json, faults: FieldFault[]): void {
   if (isJsonArray(json)) for (const item of json) refuseInnerNames(param, item, faults);
   if (!(json instanceof JsonObject)) return;
   json.names.forEach((name, index) => {
     if (!INNER_NAME.test(name) || name in Object.prototype) {
-      faults.push({
-        param,
-        message: `contains the member ${JSON.stringify(name)}, whose name is not allowed`,
-      });
+      const message = `contains the member ${JSON.stringify(name)}, whose name is not allowed`;
+      faults.push({ param, message });
     }
     refuseInnerNames(param, json.values[index] as Json, faults);
   });
@@ -168,9 +159,9 @@ function refuseRepeats(given: readonly RequestParameter[], faults: FieldFault[])
   }
 }
 
-/** One member of the platform's request, ready to be sent where it came from. */
+/** A parameter of the platform's request. */
 export interface Member {
-  /** As the platform spells it, without `[]`. */
+  /** Without `[]`. */
   readonly name: string;
   readonly place: Place;
   /** In a query: the pairs to send. In a body: none. */
@@ -179,17 +170,13 @@ export interface Member {
   readonly json: string;
 }
 
-/** A parameter that was read. */
 export interface ReadMember {
   readonly member: Member;
-  /** Canonical texts of a known parameter, the plain texts of an unknown one. */
+  /** Canonical values of a known parameter, the texts of an unknown one. */
   readonly texts: readonly string[];
 }
 
-/**
- * @param today as a day number; some values mean another day tomorrow
- * @returns none for one at fault, of which `faults` tells, or without a value
- */
+/** @param today day number. @param faults receives faults. @returns none if it is invalid, or has no value */
 export function readMember(
   one: RequestParameter,
   table: ParameterTable,
@@ -209,8 +196,12 @@ export function readMember(
 
 function knownMember({ name, place }: RequestParameter, kind: Kind, texts: readonly string[]): Member {
   if (place === 'body') return { name, place, pairs: [], json: knownJson(kind, texts) };
-  const sent = kind === 'set' ? `${name}[]` : name;
-  return { name, place, pairs: texts.map((value) => ({ name: sent, value })), json: '' };
+  return queryMember(name, kind === 'set', texts);
+}
+
+function queryMember(name: string, isList: boolean, values: readonly string[]): Member {
+  const sent = isList ? `${name}[]` : name;
+  return { name, place: 'query', pairs: values.map((value) => ({ name: sent, value })), json: '' };
 }
 
 function knownJson(kind: Kind, texts: readonly string[]): string {
@@ -224,11 +215,7 @@ function readUnknown({ name, list, place, values, json }: RequestParameter): Rea
   if (place === 'body') {
     return { texts: scalarTexts(json), member: { name, place, pairs: [], json: sortedJson(json) } };
   }
-  const sent = list ? `${name}[]` : name;
-  return {
-    texts: values,
-    member: { name, place, pairs: values.map((value) => ({ name: sent, value })), json: '' },
-  };
+  return { texts: values, member: queryMember(name, list, values) };
 }
 
 function scalarTexts(json: Json): string[] {
@@ -236,7 +223,7 @@ function scalarTexts(json: Json): string[] {
   return typeof json === 'string' || typeof json === 'boolean' ? [String(json)] : [];
 }
 
-/** Known splits by their flags, and whatever else says `by…` and is on. */
+/** All parameters `by…` that are on. */
 export function splitOf(read: readonly ReadMember[]): string[] {
   const names = read
     .filter(({ texts }) => texts.length > 0 && texts[0] !== '0' && texts[0] !== 'false' && texts[0] !== '')

@@ -1,14 +1,10 @@
-/**
- * Names of cache entries. All entries of one series lie together; its days in groups by month, what is kept of a whole
- * period in a group of its own.
- */
+/** Keys of cache entries. The days of a series are grouped by month; each whole period is a group. */
 
-/** Changes when normalising or the form of entries changes: old entries are then never read. */
+/** Increased when normalisation or the form of entries changes, so that old entries are not read. */
 const FORM = 'c5';
 
-/** Where an entry is kept. */
 export interface EntryKey {
-  /** One text for it, as a name in maps and of locks. A cluster keeps the locks of one series in one slot. */
+  /** Name in maps and of locks. A cluster keeps the locks of one series in one slot. */
   readonly id: string;
   readonly series: string;
   readonly group: string;
@@ -25,12 +21,12 @@ export function bytesKey(series: string, from: string | null, to: string | null)
   return wholeKey(series, 'b', 'bytes', from, to);
 }
 
-/** The rows of one day. @param date ISO day */
+/** @param date ISO day */
 export function dayKey(series: string, date: string): EntryKey {
   return dayKeys(series, [date])[0] as EntryKey;
 }
 
-/** @param dates ISO days. What is the same for several is one text */
+/** @param dates ISO days. Their keys share strings */
 export function dayKeys(series: string, dates: readonly string[]): EntryKey[] {
   const [before, named] = [`${FORM}:{${series}}:d:`, `${FORM}:${series}`];
   let group = '';
@@ -40,19 +36,19 @@ export function dayKeys(series: string, dates: readonly string[]): EntryKey[] {
   });
 }
 
-/** Of an ISO day. */
+/** `YYYY-MM` */
 const MONTH_CHARS = 7;
 
 function wholeKey(
   series: string,
-  kind: string,
+  prefix: string,
   field: string,
   from: string | null,
   to: string | null,
 ): EntryKey {
   const period = `${from ?? ''}:${to ?? ''}`;
   return {
-    id: `${FORM}:{${series}}:${kind}:${period}`,
+    id: `${FORM}:{${series}}:${prefix}:${period}`,
     series: `${FORM}:${series}`,
     group: `w:${period}`,
     field,

@@ -1,17 +1,15 @@
-/** The gateway's own parameters. They start with `_` and never reach the platform. */
+/** The gateway's own parameters, which start with `_`; and negotiation of format and coding (RFC 9110, sections 12.5.1 and 12.5.3). */
 import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
 import type { QueryPair } from './given-parameters.js';
-import { didYouMean, GATEWAY_PARAMETERS, type GatewayParameter, plainName } from './parameters.js';
+import { didYouMean, flagOf, GATEWAY_PARAMETERS, type GatewayParameter, plainName } from './parameters.js';
 import { PERIOD_WORDS, resolvePeriod } from './period.js';
-
-// Which format and which content coding an answer takes (RFC 9110, sections 12.5.1 and 12.5.3).
 
 export type Coding = 'identity' | 'gzip' | 'br' | 'zstd';
 
-/** With their charset, for some clients ask for it, and a range with a parameter fits no type without it. */
+/** With charset: a range with a parameter does not match a type without it. */
 const TYPES: readonly (readonly [Format, type: string])[] = [
   ['json', 'application/json; charset=utf-8'],
   ['csv', 'text/csv; charset=utf-8'],
@@ -19,7 +17,7 @@ const TYPES: readonly (readonly [Format, type: string])[] = [
   ['raw', 'application/vnd.dsp.raw; charset=utf-8'],
 ];
 
-/** What can be given; zstd only where the runtime has it. The caller's order decides among equals. */
+/** zstd only if the runtime has it. Among equals the caller's order decides. */
 const CODINGS: readonly Coding[] = [
   'zstdCompress' in zlib ? ['zstd' as const] : [],
   'br' as const,
@@ -27,14 +25,11 @@ const CODINGS: readonly Coding[] = [
   'identity' as const,
 ].flat();
 
-/**
- * `_format` wins over `accept`; where `accept` leaves it open the team's default decides.
- * @throws GatewayError `not_acceptable`
- */
+/** `_format` overrides `accept`, which overrides the team's default. @throws GatewayError `not_acceptable` */
 export function negotiateFormat(asked: Format | null, accept: string | undefined, fallback: Format): Format {
   if (asked !== null) return asked;
   if (accept === undefined || accept.trim() === '' || accept === '*/*') return fallback;
-  // The default comes first, for a range such as */* takes the first.
+  // A range such as */* takes the first.
   const offered = TYPES.toSorted(([a], [b]) => Number(b === fallback) - Number(a === fallback));
   const chosen = new Negotiator({ headers: { accept } }).mediaType(offered.map(([, type]) => type));
   const found = offered.find(([, type]) => type === chosen);
@@ -42,14 +37,14 @@ export function negotiateFormat(asked: Format | null, accept: string | undefined
   return found[0];
 }
 
-/** Whether the caller wants no plain body, and there is a coding to give instead. */
+/** Whether the caller refuses an uncompressed body, and accepts another coding. */
 export function refusesIdentity(acceptEncoding: string | undefined): boolean {
   if (acceptEncoding === undefined || !/q *= *0/i.test(acceptEncoding)) return false;
   const negotiator = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } });
   return negotiator.encoding(['identity']) === undefined && negotiator.encoding(CODINGS) !== undefined;
 }
 
-/** Identity when nothing else fits: a body in plain form is better than none (RFC 9110, section 12.5.3). */
+/** Identity if nothing else matches (RFC 9110, section 12.5.3). */
 export function negotiateCoding(acceptEncoding: string | undefined): Coding {
   if (acceptEncoding === undefined || acceptEncoding === '') return 'identity';
   const negotiator = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } });
@@ -84,16 +79,7 @@ export interface OutputOptions {
   readonly fields: readonly string[] | null;
 }
 
-/** A map: on an object `constructor` would be a value too. */
-const FLAG: ReadonlyMap<string, boolean> = new Map([
-  ['1', true],
-  ['true', true],
-  ['0', false],
-  ['false', false],
-  ['', false],
-]);
-
-/** @param pairs each name once; faults are added to `faults` */
+/** @param pairs each name once. @param faults receives faults */
 export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFault[]): OutputOptions {
   const given = new Map<string, string>();
   for (const { name, value } of pairs) {
@@ -101,8 +87,8 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     else faults.push({ param: name, message: `is unknown; allowed: ${GATEWAY_PARAMETERS.join(', ')}` });
   }
   const flag = (name: GatewayParameter): boolean => {
-    const value = FLAG.get(given.get(name) ?? '');
-    if (value === undefined) faults.push({ param: name, message: 'must be 1 or 0' });
+    const value = flagOf(given.get(name) ?? '');
+    if (value === null) faults.push({ param: name, message: 'must be 1 or 0' });
     return value ?? false;
   };
   const word = <T extends string>(name: GatewayParameter, words: readonly T[]): T | null => {
@@ -112,14 +98,13 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
       faults.push({ param: name, message: `must be one of ${words.join(', ')}` });
     return known;
   };
-  const format = word('_format', FORMATS);
   const fields = given.get('_fields');
   const period = given.get('_period') ?? null;
   if (period !== null && resolvePeriod(period, 0) === null) {
     faults.push({ param: '_period', message: `must be one of ${PERIOD_WORDS}` });
   }
   return {
-    format,
+    format: word('_format', FORMATS),
     totals: flag('_totals'),
     days: flag('_days'),
     period,
@@ -133,7 +118,7 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
 
 const MAX_FIELDS = 256;
 
-/** @returns names of columns, in their order; faults are added to `faults` */
+/** @returns names of columns, in order. @param faults receives faults */
 export function readFields(text: string, faults: FieldFault[]): readonly string[] {
   const fields = text.split(',');
   const twice = fields.find((field, at) => fields.indexOf(field) < at);
@@ -148,12 +133,12 @@ export function readFields(text: string, faults: FieldFault[]): readonly string[
   return fields;
 }
 
-/** Known columns that a message names. */
+/** Known columns listed in a message. */
 const MAX_NAMED = 15;
 
 /**
- * @param columns of the answer's rows; none where it has no rows, and then no name is a fault
- * @param seen columns of earlier answers to the same report: one that is missing at times is no fault
+ * @param columns of the answer's rows; without rows no name is a fault
+ * @param seen columns of earlier answers to the same report, which may be missing at times
  */
 export function fieldFaults(
   fields: readonly string[],

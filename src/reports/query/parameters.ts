@@ -1,4 +1,4 @@
-/** The platform's report parameters that are known by name, and the gateway's own. One table each. */
+/** Tables of the known report parameters of the platform, and of the gateway's own; and checks of names and values. */
 
 import type { FieldFault } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
@@ -6,12 +6,12 @@ import { isJsonArray, type Json, JsonNumber } from '../rows/json.js';
 import { dayNumber, isoDay } from './days.js';
 
 /**
- * int: `[1-9][0-9]{0,15}` · flag: 1/true on, 0/false/empty off, off equals absent · date: a real calendar day ·
- * set: integers whose order and repetition mean nothing · text: opaque, empty equals absent
+ * Type of a value. int: `[1-9][0-9]{0,15}` · flag: see {@link flagOf}, off equals absent · date: a calendar day ·
+ * set: integers, order and duplicates are ignored · text: opaque, empty equals absent
  */
 export type Kind = 'int' | 'flag' | 'date' | 'set' | 'text';
 
-/** Source: the platform document, "Campaign report"; `campaignIds` was seen in the wild. */
+/** Source: the platform document, "Campaign report"; `campaignIds` is undocumented. */
 const PLATFORM_PARAMETERS: Readonly<Record<string, Kind>> = {
   byDate: 'flag',
   byCampaign: 'flag',
@@ -34,20 +34,20 @@ export const GATEWAY_PARAMETERS = [
 ] as const;
 export type GatewayParameter = (typeof GATEWAY_PARAMETERS)[number];
 
-/** Known parameters by their exact name, and by their plain form, so that near misses are told apart from unknowns. */
+/** Known parameters by exact name, and by plain name to detect misspelt ones. */
 export interface ParameterTable {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly byPlainName: ReadonlyMap<string, string>;
 }
 
-/** @param accountFields names that carry the account, e.g. `advertiserId` and `userId` */
+/** @param accountFields e.g. `advertiserId` and `userId` */
 export function parameterTable(accountFields: readonly string[]): ParameterTable {
   const kinds = new Map<string, Kind>(Object.entries(PLATFORM_PARAMETERS));
   for (const name of accountFields) kinds.set(name, 'int');
   return { kinds, byPlainName: new Map([...kinds.keys()].map((name) => [plainName(name), name])) };
 }
 
-/** What a sloppy reader might take a name for: case, `_ . - [ ]`, white space and control characters do not count. */
+/** Without case, `_ . - [ ]`, white space and control characters, which a platform may ignore. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[_.\-[\]\s\p{Cc}]/gu, '');
 }
@@ -59,15 +59,12 @@ export function didYouMean(...meant: readonly string[]): string {
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]*(\[\])?$/;
 
-/**
- * Why a name cannot be sent to the platform, or null when it can. Known names must be spelt exactly, for the
- * platform reads `advertiser.id` and `advertiserId` as one.
- */
+/** Why a name is refused; null: it is not. Known names must be spelt exactly: for the platform `advertiser.id` is `advertiserId`. */
 export function nameFault(name: string, table: ParameterTable): string | null {
   if (!NAME.test(name))
     return 'is not a parameter name: a letter, then letters, digits or _, at most one [] at the end';
   const bare = name.endsWith('[]') ? name.slice(0, -2) : name;
-  // `constructor` and its like mean something else to half of all readers.
+  // Such as `constructor`.
   if (bare in Object.prototype) return 'is not allowed as a parameter name';
   const known = table.byPlainName.get(plainName(name));
   if (known === undefined || known === name) return null;
@@ -75,16 +72,16 @@ export function nameFault(name: string, table: ParameterTable): string | null {
   return table.kinds.has(bare) ? 'takes one value, not a list' : `is unknown: ${didYouMean(known)}`;
 }
 
-/** `texts` is empty when the value means "absent"; a fault says what is allowed. */
+/** `texts` is empty if the value equals "absent". */
 type ReadValue = { readonly texts: readonly string[] } | { readonly fault: string };
 
 const INT = /^[1-9][0-9]{0,15}$/;
-/** The earliest day that may be asked for. */
+/** The earliest day that can be requested. */
 export const FIRST_DAY = dayNumber('2000-01-01') as number;
 const DAYS_AHEAD = 366;
 const MAX_SET = 10_000;
 
-/** Whether a text is an integer in its one spelling, e.g. an account id. */
+/** E.g. an account id. */
 export function isInteger(text: string): boolean {
   return INT.test(text);
 }
@@ -96,7 +93,7 @@ const ALLOWED = {
   text: 'must be text',
 };
 
-/** @param today day number in the platform's time zone; dates may lie up to 366 days ahead of it */
+/** @param today day number in the platform's time zone */
 export function readText(kind: Kind, values: readonly string[], today: number): ReadValue {
   if (kind === 'set') return readSet(values.flatMap((value) => value.split(',')));
   const value = values[0] as string;
@@ -112,7 +109,7 @@ export function readText(kind: Kind, values: readonly string[], today: number): 
   }
 }
 
-/** The same for a member of a JSON body: numbers and digit texts, booleans and flags are one. */
+/** For a member of a JSON body: numbers equal digit texts, booleans equal flags. */
 export function readJson(kind: Kind, value: Json, today: number): ReadValue {
   if (kind === 'set')
     return readSet((isJsonArray(value) ? value : [value]).map(scalarText).flatMap(splitCommas));
@@ -128,7 +125,8 @@ function fault(kind: Kind, today: number): string {
   return kind === 'date' ? dateFault(today) : ALLOWED[kind];
 }
 
-function scalarText(value: Json): string | null {
+/** The text of a number or string. */
+export function scalarText(value: Json): string | null {
   if (value instanceof JsonNumber) return value.text;
   return typeof value === 'string' ? value : null;
 }
@@ -138,9 +136,14 @@ function splitCommas(text: string | null): (string | null)[] {
 }
 
 function readFlag(value: string): ReadValue {
-  if (value === '1' || value === 'true') return { texts: ['1'] };
-  if (value === '' || value === '0' || value === 'false') return { texts: [] };
-  return { fault: ALLOWED.flag };
+  const isOn = flagOf(value);
+  return isOn === null ? { fault: ALLOWED.flag } : { texts: isOn ? ['1'] : [] };
+}
+
+/** @returns null for other texts */
+export function flagOf(value: string): boolean | null {
+  if (value === '1' || value === 'true') return true;
+  return value === '' || value === '0' || value === 'false' ? false : null;
 }
 
 function readDate(value: string, today: number): ReadValue {
@@ -153,7 +156,7 @@ function dateFault(today: number): string {
   return `must be a calendar day as YYYY-MM-DD, from 2000-01-01 to ${isoDay(today + DAYS_AHEAD)}`;
 }
 
-/** Sorted by value, each once: a set has no order. */
+/** Distinct, sorted by value. */
 function readSet(values: readonly (string | null)[]): ReadValue {
   if (values.length === 0 || values.length > MAX_SET) return { fault: ALLOWED.set };
   const texts = new Set<string>();
@@ -164,40 +167,39 @@ function readSet(values: readonly (string | null)[]): ReadValue {
   return { texts: [...texts].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) };
 }
 
-/** What is said of the names of a declared endpoint. */
+/** Configuration of a declared endpoint. */
 export interface EndpointNames {
-  /** Names an operator vouches for: the platform reads them, and they name no account. */
+  /** Names that the platform knows, and that name no account. */
   readonly knownParameters: readonly string[];
-  /** What is done with a name that nobody knows. */
   readonly unknownParameters: 'pass' | 'refuse';
 }
 
 export interface NameRules {
   readonly table: ParameterTable;
-  /** Declared endpoints by their path; on others the platform may read any name. */
+  /** By path; other endpoints may have any parameters. */
   readonly endpoints: ReadonlyMap<string, EndpointNames>;
 }
 
 export interface UnknownName {
-  /** As it is sent, with the `[]` of a list. */
+  /** With the `[]` of a list. */
   readonly name: string;
-  /** Known names it is probably meant for. */
+  /** Known names that were probably meant. */
   readonly meant: readonly string[];
 }
 
-/** An app that takes the platform's own bytes was written for the platform: what it sends was always answered somehow. */
+/** Apps that use the platform's bytes were written for the platform, which has always accepted their parameters. */
 export function isLenient(defaultFormat: string): boolean {
   return defaultFormat === 'raw';
 }
 
-/** By their plain form. What other platforms call a thing, and what an app was told for it elsewhere. */
+/** Names that other platforms use, in plain form. */
 const ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
   ...['from', 'start', 'since', 'dateStart', 'startDate', 'fromDate'].map(aliasOf('dateFrom')),
   ...['to', 'end', 'until', 'dateEnd', 'endDate', 'toDate'].map(aliasOf('dateTo')),
   ...['byDay', 'byDays'].map(aliasOf('byDate')),
   aliasOf('byDate', 'byCampaign')('groupBy'),
   ...GATEWAY_PARAMETERS.map((name) => aliasOf(name)(name)),
-  // `days=7` is more likely about the period than about the age of each day.
+  // `days=7` more likely means the period.
   aliasOf('_period', '_days')('days'),
 ]);
 
@@ -205,15 +207,11 @@ function aliasOf(...meant: string[]) {
   return (alias: string): [string, readonly string[]] => [plainName(alias), meant];
 }
 
-/** Names that an operator vouches for at an endpoint. */
 export function declaredNames(endpoint: string, { endpoints }: NameRules): readonly string[] {
   return endpoints.get(endpoint)?.knownParameters ?? [];
 }
 
-/**
- * @param given names without the gateway's own
- * @returns those that are not known there, in the order given
- */
+/** @param given without the gateway's own parameters */
 export function unknownNames(
   given: readonly { readonly name: string; readonly list: boolean }[],
   endpoint: string,
@@ -241,19 +239,16 @@ function meantFor(name: string, known: readonly string[]): readonly string[] {
     plain,
     candidates.map(plainName).filter((one) => !isAnotherThing(plain, one)),
   );
-  // The first of one plain form: a known name in another spelling is refused, whoever vouches for it.
+  // The first of those with the same plain name.
   return candidates.filter((one) => plainName(one) === near).slice(0, 1);
 }
 
-/** `campaignId` beside `campaignIds`, `dateFrom2` beside `dateFrom`: one letter off, and meant so. */
+/** `campaignId` and `campaignIds`, `dateFrom2` and `dateFrom` differ on purpose. */
 function isAnotherThing(a: string, b: string): boolean {
   return a === `${b}s` || b === `${a}s` || a.replace(/\D/g, '') !== b.replace(/\D/g, '');
 }
 
-/**
- * Why a report is not asked for by these names.
- * @param lenient for an app that speaks to the platform itself: what it always sent goes on as it did, with a warning
- */
+/** @param lenient passes on names that resemble known ones, with a warning; see {@link isLenient} */
 export function unknownNameFaults(
   unknown: readonly UnknownName[],
   endpoint: string,

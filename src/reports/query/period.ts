@@ -32,7 +32,7 @@ export function resolvePeriod(word: string, today: number): Period | null {
 }
 
 function lastMonth(today: number): Period {
-  const firstOfThis = new Date(`${isoDay(today).slice(0, 7)}-01T00:00:00Z`).getTime() / 86_400_000;
+  const firstOfThis = dayNumber(`${isoDay(today).slice(0, 7)}-01`) as number;
   const to = isoDay(firstOfThis - 1);
   return { from: `${to.slice(0, 7)}-01`, to };
 }
@@ -45,9 +45,9 @@ function lastDays(word: string, today: number): Period | null {
 }
 
 /**
- * @param word of `_period`; null when not given. @param today as a day number
- * @param place where a period goes that the caller did not spell out by dates
- * @param faults filled when it contradicts itself
+ * @param word of `_period`. @param today day number
+ * @param place where dates are sent that the caller did not send itself
+ * @param faults receives contradictions
  */
 export function periodOf(
   read: readonly ReadMember[],

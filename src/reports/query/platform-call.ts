@@ -1,4 +1,4 @@
-/** The request that asks the platform for a canonical report, and the identity of its cache entries. */
+/** The platform request of a canonical report, and the identity of its cache entries. */
 import { hash } from 'node:crypto';
 import type { Report } from './canonicalize.js';
 import { type Member, type Place, writeQueryText } from './given-parameters.js';
@@ -11,10 +11,7 @@ interface PlatformCall {
   readonly body: string | null;
 }
 
-/**
- * @param from first day, in place of the report's own; null leaves it out
- * @param to last day
- */
+/** @param from first day, instead of the report's; null: none. @param to last day */
 export function buildPlatformCall(report: Report, from: string | null, to: string | null): PlatformCall {
   const members = [
     ...report.members,
@@ -42,53 +39,43 @@ function writeBody(members: readonly Member[]): string {
   return `{${texts.join(',')}}`;
 }
 
-/** The report without any split: what `_totals=1` asks for. */
+/** The report without any split, for `_totals=1`. */
 export function unsplit(report: Report): Report {
   const members = report.members.filter(({ name }) => !/^by[A-Z]/.test(name));
   return { ...report, members, split: [] };
 }
 
-/** A report without its period: what is learned, checked and kept of it. */
 export interface ReportSeries {
   readonly report: Report;
-  /** Identity of the report without its period. */
+  /** Identity of the report without its period: {@link seriesId}. */
   readonly series: string;
 }
 
-/**
- * Identity of a report without its period: equal for equal questions, different for different ones.
- * The parts are length-prefixed, so that no concatenation of two parts can look like another two.
- * @param account the label of the account behind the credential
- * @param baseUrl the platform's address
- * @returns SHA-256, base64url
- */
+/** @param account label of the account behind the credential. @param baseUrl of the platform */
 export function seriesId(report: Report, account: string, baseUrl: string): string {
   const call = buildPlatformCall(report, null, null);
   const ends = `${report.places.from}-${report.places.to}`;
   return digest([account, baseUrl, call.method, call.target, call.body ?? '', ends]);
 }
 
-/** SHA-256 of length-prefixed texts, base64url. */
+/** SHA-256, base64url. Texts are length-prefixed, so that different lists have different concatenations. */
 export function digest(parts: readonly string[]): string {
   const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('');
   return hash('sha256', text, 'base64url');
 }
 
 interface AddressedReport {
-  /** Null where the text does not say it. */
+  /** Null: not in the text. */
   readonly endpoint: string | null;
   /** URL-encoded, without `?`. */
   readonly query: string;
 }
 
-/** Calls of either plane that name a report by `endpoint` and `query`. */
+/** Calls that name a report by `endpoint` and `query`. */
 const NAMES_A_REPORT =
   /\/(?:gateway\/v1\/(?:revisions|diff|finality|truth|explain)|admin\/v1\/cache\/explain)$/;
 
-/**
- * Of whatever host: one gateway has many names. Nothing is asked for.
- * @returns null for the address of something else
- */
+/** Parses an address with any host: a gateway has many names. @returns null for the address of something else */
 export function readReportAddress(text: string): AddressedReport | null {
   const [address = '', ...rest] = text.replace(/#.*$/s, '').split('?');
   if (rest.length === 0 && !/^(https?:\/)?\//i.test(text)) return { endpoint: null, query: text };
@@ -101,6 +88,5 @@ export function readReportAddress(text: string): AddressedReport | null {
       ? { endpoint: named.get('endpoint'), query: named.get('query') ?? '' }
       : null;
   }
-  // Else the address of something else would be read as that of a report that is not named.
   return /\/./.test(address.replace(/^https?:\/\/[^/]*/i, '')) ? null : { endpoint: null, query };
 }

@@ -1,4 +1,4 @@
-/** An answer of the gateway, as JSON, as the table that an agent is given of it. Pure. */
+/** Converts a JSON answer of the gateway to a table for assistants. Pure. */
 import { GatewayError } from '../../errors.js';
 import {
   checkSize,
@@ -12,18 +12,17 @@ import {
   tableOf,
 } from './table.js';
 
-/** What the rows of an answer are. */
 export type TableRequest =
   | {
       readonly kind: 'report';
-      /** In the order in which they are wanted; null: all. */
+      /** In order; null: all. */
       readonly columns: readonly string[] | null;
       readonly sort: Sort | null;
     }
-  /** Days with what changed in them: a row for each cell. */
+  /** Changed days: a row for each changed cell. */
   | { readonly kind: 'changes' };
 
-/** Days of a warning that are listed. */
+/** Days listed in a warning. */
 const MAX_DAYS = 31;
 
 /** @throws GatewayError `upstream_invalid_response`; `upstream_too_large`; `invalid_query` */
@@ -83,7 +82,7 @@ interface JsonAnswer {
   readonly meta: Row;
 }
 
-/** Numbers are those that JSON holds exactly; others are texts in it already. */
+/** Numbers that a double cannot represent are texts already. */
 function readAnswer(text: string): JsonAnswer {
   const answer = tryJson(text);
   if (isAnswer(answer)) return answer;
@@ -114,7 +113,7 @@ function isAnswer(value: unknown): value is JsonAnswer {
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Many days are told by their number. */
+/** Replaces many days by their count. */
 function shortened(warning: Row): Row {
   const { days } = warning;
   if (!Array.isArray(days) || days.length <= MAX_DAYS) return warning;

@@ -5,7 +5,7 @@ import type { Table } from './table.js';
 
 export interface PackOptions {
   readonly caps: Caps;
-  /** The name of the walk, which its cursors hold. */
+  /** Name of a stored result, for its cursors. */
   readonly walk: string;
 }
 
@@ -17,13 +17,13 @@ export interface Packed {
   readonly further: readonly Uint8Array[] | null;
 }
 
-/** Of one walk. */
+/** Of one stored result. */
 export const RESULT_LIMITS = { pages: 10_000, bytes: 16_777_216 } as const;
 
 /** Fast and small enough: rows of numbers shrink to a fifth. */
 const LEVEL = { level: 1 };
 
-/** @throws GatewayError `invalid_query` where a row does not fit */
+/** @throws GatewayError `invalid_query` if a row does not fit */
 export function packTable(table: Table, { caps, walk }: PackOptions): Packed {
   const { rowCount: totalRows, columns } = table;
   const pages = pagesOf(table, caps);

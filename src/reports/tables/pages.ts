@@ -1,4 +1,4 @@
-/** Splits tables into pages for agents: within the caps, and never truncated silently. Pure. */
+/** Splits tables into pages for assistants, within the caps, and never truncates silently. Pure. */
 import { invalidQuery } from '../../errors.js';
 import type { Table } from './table.js';
 
@@ -8,23 +8,19 @@ export interface Caps {
   readonly maxBytes: number;
 }
 
-/** A page without its head: total rows and next cursor. */
+/** A page without total rows and next cursor. */
 export interface Page {
-  /** The members about it, its columns and its rows: JSON without the brace that opens it. */
+  /** Metadata, columns and rows: JSON without the opening brace. */
   readonly rest: string;
 }
 
-/** As long as a cursor may be. */
+/** Maximum length of a cursor. */
 export const CURSOR_CHARS = 48;
 
-/** Texts are shortened to so many characters where a row does not fit, the longest first. */
+/** Lengths to which texts are shortened until a row fits. */
 const SHORTER = [2000, 400, 80] as const;
 
-/**
- * @returns at least one page, each made when it is reached; the rows of all together are the rows of the table, in their
- *   order
- * @throws GatewayError `invalid_query` where not even one row fits
- */
+/** At least one page, made lazily. @throws GatewayError `invalid_query` if a single row does not fit */
 export function* pagesOf({ about, columns, rows, rowCount }: Table, caps: Caps): Generator<Page, void> {
   const { maxRows, maxBytes } = caps;
   const head = `${membersOf(about)}"columns":${JSON.stringify(columns)},`;
@@ -50,7 +46,7 @@ export function* pagesOf({ about, columns, rows, rowCount }: Table, caps: Caps):
   if (texts.length > 0 || given === 0) yield close();
 }
 
-/** A page as it is given. @param next null where nothing follows, or nothing can be kept */
+/** @param next cursor; null if nothing follows, or if further pages cannot be stored */
 export function writePage(page: Page, totalRows: number, next: string | null, truncated: boolean): string {
   return `${frontOf(totalRows, next, truncated)}${page.rest}`;
 }
@@ -59,7 +55,7 @@ function frontOf(totalRows: number, next: string | null, truncated = false): str
   return `{"truncated":${truncated},"totalRows":${totalRows},"next":${JSON.stringify(next)},`;
 }
 
-/** What closes a page, with the note about texts that were shortened. */
+/** The end of a page, with the note about shortened texts. */
 const TAIL_BYTES = bytesOf('"shortenedCells":9999999,"rows":[]}');
 
 function membersOf(about: Table['about']): string {
@@ -70,7 +66,7 @@ function membersOf(about: Table['about']): string {
 interface FittedRow {
   readonly text: string;
   readonly bytes: number;
-  /** Cells of it whose text was shortened. */
+  /** Cells with shortened text. */
   readonly shortened: number;
 }
 
@@ -108,7 +104,7 @@ function tooWide({ length }: readonly string[], maxBytes: number) {
   });
 }
 
-/** Totals, warnings, or the question itself. */
+/** Totals, warnings, or the query itself. */
 function tooMuchBeside(bytes: number, maxBytes: number) {
   return invalidQuery({
     param: 'columns',

@@ -1,16 +1,16 @@
-/** Rows of an answer as a table: columns once, each row a list in their order; sorted where that is asked for. Pure. */
+/** Rows of an answer as a table: columns once, each row a list in their order; sorting. Pure. */
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { compare, type Decimal, decimalOf } from '../rows/decimal.js';
 import { holdsId, isAdditive } from '../rows/row-names.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Members about it, and rows as lists in the order of `columns`. */
 export interface Table {
-  readonly about: Readonly<Record<string, unknown>>;
+  /** Metadata. */
+  readonly about: Row;
   readonly columns: readonly string[];
   readonly rowCount: number;
-  /** Each made when it is reached: a wide table is mostly empty cells. */
+  /** Made lazily: a wide table is mostly empty cells. */
   readonly rows: Iterable<readonly unknown[]>;
 }
 
@@ -21,18 +21,18 @@ export interface Sort {
 
 export const DOES_NOT_ADD_UP = 'does not add up';
 
-/** Empty ones too. The largest answer that is taken has three million members. */
+/** Including empty cells. The largest accepted answer has three million members. */
 const MAX_CELLS = 5_000_000;
 const MAX_NAMED = 10;
 
-/** @returns every column that any row has, in the order in which they come */
+/** In order of first occurrence. */
 export function columnsOf(rows: readonly Row[]): string[] {
   const columns = new Set<string>();
   for (const row of rows) for (const name of Object.keys(row)) columns.add(name);
   return [...columns];
 }
 
-/** What a row lacks is null. */
+/** Absent members are null. */
 export function tableOf(
   about: Table['about'],
   rows: readonly Row[],
@@ -45,10 +45,7 @@ function* listsOf(rows: readonly Row[], columns: readonly string[]): Iterable<re
   for (const row of rows) yield columns.map((column) => (Object.hasOwn(row, column) ? row[column] : null));
 }
 
-/**
- * Rows may bring columns that no other has, and each makes a cell in every row.
- * @throws GatewayError `upstream_too_large`
- */
+/** A column of a single row adds a cell to every row. @throws GatewayError `upstream_too_large` */
 export function checkSize(rows: readonly Row[], columns: readonly string[]): void {
   if (rows.length * columns.length <= MAX_CELLS) return;
   const named = columns.slice(0, MAX_NAMED).map((name) => name.slice(0, 40));
@@ -58,7 +55,7 @@ export function checkSize(rows: readonly Row[], columns: readonly string[]): voi
   });
 }
 
-/** Columns of numbers that must not be added up over rows: people, rates, means. */
+/** Numeric columns that must not be added up over rows: people, rates, means. */
 export function notAdditive(rows: readonly Row[], columns: readonly string[]): string[] {
   return columns.filter(
     (column) =>
@@ -68,16 +65,15 @@ export function notAdditive(rows: readonly Row[], columns: readonly string[]): s
   );
 }
 
-export interface SortedRows {
+interface SortedRows {
   readonly rows: readonly Row[];
-  /** Whether the column holds numbers and texts: a text such as `-` or `1,000.50` has no value to sort by. */
+  /** The column contains numbers, and texts without a numeric value such as `-` or `1,000.50`. */
   readonly isMixed: boolean;
 }
 
 /**
- * Numbers by value, also where they are texts, as all are in a column with a text; behind them, in either order, texts by
- * code unit, then what is absent. Equal ones stay in their order.
- * @throws GatewayError `invalid_query` for a column that no row has
+ * Stable. Numbers, also as text, by value; after them, in either order, other texts by code unit, then absent values.
+ * @throws GatewayError `invalid_query` for an unknown column
  */
 export function sortRows(rows: readonly Row[], columns: readonly string[], sort: Sort | null): SortedRows {
   if (sort === null || rows.length === 0) return { rows, isMixed: false };
@@ -95,9 +91,9 @@ export function sortRows(rows: readonly Row[], columns: readonly string[], sort:
 interface SortKey {
   readonly row: Row;
   readonly number: Decimal | null;
-  /** Nearest to it that a double holds: never in another order, so that only equal ones need the exact value. */
+  /** The nearest double: only equal ones need the exact comparison. */
   readonly near: number;
-  /** Empty where it is no text, or an empty one. */
+  /** Empty for other values. */
   readonly text: string;
   readonly rank: 0 | 1 | 2;
 }

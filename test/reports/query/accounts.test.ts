@@ -2,15 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  ACCOUNT_PATTERN_SOURCE,
-  accountsShown,
-  collectAccounts,
-  isAccountName,
-} from '../../../src/reports/query/accounts.js';
+import { accountsShown, collectAccounts, isAccountName } from '../../../src/reports/query/accounts.js';
 import { parseJson } from '../../../src/reports/rows/json.js';
 
-const PATTERN = new RegExp(ACCOUNT_PATTERN_SOURCE);
+const PATTERN = /^(?:user|account|advertiser|client|customer|agency|owner|parent)ids?$/;
 const collect = (text: string, pattern = PATTERN): string[] => [...collectAccounts(parseJson(text), pattern)];
 
 const ENTITIES = ['user', 'account', 'advertiser', 'client', 'customer', 'agency', 'owner', 'parent'];
@@ -46,7 +41,7 @@ describe('isAccountName', () => {
   );
 
   it('gives the same answer every time, with a global pattern too', () => {
-    const pattern = new RegExp(ACCOUNT_PATTERN_SOURCE, 'g');
+    const pattern = new RegExp(PATTERN, 'g');
     expect([1, 2, 3].map(() => isAccountName('user_id', pattern))).toEqual([true, true, true]);
     expect(collect('[{"userId":1},{"x":1,"userId":2},{"y":1,"userId":3}]', pattern)).toEqual(['1', '2', '3']);
   });
