@@ -130,3 +130,14 @@ describe('numbers of several workers', () => {
     expect((await scrape()).ok).toBe(4);
   });
 });
+
+it('several workers are ready while one of them listens', () => {
+  const { followed, workers } = follow(1);
+  const fresh = createWorker();
+  followed.add(fresh.worker);
+  expect(followed.ready).toBe(true);
+  workers[0]?.die();
+  expect(followed.ready).toBe(false);
+  fresh.listen();
+  expect(followed.ready).toBe(true);
+});
