@@ -160,6 +160,7 @@ describe('query parameters', () => {
         const isRight = /^[1-9]\d{0,3}$/.test(text) && Number(text) <= 1000;
         expect(faultsOf({ range: '1h', limit: text }) === null).toBe(isRight);
       }),
+      { examples: [['0'], ['1'], ['1000'], ['1001']] },
     );
   });
 });
