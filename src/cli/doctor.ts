@@ -1,9 +1,9 @@
 /** `dsp-gateway doctor`: checks of everything the gateway needs, with remedies. */
 import { runDoctor } from '../api/operations/overview.js';
+import { notWell, skipped, warning } from '../telemetry/found.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { command, show } from './define.js';
-import { notWell, skipped, warning } from './doctor/found.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
 import { endWith, type ShownFinding, withColours } from './verdict.js';

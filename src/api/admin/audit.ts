@@ -42,10 +42,7 @@ type AuditQuery = RequestTypes<typeof listAudit>['Querystring'];
 type Entry = AuditRecord & { readonly id: string };
 
 /** Matches may be rare, so entries are read until enough are found. */
-async function findEntries(
-  registry: Store['registry'],
-  query: AuditQuery,
-): Promise<{ readonly entries: readonly Entry[]; readonly next: string | null }> {
+async function findEntries(registry: Store['registry'], query: AuditQuery) {
   const { limit = 100, action, team, since, actor, search } = query;
   const sought = [action, team, since, actor, search].some((one) => one !== undefined);
   const found: Entry[] = [];

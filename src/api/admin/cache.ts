@@ -1,29 +1,21 @@
 /** Purges and explains the cache. */
 import type { FastifyInstance } from 'fastify';
-import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
-import type { Clock } from '../../lib/clock.js';
-import type { PurgeScope, Purges } from '../../reports/cache/purges.js';
+import { type FieldFault, invalidQuery } from '../../errors.js';
+import type { PurgeScope } from '../../reports/cache/purges.js';
 import { dayNumber } from '../../reports/query/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import { readReportAddress } from '../../reports/query/platform-call.js';
-import type { Reporting } from '../../server/compose-reports.js';
-import type { Directory } from '../../teams/auth/directory.js';
+import type { Services } from '../../server/services.js';
 import { auditLine } from '../../telemetry/audit.js';
 import type { NamedReport } from '../data/ask.js';
 import { explainCache, purgeCache } from '../operations/cache.js';
 import type { RequestTypes } from '../operations/operation.js';
+import { refuseFaults } from './members.js';
 import { serve } from './serve.js';
-
-export interface CacheOptions {
-  readonly purges: Purges;
-  readonly clock: Clock;
-  readonly reporting: Pick<Reporting, 'explain' | 'previewPurge'>;
-  readonly directory: Pick<Directory, 'team'>;
-}
 
 export function registerCache(
   app: FastifyInstance,
-  { purges, clock, reporting, directory }: CacheOptions,
+  { purges, clock, reporting, directory }: Pick<Services, 'purges' | 'clock' | 'reporting' | 'directory'>,
 ): void {
   serve(app, purgeCache, async ({ body, actor }) => {
     const scope = readScope(body);
@@ -94,24 +86,18 @@ function readScope(body: RequestTypes<typeof purgeCache>['Body']): PurgeScope {
       : []),
     ...(all === true && limited ? [{ param: 'all', message: 'must not be combined with a scope' }] : []),
     ...(all === undefined && !limited
-      ? [
-          {
-            param: 'all',
-            message: 'must be true unless advertiserId, endpoint, from or to is given',
-          },
-        ]
+      ? [{ param: 'all', message: 'must be true unless advertiserId, endpoint, from or to is given' }]
       : []),
   ];
-  if (faults.length > 0) throw new GatewayError('invalid_body', { status: 422, errors: faults });
+  refuseFaults(faults);
   return scope;
 }
 
 function describeScope({ advertiserId, endpoint, from, to }: PurgeScope): string {
-  const days = from === undefined && to === undefined ? '' : `days ${from ?? 'any'} to ${to ?? 'any'}`;
   const parts = [
     advertiserId === undefined ? '' : `advertiser ${advertiserId}`,
     endpoint === undefined ? '' : `endpoint ${endpoint}`,
-    days,
+    from === undefined && to === undefined ? '' : `days ${from ?? 'any'} to ${to ?? 'any'}`,
   ].filter((part) => part !== '');
   return parts.length === 0 ? 'all' : parts.join(', ');
 }

@@ -5,8 +5,9 @@ import type { Outlook } from '../../platform/credential/outlook.js';
 import type { TokenProof } from '../../platform/credential/verify-token.js';
 import type { Services } from '../../server/services.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
-import { type Check, type Look, runChecks } from '../../telemetry/checks.js';
+import { type Look, runChecks } from '../../telemetry/checks.js';
 import type { Finding } from '../../telemetry/conditions.js';
+import { type CheckResult, notWell, skipped, warning } from '../../telemetry/found.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import { runDoctor } from '../operations/overview.js';
@@ -25,20 +26,18 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
     teams: async () => {
       const teams = directory.teams();
       if (teams.length === 0)
-        return {
-          level: 'warning',
-          says: 'there are no teams: nobody can call',
-          do: 'dsp-gateway teams create <id>; if teams are missing: dsp-gateway registry import <backup>',
-        };
+        return warning(
+          'there are no teams: nobody can call',
+          'dsp-gateway teams create <id>; if teams are missing: dsp-gateway registry import <backup>',
+        );
       const blind = teams.filter(
         ({ advertisers, scopes }) => advertisers.length === 0 && scopes.includes('report:read'),
       );
       if (blind.length > 0)
-        return {
-          level: 'warning',
-          says: `${teams.length}; these have no advertisers: ${named(blind.map(({ id }) => id))}`,
-          do: `dsp-gateway teams update ${blind[0]?.id} --advertisers <ids>`,
-        };
+        return warning(
+          `${teams.length}; these have no advertisers: ${named(blind.map(({ id }) => id))}`,
+          `dsp-gateway teams update ${blind[0]?.id} --advertisers <ids>`,
+        );
       const disabled = teams.filter((team) => team.disabled).length;
       return disabled === 0 ? `${teams.length}` : `${teams.length}, ${disabled} of them disabled`;
     },
@@ -47,18 +46,16 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
       const keys = teams.flatMap(({ id }) => validKeys(id));
       const without = teams.filter(({ id, disabled }) => !disabled && validKeys(id).length === 0);
       if (without.length > 0)
-        return {
-          level: 'warning',
-          says: `${keys.length} valid; these teams have none: ${named(without.map(({ id }) => id))}`,
-          do: `dsp-gateway keys issue ${without[0]?.id}`,
-        };
+        return warning(
+          `${keys.length} valid; these teams have none: ${named(without.map(({ id }) => id))}`,
+          `dsp-gateway keys issue ${without[0]?.id}`,
+        );
       const ending = keys.filter((key) => expiresAtMs(key) - clock.now() < SOON_MS);
       if (ending.length > 0)
-        return {
-          level: 'warning',
-          says: `${keys.length} valid; these expire within 14 days: ${named(ending.map(({ id, teamId }) => `${id} of ${teamId}`))}`,
-          do: `issue a new key in time: dsp-gateway keys issue ${ending[0]?.teamId}`,
-        };
+        return warning(
+          `${keys.length} valid; these expire within 14 days: ${named(ending.map(({ id, teamId }) => `${id} of ${teamId}`))}`,
+          `issue a new key in time: dsp-gateway keys issue ${ending[0]?.teamId}`,
+        );
       return `${keys.length} valid`;
     },
   };
@@ -74,8 +71,6 @@ type DoctorOptions = Pick<
   'config' | 'clock' | 'directory' | 'health' | 'measured' | 'outlook' | 'proveActive'
 >;
 
-type Found = Omit<Check, 'name'>;
-
 export function registerDoctor(
   app: FastifyInstance,
   options: DoctorOptions,
@@ -83,13 +78,11 @@ export function registerDoctor(
 ): void {
   serve(app, runDoctor, async () => ({
     version: VERSION,
-    checks: [
-      ...(await runChecks({
-        ...platformLooks(options),
-        ...partLooks(options, readiness),
-        ...directoryLooks(options),
-      })),
-    ],
+    checks: await runChecks({
+      ...platformLooks(options),
+      ...partLooks(options, readiness),
+      ...directoryLooks(options),
+    }),
   }));
 }
 
@@ -100,13 +93,13 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
   return {
     'the token works': async () => {
       if (outlook().state === 'missing')
-        return { level: 'not well', says: 'there is no platform token', do: 'dsp-gateway token rotate' };
+        return notWell('there is no platform token', 'dsp-gateway token rotate');
       proof = await proveActive();
       return proven(proof);
     },
     'the verification call': async () =>
       config.platform.probe === undefined && proof?.target === null
-        ? { level: 'warning', says: proof.reason, do: 'set PLATFORM_PROBE to the path of a cheap report' }
+        ? warning(proof.reason, 'set PLATFORM_PROBE to the path of a cheap report')
         : (config.platform.probe ??
           proof?.target ??
           'chosen by the gateway among the reports that teams use'),
@@ -125,60 +118,49 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
   };
 }
 
-function proven({ outcome, reason, target }: TokenProof): string | Found {
+function proven({ outcome, reason, target }: TokenProof): string | CheckResult {
   if (outcome === 'accepted') return `${reason} (${target})`;
   if (outcome === 'refused')
-    return {
-      level: 'not well',
-      says: `the platform rejects it: ${reason} (${target})`,
-      do: 'dsp-gateway token rotate',
-    };
-  if (target === null) return { level: 'skipped', says: reason, do: null };
-  return {
-    level: 'warning',
-    says: `could not be verified: ${reason} (${target})`,
-    do: "check that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if set, names a report",
-  };
+    return notWell(`the platform rejects it: ${reason} (${target})`, 'dsp-gateway token rotate');
+  if (target === null) return skipped(reason);
+  return warning(
+    `could not be verified: ${reason} (${target})`,
+    "check that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if set, names a report",
+  );
 }
 
-function expiry({ state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook): string | Found {
-  if (expiresAt === null) return { level: 'skipped', says: 'there is no token', do: null };
+function expiry({ state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook): string | CheckResult {
+  if (expiresAt === null) return skipped('there is no token');
   const assumed = expiryKnown === false ? ' (assumed: a year after it was first seen)' : '';
   const renewal = renewsAt === null ? '' : `; renewed automatically from ${renewsAt.slice(0, 10)}`;
   const says = `on ${expiresAt.slice(0, 10)}, in ${daysLeft} days${assumed}${renewal}`;
   if (state !== 'expiring' && state !== 'expired') return says;
-  return {
-    level: state === 'expired' ? 'not well' : 'warning',
-    says,
-    do: 'dsp-gateway token rotate --expires <date>',
-  };
+  const advise = state === 'expired' ? notWell : warning;
+  return advise(says, 'dsp-gateway token rotate --expires <date>');
 }
 
 /** A larger drift visibly shifts days and ages. */
 const DRIFT_MS = 60_000;
 
-function drift(platformNowMs: number | null, nowMs: number): string | Found {
-  if (platformNowMs === null)
-    return { level: 'skipped', says: 'the platform did not send its time', do: null };
+function drift(platformNowMs: number | null, nowMs: number): string | CheckResult {
+  if (platformNowMs === null) return skipped('the platform did not send its time');
   const seconds = Math.round((nowMs - platformNowMs) / 1000);
   if (Math.abs(seconds) * 1000 <= DRIFT_MS) return `${Math.abs(seconds)} s apart`;
   const way = seconds > 0 ? 'ahead of' : 'behind';
-  return {
-    level: 'warning',
-    says: `this machine's clock is ${Math.abs(seconds)} s ${way} the platform's: days begin at the wrong time`,
-    do: 'synchronise it (NTP); expected with a moved test clock',
-  };
+  return warning(
+    `this machine's clock is ${Math.abs(seconds)} s ${way} the platform's: days begin at the wrong time`,
+    'synchronise it (NTP); expected with a moved test clock',
+  );
 }
 
-function versions(all: readonly string[]): string | Found {
+function versions(all: readonly string[]): string | CheckResult {
   const different = [...new Set(all)].sort();
   const count = `${all.length} ${all.length === 1 ? 'process' : 'processes'}`;
   if (different.length <= 1) return `${count}, version ${VERSION}`;
-  return {
-    level: 'warning',
-    says: `${count} of different versions: ${different.join(', ')}`,
-    do: 'finish the roll-out: they share a store, but not the new features',
-  };
+  return warning(
+    `${count} of different versions: ${different.join(', ')}`,
+    'finish the roll-out: they share a store, but not the new features',
+  );
 }
 
 /** Check names of the parts of a verdict. */

@@ -1,23 +1,18 @@
 /** Erases the history of an account, and accepts empty days that the platform has deleted. */
 import type { FastifyInstance } from 'fastify';
-import { GatewayError } from '../../errors.js';
-import type { Clock } from '../../lib/clock.js';
 import { dayNumber } from '../../reports/query/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
-import type { Reporting } from '../../server/compose-reports.js';
+import type { Services } from '../../server/services.js';
 import { auditLine } from '../../telemetry/audit.js';
 import { acceptEmpty, eraseHistory } from '../operations/history.js';
 import type { RequestTypes } from '../operations/operation.js';
+import { refuseFaults } from './members.js';
 import { serve } from './serve.js';
 
-type AcceptedScope = Parameters<Reporting['acceptEmpty']>[0];
+type HistoryOptions = Pick<Services, 'reporting' | 'clock'>;
+type AcceptedScope = Parameters<Services['reporting']['acceptEmpty']>[0];
 
-export interface HistoryRoutesOptions {
-  readonly reporting: Pick<Reporting, 'acceptEmpty' | 'eraseHistory'>;
-  readonly clock: Clock;
-}
-
-export function registerHistory(app: FastifyInstance, { reporting, clock }: HistoryRoutesOptions): void {
+export function registerHistory(app: FastifyInstance, { reporting, clock }: HistoryOptions): void {
   serve(app, eraseHistory, async ({ body, actor }) => {
     const advertiserId = String(body.advertiserId);
     const erased = `advertiser ${advertiserId}`;
@@ -43,7 +38,7 @@ function readScope({
   endpoint,
   before,
 }: RequestTypes<typeof acceptEmpty>['Body']): AcceptedScope {
-  const errors = [
+  const faults = [
     ...(dayNumber(before) === null
       ? [{ param: 'before', message: 'must be a calendar day as YYYY-MM-DD' }]
       : []),
@@ -51,6 +46,6 @@ function readScope({
       ? [{ param: 'endpoint', message: ENDPOINT_FAULT }]
       : []),
   ];
-  if (errors.length > 0) throw new GatewayError('invalid_body', { status: 422, errors });
+  refuseFaults(faults);
   return { advertiserId: String(advertiserId), ...(endpoint === undefined ? {} : { endpoint }), before };
 }

@@ -1,34 +1,27 @@
 /** Team keys: issue, list, roll, revoke. A key is shown only in the answer that created it. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
-import type { Clock } from '../../lib/clock.js';
+import type { Services } from '../../server/services.js';
 import type { RegistryCommit } from '../../store/port.js';
 import { commitChange } from '../../store/registry/record-book.js';
-import type { Registry } from '../../store/registry/replica.js';
 import { type Directory, newKeyId, TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../teams/auth/key-record.js';
-import type { LastUse } from '../../teams/auth/last-use.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../operations/keys.js';
-import { readFutureDate } from './future-date.js';
+import { readFutureDate } from './members.js';
 import { serve } from './serve.js';
 import { noTeam } from './teams.js';
 
-interface RecordsOptions {
-  readonly registry: Registry;
-  readonly directory: Directory;
-  readonly clock: Clock;
-}
-
-interface KeysOptions extends RecordsOptions {
-  readonly lastUse: Pick<LastUse, 'read'>;
-}
+type RecordsOptions = Pick<Services, 'registry' | 'directory' | 'clock'>;
 
 /** Retries if the team is edited at the same time. */
 const MAX_TRIES = 5;
 
 /** Each change is one commit, audited. */
-export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
+export function registerKeys(
+  app: FastifyInstance,
+  options: Pick<Services, 'registry' | 'directory' | 'clock' | 'lastUse'>,
+): void {
   const { registry, directory, lastUse, clock } = options;
   const listed = async (found: readonly KeyRecord[]) => {
     const used = await lastUse.read();

@@ -6,7 +6,7 @@ import type { Learner } from '../../reports/learn/learn.js';
 import { type Scope, scopeOf } from '../../reports/learn/scope.js';
 import { NEEDED_DAYS } from '../../reports/learn/state.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
-import type { Reporting } from '../../server/compose-reports.js';
+import type { Services } from '../../server/services.js';
 import { findAdvertisers } from '../data/advertisers.js';
 import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../data/ask.js';
 import { finalityOf, truthOf } from '../data/learned.js';
@@ -22,7 +22,7 @@ import { serve } from './serve.js';
 
 export function registerLearned(
   app: FastifyInstance,
-  { reporting: { gateway: g } }: { readonly reporting: Pick<Reporting, 'gateway'> },
+  { reporting: { gateway: g } }: Pick<Services, 'reporting'>,
 ): void {
   serve(app, getDivisibility, async () => ({
     kinds: g.learner.list().map(([id, known]) => showKind(id, known)),

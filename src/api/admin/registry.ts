@@ -4,10 +4,10 @@ import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, GatewayError } from '../../errors.js';
-import type { Clock } from '../../lib/clock.js';
 import { readVault, VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { laterPurges, PURGES_RECORD, PurgeList } from '../../reports/cache/purges.js';
+import type { Services } from '../../server/services.js';
 import { StoreRefused } from '../../store/refused.js';
 import { commitChange } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
@@ -19,6 +19,7 @@ import { isPeoples, revocationsFor } from '../../teams/auth/succession-rules.js'
 import { Team } from '../../teams/auth/team.js';
 import { addressFaults } from '../../teams/declared/team-faults.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
+import type { AnswerOf } from '../operations/operation.js';
 import {
   type Backup as BackupSchema,
   exportRegistry as exportOperation,
@@ -27,6 +28,7 @@ import {
   PREFIXES,
   SINGLE,
 } from '../operations/registry.js';
+import { invalidMembers, refuseFaults } from './members.js';
 import { serve } from './serve.js';
 
 function isBackedUp(id: string): boolean {
@@ -116,11 +118,7 @@ function damaged(param: string): FieldFault {
 
 export type Backup = Static<typeof BackupSchema>;
 
-interface BackupParts {
-  readonly registry: Registry;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-}
+type BackupParts = Pick<Services, 'registry' | 'sealer' | 'clock'>;
 
 function exportRegistry({ registry, clock }: BackupParts): Backup {
   const records = backedUp(registry).map(([id, { value }]) => ({ id, text: value }));
@@ -130,15 +128,6 @@ function exportRegistry({ registry, clock }: BackupParts): Backup {
     exportedAt: new Date(clock.now()).toISOString(),
     records: records.sort((a, b) => (a.id < b.id ? -1 : 1)),
   };
-}
-
-interface Imported {
-  readonly teams: number;
-  readonly keys: number;
-  /** Whether existing records were replaced. */
-  readonly replaced: boolean;
-  /** Keys that are valid in the backup but were revoked since; they stay revoked. Absent if there are none. */
-  readonly stillRevoked?: number;
 }
 
 /** Learned data, such as divisibility, changes the registry at the same time. */
@@ -155,10 +144,10 @@ async function importRegistry(
   replace: boolean,
   actor: Actor,
   { registry, sealer, clock }: BackupParts,
-): Promise<Imported> {
+): Promise<AnswerOf<typeof importOperation>['imported']> {
   const records = readRecords(backup, sealer);
   const counts = countsOf(records.keys());
-  let imported: Imported = { ...counts, replaced: false };
+  let imported: AnswerOf<typeof importOperation>['imported'] = { ...counts, replaced: false };
   const plan = () => {
     const present: Texts = new Map(backedUp(registry).map(([id, { value }]) => [id, value]));
     const isFilled = isPeoples(present.keys());
@@ -232,10 +221,10 @@ function backedUp(registry: Registry) {
 function readRecords(backup: Backup, sealer: Sealer): Texts {
   const given = new Map(backup.records.map(({ id, text }) => [id, text]));
   if (given.size < backup.records.length)
-    throw invalid([{ param: 'records', message: 'must not repeat an id' }]);
+    throw invalidMembers({ param: 'records', message: 'must not repeat an id' });
   const records = migrated(given, backup.schema);
   const faults = recordFaults(records, sealer);
-  if (faults.length > 0) throw invalid(faults.slice(0, 20));
+  refuseFaults(faults.slice(0, 20));
   return records;
 }
 
@@ -244,23 +233,15 @@ function migrated(records: Texts, schema: number): Texts {
     return migrateRecords(records, schema);
   } catch (error) {
     if (!(error instanceof StoreRefused)) throw error;
-    throw invalid([
-      { param: 'schema', message: `is from a newer release; this one supports up to ${MIGRATIONS.length}` },
-    ]);
+    const message = `is from a newer release; this one supports up to ${MIGRATIONS.length}`;
+    throw invalidMembers({ param: 'schema', message });
   }
 }
 
 function countsOf(ids: Iterable<string>): { readonly teams: number; readonly keys: number } {
   const all = [...ids];
-  return { teams: countOf(all, TEAM_PREFIX), keys: countOf(all, KEY_PREFIX) };
-}
-
-function countOf(ids: Iterable<string>, prefix: string): number {
-  return [...ids].filter((id) => id.startsWith(prefix)).length;
-}
-
-function invalid(errors: FieldFault[]): GatewayError {
-  return new GatewayError('invalid_body', { status: 422, errors });
+  const countOf = (prefix: string) => all.filter((id) => id.startsWith(prefix)).length;
+  return { teams: countOf(TEAM_PREFIX), keys: countOf(KEY_PREFIX) };
 }
 
 export function registerRegistry(app: FastifyInstance, parts: BackupParts): void {

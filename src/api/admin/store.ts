@@ -1,21 +1,16 @@
 /** Backs up the embedded store. Only the gateway can copy it: no other process may open it at the same time. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
-import type { Clock } from '../../lib/clock.js';
-import type { Store } from '../../store/port.js';
+import type { Services } from '../../server/services.js';
 import { BackupTargetRefused, StoreRefused } from '../../store/refused.js';
-import type { Registry } from '../../store/registry/replica.js';
 import { auditLine } from '../../telemetry/audit.js';
 import { backUpStore } from '../operations/registry.js';
 import { serve } from './serve.js';
 
-export interface StoreRoutesOptions {
-  readonly store: Pick<Store, 'backup'>;
-  readonly registry: Pick<Registry, 'commit'>;
-  readonly clock: Clock;
-}
-
-export function registerStore(app: FastifyInstance, { store, registry, clock }: StoreRoutesOptions): void {
+export function registerStore(
+  app: FastifyInstance,
+  { store, registry, clock }: Pick<Services, 'store' | 'registry' | 'clock'>,
+): void {
   serve(app, backUpStore, async ({ body, actor }) => {
     const { folder, history = true } = body;
     if (store.backup === undefined)

@@ -1,10 +1,9 @@
 /** Teams: list, create, read, change, delete, and apply a file of declared teams. Each change is one audited commit. */
 import type { FastifyInstance } from 'fastify';
-import { type FieldFault, GatewayError } from '../../errors.js';
-import type { Clock } from '../../lib/clock.js';
+import { GatewayError } from '../../errors.js';
+import type { Services } from '../../server/services.js';
 import { commitChange } from '../../store/registry/record-book.js';
-import type { Registry } from '../../store/registry/replica.js';
-import { type Directory, TEAM_PREFIX } from '../../teams/auth/directory.js';
+import { TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { completeTeam, type NewTeam, patchTeam, type Team, type TeamPatch } from '../../teams/auth/team.js';
 import { applyTeams, removalOf } from '../../teams/declared/apply-teams.js';
 import { addressFaults, listFaults } from '../../teams/declared/team-faults.js';
@@ -18,13 +17,10 @@ import {
   getTeam,
   listTeams,
 } from '../operations/teams.js';
+import { refuseFaults } from './members.js';
 import { serve } from './serve.js';
 
-interface TeamsOptions {
-  readonly registry: Registry;
-  readonly directory: Directory;
-  readonly clock: Clock;
-}
+type TeamsOptions = Pick<Services, 'registry' | 'directory' | 'clock'>;
 
 export function registerTeams(app: FastifyInstance, options: TeamsOptions): void {
   serve(app, listTeams, async () => ({ teams: options.directory.teams() }));
@@ -127,8 +123,4 @@ function commit(
     expect: new Map([[TEAM_PREFIX + team.id, team.revision]]),
     audit: [auditLine(event, actor, clock.now())],
   }));
-}
-
-function refuseFaults(errors: readonly FieldFault[]): void {
-  if (errors.length > 0) throw new GatewayError('invalid_body', { status: 422, errors });
 }

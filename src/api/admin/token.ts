@@ -2,12 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
-import { readVault, VAULT_RECORD, type VaultKeeper, writeVault } from '../../platform/credential/keeper.js';
-import type { Rotation } from '../../platform/credential/rotation.js';
-import { SealError, type Sealer } from '../../platform/credential/seal.js';
+import { readVault, VAULT_RECORD, writeVault } from '../../platform/credential/keeper.js';
+import { SealError } from '../../platform/credential/seal.js';
 import { type NewToken, showToken, type Vault } from '../../platform/credential/vault.js';
+import type { Services } from '../../server/services.js';
 import { updateRecord } from '../../store/registry/record-book.js';
-import type { Registry } from '../../store/registry/replica.js';
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
@@ -22,21 +21,17 @@ import {
   stageToken,
   verifyToken,
 } from '../operations/token.js';
-import { readFutureDate } from './future-date.js';
+import { invalidMembers, readFutureDate } from './members.js';
 import { serve } from './serve.js';
 
-interface Sealed {
-  readonly registry: Registry;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
+interface Sealed extends Pick<Services, 'registry' | 'sealer'> {
+  readonly clock: Pick<Clock, 'now'>;
 }
 
-interface TokenOptions extends Sealed {
-  readonly keeper: VaultKeeper;
-  readonly rotation: Rotation;
-}
-
-export function registerToken(app: FastifyInstance, options: TokenOptions): void {
+export function registerToken(
+  app: FastifyInstance,
+  options: Sealed & Pick<Services, 'keeper' | 'rotation'>,
+): void {
   const { keeper, rotation, clock } = options;
   const staged = (token: string, expires: string | undefined): NewToken => ({
     secret: token,
@@ -56,12 +51,8 @@ export function registerToken(app: FastifyInstance, options: TokenOptions): void
   serve(app, discardToken, async ({ actor }) => show(await rotation.discard(actor)));
   serve(app, resealToken, ({ actor }) => reseal(actor, options));
   serve(app, rotateToken, async ({ body, actor }) => {
-    if (body.token === undefined && body.expiresAt !== undefined) {
-      throw new GatewayError('invalid_body', {
-        status: 422,
-        errors: [{ param: 'expiresAt', message: 'requires token' }],
-      });
-    }
+    if (body.token === undefined && body.expiresAt !== undefined)
+      throw invalidMembers({ param: 'expiresAt', message: 'requires token' });
     const token = body.token === undefined ? null : staged(body.token, body.expiresAt);
     return show(await rotation.rotate(token, body.force ?? false, actor));
   });
@@ -87,7 +78,7 @@ export async function reseal(
   let records: string[] = [];
   const step = (pepper: string | null) => {
     if (pepper === null) return null;
-    const others = othersResealed(registry, sealer);
+    const others = othersResealed({ registry, sealer });
     records = [PEPPER_RECORD, ...others.map(([id]) => id)];
     const event = { action: 'token.reseal', subject: 'registry', after: { masterKey, records } };
     return {
@@ -107,15 +98,13 @@ export async function reseal(
 }
 
 /** The other sealed records, re-encrypted, with the revisions they were read at. */
-function othersResealed(registry: Registry, sealer: Sealer): [id: string, text: string, revision: number][] {
+function othersResealed({ registry, sealer }: Pick<Services, 'registry' | 'sealer'>) {
   const vault = registry.get(VAULT_RECORD);
   const pepper = registry.get(TOKEN_PEPPER_RECORD);
-  return [
-    ...(vault === undefined
-      ? []
-      : [[VAULT_RECORD, writeVault(readVault(vault.value, sealer), sealer), vault.revision] as const]),
-    ...(pepper === undefined
-      ? []
-      : [[TOKEN_PEPPER_RECORD, resealPepper(pepper.value, sealer), pepper.revision] as const]),
-  ].map(([id, text, revision]) => [id, text, revision]);
+  const others: [id: string, text: string, revision: number][] = [];
+  if (vault !== undefined)
+    others.push([VAULT_RECORD, writeVault(readVault(vault.value, sealer), sealer), vault.revision]);
+  if (pepper !== undefined)
+    others.push([TOKEN_PEPPER_RECORD, resealPepper(pepper.value, sealer), pepper.revision]);
+  return others;
 }

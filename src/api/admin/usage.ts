@@ -2,16 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import { invalidQuery } from '../../errors.js';
 import { dayNumber } from '../../reports/query/days.js';
-import type { Directory } from '../../teams/auth/directory.js';
-import type { Series } from '../../teams/series/create-series.js';
-import type { Usage } from '../../teams/usage/usage.js';
+import type { Services } from '../../server/services.js';
 import { getSeries, getSeriesOfTeams, getUsage } from '../operations/overview.js';
 import { serve } from './serve.js';
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 400;
 
-export function registerUsage(app: FastifyInstance, usage: Usage): void {
+export function registerUsage(app: FastifyInstance, usage: Services['usage']): void {
   serve(app, getUsage, async ({ query }) => {
     const defaults = usage.daysBack(DEFAULT_DAYS - 1);
     const { from = defaults.from, to = defaults.to, team } = query;
@@ -23,12 +21,10 @@ export function registerUsage(app: FastifyInstance, usage: Usage): void {
   });
 }
 
-interface SeriesOptions {
-  readonly series: Pick<Series, 'read' | 'ledger'>;
-  readonly directory: Pick<Directory, 'team'>;
-}
-
-export function registerSeries(app: FastifyInstance, { series, directory }: SeriesOptions): void {
+export function registerSeries(
+  app: FastifyInstance,
+  { series, directory }: Pick<Services, 'series' | 'directory'>,
+): void {
   serve(app, getSeries, async ({ query: { range, team } }) => {
     if (team === undefined) return await series.read(range, null);
     const callsPerDay = directory.team(team)?.limits.upstreamCallsPerDay ?? null;

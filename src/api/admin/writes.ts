@@ -2,10 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Clock } from '../../lib/clock.js';
-import type { Registry } from '../../store/registry/replica.js';
-import type { Directory } from '../../teams/auth/directory.js';
+import type { Services } from '../../server/services.js';
 import { limitOf, MILLIONTHS } from '../../teams/write-guard/amount.js';
-import type { BrakeLever } from '../../teams/write-guard/brake.js';
 import { guardUnavailable, type ReservationBook } from '../../teams/write-guard/reservations.js';
 import { isWriteGuard, type WriteGuard } from '../../teams/write-guard/rule.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
@@ -23,13 +21,7 @@ import {
 import { serve } from './serve.js';
 import { noTeam } from './teams.js';
 
-export interface WritesOptions {
-  readonly brake: BrakeLever;
-  readonly reservations: Pick<ReservationBook, 'unknown' | 'settle' | 'left'>;
-  readonly registry: Pick<Registry, 'commit'>;
-  readonly directory: Pick<Directory, 'team'>;
-  readonly clock: Clock;
-}
+type WritesOptions = Pick<Services, 'brake' | 'reservations' | 'registry' | 'directory' | 'clock'>;
 
 export function registerWrites(app: FastifyInstance, options: WritesOptions): void {
   const { brake, reservations, registry, directory, clock } = options;

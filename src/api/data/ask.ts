@@ -19,6 +19,7 @@ import type { Caller } from '../../teams/auth/authenticate.js';
 import { checkQuery } from '../../teams/policy/authorize.js';
 import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
+import { splitTarget } from '../http/path-gate.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 
 export interface AskCall
@@ -32,12 +33,11 @@ export interface AskCall
 
 /** Counted and logged like a report: by its path, without the query. */
 export function readAskCall(request: FastifyRequest, reply: FastifyReply): AskCall {
-  const target = request.raw.url ?? '';
-  const cut = target.indexOf('?');
-  request.trace.subject = cut < 0 ? target : target.slice(0, cut);
+  const [path, query] = splitTarget(request.raw.url ?? '');
+  request.trace.subject = path;
   return {
     id: request.id,
-    query: cut < 0 ? '' : target.slice(cut + 1),
+    query,
     keys: readKeyHeaders(request.raw),
     address: request.ip,
     accept: request.headers.accept,

@@ -1,5 +1,4 @@
 /** Pins the answer to a report: `POST /gateway/v1/pins`. */
-import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
@@ -22,8 +21,8 @@ import type { Entry, RowsHeader } from '../../reports/rows/entry.js';
 import type { JsonObject } from '../../reports/rows/json.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../../teams/policy/check-advertiser.js';
-import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
-import { readRequestBody } from '../http/request-body.js';
+import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
+import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import { createPin } from '../operations/past.js';
 import { type AskCall, type NamedReport, questionAbout } from './ask.js';
 import { describePin, PINS_PATH } from './pins.js';
@@ -39,20 +38,16 @@ const MEMBERS = ['endpoint', 'query', 'revision', 'note'];
 const MAX_NOTE_CHARS = 1_000;
 
 export function registerPinReport(app: FastifyInstance, g: Gateway): void {
-  // In a scope of its own: the body is read only after authentication.
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+  // The body is read only after authentication.
+  withUnreadBodies(app, (scope) => {
     serveTeam(scope, createPin, async (call, request, reply) =>
       sendReply(reply, await pinReport(g, call, () => bodyOf(request))),
     );
   });
 }
 
-async function bodyOf({ headers, body }: FastifyRequest): Promise<JsonObject> {
-  requireJson(headers['content-type'], headers['content-encoding']);
-  if (body === undefined) return parseJsonBody(Buffer.alloc(0));
-  return parseJsonBody(await readRequestBody(body as Readable, headers, MAX_BODY_BYTES), BODY_LIMITS);
+async function bodyOf(request: FastifyRequest): Promise<JsonObject> {
+  return parseJsonBody(await readJsonBytes(request, MAX_BODY_BYTES), BODY_LIMITS);
 }
 
 async function pinReport(

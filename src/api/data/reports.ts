@@ -6,9 +6,10 @@ import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../reports/qu
 import type { ParameterTable } from '../../reports/query/parameters.js';
 import { AT_ONCE_BYTES, type ReportCall, type ReportHandler } from '../../reports/report-call.js';
 import { inTurns } from '../http/in-turns.js';
-import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
-import { readRequestBody } from '../http/request-body.js';
+import { splitTarget } from '../http/path-gate.js';
+import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { REPORT_HEADERS } from '../openapi/headers.js';
 import {
@@ -61,10 +62,8 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   }
   app.head(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
   app.get(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
-  // In a scope of its own: bodies are read only after authentication.
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+  // Bodies are read only after authentication.
+  withUnreadBodies(app, (scope) => {
     for (const endpoint of readByPost) {
       scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table)), handler);
     }
@@ -133,24 +132,18 @@ const PROBLEMS: readonly ProblemCode[] = [
 
 function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: number): ReportCall {
   const target = request.raw.url ?? '';
-  const cut = target.indexOf('?');
-  const path = cut < 0 ? target : target.slice(0, cut);
+  const [path, query] = splitTarget(target);
   const { headers } = request;
   return {
     id: request.id,
     method: request.method as ReportCall['method'],
     target,
     endpoint: path.slice(REPORT_PREFIX.length),
-    query: cut < 0 ? '' : target.slice(cut + 1),
+    query,
     readBody:
       request.method !== 'POST'
         ? null
-        : async () => {
-            requireJson(headers['content-type'], headers['content-encoding']);
-            const stream = request.body as Readable | undefined;
-            if (stream === undefined) return parseJsonBody(Buffer.alloc(0));
-            return parseJsonBody(await readRequestBody(stream, headers, maxBodyBytes), BODY_LIMITS);
-          },
+        : async () => parseJsonBody(await readJsonBytes(request, maxBodyBytes), BODY_LIMITS),
     keys: readKeyHeaders(request.raw),
     address: request.ip,
     accept: headers.accept,

@@ -1,5 +1,4 @@
 /** The explorer's session: `/gateway/v1/session`. */
-import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
@@ -12,8 +11,8 @@ import {
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
 import { LIFETIME_MS, type Session, type Sessions } from '../../teams/sessions/sessions.js';
-import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
-import { readRequestBody } from '../http/request-body.js';
+import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
+import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/request-keys.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { closeExplorerSession, getExplorerSession, openExplorerSession } from '../operations/own.js';
@@ -107,14 +106,11 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
   });
 }
 
-/** In a scope of its own: the body is read by hand, up to its limit. */
 function registerSignIn(
   app: FastifyInstance,
   { identify, directory, sessions }: ExplorerSessionOptions,
 ): void {
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+  withUnreadBodies(app, (scope) => {
     serveTeam(scope, openExplorerSession, async (_call, request, reply) => {
       const arrival = arrivalOf(request);
       checkSignIn(arrival);
@@ -133,12 +129,8 @@ function registerSignIn(
 }
 
 /** @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body` */
-async function readKey({ headers, body }: FastifyRequest): Promise<string> {
-  requireJson(headers['content-type'], headers['content-encoding']);
-  const stream = body as Readable | undefined;
-  const bytes =
-    stream === undefined ? Buffer.alloc(0) : await readRequestBody(stream, headers, MAX_BODY_BYTES);
-  const parsed = parseJsonBody(bytes, BODY_LIMITS);
+async function readKey(request: FastifyRequest): Promise<string> {
+  const parsed = parseJsonBody(await readJsonBytes(request, MAX_BODY_BYTES), BODY_LIMITS);
   const key = parsed.get('key');
   if (typeof key === 'string' && parsed.names.length === 1) return key.trim();
   throw new GatewayError('invalid_body', {

@@ -78,10 +78,15 @@ export function createGate(rules: GateRules): (target: string) => GateFault | nu
   };
 }
 
+/** @returns path and query of a request target, as received */
+export function splitTarget(target: string): [path: string, query: string] {
+  const cut = target.indexOf('?');
+  return cut < 0 ? [target, ''] : [target.slice(0, cut), target.slice(cut + 1)];
+}
+
 /** @returns which rule of the plain form a request target breaks, to follow "The path", or null */
 function brokenRule(target: string, wider: GateRules['wider']): string | null {
-  const cut = target.indexOf('?');
-  const path = cut < 0 ? target : target.slice(0, cut);
+  const [path] = splitTarget(target);
   if (!path.startsWith('/')) return 'does not start with /';
   if (target.includes('#')) return 'has a fragment (#), which clients must not send';
   if (!PLAIN.test(path) && !wider.some((wide) => wide.path.test(path))) return characterRule(path);

@@ -1,7 +1,30 @@
 /** Reads the body of a request on demand, up to its limit. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
+import { requireJson } from './json-body.js';
+
+/** Registers routes in a scope of their own, where nothing is read of a body before its handler does. */
+export function withUnreadBodies(app: FastifyInstance, routes: (scope: FastifyInstance) => void): void {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+    routes(scope);
+  });
+}
+
+/**
+ * @returns the bytes of a JSON body; none without a body
+ * @throws GatewayError `unsupported_media_type`, `body_too_large`
+ */
+export async function readJsonBytes(
+  { headers, body }: Pick<FastifyRequest, 'headers' | 'body'>,
+  maxBytes: number,
+): Promise<Buffer> {
+  requireJson(headers['content-type'], headers['content-encoding']);
+  return body === undefined ? Buffer.alloc(0) : readRequestBody(body as Readable, headers, maxBytes);
+}
 
 /** @throws GatewayError `body_too_large`, by content-length, or else by the bytes received */
 export async function readRequestBody(

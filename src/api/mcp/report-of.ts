@@ -2,6 +2,7 @@
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import { type QueryPair, writeQueryText } from '../../reports/query/given-parameters.js';
+import type { NamedReport } from '../data/ask.js';
 import type { QueryArguments, ReportArguments } from './tools.js';
 
 export interface ReportRules {
@@ -9,12 +10,6 @@ export interface ReportRules {
   readonly accountField: string;
   readonly defaultEndpoint: string;
   readonly maxUriBytes: number;
-}
-
-/** A report, by its path below `/api/v1/report/` and its query, URL-encoded. */
-export interface RequestedRange {
-  readonly endpoint: string;
-  readonly query: string;
 }
 
 /**
@@ -26,7 +21,7 @@ export function reportOf(
   args: ReportArguments,
   rules: ReportRules,
   shape: readonly QueryPair[] = [],
-): RequestedRange {
+): NamedReport {
   const { endpoint = rules.defaultEndpoint, advertiserId, period, split = [], filters = [] } = args;
   const faults: FieldFault[] = [];
   if (!isEndpointPath(endpoint)) faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });

@@ -5,6 +5,7 @@ import type { ReportReply } from '../../reports/report-call.js';
 import { noTable } from '../../reports/tables/answer-table.js';
 import type { Packed, PackOptions } from '../../reports/tables/pack.js';
 import { type Row, type Table, tableOf } from '../../reports/tables/table.js';
+import type { NamedReport } from '../data/ask.js';
 import { showDiff } from '../data/diff.js';
 import { showExplanation } from '../data/explain.js';
 import { showFinality } from '../data/learned.js';
@@ -84,7 +85,7 @@ export async function getFinality(parts: ToolParts, call: ToolCall, args: Report
   return tableOf(shown.meta, rows);
 }
 
-function aboutReport({ endpoint, query }: { readonly endpoint: string; readonly query: string }): string {
+function aboutReport({ endpoint, query }: NamedReport): string {
   return queryOf([
     { name: 'endpoint', value: endpoint },
     { name: 'query', value: query },

@@ -1,15 +1,14 @@
 /** `POST /mcp`: reports for assistants, by the Model Context Protocol. Needs a team key with the scope `mcp`. */
-import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import type { Admit } from '../../reports/admit.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { readAskCall } from '../data/ask.js';
-import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { isOwnHost } from '../http/own-host.js';
 import { noteProblem } from '../http/problem-reply.js';
-import { readRequestBody } from '../http/request-body.js';
+import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import { BODY_PROBLEMS, json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { callTool, type ToolBench } from './call-tool.js';
 import type { RunTool } from './protocol.js';
@@ -49,10 +48,8 @@ const MCP_PATH = '/mcp';
 const BODY_LIMITS: BodyLimits = { maxMembers: 2000, maxItems: 5000 };
 
 export function registerMcp(app: FastifyInstance, route: McpRoute): void {
-  // In a scope of its own: the body is read only after authentication.
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+  // The body is read only after authentication.
+  withUnreadBodies(app, (scope) => {
     scope.post(MCP_PATH, shownToTeams('gateway', 'Tools for assistants (MCP)', OPERATION), (request, reply) =>
       answer(route, request, reply),
     );
@@ -90,10 +87,8 @@ interface Message {
 }
 
 /** @throws GatewayError 400 `invalid_body`; 413; 415 */
-async function readMessage({ headers, body }: FastifyRequest, maxBodyBytes: number): Promise<Message> {
-  requireJson(headers['content-type'], headers['content-encoding']);
-  const bytes =
-    body === undefined ? Buffer.alloc(0) : await readRequestBody(body as Readable, headers, maxBodyBytes);
+async function readMessage(request: FastifyRequest, maxBodyBytes: number): Promise<Message> {
+  const bytes = await readJsonBytes(request, maxBodyBytes);
   // Strict, so that the message has one meaning: no batches, no duplicate members, no deep nesting.
   parseJsonBody(bytes, BODY_LIMITS);
   return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Message);

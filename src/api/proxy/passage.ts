@@ -13,6 +13,7 @@ import type { Check } from '../../teams/write-guard/check-write.js';
 import type { GuardRule } from '../../teams/write-guard/rule.js';
 import type { Trace } from '../../telemetry/trace.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
+import { splitTarget } from '../http/path-gate.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { checkBody, checkQuery, findRule, isWrite, mustReadBody, type PassRules, scopeOf } from './checks.js';
 import {
@@ -103,7 +104,8 @@ export async function admitCaller(
   { identify, limits, rules }: AdmitOptions,
 ): Promise<PassContext> {
   const { method, trace } = request;
-  const [path] = splitTarget(request);
+  // As received: the router's own is decoded.
+  const [path] = splitTarget(request.raw.url ?? '');
   trace.subject = path;
   trace.outcome = 'pass';
   const rule = findRule(method, path, rules);
@@ -139,7 +141,7 @@ export async function readQuestion(
   if (given !== null && writes && method !== 'POST')
     throw new GatewayError('invalid_request', { detail: 'idempotency-key is for POST only.' });
   const key = method === 'POST' ? given : null;
-  const { pairs, text: query, dryRun } = checkQuery(splitTarget(request)[1], writes);
+  const { pairs, text: query, dryRun } = checkQuery(splitTarget(raw.url ?? '')[1], writes);
   const givenChecksum = readChecksum(headers, writes);
   const reads = mustReadBody(caller, rule) || key !== null;
   const need = needOf(guarding, reads, dryRun || givenChecksum !== null);
@@ -171,12 +173,6 @@ function readChecksum({ 'x-write-checksum': given }: IncomingHttpHeaders, takesO
   if (given === undefined) return null;
   if (takesOne) return String(given);
   throw new GatewayError('invalid_request', { detail: 'x-write-checksum is for writes only.' });
-}
-
-/** @returns path and query as received; the router's own have been decoded */
-function splitTarget({ raw: { url: target = '' } }: FastifyRequest): [string, string] {
-  const cut = target.indexOf('?');
-  return cut < 0 ? [target, ''] : [target.slice(0, cut), target.slice(cut + 1)];
 }
 
 function goneSignal({ raw }: FastifyReply): AbortSignal {

@@ -10,7 +10,7 @@ import { refuseDamage, stateFolder } from '../../store/embedded/durable-folders.
 import { lockFolder } from '../../store/embedded/folder-lock.js';
 import { FolderInUse } from '../../store/refused.js';
 import { type Check, type Look, runChecks } from '../../telemetry/checks.js';
-import { type CheckResult, notWell, skipped, warning } from './found.js';
+import { type CheckResult, notWell, skipped, warning } from '../../telemetry/found.js';
 import { redisChecks } from './redis.js';
 
 const SILENT = { info() {}, warn() {}, error() {} };

@@ -9,7 +9,7 @@ import {
   type RedisConnection,
 } from '../../store/redis/connect.js';
 import type { Look } from '../../telemetry/checks.js';
-import { type CheckResult, notWell, skipped, warning } from './found.js';
+import { type CheckResult, notWell, skipped, warning } from '../../telemetry/found.js';
 
 interface ServerFacts {
   readonly version: string;
