@@ -1,7 +1,7 @@
 /**
- * When the platform refuses the active token, or it has expired, one replica replaces it: by the pending one if it is
- * verified, else by a minted one, else by the previous one. The other replicas wait for it. After a recovery that
- * failed, all replicas leave the token alone for a while: longer each time.
+ * When the platform refuses the active token, or it has expired, one replica replaces it: by the pending one if that is
+ * verified, else by a minted one, else by the previous one. The other replicas wait. After a failed recovery all replicas
+ * wait before the next one, longer each time.
  */
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
@@ -18,23 +18,23 @@ import { SealError } from './seal.js';
 import { activate, isExpired, isOver, mayRecover, noteRecovery, rollback, type Vault } from './vault.js';
 
 const LEAD_KEY = 'lease:{credential}:recover';
-/** How long a dead leader keeps others from following. */
+/** How long a dead leader blocks others. */
 const LEAD_MS = 4000;
 const RENEW_EVERY_MS = 1000;
-/** How long a replica waits for a leader that is alive. */
+/** How long a replica waits for a living leader. */
 const WAIT_MS = 30_000;
 const WAIT_STEP_MS = 100;
-/** Failures of the store in a row that end the wait: a single one may only be late. */
+/** Consecutive failures of the store that end the wait. */
 const CLAIM_TRIES = 3;
 
-/** Held by the replica whose recovery failed, for as long as no replica should try again. */
+/** Held during the cooldown after a failed recovery. */
 const cooldownKey = (tokenId: string | null) => `lease:{credential}:rest:${tokenId ?? 'none'}`;
 const FIRST_COOLDOWN_MS = 2000;
 const MAX_COOLDOWN_MS = 60_000;
 
-/** A token that could not be replaced, and until when that is not tried again. */
+/** A token that could not be replaced, and when that is tried again. */
 interface Cooldown {
-  /** Null where there is no active token. */
+  /** Null: no active token. */
   readonly tokenId: string | null;
   readonly untilMs: number;
   readonly lastsMs: number;
@@ -51,10 +51,8 @@ interface RecoveryOptions {
 }
 
 export class TokenRecovery implements TokenSource {
-  /** Of the leases. */
   readonly #owner = randomId();
   readonly #options: RecoveryOptions;
-  /** The recovery under way in this process; at most one. */
   #running: Promise<void> | null = null;
   #cooldown: Cooldown | null = null;
 
@@ -62,7 +60,7 @@ export class TokenRecovery implements TokenSource {
     this.#options = options;
   }
 
-  /** The active token; recovers first when there is none, or it has expired. */
+  /** The active token; recovers first if there is none, or it has expired. */
   async current(): Promise<ActiveToken> {
     try {
       if (!this.#isCoolingDown()) await this.#recover(null);
@@ -89,7 +87,7 @@ export class TokenRecovery implements TokenSource {
     this.#options.evidence.note(id, 'accepted');
   }
 
-  /** Makes sure there is an active token, minting one if need be. @returns whether there is */
+  /** Recovers if no token is active. @returns whether one is active now */
   ensure(): Promise<boolean> {
     return this.#recover(null);
   }
@@ -98,7 +96,7 @@ export class TokenRecovery implements TokenSource {
     return this.#options.keeper.vault().active?.id ?? null;
   }
 
-  /** @param refusedId a token that is unusable although its time is not over */
+  /** @param refusedId a token that the platform refuses before its expiry; the same below */
   #isUsable({ active }: Vault, refusedId: string | null): boolean {
     return active !== null && active.id !== refusedId && !isOver(active, this.#options.clock.now());
   }
@@ -115,7 +113,7 @@ export class TokenRecovery implements TokenSource {
     );
   }
 
-  /** @returns whether the active token is a usable one now */
+  /** @returns whether the active token is usable now */
   async #recover(refusedId: string | null): Promise<boolean> {
     if (this.#isRecovered(refusedId)) return true;
     if (this.#isCoolingDown()) return false;
@@ -127,7 +125,7 @@ export class TokenRecovery implements TokenSource {
         this.#running = null;
       });
     await this.#running;
-    // It may have been the recovery of another token.
+    // That may have been the recovery of another token.
     return this.#isRecovered(refusedId);
   }
 
@@ -146,7 +144,7 @@ export class TokenRecovery implements TokenSource {
     }
   }
 
-  /** @returns false when another replica has recovered, or is still at it after a long wait. @throws StoreUnavailable */
+  /** @returns false if another replica has recovered, or has not finished after a long wait. @throws StoreUnavailable */
   async #claimLead(refusedId: string | null): Promise<boolean> {
     const { leases, clock } = this.#options;
     const endsAtMs = clock.monotonicMs() + WAIT_MS;
@@ -158,10 +156,10 @@ export class TokenRecovery implements TokenSource {
         failures = 0;
       } catch (error) {
         failures += 1;
-        // A lease that was granted late is ours as well: the next try finds it.
+        // A lease that was granted after a timeout is ours: the next try finds it.
         if (failures === CLAIM_TRIES) {
           this.#pauseForStore();
-          // Nobody waits for this: it may be granted even later.
+          // The lease may be granted even later.
           void this.#releaseLead();
           throw error;
         }
@@ -187,7 +185,7 @@ export class TokenRecovery implements TokenSource {
       });
     }, RENEW_EVERY_MS);
     try {
-      // Another replica may have recovered just now, and its message may still be under way.
+      // Another replica may have recovered, without its message having arrived.
       await keeper.refresh();
       if (this.#isRecovered(refusedId)) return true;
       return !(await this.#isCoolingDownElsewhere()) && (await this.#replaceToken(refusedId));
@@ -196,7 +194,7 @@ export class TokenRecovery implements TokenSource {
     }
   }
 
-  /** @returns whether the active token is a usable one now */
+  /** @returns whether the active token is usable now */
   async #replaceToken(refusedId: string | null): Promise<boolean> {
     const { keeper, canMint, clock, logger } = this.#options;
     const vault = keeper.vault();
@@ -220,9 +218,9 @@ export class TokenRecovery implements TokenSource {
 
   async #mint(refusedId: string | null): Promise<void> {
     try {
-      // A refused token sees nothing, so the new one is not compared with it.
+      // Not compared with the refused token, which sees nothing.
       const id = await this.#options.rotation.prepare(null, false, GATEWAY_ACTOR, 'nothing');
-      // Null: the platform issued the active token again. Good if it had expired, useless if it was refused.
+      // Null: the platform issued the active token again, which helps only if it had expired.
       if (id !== null) await this.#activatePending(refusedId, id);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'failed to mint a platform token');
@@ -236,14 +234,14 @@ export class TokenRecovery implements TokenSource {
     );
   }
 
-  /** Changes the vault only while its active token is still unusable. */
+  /** Changes the vault only while its active token is unusable. */
   async #move(refusedId: string | null, step: (vault: Vault) => Vault): Promise<void> {
     await this.#options.keeper.move('token.recover', GATEWAY_ACTOR, (vault) =>
       this.#isUsable(vault, refusedId) ? vault : step(vault),
     );
   }
 
-  /** Whether a recovery failed in another replica a short time ago, as far as the store says. */
+  /** Whether a recovery of another replica failed recently; false if the store does not answer. */
   async #isCoolingDownElsewhere(): Promise<boolean> {
     const { leases, logger } = this.#options;
     const key = cooldownKey(this.#activeId());
@@ -265,7 +263,7 @@ export class TokenRecovery implements TokenSource {
     });
   }
 
-  /** A short cooldown of this replica alone: a store that is away says nothing about the token. */
+  /** A short cooldown of this replica alone, as the token may be valid. */
   #pauseForStore(): void {
     const tokenId = this.#activeId();
     const lastsMs = this.#lastCooldownMs(tokenId) ?? FIRST_COOLDOWN_MS / 2;
@@ -273,7 +271,7 @@ export class TokenRecovery implements TokenSource {
     this.#cooldown = { tokenId, lastsMs, untilMs };
   }
 
-  /** How long the last cooldown of this token was; null when it ended long ago. */
+  /** Duration of this token's last cooldown; null if it ended long ago. */
   #lastCooldownMs(tokenId: string | null): number | null {
     const last = this.#cooldown;
     if (last === null || last.tokenId !== tokenId) return null;

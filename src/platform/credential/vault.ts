@@ -1,30 +1,27 @@
 /**
- * The platform's token and its life, as a pure state machine:
+ * The states of the platform's token. Pure.
  *
- *   stage → pending → (verify) → active → previous → gone
- *
- * Pure: sealing, storing and asking the platform happen elsewhere.
+ *   stage → pending → (verify) → active → previous → deleted
  */
 import { createHmac } from 'node:crypto';
 import { GatewayError } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
 
-/** Where a token came from. */
 export type TokenSourceName = 'seed' | 'staged' | 'minted' | 'file';
 
 export interface Token {
   readonly id: string;
   readonly secret: string;
-  /** Keyed digest of the secret: tells tokens apart without revealing anything. */
+  /** Keyed digest of the secret: distinguishes tokens without revealing them. */
   readonly fingerprint: string;
   readonly source: TokenSourceName;
   /** ISO times. */
   readonly createdAt: string;
   readonly expiresAt: string;
-  /** False when `expiresAt` is assumed: the document's one year from when the token was first seen. */
+  /** False: `expiresAt` is assumed to be one year after the token was first seen, as the document says. */
   readonly expiryKnown: boolean;
   readonly verifiedAt: string | null;
-  /** When the platform last refused it; null after it accepted it again, or an operator made it active. */
+  /** When the platform refused it; null after it was accepted again, or activated by an operator. */
   readonly refusedAt: string | null;
 }
 
@@ -35,9 +32,9 @@ export interface Vault {
   readonly active: Token | null;
   readonly pending: Token | null;
   readonly previous: Token | null;
-  /** Fingerprints of all tokens that were ever in the vault, so that a seed is planted only once. */
+  /** Fingerprints of all tokens that have been in the vault, so that a seed is planted only once. */
   readonly seen: readonly string[];
-  /** ISO times of the last recoveries, newest last: all replicas together recover only so often. */
+  /** ISO times of the last recoveries of all replicas, newest last, to limit their rate. */
   readonly recoveredAt: readonly string[];
 }
 
@@ -77,12 +74,12 @@ export function createToken(from: NewToken, pepper: Buffer, nowMs: number): Toke
   };
 }
 
-/** Whether a token was ever in the vault. */
+/** Whether a token has ever been in the vault. */
 export function hasSeen(vault: Vault, fingerprint: string): boolean {
   return SLOTS.some((slot) => vault[slot]?.fingerprint === fingerprint) || vault.seen.includes(fingerprint);
 }
 
-/** Makes a token the pending one. The active one may be given again with another expiry, which it then takes. */
+/** Makes a token the pending one. The active token may be given again to change its expiry. */
 export function stage(vault: Vault, token: Token): Vault {
   if (vault.active?.fingerprint === token.fingerprint) {
     if (token.expiryKnown && token.expiresAt !== vault.active.expiresAt) {
@@ -97,7 +94,7 @@ export function stage(vault: Vault, token: Token): Vault {
   return { ...vault, pending: token, seen };
 }
 
-/** Records that the platform accepted a token; nothing changes when no slot holds it. */
+/** Records that the platform accepted a token, if it is in a slot. */
 export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vault {
   const held = SLOTS.find((slot) => vault[slot]?.id === tokenId);
   if (held === undefined) return vault;
@@ -105,7 +102,7 @@ export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vaul
   return { ...vault, [held]: { ...vault[held], verifiedAt } };
 }
 
-/** Records that the platform answered to the active token, if it is this one. */
+/** Records that the platform accepted the active token, if it is this one. */
 export function markAccepted(vault: Vault, tokenId: string, nowMs: number): Vault {
   const { active } = vault;
   if (active?.id !== tokenId || (active.verifiedAt !== null && active.refusedAt === null)) return vault;
@@ -133,28 +130,26 @@ export function activate(vault: Vault, force: boolean, nowMs: number): Vault {
   return { ...vault, active: vault.pending, pending: null, previous: vault.active };
 }
 
-/** Makes the previous token the active one again; the two change places. */
+/** Swaps the previous token and the active one. */
 export function rollback(vault: Vault, nowMs: number): Vault {
   if (vault.previous === null) throw refused('There is no previous token to go back to.', GIVE_ANOTHER);
-  if (isExpired(vault.previous, nowMs)) {
-    throw refused('The previous token has expired.', GIVE_ANOTHER);
-  }
+  if (isExpired(vault.previous, nowMs)) throw refused('The previous token has expired.', GIVE_ANOTHER);
   return { ...vault, active: { ...vault.previous, refusedAt: null }, previous: vault.active };
 }
 
-/** The platform issued the active token again: only its expiry may be new. */
+/** Updates the expiry after the platform issued the active token again. */
 export function renew(vault: Vault, expiresAt: string, expiryKnown: boolean): Vault {
   if (vault.active === null || Date.parse(expiresAt) <= Date.parse(vault.active.expiresAt)) return vault;
   return { ...vault, active: { ...vault.active, expiresAt, expiryKnown } };
 }
 
-/** Whether another recovery is allowed after the recent ones. A clock that was moved back does not block it. */
+/** Whether the rate limit allows another recovery. A clock that was moved back does not block it. */
 export function mayRecover({ recoveredAt }: Vault, nowMs: number): boolean {
   const recent = recoveredAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < RECOVERIES_WITHIN_MS);
   return recent.length < MAX_RECOVERIES;
 }
 
-/** Records that the active token was refused and is about to be replaced. */
+/** Records that the active token was refused and will be replaced. */
 export function noteRecovery(vault: Vault, nowMs: number): Vault {
   const at = new Date(nowMs).toISOString();
   const active = vault.active === null ? null : { ...vault.active, refusedAt: at };
@@ -174,7 +169,6 @@ export function noPending(): GatewayError {
   );
 }
 
-/** Drops the pending token. */
 export function discard(vault: Vault): Vault {
   if (vault.pending === null)
     throw refused(
@@ -184,12 +178,11 @@ export function discard(vault: Vault): Vault {
   return { ...vault, pending: null };
 }
 
-/** Drops an expired previous token. */
 export function dropExpired(vault: Vault, nowMs: number): Vault {
   return vault.previous !== null && isExpired(vault.previous, nowMs) ? { ...vault, previous: null } : vault;
 }
 
-/** Whether it must not be used any more. An assumed expiry is only a reason to warn: the platform decides. */
+/** Whether it must not be used any more. An assumed expiry only causes a warning. */
 export function isOver(token: Token, nowMs: number): boolean {
   return token.expiryKnown && isExpired(token, nowMs);
 }

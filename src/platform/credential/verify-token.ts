@@ -1,4 +1,4 @@
-/** Proof of a token before it is activated: the platform answers a call with it, and it sees what the active one sees. */
+/** Verification of a token before it is activated: the platform accepts it, and it sees the reports that the active one sees. */
 import { GatewayError } from '../../errors.js';
 import { single } from '../interpret.js';
 import { type Asked, type AskOptions, askWithToken } from '../request.js';
@@ -8,9 +8,9 @@ import type { Token } from './vault.js';
 /** accepted: the platform answered · refused: 401 or a login redirect · unknown: neither */
 export interface ProbeResult {
   readonly outcome: 'accepted' | 'refused' | 'unknown';
-  /** For people: what the platform did. */
+  /** What the platform did, for people. */
   readonly reason: string;
-  /** The platform's `date`, epoch milliseconds; null when it sent none. */
+  /** The platform's `date`, epoch milliseconds; null without one. */
   readonly platformNowMs: number | null;
 }
 
@@ -19,13 +19,12 @@ export interface ProbeOptions extends AskOptions {
   readonly saysError: (body: Buffer) => boolean;
 }
 
-/** An error is shorter. */
+/** Longer bodies are not searched for an error. */
 const LONGEST_ERROR_BYTES = 65_536;
 
 /**
- * Proves a token by one cheap GET.
+ * Makes one cheap GET with a token.
  * @param target path and query below the base URL
- * @param token active or not
  */
 export async function probeToken(target: string, token: string, options: ProbeOptions): Promise<ProbeResult> {
   try {
@@ -40,7 +39,7 @@ export async function probeToken(target: string, token: string, options: ProbeOp
       platformNowMs,
     });
     if (asked.verdict.kind === 'credential-refused') return result('refused');
-    // A login page may come with status 200, too.
+    // A login page may have status 200.
     if (/html/i.test(single(asked.headers['content-type']) ?? ''))
       return result('unknown', ', but with an HTML page');
     if (isError) return result('unknown', ', but the body reports an error');
@@ -51,7 +50,7 @@ export async function probeToken(target: string, token: string, options: ProbeOp
   }
 }
 
-/** Reads JSON alone, and no more of it than an error takes; for anything else the status decides. */
+/** Reads only short JSON; for anything else the status decides. */
 async function reportsError(
   { status, headers, read, drop }: Asked,
   saysError: ProbeOptions['saysError'],
@@ -70,21 +69,21 @@ async function reportsError(
 
 export interface CompareOptions extends AskOptions {
   readonly referenceReports: Pick<ReferenceReports, 'list'>;
-  /** The rows in an answer to a reference's report; null when they cannot be counted. */
+  /** Null: the rows cannot be counted. */
   readonly countRows: (body: Buffer, reference: StoredReferenceReport) => number | null;
   readonly maxAnswerBytes: number;
 }
 
 interface Comparison {
-  /** How many reports the new token answered with rows that could be counted. */
+  /** Number of reports with countable rows. */
   readonly compared: number;
-  /** What the new token does not see, for people; null when it sees everything. */
+  /** Rows that the new token does not see, for people; null: none. */
   readonly missing: string | null;
 }
 
 /**
- * Asks the reference reports, which are final, with a new token. One with fewer rows than before is asked with the
- * active token, too: only rows that this one still sees count against the new token.
+ * Fetches the reference reports, which are final, with a new token. One with fewer rows than before is fetched with the active
+ * token, too: only rows that the active one sees count as missing.
  */
 export async function compareReports(
   secret: string,
@@ -106,7 +105,7 @@ export async function compareReports(
   return { compared, missing: missing.length === 0 ? null : missing.join('; ') };
 }
 
-/** @returns 0 for a refusal; null when the call failed, or its rows cannot be counted */
+/** @returns 0 for a refusal; null if the call failed, which says nothing about the token, or its rows cannot be counted */
 async function rowsSeen(
   reference: StoredReferenceReport,
   secret: string,
@@ -118,20 +117,19 @@ async function rowsSeen(
     if ([401, 403, 404].includes(status)) return 0;
     return status === 200 ? options.countRows(body, reference) : null;
   } catch {
-    // A failed call is no evidence about the token.
     return null;
   }
 }
 
-/** `internal` of a verification that failed because the platform refused the token, not for lack of proof. */
+/** `internal` of a verification that failed because the platform refused the token. */
 export const REFUSED = 'refused by the platform';
 
 interface ProbeTargets {
   /** Calls that prove a token, tried in turn. */
   readonly targets: readonly string[];
-  /** False when the gateway chose them: then only a refusal of the token itself disproves it. */
+  /** Whether an operator chose them. */
   readonly configured: boolean;
-  /** Calls that a working token should be able to make, though nobody has made them yet: tried last. */
+  /** Calls that a valid token should be able to make, but no caller has made yet: tried last. */
   readonly guesses: readonly string[];
 }
 
@@ -141,13 +139,12 @@ export interface VerifyOptions {
   readonly compare: (secret: string, activeSecret: string) => Promise<Comparison>;
 }
 
-/** What the platform said of a token, and to which call. */
 export interface TokenProof extends ProbeResult {
-  /** The last call, below the base URL; null when there was none to make. */
+  /** The last call, below the base URL; null: no call was made. */
   readonly target: string | null;
 }
 
-/** Makes the calls in turn until the platform accepts the token, or refuses it. */
+/** Makes the calls in turn until the platform accepts or refuses the token. */
 export async function probeInTurn(
   secret: string,
   targets: readonly string[],
@@ -163,9 +160,8 @@ export async function probeInTurn(
 }
 
 /**
- * One call that the platform answers is proof enough; one that it refuses disproves the token.
- * @param mayGuess whether calls may be made that nobody has made yet
- * @throws GatewayError `verification_failed`
+ * @param mayGuess whether calls may be made that no caller has made yet
+ * @throws GatewayError `verification_failed` unless a call is accepted
  */
 export async function proveToken(
   token: Token,
@@ -174,7 +170,7 @@ export async function proveToken(
   { probeTargets, probe }: VerifyOptions,
 ): Promise<TokenProof> {
   const { targets, configured, guesses } = await probeTargets();
-  // The platform itself issued a minted token just now: it counts as proven unless a call disproves it.
+  // The platform has just issued a minted token: it is valid unless a call is refused.
   const isTrusted = !configured && token.source === 'minted';
   const all = mayGuess && !configured && !isTrusted ? [...targets, ...guesses] : targets;
   const proof = await probeInTurn(token.secret, all, probe);
@@ -193,11 +189,7 @@ export async function proveToken(
   );
 }
 
-/**
- * Checks that a token sees what the active one sees: see {@link compareReports}.
- * @returns how many reports were compared
- * @throws GatewayError `verification_failed`
- */
+/** @returns the number of reports compared. @throws GatewayError `verification_failed` if the token sees less */
 export async function compareWithActive(
   token: Token,
   active: Token | null,
