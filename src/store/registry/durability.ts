@@ -11,8 +11,8 @@ const durability = new AsyncLocalStorage<Durability>();
 let underWay = 0;
 
 /**
- * Runs `work`, and notes commits that it makes in `noted`.
- * @returns ends the noting; call it once. On Node 20 every asynchronous step of the process costs more until then
+ * Runs `work`, and records its commits in `noted`.
+ * @returns ends the recording; to be called once. On Node 20 every asynchronous step of the process costs more until then
  */
 export function noteDurability(noted: Durability, work: () => void): () => void {
   underWay += 1;
@@ -23,7 +23,6 @@ export function noteDurability(noted: Durability, work: () => void): () => void 
   };
 }
 
-/** Notes a commit with too few confirmations. */
 export function noteUnconfirmed(unconfirmed: Unconfirmed): void {
   const noted = durability.getStore();
   if (noted === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Finds and repairs what the store has lost: acknowledged commits that are known here and missing there, as after a
- * Redis failover, which replicates asynchronously.
+ * A replica's copy of the registry, and the repair of acknowledged commits that the store has lost, as after a failover of
+ * Redis, which replicates asynchronously.
  */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
@@ -18,18 +18,16 @@ import {
   type RegistryStore,
 } from '../port.js';
 
-// A replica's copy of the registry. A look at the store brings news, and an own commit is applied at once; the two
-// overlap, so news may be older than the copy, which never goes back. `replica.ts` looks and commits.
-
 export type RegistryCopy = ReturnType<typeof createRegistryCopy>;
 
 interface Own {
   readonly writes: RegistryCommit['writes'];
   readonly version: number;
-  /** Number of the look under way, or of the last one, when the commit became known. */
+  /** Number of the running or last look when the commit became known. */
   readonly look: number;
 }
 
+/** Own commits are applied at once, so a look at the store may find an older version; the copy never goes back. */
 export function createRegistryCopy(first: RegistrySnapshot) {
   let { epoch, version } = first;
   let records = new Map(first.records);
@@ -37,14 +35,15 @@ export function createRegistryCopy(first: RegistrySnapshot) {
   let looks = 0;
   /** Own commits newer than the copy's version. */
   let own: readonly Own[] = [];
+  const newest = () => Math.max(version, ...own.map((commit) => commit.version));
 
   function set(id: string, record: RegistryRecord | null): void {
     if (record === null) records.delete(id);
     else records.set(id, record);
   }
 
-  /** Applies own commits newer than the copy's version, in order. */
-  function layOwnOver(): string[] {
+  /** Applies them in order. @returns the ids that may have changed; the same below */
+  function applyOwn(): string[] {
     own = own.filter((commit) => commit.version > version).sort((a, b) => a.version - b.version);
     for (const commit of own) {
       for (const [id, value] of commit.writes) {
@@ -64,27 +63,23 @@ export function createRegistryCopy(first: RegistrySnapshot) {
     },
     /** The newest version, including own commits. */
     get newest() {
-      return Math.max(version, ...own.map((commit) => commit.version));
+      return newest();
     },
     /** Whether no commit of another replica is missing up to the newest version. */
     get isComplete() {
-      return own.length === Math.max(version, ...own.map((commit) => commit.version)) - version;
+      return own.length === newest() - version;
     },
     get records(): ReadonlyMap<string, RegistryRecord> {
       return records;
     },
-    /**
-     * True after a load during which commits were made: they may be lost with the registry it replaced, which only
-     * another load shows.
-     */
+    /** True if commits were made during a load: only another load shows whether they were lost. */
     get mustLoad() {
       return mustLoad;
     },
-    /** To be called when a look begins: its result includes all commits made before. */
+    /** Called when a look begins: its result includes all commits made before. */
     beginLook(): void {
       looks += 1;
     },
-    /** @returns the ids that may have changed; the same below */
     takeDelta(delta: RegistryDelta): Set<string> {
       const changed = new Set<string>();
       for (const [id, record] of delta.changed) {
@@ -93,7 +88,7 @@ export function createRegistryCopy(first: RegistrySnapshot) {
         changed.add(id);
       }
       version = delta.version;
-      return new Set([...changed, ...layOwnOver()]);
+      return new Set([...changed, ...applyOwn()]);
     },
     takeSnapshot(next: RegistrySnapshot): Set<string> {
       const touched = [...records.keys(), ...next.records.keys()];
@@ -101,18 +96,18 @@ export function createRegistryCopy(first: RegistrySnapshot) {
       records = new Map(next.records);
       own = own.filter(({ look }) => look === looks);
       mustLoad = own.length > 0;
-      return new Set([...touched, ...layOwnOver()]);
+      return new Set([...touched, ...applyOwn()]);
     },
-    /** @returns null when the copy includes this commit already */
+    /** @returns null if the copy includes this commit already */
     takeOwn(writes: RegistryCommit['writes'], at: number): Set<string> | null {
       if (at <= version) return null;
       own = [...own, { writes, version: at, look: looks }];
-      return new Set(layOwnOver());
+      return new Set(applyOwn());
     },
   };
 }
 
-/** Lists what was put back, for replicas that know newer versions than the one that did so. */
+/** Lists restored records, for replicas that know newer versions than the replica that restored them. */
 export const MENDED_RECORD = 'meta/mended';
 const MENDED_KEPT_MS = 3_600_000;
 
@@ -120,10 +115,10 @@ const MENDED_KEPT_MS = 3_600_000;
 export type Known = Pick<RegistryCopy, 'epoch' | 'version' | 'newest' | 'records'>;
 export type CopyState = Known & Pick<RegistryCopy, 'isComplete'>;
 
-/** A record to be put back. */
+/** A record to be restored. */
 interface LostRecord {
   readonly id: string;
-  /** Null: it was deleted. */
+  /** Null: deleted. */
   readonly value: string | null;
   /** Its version; of a deletion, the latest possible one. */
   readonly revision: number;
@@ -131,7 +126,7 @@ interface LostRecord {
   readonly found: number;
 }
 
-/** By id: the version that was put back, the digest of its text, and when (epoch milliseconds). */
+/** By id: the restored version, the digest of its text, and when (epoch milliseconds). */
 const Mended = recordForm(
   Type.Record(
     Type.String(),
@@ -141,9 +136,9 @@ const Mended = recordForm(
 type Mended = RecordOf<typeof Mended>;
 
 /**
- * A record is lost when the store has an older version, or one put back by a replica that knew less. An absent record
- * is lost only if the store has not reached its version; otherwise it may have been deleted. A deletion is lost only
- * if the version of the store went back. A registry of another epoch is a different one.
+ * A record is lost if the store has an older version, or one restored by a replica that knew less. An absent record is lost
+ * only if the store has not reached its version; otherwise it may have been deleted. A deletion is lost only if the version of
+ * the store went back. A registry of another epoch is a different one.
  */
 export function findLost(known: Known, snapshot: RegistrySnapshot): LostRecord[] {
   if (known.epoch !== snapshot.epoch) return [];
@@ -171,7 +166,7 @@ function isPoorlyMended(mended: Mended, id: string, now: RegistryRecord, revisio
   return mend !== undefined && mend.revision < revision && mend.text === digest(now.value);
 }
 
-/** @returns the text of {@link MENDED_RECORD} after putting these back */
+/** @returns the text of {@link MENDED_RECORD} after these were restored */
 export function noteMended(
   records: ReadonlyMap<string, RegistryRecord>,
   lost: readonly LostRecord[],
@@ -197,11 +192,9 @@ const MAX_TRIES = 20;
 const CONFLICT_WAIT_MS = 20;
 
 /**
- * Loads the registry, after putting back lost changes that are known here. A registry of another epoch, or none, is
- * returned as it is; see succession.ts.
- * Everything is put back in one audited commit, only if no other commit came since. Of several replicas, the slower
- * ones find it done.
- * @throws StoreUnavailable; RegistryConflict when others kept writing
+ * Loads the registry, after lost changes that are known here were restored in one audited commit. A registry of another epoch,
+ * or none, is returned as it is; see succession.ts.
+ * @throws StoreUnavailable; RegistryConflict after several conflicts
  */
 export async function loadAndMend(
   known: Known,

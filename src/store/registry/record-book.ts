@@ -1,4 +1,4 @@
-/** Changes of the registry, and what happens when another replica changes the same record in between. */
+/** Changes of the registry that are repeated after conflicts with other replicas. */
 import { GatewayError } from '../../errors.js';
 import { randomShare } from '../../lib/chance.js';
 import { sleep } from '../../lib/time.js';
@@ -12,17 +12,16 @@ function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.
 }
 
 interface Conflict {
-  /** Names what was changed, for operators, e.g. `The teams were`. */
+  /** The beginning of the error's sentence, e.g. `The teams were`. */
   readonly what: string;
-  /** What to do, if a repetition is not enough. */
+  /** Default: repeat the call. */
   readonly help?: string;
-  /** How many times the change is planned; 1 when absent. */
   readonly tries?: number;
 }
 
 /**
  * Commits a change, planned again after each conflict.
- * @param plan from the present registry; null: nothing to write. Its errors are thrown
+ * @param plan from the current registry; null: nothing to write. Its errors are thrown
  * @throws GatewayError `conflict`; StoreUnavailable
  */
 export async function commitChange(
@@ -57,9 +56,9 @@ export interface RecordChange {
 const turnsOf = new WeakMap<Registry, ReturnType<typeof createTurns>>();
 
 /**
- * Changes one record. Within a process such changes take turns, so that only other replicas cause conflicts.
+ * Changes one record. Changes of a process take turns, so that only other replicas cause conflicts.
  * @param step from the record's text (null: absent) to the change; null: no change. It may be called more than once
- * @param what see {@link Conflict}; absent for work in the background
+ * @param what see {@link Conflict}; absent for background work
  * @throws after ten tries GatewayError `conflict`, or RegistryConflict without `what`; StoreUnavailable, and errors
  *   of `step`
  */
@@ -89,7 +88,7 @@ export function updateRecord(
       } catch (error) {
         if (!(error instanceof RegistryConflict)) throw error;
         if (tries === MAX_TRIES) throw what === undefined ? error : changedInBetween(what, error);
-        // A random wait, as replicas in step would conflict again.
+        // Random, as replicas would conflict again after equal waits.
         await sleep(randomShare() * tries * CONFLICT_WAIT_MS);
         await registry.refresh();
       }
@@ -100,10 +99,10 @@ export function updateRecord(
 type Others = readonly (readonly [record: string, RegistryRecord])[];
 
 /**
- * Records of one kind, one for each id, as parsed values. A text is parsed once while it is remembered.
+ * Records with a common prefix as parsed values, which are remembered.
  * @param max number of records; beyond it the oldest are deleted
  * @param read parses a text; throws if it is damaged
- * @param forget what a write deletes among the other records; the oldest beyond `max` when absent
+ * @param forget the other records that a write deletes; default: the oldest beyond `max`
  */
 export function createRecordBook<T>(
   registry: Registry,

@@ -1,7 +1,6 @@
 /**
- * The registry in memory: every replica's copy of teams, keys, the vault and purges, kept in step with the store. A
- * message on the bus announces a change; a poll finds it when the message is lost. A replica always sees its own
- * commits.
+ * The registry in memory: every replica's copy of teams, keys, the vault and purges. Changes are announced on the bus, and
+ * found by polling if the message is lost. A replica always sees its own commits.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -23,9 +22,9 @@ import { createSuccession, RegistryLost, type Succession, type SuccessionRules }
 type RegistrySync = ReturnType<typeof createRegistrySync>;
 
 /**
- * Keeps a copy in step with the store: asks for changes, and loads everything where that is not enough.
+ * Keeps a copy in step with the store: reads changes, or loads everything if they are unknown.
  * @param onChanged called with the ids of records that may have changed
- * @param onAnother called afterwards when another registry replaced the known one
+ * @param onAnother called afterwards if another registry replaced the known one
  */
 function createRegistrySync(
   copy: RegistryCopy,
@@ -40,9 +39,9 @@ function createRegistrySync(
   let syncedAtMs = clock.monotonicMs();
   /** When looks began to fail; null while they succeed. */
   let failedAtMs: number | null = null;
-  /** How long the replica had been out of step when a loss was found, until that is settled. */
+  /** How long the replica had been out of step when an unsettled loss was found. */
   let lostAfterMs: number | null = null;
-  /** Set while a load fails: only another load shows what the store has lost. */
+  /** A load failed: only another load shows what the store has lost. */
   let mustLoad = false;
   let failing = false;
   let stopped = false;
@@ -53,10 +52,10 @@ function createRegistrySync(
     return (store.movedOn() ? (failedAtMs ?? nowMs) : nowMs) - syncedAtMs;
   }
 
-  /** Loads everything, after lost changes were put back, or another registry was taken over. */
+  /** Loads everything, after lost changes were restored, or another registry was adopted. */
   async function load(): Promise<RegistrySnapshot> {
     mustLoad = true;
-    // A copy of the present state: own commits made meanwhile are not in the load, and not lost.
+    // A copy: own commits made meanwhile are not in the load, and not lost.
     const { epoch, version, newest, isComplete, records } = copy;
     const known = { epoch, version, newest, isComplete, records: new Map(records) };
     const snapshot = await succession.load(known, () => (lostAfterMs ??= beforeLossMs()));
@@ -65,13 +64,12 @@ function createRegistrySync(
     return snapshot;
   }
 
-  /** Looks at the store until everything is known. */
   async function look(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
     copy.beginLook();
     const { newest, epoch } = copy;
     const delta = mustLoad || copy.mustLoad ? null : await store.changes(epoch, copy.version);
-    // A store behind a version that was known before has lost something.
+    // A store behind a known version has lost changes.
     const isWhole = delta !== null && delta.version >= newest;
     const changed = isWhole ? copy.takeDelta(delta) : copy.takeSnapshot(await load());
     syncedAtMs = startedAtMs;
@@ -89,7 +87,7 @@ function createRegistrySync(
   );
 
   return {
-    /** Looks now, after a look that is under way. @throws StoreUnavailable, RegistryLost */
+    /** Looks now, after a running look. @throws StoreUnavailable, RegistryLost */
     refresh,
     /** Like `refresh`, but logs a failure, once until a look succeeds. */
     async poll(): Promise<void> {
@@ -106,17 +104,13 @@ function createRegistrySync(
     },
     /** Milliseconds since the copy was last known to be in step. */
     staleForMs: () => clock.monotonicMs() - syncedAtMs,
-    /** Ends the logging of failures. */
     stop(): void {
       stopped = true;
     },
   };
 }
 
-/**
- * Runs `work` once at a time. All calls during a run share the next run, so that a steady stream of calls delays
- * none.
- */
+/** Runs `work` once at a time. All calls during a run share the next run. */
 export function createTurns(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
@@ -137,7 +131,7 @@ export function createTurns(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Asks all replicas to look at the registry; the message is the version of a commit, if there was one. */
+/** Requests a look of all replicas; the message is the version of a commit, or ''. */
 const CHANNEL = 'registry';
 const NOT_ANNOUNCED = 'failed to announce a registry change; replicas find it by polling';
 const STEP_MS = 100;
@@ -177,35 +171,32 @@ export async function openRegistry(options: RegistryOptions) {
   const timer = startTicks(poll, pollMs).unref();
   const unsubscribe = bus.subscribe(CHANNEL, poll);
   return {
-    /** Changes when the registry was restored from elsewhere. */
+    /** Changes if the registry was restored from elsewhere. */
     get epoch() {
       return copy.epoch;
     },
-    /** The version the copy is at. */
     get version() {
       return copy.version;
     },
-    /** What is wrong with the registry in the store; null while it is the one known here. */
+    /** The loss of the registry that an operator must settle, or null. */
     get loss() {
       return succession.open;
     },
-    /** The latest loss, mended or not. */
+    /** The latest loss, settled or not. */
     get lastLoss() {
       return succession.last;
     },
     get: (id: string): RegistryRecord | undefined => copy.records.get(id),
-    /** Records whose id starts with `prefix`, in no particular order. */
+    /** Records whose id starts with `prefix`, unordered. */
     list: (prefix: string): [id: string, record: RegistryRecord][] =>
       [...copy.records].filter(([id]) => id.startsWith(prefix)),
     /** Calls back after changes to ids with this prefix, own commits included. */
     onChange: notifier.add,
-    /** Calls back after `onChange` when another registry replaced the known one. */
+    /** Calls back after `onChange` if another registry replaced the known one. */
     onAnother: (listener: () => void) => void onAnother.push(listener),
     onLoss: succession.onLoss,
     ...createCommits(copy, registry, sync, succession.settled, notifier.notify, announce),
-    /** Looks for changes now, instead of at the next poll. */
     refresh,
-    /** Milliseconds since the copy was last known to be in step. */
     staleForMs,
     stop(): void {
       stop();
@@ -215,7 +206,7 @@ export async function openRegistry(options: RegistryOptions) {
   };
 }
 
-/** Loads the registry. Where there is none, and no other replica restores it in time, an empty one is made. */
+/** Loads the registry. If there is none, and no other replica restores it in time, creates an empty one. */
 async function firstLoad(
   store: RegistryStore,
   announce: () => Promise<void>,
@@ -232,7 +223,6 @@ async function firstLoad(
   }
 }
 
-/** Listeners to changes of records. */
 function createNotifier(logger: Logger) {
   const listeners: { prefix: string; listener: () => void }[] = [];
   return {
@@ -243,7 +233,6 @@ function createNotifier(logger: Logger) {
         try {
           listener();
         } catch (error) {
-          // The other listeners are called all the same.
           logger.error({ err: error, prefix }, 'failed to apply a change of the registry');
         }
       }
@@ -260,7 +249,7 @@ function createCommits(
   onChanged: (ids: ReadonlySet<string>) => void,
   announce: (version: string) => Promise<void>,
 ) {
-  /** Only into the registry known here: a commit must not begin an emptied one anew. */
+  /** Only into the registry known here: a commit must not create a new one. */
   async function write(change: RegistryCommit): Promise<RegistryCommitted> {
     await settled();
     const { epoch } = copy;
@@ -285,8 +274,8 @@ function createCommits(
       await announce(String(done.version));
     },
     /**
-     * Replaces `commit` during a loss: puts the registry known here, with this change, in the place of whatever the store
-     * holds. @throws RegistryConflict when the store's was changed meanwhile; StoreUnavailable
+     * Replaces `commit` during a loss: replaces the content of the store by the registry known here, with this change.
+     * @throws RegistryConflict if the store's registry was changed meanwhile; StoreUnavailable
      */
     async recreate(change: RegistryCommit): Promise<void> {
       await recreate(registry, copy, change);
@@ -296,7 +285,6 @@ function createCommits(
   };
 }
 
-/** Creates the known registry, with a change, or writes it over what the store holds, all or nothing. */
 async function recreate(
   store: RegistryStore,
   { epoch, newest, records }: RegistryCopy,

@@ -1,4 +1,4 @@
-/** Opens the registry at the start of a process: loads it, migrates it, and follows its clock. */
+/** Opens the registry at startup: loads it, migrates it, and follows its clock. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Clock, MovableClock } from '../../lib/clock.js';
@@ -9,10 +9,7 @@ import { StoreRefused } from '../refused.js';
 import { updateRecord } from './record-book.js';
 import { openRegistry, type Registry, type RegistryOptions } from './replica.js';
 
-/**
- * @param options testClock: whether the clock may be moved
- * @throws StoreUnavailable; StoreRefused when the records are of a newer release
- */
+/** @throws StoreUnavailable; StoreRefused if the records are of a newer release */
 export async function openPresentRegistry(
   options: RegistryOptions & { readonly clock: MovableClock; readonly testClock: boolean },
 ) {
@@ -21,9 +18,9 @@ export async function openPresentRegistry(
   await migrateRegistry(registry, clock, logger);
   return {
     registry,
-    /** Null where the clock must not be moved. */
+    /** Null without `testClock`. */
     sharedClock: testClock ? followSharedClock(registry, clock) : null,
-    /** Runs `work` when another registry replaced the known one. @param failed logged when it fails */
+    /** Runs `work` whenever another registry replaced the known one. @param failed logged if it fails */
     onAnotherRegistry: (failed: string, work: () => Promise<void>) =>
       registry.onAnother(() => void retryFor(registry, logger, failed, work)),
   };
@@ -55,7 +52,7 @@ const ClockRecord = recordForm(Type.Object({ offsetMs: Type.Number() }));
 
 export type SharedClock = ReturnType<typeof followSharedClock>;
 
-/** The test clock of all replicas: an offset in the registry. Only for use with `GATEWAY_TEST_CLOCK`. */
+/** The test clock of all replicas (`GATEWAY_TEST_CLOCK`): an offset in the registry. */
 export function followSharedClock(registry: Registry, clock: MovableClock) {
   const follow = () => {
     const text = registry.get(CLOCK_RECORD)?.value;
@@ -73,27 +70,26 @@ export function followSharedClock(registry: Registry, clock: MovableClock) {
   };
 }
 
-// The form of the records, as a number in the registry, and the way from an older form to this one.
-
+/** Holds the number of the records' form. */
 export const SCHEMA_RECORD = 'meta/schema';
 
 export type Texts = ReadonlyMap<string, string>;
 
 /**
- * From the records of one form to what is to be written for the next: id to text, null deletes. Pure, and harmless to a
- * release that knows only the older form for as long as an upgrade of all replicas takes.
+ * From the records of one form to the writes that make the next: id to text, null deletes. Pure. During an upgrade a release
+ * that knows only the older form must be able to read them.
  */
 export type Migration = (records: Texts) => ReadonlyMap<string, string | null>;
 
-/**
- * Migrations in order; the first makes form 1 of records written before forms were numbered. To change the form of a
- * record, add a migration here.
- */
+/** In order; the first makes form 1 of records from before forms were numbered. Changing a record's form needs one more. */
 export const MIGRATIONS: readonly Migration[] = [() => new Map()];
 
-/** @returns the records in the present form. @throws StoreRefused when they are of a newer release */
+/** @returns the records in the current form. @throws StoreRefused if they are of a newer release */
 export function migrateRecords(records: Texts, schema: number, migrations = MIGRATIONS): Texts {
-  if (schema > migrations.length) throw new StoreRefused(tooNew(schema, migrations.length));
+  if (schema > migrations.length)
+    throw new StoreRefused(
+      `the registry is of a newer release: its records have form ${schema}, this release knows ${migrations.length}. Start the newer release, or restore a backup made by this one`,
+    );
   let migrated = records;
   for (const migration of migrations.slice(schema)) {
     const next = new Map(migrated);
@@ -107,8 +103,8 @@ export function migrateRecords(records: Texts, schema: number, migrations = MIGR
 }
 
 /**
- * Migrates the registry to the present form, in one commit by one replica.
- * @throws StoreRefused when the registry is of a newer release; StoreUnavailable, RegistryConflict
+ * Migrates the registry to the current form, in one commit by one replica.
+ * @throws StoreRefused if the registry is of a newer release; StoreUnavailable, RegistryConflict
  */
 export async function migrateRegistry(
   registry: Registry,
@@ -139,8 +135,4 @@ export async function migrateRegistry(
     };
   });
   if (moved !== null) logger.info(moved, 'migrated the registry to the current form');
-}
-
-function tooNew(found: number, known: number): string {
-  return `the registry is of a newer release: its records have form ${found}, this release knows ${known}. Start the newer release, or restore a backup made by this one`;
 }

@@ -1,7 +1,4 @@
-/**
- * What a replica does when the store holds no registry any more, or another one. It discards nothing before something
- * takes its place, and reports every such event.
- */
+/** Restores a registry that the store has lost, or adopts another one that replaced it. Reports every such event. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Clock } from '../../lib/clock.js';
@@ -19,46 +16,44 @@ import { type CopyState, loadAndMend } from './lost.js';
 
 /** A replica that was out of step for longer before the loss may have missed changes, such as a revocation. */
 const MOST_STALE_MS = 5000;
-/** How long a replica that is not in step waits for one that is. */
+/** How long a replica that may lack changes waits for another one to restore the registry. */
 const PATIENCE_MS = 2000;
 const STEP_MS = 100;
-/** How long other replicas have to notice the loss, and after the restore to add changes that only they know. */
+/** Time for other replicas to notice the loss, and after the restore to add changes that only they know. */
 const NOTICE_MS = 300;
 const MEND_MS = 300;
 
-/** Says in an adopted registry which one it took the place of. */
+/** In an adopted registry: the epoch of the registry that it replaced. */
 const ADOPTED_RECORD = 'meta/adopted';
 const Adopted = recordForm(Type.Object({ from: Type.String() }));
 const MAX_TRIES = 20;
 
 type Records = ReadonlyMap<string, RegistryRecord>;
 
-/** Rules of the registry's users about its records. */
 export interface SuccessionRules {
-  /** Why another registry must not be taken over; null if somebody restored it. */
+  /** Why another registry must not be adopted; null if it was restored by an operator. */
   refuse(known: Records, found: Records): string | null;
-  /** Records that must hold in any other registry too, such as revocations: id to text. */
+  /** Records that must be in any other registry, too, such as revocations: id to text. */
   carryOver(known: Records, found: Records): ReadonlyMap<string, string>;
 }
 
-/** The store has no registry, or one that does not take the place of the one known. */
+/** The store has no registry, or one that must not be adopted. */
 export class RegistryLost extends StoreUnavailable {}
 
-/** restored: put back from memory · adopted: another one replaced it · left: an operator has to act */
+/** restored: from memory · adopted: another one replaced it · left: an operator must act */
 type LossOutcome = 'restored' | 'adopted' | 'left';
 
-/** What is wrong with the registry in the store, or was. */
 interface RegistryLoss {
   /** ISO time. */
   readonly at: string;
   readonly outcome: LossOutcome;
-  /** What happened and what to do, for people; holds no secret. */
+  /** What happened and what to do, without secrets. */
   readonly message: string;
 }
 
 export type Succession = ReturnType<typeof createSuccession>;
 
-/** @param announce asks all replicas to look at the store */
+/** @param announce requests a look of all replicas */
 export function createSuccession(
   store: RegistryStore,
   announce: () => Promise<void>,
@@ -71,7 +66,7 @@ export function createSuccession(
   let last: RegistryLoss | null = null;
   let recovering: Promise<RegistrySnapshot> | null = null;
 
-  /** Reports a loss that lasts only once. @param facts for the log */
+  /** Reports an unsettled loss only once. @param facts for the log */
   function report(outcome: LossOutcome, message: string, facts: object): void {
     if (outcome === 'left' && open?.message === message) return;
     last = { at: new Date(clock.now()).toISOString(), outcome, message };
@@ -107,12 +102,12 @@ export function createSuccession(
   }
 
   async function recover(known: CopyState, staleMs: number, facts: object): Promise<RegistrySnapshot> {
-    // Reported already, and nothing has changed since: a commit need not wait for that again.
+    // Otherwise reported already, without a change since: commits do not wait again.
     const isNew = open === null || staleMs <= MOST_STALE_MS;
     const by = isNew ? await restore(known, staleMs, store, announce, clock) : null;
     if (by === null) leave(whyNotRestored(staleMs), facts);
     await load(known);
-    // A commit could take the version of a change that only another replica knows, which then would not be missed.
+    // A commit could take the version of a change that only another replica knows, and hide its loss.
     await sleep(MEND_MS);
     const again = await load(known);
     if (again.epoch !== known.epoch) return settle(known, again, staleMs);
@@ -131,17 +126,15 @@ export function createSuccession(
   }
 
   return {
-    /** What is wrong with the registry in the store; null while it is the one known here. */
     get open() {
       return open;
     },
-    /** The latest loss, mended or not. */
     get last() {
       return last;
     },
     /**
      * @param staleMs how long before a loss this replica was last in step
-     * @returns what replaces the copy: the same registry, with everything known put back, or another one
+     * @returns the same registry, with lost changes restored, or another one
      * @throws RegistryLost
      */
     async load(known: CopyState, staleMs: () => number): Promise<RegistrySnapshot> {
@@ -157,7 +150,7 @@ export function createSuccession(
 /**
  * Restores the registry from memory. A replica that may lack changes waits for another one to do so first.
  * @param staleMs how long before the loss this replica was last in step
- * @returns who restored it; null: nobody did
+ * @returns who restored it, or null
  */
 async function restore(
   known: CopyState,
@@ -185,8 +178,8 @@ async function restore(
 }
 
 /**
- * Writes revocations, and which registry it replaced, into the one that was found. Several replicas may do so at once.
- * @returns the registry afterwards; of another epoch when it was replaced meanwhile
+ * Writes revocations, and the epoch of the replaced registry, into the new one. Several replicas may do so at once.
+ * @returns the registry afterwards; of another epoch if it was replaced meanwhile
  */
 async function carryOver(
   known: CopyState,
