@@ -1,10 +1,10 @@
 /**
- * Amounts charged to budgets ("purses"). As durable as the registry, and never leased or batched: a charge made twice
- * or lost is money. The conformance suite is `test/store/conformance-charges.ts`.
+ * Amounts charged to budgets ("purses"). As durable as the registry, and never leased or batched: a charge that is lost or
+ * made twice costs money. The conformance suite is `test/store/conformance-charges.ts`.
  */
-/** An open charge. */
+
 export interface Charge {
-  /** Unique for ever. */
+  /** Never used again. */
   readonly id: string;
   /** Text without a line break, else a RangeError. */
   readonly purse: string;
@@ -15,9 +15,9 @@ export interface Charge {
 }
 
 export interface ChargeAsk extends Charge {
-  /** Most that the purse may have, including this charge: a safe integer, 0 or more, else a RangeError. */
+  /** Maximum total of the purse, including this charge: a safe integer, 0 or more, else a RangeError. */
   readonly max: number;
-  /** The purse is emptied so long, in real time, after its last charge; at least 1 ms, else a RangeError. */
+  /** Real time after the last charge until the purse is emptied; at least 1 ms, else a RangeError. */
   readonly ttlMs: number;
 }
 
@@ -33,9 +33,8 @@ export type ChargeAnswer =
   /** This id was ended, maybe before the charge arrived: nothing is charged. */
   | { readonly kind: 'ended'; readonly charged: number };
 
-/** Longest note, bytes. */
 export const NOTE_MAX_BYTES = 2048;
-/** Most open charges; more are refused with `no-room`. */
+/** More are refused with `no-room`. */
 export const OPEN_CHARGES_MAX = 10_000;
 
 /**
@@ -48,16 +47,16 @@ export interface Charges {
    * charged again, and reported as made.
    */
   charge(ask: ChargeAsk): Promise<ChargeAnswer>;
-  /** Gives an open charge another note. @returns whether it was open */
+  /** Replaces the note of an open charge. @returns whether it was open */
   note(id: string, note: string): Promise<boolean>;
   /**
-   * Ends a charge: the amount stays, or goes back to the purse if that still exists. The id is remembered for 10
-   * minutes of real time, also an unknown one, so that a late charge with it is not made.
+   * Ends a charge: the amount stays, or is returned to the purse if that still exists. The id, also an unknown one, is
+   * remembered for 10 minutes of real time, so that a late charge with it is not made.
    * @returns whether it was open
    */
   end(id: string, how: 'kept' | 'back'): Promise<boolean>;
-  /** @returns the total of a purse */
+  /** The total of a purse. */
   charged(purse: string): Promise<number>;
-  /** @returns all open charges, in no particular order */
+  /** All open charges, unordered. */
   open(): Promise<Charge[]>;
 }

@@ -9,15 +9,13 @@ import {
   StoreUnavailable,
 } from './port.js';
 
-/**
- * @returns a lifetime in whole milliseconds, rounded down. @throws RangeError when it is not finite, or below `least`
- */
+/** @returns a lifetime in whole milliseconds, rounded down. @throws RangeError if it is not finite, or below `least` */
 export function wholeMs(ms: number, least = Number.NEGATIVE_INFINITY): number {
   if (!Number.isFinite(ms) || ms < least) throw new RangeError(`not a lifetime in milliseconds: ${ms}`);
   return Math.floor(ms);
 }
 
-/** How long a batch is remembered, so that a repetition has no effect. */
+/** How long a batch is remembered, so that a repeated one has no effect. */
 export const BATCH_MEMORY_MS = 10 * 60_000;
 
 export function checkBatch(adds: readonly CounterAdd[], raises: readonly CounterRaise[]): void {
@@ -58,20 +56,20 @@ export function tooManyOpen(): StoreUnavailable {
   return new StoreUnavailable(`${OPEN_CHARGES_MAX} charges are open, and no more are taken`, 'no-room');
 }
 
-/** Places of one group, or writes to them. */
+/** Places of one group, or writes to it. */
 export interface CacheGroup<T extends CachePlace> {
   readonly series: string;
   readonly group: string;
   readonly members: T[];
 }
 
-/** Puts together what is of one group, in the order of the first of each. */
+/** Groups are in the order of their first members. */
 export function byGroup<T extends CachePlace>(members: readonly T[]): CacheGroup<T>[] {
   const groups = new Map<string, CacheGroup<T>>();
   let last: CacheGroup<T> | undefined;
   for (const member of members) {
     const { series, group } = member;
-    // Most come in order, and share their strings.
+    // Mostly in order, with shared strings.
     if (last !== undefined && last.group === group && last.series === series) {
       last.members.push(member);
       continue;

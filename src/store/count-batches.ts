@@ -1,6 +1,6 @@
 /**
- * Counts of this process, written to the counters that all replicas share. A batch has an id of its own and is repeated
- * with it until the store has taken it, so it counts once, whatever happens on the way.
+ * Counts of this process, written to the counters of all replicas. A batch is repeated with the same id until the store has
+ * applied it, so that it counts once.
  */
 import type { Logger } from 'pino';
 import { randomId } from '../lib/chance.js';
@@ -11,7 +11,7 @@ import type { CounterAdd, CounterRaise, Counters } from './port.js';
 export interface CountBatch {
   readonly adds: readonly CounterAdd[];
   readonly raises: readonly CounterRaise[];
-  /** The groups it touches are gone so long after the last batch. */
+  /** Lifetime of its groups after the last batch. */
   readonly ttlMs: number;
 }
 
@@ -22,20 +22,20 @@ interface CountBatchesOptions {
   /** For the log, e.g. `usage`. */
   readonly what: string;
   readonly isEmpty: () => boolean;
-  /** Takes what was counted; counting begins anew. Called when `isEmpty` says that there is something. */
+  /** Returns the counts, and resets them. Called unless `isEmpty`. */
   readonly take: () => readonly CountBatch[];
-  /** Time between two batches; null: flushed by its owner alone. */
+  /** Time between two batches; null: flushed only by its owner. */
   readonly everyMs: number | null;
 }
 
-/** The store knows a batch for 10 minutes; later a repetition might count twice. What is raised it cannot count twice. */
+/** The store remembers a batch for 10 minutes; repeated later, its adds could count twice. Raises cannot. */
 const REPEATED_MS = 9 * 60_000;
-/** Of no batch: whether it can be read tells whether the store answers. */
+/** A group that is read to find out whether the store answers. */
 const PROBE = 'usage';
 
 export function createCountBatches(options: CountBatchesOptions) {
   const { counters, clock, logger, what, isEmpty, take } = options;
-  /** Taken, and not known to have arrived. */
+  /** Taken, not applied as far as is known. */
   let waiting: (CountBatch & { readonly id: string; sinceMs?: number })[] = [];
   let isFailing = false;
 
@@ -53,12 +53,12 @@ export function createCountBatches(options: CountBatchesOptions) {
     }
   }
 
-  /** Writes what was counted so far. @returns whether the store took it all. Never rejects */
+  /** @returns whether the store has all counts. Never rejects */
   const flush = oneAtATime(async (): Promise<boolean> => {
     try {
       await send();
       if (isEmpty()) return true;
-      // What was taken cannot be put together with later counts: after a failure it is taken when the store answers.
+      // Counts that are taken no longer merge with later ones: after a failure only once the store answers.
       if (isFailing) await counters.read([PROBE]);
       isFailing = false;
       waiting = take().map((batch) => ({ ...batch, id: randomId() }));
@@ -74,7 +74,7 @@ export function createCountBatches(options: CountBatchesOptions) {
   const flushes = options.everyMs === null ? null : repeat(options.everyMs, async () => void (await flush()));
   return {
     flush,
-    /** Writes what is left, in at most so many tries. @returns whether the store took it all. Never rejects */
+    /** @returns whether the store has all counts. Never rejects */
     async close(tries = 1): Promise<boolean> {
       await flushes?.stop();
       return flushAtEnd(flush, tries);
@@ -82,7 +82,7 @@ export function createCountBatches(options: CountBatchesOptions) {
   };
 }
 
-/** A store answers one command within its time; many groups are read in several. */
+/** Per command, which has a time limit. */
 const GROUPS_AT_ONCE = 500;
 
 /** @returns the fields of each group, in the order of `groups`. @throws StoreUnavailable */

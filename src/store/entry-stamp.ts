@@ -1,7 +1,6 @@
 /**
- * The stamp that every store writes in front of an entry's header:
+ * The stamp before an entry's header in every store:
  * mark (2 bytes) · version (6) · end (6) · length of the body (4) · digest of the facts (16); numbers big endian.
- * Bytes that do not start with the mark are no entry.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -25,19 +24,16 @@ export interface Stamp {
   readonly facts: string;
 }
 
-/** An entry as it is stored: `head` is the stamp and the header as bytes. */
 export interface StampedWrite {
   readonly write: CacheWrite;
   readonly stamp: Stamp;
+  /** Stamp and header as bytes. */
   readonly head: Buffer;
   /** Whole milliseconds; below 1 the entry is deleted. */
   readonly ttlMs: number;
 }
 
-/**
- * @param nowMs epoch milliseconds
- * @throws RangeError when lifetime, version or header is not as the port says
- */
+/** @throws RangeError for a lifetime, version or header that the port does not allow */
 export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
   const ttlMs = wholeMs(write.ttlMs);
   if (write.header.length > HEADER_MAX_BYTES)
@@ -65,7 +61,7 @@ function encodeStamp({ version, endsAtMs, bodyBytes, facts }: Stamp): Buffer {
   return bytes;
 }
 
-/** @returns null for other bytes than the head of an entry */
+/** @returns null for bytes without the mark */
 export function readStamp(head: Buffer | null | undefined): Stamp | null {
   if (head === null || head === undefined || head.length < STAMP_BYTES) return null;
   if (head[0] !== MARK[0] || head[1] !== MARK[1]) return null;
@@ -77,19 +73,19 @@ export function readStamp(head: Buffer | null | undefined): Stamp | null {
   };
 }
 
-/** @returns whole milliseconds, rounded down. @throws RangeError when it is not from 0 to 2^48 - 1 */
+/** @returns whole milliseconds, rounded down. @throws RangeError unless it is from 0 to 2^48 - 1 */
 function wholeVersion(version: number): number {
   if (!(version >= 0 && version < LATEST_MS + 1))
     throw new RangeError(`not a version of an entry: ${version}`);
   return Math.floor(version);
 }
 
-/** Whether content of this version replaces content of the version `present`. */
+/** Whether content of `version` replaces content of the version `present`. */
 export function replaces(version: number, present: number): boolean {
   return present <= version || present > version + VERSION_LEAD_MAX_MS;
 }
 
-/** Random, so that a record that was deleted and made again differs from the one before. Fits into six bytes. */
+/** Random, so that a deleted and recreated record differs from the former one. Fits into six bytes. */
 export function newStamp(): number {
   return randomWhole(1, 2 ** 48 - 1);
 }
@@ -98,21 +94,18 @@ const MAX_BYTES = 4 * 1024 * 1024;
 /** Approximate cost of one beside its bytes. */
 const OVERHEAD_BYTES = 200;
 
-/** Facts that were read or written before, by their digest. */
-export interface KnownFacts {
-  get(digest: string): Buffer | undefined;
-  /** @returns the facts to use: the same buffer for equal bytes */
-  add(digest: string, facts: Buffer): Buffer;
-}
+export type KnownFacts = ReturnType<typeof createKnownFacts>;
 
-export function createKnownFacts(): KnownFacts {
+/** Facts that were read or written before, by their digest. */
+export function createKnownFacts() {
   const known = new LRUCache<string, Buffer>({
     maxSize: MAX_BYTES,
     sizeCalculation: (facts) => facts.length + OVERHEAD_BYTES,
   });
   return {
-    get: (digest) => known.get(digest),
-    add(digest, facts) {
+    get: (digest: string): Buffer | undefined => known.get(digest),
+    /** @returns the facts to use: the same buffer for equal bytes */
+    add(digest: string, facts: Buffer): Buffer {
       const present = known.get(digest);
       if (present !== undefined) return present;
       // Damaged facts are for this reader only.

@@ -1,6 +1,6 @@
 /**
  * Rows of one day as bytes: version (6, big endian) · length of the header (1) · digest of the facts (16) · header ·
- * body. The facts are stored beside them, once for all contents that share them.
+ * body. The facts are stored separately, once for all contents that share them.
  */
 import { digestOfFacts } from './entry-stamp.js';
 import type { HistoryContent } from './history-port.js';
@@ -8,14 +8,8 @@ import type { HistoryContent } from './history-port.js';
 const DIGEST_AT = 7;
 const HEADER_AT = 23;
 
-export interface PackedContent {
-  readonly bytes: Buffer;
-  /** Of the facts, hexadecimal. */
-  readonly digest: string;
-}
-
-/** @throws RangeError when the header is too long */
-export function packContent({ version, header, body, facts }: HistoryContent): PackedContent {
+/** @returns `digest`: of the facts, hexadecimal. @throws RangeError if the header is too long */
+export function packContent({ version, header, body, facts }: HistoryContent) {
   if (header.length > 255) throw new RangeError(`a header of ${header.length} bytes`);
   const digest = digestOfFacts(facts);
   const front = Buffer.alloc(HEADER_AT);
@@ -25,11 +19,9 @@ export function packContent({ version, header, body, facts }: HistoryContent): P
   return { bytes: Buffer.concat([front, header, body]), digest };
 }
 
-export type UnpackedContent = Omit<HistoryContent, 'facts'> & { readonly digest: string };
-
-/** @returns null for what is none */
-export function unpackContent(bytes: Buffer | null | undefined): UnpackedContent | null {
-  if (bytes === null || bytes === undefined || bytes.length < HEADER_AT) return null;
+/** @returns null for bytes of another form */
+export function unpackContent(bytes: Buffer | null) {
+  if (bytes === null || bytes.length < HEADER_AT) return null;
   const bodyAt = HEADER_AT + (bytes[6] as number);
   if (bytes.length < bodyAt) return null;
   return {

@@ -5,7 +5,7 @@
 
 /** Summary of one day: small, and read without its contents. */
 export interface HistoryHeads {
-  /** Another for each change, never 0. */
+  /** Changes with each write; never 0. */
   readonly stamp: number;
   readonly heads: Buffer;
 }
@@ -24,10 +24,10 @@ export interface HistoryContent {
 export interface HistoryWrite {
   /** ISO */
   readonly day: string;
-  /** The stamp of the heads that were read; 0: there were none. */
+  /** The stamp of the heads that were read; 0: none. */
   readonly stamp: number;
   readonly heads: Buffer;
-  /** Contents by name: text without a colon, never used before for this day. */
+  /** By name: text without a colon, never used before for this day. */
   readonly added: ReadonlyMap<string, HistoryContent>;
   readonly removed: readonly string[];
 }
@@ -39,11 +39,11 @@ export interface HistoryMonth {
 }
 
 /**
- * Every call may reject with {@link StoreUnavailable}, within the time limit. A write that did may have been made, or
- * be made later.
+ * Every call may reject with {@link StoreUnavailable}, within the time limit. Such a write may have been made, or be made
+ * later.
  */
 export interface HistoryStore {
-  /** Limit of the history's size, as other data is stored beside it, bytes; null: no limit. */
+  /** Limit of the history's size in a store with other data, bytes; null: no limit. */
   roomBytes(): number | null;
   /** @param days ISO. @returns in their order; null for what is absent */
   heads(series: string, days: readonly string[]): Promise<(HistoryHeads | null)[]>;
@@ -53,7 +53,7 @@ export interface HistoryStore {
     wanted: readonly { readonly day: string; readonly name: string }[],
   ): Promise<(HistoryContent | null)[]>;
   /**
-   * Writes each day by itself, all or nothing. Heads that have changed since they were read stay.
+   * Writes each day by itself, all or nothing. A day whose heads have changed since they were read stays.
    * @returns for each write whether it was made
    */
   write(series: string, writes: readonly HistoryWrite[]): Promise<boolean[]>;

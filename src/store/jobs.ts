@@ -12,9 +12,9 @@ import type { Leases } from './port.js';
 export type Job = (isStopped: () => boolean) => Promise<void>;
 
 interface JobsOptions {
-  /** Done by every process, by name for the log. */
+  /** Run by every process; by name for the log. */
   readonly everywhere: Readonly<Record<string, Job>>;
-  /** Done by the elected process alone. */
+  /** Run by the elected process alone. */
   readonly led: Readonly<Record<string, Job>>;
   readonly leases: Leases;
   readonly logger: Logger;
@@ -22,7 +22,7 @@ interface JobsOptions {
 }
 
 const KEY = 'lease:{gateway}:leader';
-/** Together they bound how long a killed leader keeps others from following: 10 s. */
+/** Together they bound how long a killed leader blocks others: 10 s. */
 const HOLD_MS = 7000;
 const ELECT_EVERY_MS = 3000;
 
@@ -72,7 +72,7 @@ export function startJobs(options: JobsOptions): Pick<Repeated, 'stop'> {
 
 const HOUR_MS = 3_600_000;
 
-/** @param atOnce whether it is due at the first call, too */
+/** @param atOnce whether it is due at the first call */
 export function hourly(job: Job, atOnce: boolean): Job {
   let dueAtMs = uptimeMs() + (atOnce ? 0 : HOUR_MS);
   return async (isStopped) => {

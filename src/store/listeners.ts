@@ -6,9 +6,9 @@ type Listener = (message: string) => void;
 
 interface ListenersOptions {
   readonly logger: StoreLog;
-  /** Called when a channel gets its first listener. */
+  /** A channel has its first listener. */
   readonly onFirst?: (channel: string) => void;
-  /** Called when a channel loses its last listener. */
+  /** A channel has no listener any more. */
   readonly onLast?: (channel: string) => void;
 }
 
@@ -17,7 +17,7 @@ export function createListeners({ logger, onFirst, onLast }: ListenersOptions) {
   const channels = new Map<string, Set<{ readonly listener: Listener; readonly onGap: () => void }>>();
 
   return {
-    /** @returns removes the listener. The same function may be added more than once. */
+    /** @returns removes the listener. A function may be added more than once. */
     add(channel: string, listener: Listener, onGap: () => void = () => {}) {
       const entry = { listener, onGap };
       const entries = channels.get(channel);

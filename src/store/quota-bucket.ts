@@ -1,6 +1,6 @@
 import { CLOCK_LEAD_MAX_MS, type QuotaGrant, type QuotaTake } from './port.js';
 
-/** What is stored of a bucket: what was used, not what is left, as the capacity may change. */
+/** A stored bucket: what was used, not what is left, as the capacity may change. */
 export interface QuotaBucket {
   /** Permits not returned or refilled yet, with fractions. */
   readonly used: number;
@@ -28,7 +28,7 @@ function checkAmount(amount: number): void {
   if (!Number.isFinite(amount) || amount < 0) throw new RangeError(`not a capacity or a rate: ${amount}`);
 }
 
-/** @returns the bucket at the time of the call. @param bucket null: a new one */
+/** The bucket at the time of the call. @param bucket null: a new one */
 export function refilled(bucket: QuotaBucket | null, take: QuotaTake): QuotaBucket {
   const { capacity, refillPerMs, nowMs } = take;
   if (bucket === null) return { used: 0, atMs: nowMs };
@@ -42,7 +42,7 @@ export function leftIn({ used }: Pick<QuotaBucket, 'used'>, capacity: number): n
   return Math.max(0, Math.floor(capacity - used));
 }
 
-/** The answer to a call that was granted so many permits, and left this bucket. */
+/** @param bucket after the call */
 export function describeGrant(bucket: QuotaBucket, granted: number, take: QuotaTake): QuotaGrant {
   const { capacity, refillPerMs, nowMs } = take;
   const left = leftIn(bucket, capacity);

@@ -1,6 +1,6 @@
 /**
- * The store must not be used as it is: a wrong setting, a damaged file, a folder that another process holds. A retry
- * does not help; the message says what to change, and holds no secret.
+ * The store must not be used: a wrong setting, a damaged file, a folder that another process holds. A retry does not help;
+ * the message says what to change, without secrets.
  */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';

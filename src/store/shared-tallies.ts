@@ -1,29 +1,26 @@
 /**
- * Counts of this process. They are gathered in memory, and merged at intervals into documents that all replicas share, one for
- * each key. A tally only grows, so replicas may add theirs in any order, and may add the same one twice. What this process knows
- * is kept where the store has lost the document, or a later release has written it.
+ * Tallies of this process, merged at intervals into documents that all replicas share, one for each key. A tally only grows:
+ * replicas may add theirs in any order and more than once. If the store has lost the document, it is written again; if a later
+ * release has written it, the tally stays in memory.
  */
 import { createLastUsed } from '../lib/last-used.js';
 import { repeat } from '../lib/repeat.js';
 import { type Documents, StoreUnavailable } from './port.js';
 
-// Documents that only grow: what one replica saw is added to what all have seen, by compare-and-set.
-
 interface MergedDocument<T> {
   readonly key: string;
   readonly ttlMs: number;
-  /** Null for what a later release has written: it is then left as it is. */
+  /** Null: a later release has written it, and it is not changed. */
   readonly decode: (text: string) => T | null;
   /** Equal for equal values. */
   readonly encode: (value: T) => string;
-  /** @param before null where there is none */
+  /** @param before null: no document */
   readonly add: (before: T | null) => T;
 }
 
-/** Others write the same at times; each time one of them gets through. */
 const TRIES = 5;
 
-/** @returns all that is known now; null where a later release has written it. @throws StoreUnavailable */
+/** Adds to a document by compare-and-set. @returns null if a later release has written it. @throws StoreUnavailable */
 export async function mergeDocument<T>(documents: Documents, document: MergedDocument<T>): Promise<T | null> {
   const { key, ttlMs, decode, encode, add } = document;
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -44,22 +41,22 @@ export async function mergeDocument<T>(documents: Documents, document: MergedDoc
 
 interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, 'key' | 'add'> {
   readonly documents: Documents;
-  /** Null: flushed by its owner alone. */
+  /** Null: flushed only by its owner. */
   readonly everyMs: number | null;
   readonly documentOf: (key: Key) => string;
   readonly none: Tally;
   readonly merge: (one: Tally, other: Tally) => Tally;
-  /** What is written of it, as of now. All of it when not given. */
+  /** The part that is written; default: all. */
   readonly keep?: (all: Tally) => Tally;
-  /** Where there is no document: what an earlier release has written elsewhere. It is written to the document, too. */
+  /** Without a document: the tally of an earlier release, stored elsewhere. It is written to the document, too. */
   readonly former?: (key: Key) => Promise<Tally | undefined>;
-  /** Told of what all replicas know now. While it throws, the tally is written again. */
+  /** Called with the tally of all replicas. If it throws, the tally is written again. */
   readonly onWritten?: (key: Key, all: Tally) => Promise<void>;
-  /** Told of the first failure of several in a row; the tallies wait for the next flush. */
+  /** Called with the first of consecutive failures; the tallies wait for the next flush. */
   readonly onAway: (error: unknown) => void;
 }
 
-/** Keys of which something waits to be written, and those of which this process remembers what is written. */
+/** Keys with unwritten tallies, and keys whose written tally is remembered. */
 const MAX_WAITING = 2000;
 const REMEMBERED = 500;
 
@@ -75,7 +72,7 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
   let isAway = false;
   let flushing = Promise.resolve();
 
-  /** Costs no call and no wait. @returns false where too much waits already */
+  /** Without a call of the store. @returns false if too many keys wait */
   function add(key: Key, tally: Tally): boolean {
     const id = documentOf(key);
     if (waiting.size >= MAX_WAITING && !waiting.has(id)) return false;
@@ -97,7 +94,6 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
           ...{ key: id, ttlMs: options.ttlMs, decode, encode },
           add: (others) => keep(merge(others ?? earlier, tally)),
         });
-    // Null: a later release has written it. What was counted here stays known here.
     if (all !== null) await onWritten?.(key, all);
     known.set(id, all ?? merge(earlier, tally));
   }
@@ -108,7 +104,7 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
     let failure: unknown = null;
     for (const [id, { key, tally }] of underWay) {
       try {
-        // What does not answer is not asked for each of them.
+        // Without a call for each while the store is away.
         if (failure instanceof StoreUnavailable && failure.why === 'away') throw failure;
         await write(id, key, tally);
         isAway = false;
@@ -122,22 +118,22 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
     underWay = new Map();
   }
 
-  /** With what is not written yet. */
+  /** Including unwritten tallies. */
   const withOwn = (id: string, all: Tally | undefined) =>
     [underWay, waiting].reduce((sum, own) => merge(sum, own.get(id)?.tally ?? none), all ?? none);
 
-  /** Writes down what was counted so far. Never rejects; what the store does not take is tried again. */
+  /** Never rejects; a failed write is repeated by the next flush. */
   const flush = (): Promise<void> => (flushing = flushing.then(writeAll));
 
   const flushes = options.everyMs === null ? null : repeat(options.everyMs, flush);
   return {
     add,
     flush,
-    /** What all have counted, as far as this process has heard of it; undefined: it has not. */
+    /** The tally of all replicas as last read or written; undefined: never. */
     known: (key: Key): Tally | undefined => known.get(documentOf(key)),
-    /** The same, and what this process has counted. */
+    /** The same, with unwritten tallies of this process. */
     atHand: (key: Key): Tally => withOwn(documentOf(key), known.get(documentOf(key))),
-    /** What all have counted, and this process. @throws StoreUnavailable */
+    /** @throws StoreUnavailable */
     async read(key: Key): Promise<Tally> {
       const id = documentOf(key);
       const text = await documents.get(id);
@@ -145,13 +141,13 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
       if (all !== null) known.set(id, all);
       const before = known.get(id) ?? (text === null ? await former(key) : undefined);
       if (text === null && before !== undefined) {
-        // The store has lost it, or an earlier release has written it elsewhere: it is written.
+        // Lost by the store, or of an earlier release: it is written.
         known.delete(id);
         wait(id, key, before);
       }
       return withOwn(id, before);
     },
-    /** Keys of which something is not written yet. */
+    /** Keys with unwritten tallies. */
     unwritten: (): Key[] => [...underWay.values(), ...waiting.values()].map(({ key }) => key),
     async close(): Promise<void> {
       await flushes?.stop();

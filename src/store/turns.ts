@@ -1,4 +1,4 @@
-/** @returns runs work on one key in order, and work on different keys concurrently */
+/** @returns runs work of one key in order, and work of different keys concurrently */
 export function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();
   return async (key, work) => {
