@@ -1,6 +1,6 @@
 import { type Answer, htmlAnswer, jsonAnswer } from './answer.js';
 import { createCampaign, deleteCampaign, listCampaigns, showCampaign } from './answer-campaign.js';
-import { answerReport } from './answer-report.js';
+import { answerReport, type ReportName } from './answer-report.js';
 import { answerTokenRequest } from './answer-token-request.js';
 import { bearerOf } from './bearer.js';
 import type { Platform, PlatformCall } from './platform.js';
@@ -12,25 +12,22 @@ interface Route {
   readonly open?: boolean;
 }
 
-const campaignReport: Handler = (platform, call) => answerReport('campaigns', platform, call);
+const report =
+  (name: ReportName): Handler =>
+  (platform, call) =>
+    answerReport(name, platform, call);
 const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/login', { methods: { GET: () => htmlAnswer(200, 'Log in') }, open: true }],
-  ['/api/v1/report/campaigns/get', { methods: { GET: campaignReport, POST: campaignReport } }],
-  [
-    '/api/v1/report/creatives/get',
-    { methods: { GET: (platform, call) => answerReport('creatives', platform, call) } },
-  ],
-  [
-    '/api/v1/report/export/get',
-    { methods: { GET: (platform, call) => answerReport('export', platform, call) } },
-  ],
+  ['/api/v1/report/campaigns/get', { methods: { GET: report('campaigns'), POST: report('campaigns') } }],
+  ['/api/v1/report/creatives/get', { methods: { GET: report('creatives') } }],
+  ['/api/v1/report/export/get', { methods: { GET: report('export') } }],
   ['/api/v1/campaign/create', { methods: { POST: createCampaign } }],
   ['/api/v1/campaign/get', { methods: { POST: listCampaigns } }],
 ]);
 const ONE_CAMPAIGN: Route = { methods: { GET: showCampaign, DELETE: deleteCampaign } };
 const TOKEN_REQUEST: Route = { methods: { POST: answerTokenRequest }, open: true };
 
-/** The platform's answer to a call: route, method, token, rate limit, then the route's own work. */
+/** Checks route, method, token and rate limit, then calls the route's handler. */
 export function answerCall(platform: Platform, call: PlatformCall): Answer {
   const answer = answerRoute(platform, call);
   const echo = platform.switches.echoToken ? bearerOf(call.headers) : undefined;
@@ -69,7 +66,7 @@ function refuseMethod(route: Route, { method, path }: PlatformCall): Answer {
   return jsonAnswer(405, { message }, { allow: supported.join(', ') });
 }
 
-/** The framework sends browsers to its login page, and takes every caller for one that does not accept JSON first. */
+/** The framework redirects callers to its login page unless they accept JSON first. */
 function refuseToken({ switches }: Platform, { headers, origin }: PlatformCall): Answer {
   const [first = ''] = (headers.accept ?? '').split(',');
   const wantsJson = first.includes('/json') || first.includes('+json');

@@ -14,14 +14,11 @@ export function createCampaign(platform: Platform, { input }: PlatformCall): Ans
   if (Object.keys(errors).length > 0) return invalidAnswer(errors);
   const userId = askedAccount(input);
   if (userId === undefined || !platform.catalogue.has(userId)) return refuseForeign(platform);
-  const id = platform.campaigns.create(
-    userId,
-    Object.fromEntries(FIELDS.map((field) => [field, input.get(field)])),
-  );
-  return jsonAnswer(201, { id });
+  const members = Object.fromEntries(FIELDS.map((field) => [field, input.get(field)]));
+  return jsonAnswer(201, { id: platform.campaigns.create(userId, members) });
 }
 
-/** A read by POST: the campaigns of one advertiser, or of all, in pages. */
+/** Reads by POST the campaigns of one advertiser or all, in pages. */
 export function listCampaigns(platform: Platform, { input, origin, path }: PlatformCall): Answer {
   const userId = askedAccount(input);
   if (userId !== undefined && !platform.catalogue.has(userId)) return refuseForeign(platform);
@@ -48,7 +45,7 @@ function idOf(path: string): number {
   return Number(path.slice(path.lastIndexOf('/') + 1));
 }
 
-/** The account field is `userId` here; `advertiserId` is taken as well. */
+/** The account field is `userId` here; `advertiserId` is accepted, too. */
 function askedAccount(input: PhpInput): number | undefined {
   return readInteger(input.get('userId')) ?? readInteger(input.get('advertiserId'));
 }

@@ -9,10 +9,10 @@ import { type Frame, type ReportRow, renderCsv, renderJson } from './render-repo
 import type { Switches } from './switches.js';
 import { creativeRows, type ReportQuery, reportRows } from './truth.js';
 
-/** `campaigns` is the documented report; `creatives` and `export` exist, but no document shows them. */
+/** `campaigns` is documented; `creatives` and `export` exist without documentation. */
 export type ReportName = 'campaigns' | 'creatives' | 'export';
 
-/** The age, in days, of a day that has vanished. */
+/** Age of a vanished day, days. */
 const VANISHED_AGE = 2;
 
 /** Answers a report call that has passed authentication. */
@@ -56,7 +56,7 @@ function refuseRange(status: 400 | 422): Answer {
   return status === 422 ? invalidAnswer({ dateFrom: [dateFrom] }) : jsonAnswer(status, { message: dateFrom });
 }
 
-/** What the platform says of an advertiser that is not under the account. */
+/** The refusal of an advertiser of another account. */
 export function refuseAccount(status: 403 | 404 | 422): Answer {
   if (status === 422) return invalidAnswer({ advertiserId: ['The selected advertiserId is invalid.'] });
   const message =
@@ -64,7 +64,7 @@ export function refuseAccount(status: 403 | 404 | 422): Answer {
   return jsonAnswer(status, { message });
 }
 
-/** The switches that touch which rows are shown, and in what order. */
+/** Applies the switches of order, foreign rows and cap. */
 function arrange(rows: readonly ReportRow[], query: ReportQuery, switches: Switches): readonly ReportRow[] {
   const { rowOrder, foreignRows, rowCap } = switches;
   let shown = [...rows];
@@ -75,7 +75,7 @@ function arrange(rows: readonly ReportRow[], query: ReportQuery, switches: Switc
   return rowCap > 0 ? shown.slice(0, rowCap) : shown;
 }
 
-/** A sibling of the asked advertiser; when all were asked, one that is not under the account. */
+/** Another advertiser of the account; if all were requested, one of another account. */
 function foreignTo({ advertiserIds }: ReportQuery): number {
   const asked = advertiserIds?.[0];
   return asked === undefined ? ADVERTISER_COUNT + 1 : (asked % ADVERTISER_COUNT) + 1;

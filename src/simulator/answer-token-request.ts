@@ -2,13 +2,10 @@ import { type Answer, invalidAnswer, jsonAnswer } from './answer.js';
 import { isJson, parseObject } from './php-input.js';
 import type { Platform, PlatformCall } from './platform.js';
 
-/** The grant type that the document shows for the platform's own login. */
+/** The documented grant type. */
 const GRANT_TYPE = 'platform_dsp';
 
-/**
- * The token request ("way 2"): a JSON object with the document's five fields.
- * Missing or misshapen fields are 422; credentials that are not the account's are 401, without saying which.
- */
+/** A token request with the documented JSON fields: 422 for invalid fields, 401 for wrong credentials. */
 export function answerTokenRequest(platform: Platform, { headers, body }: PlatformCall): Answer {
   const sent = isJson(String(headers['content-type'] ?? '').toLowerCase()) ? parseObject(body) : {};
   const errors: Record<string, string[]> = {};
@@ -53,6 +50,6 @@ function grant(platform: Platform): Answer {
   };
   return tokenAnswer === 'token'
     ? jsonAnswer(200, { ...common, token })
-    : // The refresh token is opaque and leads nowhere: the document shows no call that takes it.
+    : // No documented call uses the refresh token.
       jsonAnswer(200, { ...common, access_token: token, refresh_token: `refresh-${platform.tokens.count}` });
 }

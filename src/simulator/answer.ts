@@ -1,4 +1,4 @@
-/** What a route answers, before the edge adds the headers that every answer bears. */
+/** The answer of a route, before the edge adds common headers. */
 export interface Answer {
   readonly status: number;
   readonly type:
@@ -14,7 +14,7 @@ export function jsonAnswer(status: number, value: unknown, headers: Answer['head
   return { status, type: 'application/json', headers, body: JSON.stringify(value) };
 }
 
-/** JSON that is already text, so that numbers no JavaScript value can hold reach the wire. */
+/** JSON as text, which may have numbers beyond JavaScript. */
 export function jsonTextAnswer(body: string): Answer {
   return { status: 200, type: 'application/json', headers: {}, body };
 }

@@ -1,7 +1,7 @@
 import type { Campaign } from './catalogue.js';
 import { hash } from './hash.js';
 
-/** People of one advertiser, numbered from 0: those from `first` up to, not including, `end`. */
+/** People of one advertiser, by number; `end` is excluded. */
 export interface Run {
   readonly first: number;
   readonly end: number;
@@ -10,12 +10,9 @@ export interface Run {
 const TOPIC_PASSERS_BY = 21;
 
 /**
- * The people whom a campaign reached on a day: the first of its regulars, who are the same people every day, and
- * passers-by, a run of neighbours that starts elsewhere each day.
- *
- * Never more people than impressions, and more impressions of the same day only ever add people. Counting the people
- * of a union of runs therefore obeys every law of reach: it grows with time, is below the impressions, and is below
- * the sum of its parts as soon as somebody is reached twice.
+ * The people reached by a campaign on a day: regulars, the same every day, and passers-by, a run that starts elsewhere each
+ * day. They are never more than the impressions, and further impressions only add people, so that unions of runs obey
+ * the laws of reach.
  */
 export function reachedOn(
   seed: number,
@@ -33,7 +30,7 @@ export function reachedOn(
   ];
 }
 
-/** A run on the circle of all people: past the last person it goes on at the first. */
+/** A run on the circle of all people. */
 function around(first: number, length: number, people: number): Run[] {
   if (length >= people) return [{ first: 0, end: people }];
   if (first + length <= people) return [{ first, end: first + length }];
@@ -43,7 +40,7 @@ function around(first: number, length: number, people: number): Run[] {
   ];
 }
 
-/** @returns how many different people the runs hold. The runs are put in order in place. */
+/** Counts distinct people; sorts `runs` in place. */
 export function countPeople(runs: Run[]): number {
   runs.sort((a, b) => a.first - b.first);
   let counted = 0;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A call to the platform, as it arrived and as it was answered. */
+/** A call to the platform with its response status. */
 export interface RecordedCall {
-  /** Milliseconds since the Unix epoch, in the simulator's time. */
+  /** Epoch milliseconds of the simulator's clock. */
   readonly at: number;
   /** As sent, before any method override. */
   readonly method: string;
@@ -15,34 +15,29 @@ export interface RecordedCall {
   readonly headers: IncomingHttpHeaders;
   /** UTF-8 text. */
   readonly body: string;
-  /** Status of the answer; 0 while there is none, and for ever when a fault kept it back. */
+  /** 0: no response, yet or because of a fault. */
   readonly status: number;
 }
 
-/** The log of platform calls. */
-export interface Calls {
-  /** Oldest first; the same array for the simulator's whole life. */
-  readonly list: readonly RecordedCall[];
-  /** How many calls there were since the start, also those no longer listed. */
-  readonly total: number;
-  /** @returns how to note the answer's status */
-  record(call: Omit<RecordedCall, 'status'>): (status: number) => void;
-  clear(): void;
-}
-
-/** The newest calls that are always listed; older ones go, so that a benchmark does not fill the memory. */
+/** The newest calls that are always listed; older ones are dropped to save memory. */
 const LISTED_CALLS = 20_000;
 
-export function createCalls(): Calls {
+export type Calls = ReturnType<typeof createCalls>;
+
+/** The log of platform calls. */
+export function createCalls() {
   const list: (Omit<RecordedCall, 'status'> & { status: number })[] = [];
   let total = 0;
   return {
-    list,
+    /** Oldest first; always the same array. */
+    list: list as readonly RecordedCall[],
+    /** Calls since the start, also those no longer listed. */
     get total() {
       return total;
     },
-    record(call) {
-      // Dropped in batches: taking one from the front of a long array moves all the others.
+    /** @returns a function that records the status */
+    record(call: Omit<RecordedCall, 'status'>): (status: number) => void {
+      // In batches: removing from the front of a long array is slow.
       if (list.length >= 2 * LISTED_CALLS) list.splice(0, LISTED_CALLS);
       const recorded = { ...call, status: 0 };
       list.push(recorded);
@@ -51,7 +46,7 @@ export function createCalls(): Calls {
         recorded.status = status;
       };
     },
-    clear() {
+    clear(): void {
       list.length = 0;
     },
   };

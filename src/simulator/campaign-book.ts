@@ -1,39 +1,34 @@
 import type { Advertiser } from './catalogue.js';
 import { formatDay } from './days.js';
 
-/** A campaign as its own endpoints show it. Members of created ones are what the creator sent. */
-export interface CampaignRecord {
+/** A campaign in its endpoints; created ones have the members of their request. */
+interface CampaignRecord {
   readonly id: number;
   readonly userId: number;
   readonly [member: string]: unknown;
 }
 
-/** The account's campaigns: those of the catalogue, and those created since the start. */
-export interface CampaignBook {
-  /** Every call creates another campaign. @returns its id */
-  create(userId: number, members: Readonly<Record<string, unknown>>): number;
-  find(id: number): CampaignRecord | undefined;
-  /** In the order of creation. @param userId undefined: of all advertisers */
-  list(userId: number | undefined): CampaignRecord[];
-  /** @returns whether there was one */
-  remove(id: number): boolean;
-}
-
 const FIRST_CREATED_ID = 100_001;
 
-export function createCampaignBook(catalogue: ReadonlyMap<number, Advertiser>): CampaignBook {
+export type CampaignBook = ReturnType<typeof createCampaignBook>;
+
+/** The account's campaigns: of the catalogue, and created ones. */
+export function createCampaignBook(catalogue: ReadonlyMap<number, Advertiser>) {
   const records = new Map([...catalogue.values()].flatMap(recordsOf).map((record) => [record.id, record]));
   let nextId = FIRST_CREATED_ID;
   return {
-    create(userId, members) {
+    /** @returns the id of a new campaign */
+    create(userId: number, members: Readonly<Record<string, unknown>>): number {
       const id = nextId++;
       records.set(id, { ...members, id, userId });
       return id;
     },
-    find: (id) => records.get(id),
-    list: (userId) =>
+    find: (id: number) => records.get(id),
+    /** In order of creation. @param userId undefined: all advertisers */
+    list: (userId: number | undefined) =>
       [...records.values()].filter((record) => userId === undefined || record.userId === userId),
-    remove: (id) => records.delete(id),
+    /** @returns whether it existed */
+    remove: (id: number) => records.delete(id),
   };
 }
 

@@ -4,11 +4,11 @@ import { hash } from './hash.js';
 /** One child account of the parent account. */
 export interface Advertiser {
   readonly id: number;
-  /** ISO 4217; some advertisers' own currency is USD. */
+  /** ISO 4217. */
   readonly currency: string;
   /** Units of `currency` for one USD. */
   readonly rate: number;
-  /** How many people can be reached at all; they are numbered from 0. Advertisers share nobody. */
+  /** Number of reachable people. Advertisers share nobody. */
   readonly people: number;
   readonly campaigns: readonly Campaign[];
 }
@@ -20,7 +20,7 @@ export interface Campaign {
   /** First and last day of the flight, as day numbers. */
   readonly from: number;
   readonly to: number;
-  /** Delivers on every day of its flight; other campaigns pause now and then. */
+  /** Delivers on every day of its flight; others pause sometimes. */
   readonly evergreen: boolean;
   /** Impressions of an average day. */
   readonly dailyImpressions: number;
@@ -32,17 +32,17 @@ export interface Campaign {
   readonly cpm: number;
   /** Impressions for 100 people reached in a day; never below 100. */
   readonly frequency: number;
-  /** Percentage of a day's people who are the campaign's regulars. */
+  /** Percentage of regulars among a day's people. */
   readonly regulars: number;
   /** The number of the first regular. */
   readonly firstRegular: number;
   readonly creatives: readonly Creative[];
 }
 
-export interface Creative {
+interface Creative {
   readonly id: number;
   readonly name: string;
-  /** This creative's part of its campaign's delivery, between 0 and 1, as a slice. */
+  /** Its slice of the campaign's delivery, between 0 and 1. */
   readonly from: number;
   readonly to: number;
 }
@@ -62,7 +62,7 @@ const MONEY: readonly (readonly [string, number])[] = [
   ['TRY', 34.2],
   ['CAD', 1.38],
 ];
-// Names that a careless CSV writer, header or logger trips over come first: advertiser 1 has one of each.
+// Names that break careless CSV writers, headers or logs. Advertiser 1 has one of each.
 const NAMES = [
   '=Brand + Search',
   'Spring Sale, "Early Bird"',
@@ -78,10 +78,10 @@ const LEISURE = [1.3, 0.85, 0.8, 0.85, 0.9, 1.05, 1.25];
 const EPOCH = parseDay('2024-01-01') ?? 0;
 const END = parseDay('2027-12-31') ?? 0;
 const EVERGREEN_END = parseDay('2035-12-31') ?? 0;
-/** The low ids have an evergreen campaign, so "today" always has rows. */
+/** Low ids have an evergreen campaign, so that today always has rows. */
 const EVERGREEN_ADVERTISERS = 10;
 
-/** The advertisers that a seed stands for, by id. */
+/** The advertisers of a seed, by id. */
 export function buildCatalogue(seed: number): ReadonlyMap<number, Advertiser> {
   const ids = Array.from({ length: ADVERTISER_COUNT }, (_, index) => index + 1);
   return new Map(ids.map((id) => [id, buildAdvertiser(seed, id)]));
@@ -117,7 +117,7 @@ function buildCampaign(seed: number, advertiserId: number, index: number, people
     cpm: 8_000 + ((price >>> 14) % 87_000),
     frequency: 110 + (audience % 240),
     regulars: 20 + ((audience >>> 8) % 50),
-    // Regulars of one advertiser's campaigns lie close together: most of them see more than one campaign.
+    // Close together, so that most regulars see several campaigns of the advertiser.
     firstRegular: (audience >>> 16) % Math.floor(people / 20),
     creatives: buildCreatives(seed, id),
   };
@@ -128,7 +128,7 @@ function buildCreatives(seed: number, campaignId: number): readonly Creative[] {
   return Array.from({ length: count }, (_, index) => ({
     id: campaignId * 10 + index + 1,
     name: `Creative ${index + 1}, ${index % 2 === 0 ? '300x250' : '728x90'}`,
-    // Unequal slices: the first creative of n has 2/(n+1) of everything, the others share the rest.
+    // The first creative of n has 2/(n+1) of the delivery, the others share the rest.
     from: index === 0 ? 0 : (index + 1) / (count + 1),
     to: (index + 2) / (count + 1),
   }));

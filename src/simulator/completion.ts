@@ -1,34 +1,30 @@
 import { type Moment, STEPS_PER_DAY } from './days.js';
 import { hash } from './hash.js';
 
-/** How the numbers of days that are over are completed. */
+/** How the numbers of past days become complete. */
 export interface Completion {
   readonly kind: 'linear' | 'curves';
-  /** Linear: days before today that are still being completed. */
+  /** Linear: number of days before today that are incomplete. */
   readonly restateDays: number;
 }
 
 const TOPIC = { curve: 31, gap: 32, step: 33 };
-/** What today, and every day still being completed, lacks at most, in 1/10000. */
+/** The largest missing part of a day, in 1/10000. */
 const INCOMPLETE = 1_200;
 /** The last day on which a day's numbers change, for ten neighbouring advertisers. */
 const LAST_STEPS = [3, 3, 3, 3, 3, 3, 3, 7, 14, 28] as const;
-/** Until the end of this day most of a day is known, whoever's it is. */
+/** Age at which most of any advertiser's day is known. */
 const EARLY_DAYS = 3;
-/** What a curve lacks on the day itself and on the days after, in 1/10000, beside its late steps. */
+/** Missing part of a curve by age, in 1/10000, without late steps. */
 const EARLY = [700, 300, 90] as const;
 
-/** The age, in days, at which an advertiser's days change for the last time under curves. */
+/** Age in days of the last change of an advertiser's days under curves. */
 export function lastStepOf(seed: number, advertiserId: number): number {
   const place = (advertiserId + hash(seed, TOPIC.curve)) % LAST_STEPS.length;
   return LAST_STEPS[place] ?? EARLY_DAYS;
 }
 
-/**
- * How much of a day's final numbers is known, in 1/10000; grows through the day, then with whole days.
- *
- * @param day today at the latest
- */
+/** The known part of a day's final numbers, in 1/10000. @param day today or earlier */
 export function completionOf(
   { kind, restateDays }: Completion,
   seed: number,
@@ -47,7 +43,7 @@ function missingLinear(restateDays: number, age: number): number {
   return age > restateDays ? 0 : (INCOMPLETE * (restateDays + 1 - age)) / (restateDays + 1);
 }
 
-/** What the steps that are still to come will bring: large ones at first, then small ones, a few days apart. */
+/** The sum of future steps: first large ones, then small ones, a few days apart. */
 function missingByCurve(seed: number, advertiserId: number, day: number, age: number): number {
   const last = lastStepOf(seed, advertiserId);
   let missing = EARLY[age] ?? 0;

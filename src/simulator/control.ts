@@ -5,7 +5,6 @@ import { parseForm } from './php-input.js';
 import type { Simulator, TruthQuery } from './simulator-api.js';
 import { SWITCHES } from './switches.js';
 
-/** A call to the control path. */
 export interface ControlCall {
   readonly method: string;
   /** Below the base path: `/_sim…`. */
@@ -16,7 +15,7 @@ export interface ControlCall {
 
 interface Control {
   readonly about: string;
-  /** What to append to `curl <url>`, beside the path. */
+  /** Arguments of curl before the URL. */
   readonly example?: string;
   handle(simulator: Simulator, call: ControlCall): Answer;
 }
@@ -26,12 +25,11 @@ const instant: Rule = {
   accepts: (value) => !Number.isNaN(readInstant(String(value))),
 };
 
-/** Every control by "METHOD path"; shown by `GET /_sim`. */
-const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
-  ['GET /_sim', { about: 'this page', handle: (simulator) => jsonAnswer(200, overview(simulator)) }],
-  [
-    'PATCH /_sim/switches',
-    {
+/** By "METHOD path"; shown by `GET /_sim`. */
+const CONTROLS: ReadonlyMap<string, Control> = new Map(
+  Object.entries<Control>({
+    'GET /_sim': { about: 'this page', handle: (simulator) => jsonAnswer(200, overview(simulator)) },
+    'PATCH /_sim/switches': {
       about: 'changes switches; returns all',
       example: `-X PATCH -d '{"shape":"paged","rateLimitPerMinute":0}'`,
       handle(simulator, { body }) {
@@ -39,17 +37,11 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
         return jsonAnswer(200, simulator.switches);
       },
     },
-  ],
-  [
-    'GET /_sim/calls',
-    {
+    'GET /_sim/calls': {
       about: 'recorded platform calls, oldest first',
       handle: (simulator) => jsonAnswer(200, { calls: simulator.calls }),
     },
-  ],
-  [
-    'DELETE /_sim/calls',
-    {
+    'DELETE /_sim/calls': {
       about: 'deletes the recorded calls',
       example: '-X DELETE',
       handle(simulator) {
@@ -57,10 +49,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
         return jsonAnswer(200, { calls: [] });
       },
     },
-  ],
-  [
-    'POST /_sim/faults',
-    {
+    'POST /_sim/faults': {
       about: 'queues a fault, played once for the first matching call',
       example: `-d '{"kind":"status","status":429,"retryAfterS":2,"path":"/report/","times":3}'`,
       handle(simulator, { body }) {
@@ -68,10 +57,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
         return jsonAnswer(201, { faults: simulator.faults });
       },
     },
-  ],
-  [
-    'DELETE /_sim/faults',
-    {
+    'DELETE /_sim/faults': {
       about: 'clears the queue',
       example: '-X DELETE',
       handle(simulator) {
@@ -79,10 +65,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
         return jsonAnswer(200, { faults: [] });
       },
     },
-  ],
-  [
-    'POST /_sim/restate',
-    {
+    'POST /_sim/restate': {
       about: 'late data: raises numbers of these days now; all members are optional',
       example: `-d '{"advertiserId":1,"from":"2026-11-01","to":"2026-11-07"}'`,
       handle(simulator, { body }) {
@@ -90,10 +73,7 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
         return jsonAnswer(200, { restatedAt: new Date(simulator.now()).toISOString() });
       },
     },
-  ],
-  [
-    'POST /_sim/revoke',
-    {
+    'POST /_sim/revoke': {
       about: 'revokes all tokens, or the one given as "token"',
       example: '-X POST',
       handle(simulator, { body }) {
@@ -103,18 +83,12 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
         return jsonAnswer(200, { revoked: true });
       },
     },
-  ],
-  [
-    'POST /_sim/tokens',
-    {
+    'POST /_sim/tokens': {
       about: 'issues another token, like the dashboard',
       example: '-X POST',
       handle: (simulator) => jsonAnswer(201, { token: simulator.issueToken() }),
     },
-  ],
-  [
-    'PUT /_sim/clock',
-    {
+    'PUT /_sim/clock': {
       about: "offsets the simulator's clock, milliseconds",
       example: `-X PUT -d '{"offsetMs":86400000}'`,
       handle(simulator, { body }) {
@@ -125,18 +99,15 @@ const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
         return jsonAnswer(200, clockOf(simulator));
       },
     },
-  ],
-  [
-    'GET /_sim/truth',
-    {
+    'GET /_sim/truth': {
       about: 'rows of a correct report; parameters of the report, and "at"',
       example: `-G -d advertiserId=1 -d byDate=1 -d dateFrom=2026-11-01 -d dateTo=2026-11-07`,
       handle: answerTruth,
     },
-  ],
-]);
+  }),
+);
 
-/** Answers a call to the control path; bad input is a problem+json naming the field and what is allowed. */
+/** Answers a call to the control path; invalid input is a problem+json with fields and allowed values. */
 export function answerControl(simulator: Simulator, call: ControlCall): Answer {
   const control = CONTROLS.get(`${call.method} ${call.path}`);
   if (!control) return problem(404, 'Not a control', `The controls are: ${[...CONTROLS.keys()].join(', ')}.`);
@@ -155,7 +126,7 @@ function problem(status: number, title: string, detail: string, errors?: Invalid
   return { status, type: 'application/problem+json', headers: {}, body };
 }
 
-/** A JSON object, or none. Members are not checked. @throws SyntaxError, InvalidInput */
+/** A JSON object or empty text; members are not checked. @throws SyntaxError, InvalidInput */
 function readJson(body: string): object {
   const value: unknown = body.trim() === '' ? {} : JSON.parse(body);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
@@ -175,7 +146,7 @@ function answerTruth(simulator: Simulator, { query }: ControlCall): Answer {
   const { at: asked, ...parameters } = Object.fromEntries(parseForm(query));
   if (asked !== undefined) checkMembers({ at: asked }, { at: instant });
   const at = asked === undefined ? simulator.now() : readInstant(String(asked));
-  // As text, the parameters are not what the type says; `truth` reads them as the report call does.
+  // The parameters are texts; `truth` parses them like a report call.
   const rows = simulator.truth(parameters as TruthQuery, at);
   return jsonAnswer(200, { at: new Date(at).toISOString(), rows });
 }

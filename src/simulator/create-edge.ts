@@ -12,7 +12,7 @@ import { playFault, type Stage } from './play-fault.js';
 import { plainPath, readBody, readCall, splitTarget } from './read-request.js';
 import { send, toWire } from './send-answer.js';
 
-export interface EdgeOptions {
+interface EdgeOptions {
   readonly platform: Platform;
   readonly calls: Calls;
   readonly faults: Faults;
@@ -21,24 +21,17 @@ export interface EdgeOptions {
   answerControl(call: ControlCall): Answer;
 }
 
-/** The platform's HTTP server. */
-export interface Edge {
-  /** With the base path; '' until it listens. */
-  readonly url: string;
-  /** Rejects with the system's error. */
-  listen(host: string, port: number): Promise<void>;
-  /** Ends pauses, connections and the listener. */
-  close(): Promise<void>;
-}
-
-// Responses of the web server itself.
+// Responses of the web server.
 const NOT_FOUND = htmlAnswer(404, '404 Not Found');
 const TOO_LARGE = htmlAnswer(413, '413 Request Entity Too Large');
 const CONTROL_PATH = /^\/_sim(\/|$)/;
-/** As nginx: longer than any client keeps an idle connection, so that reuse never races with the server's end. */
+/** As nginx; longer than clients keep idle connections, so that reuse does not race with the server's close. */
 const KEEP_ALIVE_MS = 75_000;
 
-export function createEdge(options: EdgeOptions): Edge {
+export type Edge = ReturnType<typeof createEdge>;
+
+/** The platform's HTTP server. */
+export function createEdge(options: EdgeOptions) {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
@@ -49,15 +42,18 @@ export function createEdge(options: EdgeOptions): Edge {
   });
   let url = '';
   return {
+    /** With the base path; '' until it listens. */
     get url() {
       return url;
     },
-    async listen(host, port) {
+    /** Rejects with the system's error. */
+    async listen(host: string, port: number): Promise<void> {
       server.listen(port, host);
       await once(server, 'listening');
       url = `${originOf(server, host)}${options.basePath}`;
     },
-    close() {
+    /** Ends pauses, connections and the listener. */
+    close(): Promise<void> {
       closing.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
@@ -72,19 +68,18 @@ function originOf(server: Server, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
-/** An error of the simulator itself: a 500 like the framework's, reported on standard error. */
+/** Reports a defect of the simulator on standard error, with a 500 like the framework's. */
 function reportDefect(error: unknown, response: ServerResponse): void {
   process.emitWarning(error instanceof Error ? error : String(error));
   if (response.headersSent) response.destroy();
   else response.writeHead(500, { 'content-type': 'application/json' }).end('{"message":"Server Error"}');
 }
 
-/** One request, its body read. */
 interface Visit {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly closing: AbortSignal;
-  /** Undefined when it was too large. */
+  /** Undefined: too large. */
   readonly body: string | undefined;
 }
 
@@ -98,12 +93,12 @@ async function handle(
   const { path, query } = splitTarget(url);
   const body = await readBody(request);
   const below = path.startsWith(options.basePath) ? path.slice(options.basePath.length) : '';
-  // As sent, not as the web server tidies it: a smuggled way here must show up among the platform's calls.
+  // The path as sent, so that a smuggled control path is recorded as a platform call.
   if (!CONTROL_PATH.test(below)) return perform(options, { request, response, closing, body });
   sendControl(options.answerControl({ method, path: below, query, body: body ?? '' }), response);
 }
 
-/** Records the call, then plays the fault that is planned for it, or answers. */
+/** Records the call, then plays its fault or answers. */
 async function perform(
   { platform, calls, faults, basePath }: EdgeOptions,
   { request, response, closing, body }: Visit,
@@ -123,7 +118,7 @@ async function perform(
     body: body ?? '',
   });
   const session = calls.total;
-  // By its own clock, which a test moves.
+  // By the simulator's clock.
   response.sendDate = false;
   response.setHeader('date', new Date(platform.now()).toUTCString());
   const stage: Stage = {

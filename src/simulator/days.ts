@@ -1,20 +1,19 @@
-/** Calendar days as whole numbers: days since 1970-01-01, so that ranges are plain arithmetic. */
+/** Calendar days as numbers of days since 1970-01-01. */
 
 const DAY_MS = 86_400_000;
 /** Today's numbers move every five minutes. */
 const STEP_MS = 5 * 60_000;
-/** Steps of an ordinary day; the 25-hour day of a clock change stays at its last step for an hour. */
+/** Steps of a day; a 25-hour day stays at its last step for an hour. */
 export const STEPS_PER_DAY = DAY_MS / STEP_MS;
 
-/** Where an instant lies in the platform's calendar. */
+/** An instant in the platform's calendar. */
 export interface Moment {
-  /** The day number of "today". */
   readonly today: number;
-  /** How far today has come: 0 … {@link STEPS_PER_DAY} − 1, never falling while the day lasts. */
+  /** 0 … {@link STEPS_PER_DAY} − 1; never falls during a day. */
   readonly step: number;
 }
 
-/** @returns the day number of `YYYY-MM-DD`, or undefined when that is not a real calendar day. */
+/** @param text `YYYY-MM-DD`. @returns undefined if it is not a calendar day */
 export function parseDay(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const day = Date.parse(`${text}T00:00:00Z`) / DAY_MS;
@@ -31,11 +30,7 @@ export function weekday(day: number): number {
   return (((day + 4) % 7) + 7) % 7;
 }
 
-/**
- * @param now milliseconds since the Unix epoch
- * @param timezone an IANA name; where the platform's day begins
- * @throws RangeError when the time zone is not known
- */
+/** @param now epoch milliseconds. @param timezone IANA name. @throws RangeError for an unknown time zone */
 export function momentAt(now: number, timezone: string): Moment {
   const step = Math.floor(now / STEP_MS);
   if (timezone === 'UTC') {
@@ -43,8 +38,7 @@ export function momentAt(now: number, timezone: string): Moment {
     return { today, step: step - today * STEPS_PER_DAY };
   }
   const today = localDay(step, timezone);
-  // The first step of the local day, found by halving: a wall clock that is set back would otherwise make a day's
-  // numbers fall.
+  // Bisects the first step of the local day: counting local time would make numbers fall when clocks are set back.
   let before = step - 26 * 12;
   let within = step;
   while (within - before > 1) {
@@ -60,12 +54,7 @@ const calendars = new Map<string, Intl.DateTimeFormat>();
 function localDay(step: number, timeZone: string): number {
   let calendar = calendars.get(timeZone);
   if (!calendar) {
-    calendar = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-    });
+    calendar = new Intl.DateTimeFormat('en-US', { timeZone });
     calendars.set(timeZone, calendar);
   }
   const [month, day, year] = calendar

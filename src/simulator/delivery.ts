@@ -3,11 +3,11 @@ import { type Completion, completionOf } from './completion.js';
 import { type Moment, weekday } from './days.js';
 import { hash } from './hash.js';
 
-/** A restatement: from `at` on, the numbers of these days are higher, for good. */
+/** From `at` on, the numbers of these days are higher. */
 export interface Restatement {
-  /** Milliseconds since the Unix epoch, in the simulator's time. */
+  /** Epoch milliseconds of the simulator's clock. */
   readonly at: number;
-  /** Tells restatements of the same day apart. */
+  /** Distinguishes restatements of the same day. */
   readonly sequence: number;
   /** All advertisers when absent. */
   readonly advertiserId?: number;
@@ -16,25 +16,24 @@ export interface Restatement {
   readonly to?: number;
 }
 
-/** Everything that a number of the platform depends on, beside the question itself. */
+/** Everything but the query that numbers depend on. */
 export interface World {
   readonly seed: number;
   readonly moment: Moment;
   readonly completion: Completion;
-  /** Percentage of campaigns' days that are not known of at first. */
+  /** Percentage of campaign days whose row appears late. */
   readonly lateRows: number;
-  /** Those that have happened by the moment of the question. */
+  /** Restatements before the query. */
   readonly restatements: readonly Restatement[];
-  /** Undefined: a day's numbers are its own. Else the asked period, which then changes every day's numbers. */
+  /** The queried period, if it changes the numbers of its days. */
   readonly attributedTo?: { readonly from: number; readonly to: number };
 }
 
-/** What one campaign delivered on one day. Spend is in 1/10000 USD, so that sums are exact. */
+/** Delivery of one campaign on one day. Spend in 1/10000 USD, for exact sums. */
 export interface Delivery {
   readonly impressions: number;
   readonly clicks: number;
   readonly spentUsd: number;
-  /** Impressions that could be seen. */
   readonly viewable: number;
 }
 
@@ -48,13 +47,10 @@ const TOPIC = {
   late: 17,
   viewable: 18,
 };
-/** A late row appears so many days after its day at the latest. */
+/** Maximum delay of a late row, days. */
 const LATEST_DAYS = 6;
 
-/**
- * @param day a day of the campaign's flight, today at the latest
- * @returns undefined when the campaign delivered nothing that the platform knows of by now
- */
+/** @param day of the campaign's flight, today or earlier. @returns undefined: no delivery is known yet */
 export function deliveryOf(world: World, campaign: Campaign, day: number): Delivery | undefined {
   const final = finalDelivery(world.seed, campaign, day);
   if (!final || isLate(world, campaign.id, day)) return undefined;
@@ -69,7 +65,6 @@ export function deliveryOf(world: World, campaign: Campaign, day: number): Deliv
   return { ...delivery, viewable: portion(delivery.impressions, seen) };
 }
 
-/** What was delivered, without what is said of it. */
 type Figures = Omit<Delivery, 'viewable'>;
 
 function finalDelivery(seed: number, campaign: Campaign, day: number): Figures | undefined {
@@ -93,7 +88,7 @@ function noise(chance: number): number {
   return 0.75 + (chance % 5_001) / 10_000;
 }
 
-/** How much of a day's final numbers is shown, in 1/10000. */
+/** The shown part of a day's final numbers, in 1/10000. */
 function shareOf(
   { seed, moment, completion, attributedTo }: World,
   advertiserId: number,
@@ -105,18 +100,18 @@ function shareOf(
   return portion(known, kept);
 }
 
-/** Whether a campaign's day has not come in yet, as a whole. */
+/** Whether the row of a campaign's day is still missing. */
 function isLate({ seed, moment, lateRows }: World, campaignId: number, day: number): boolean {
   const chance = hash(seed, TOPIC.late, campaignId, day);
   return chance % 100 < lateRows && moment.today - day < 1 + ((chance >>> 8) % LATEST_DAYS);
 }
 
-/** Rounded down, so that it never falls while `share` rises and keeps "clicks ≤ impressions". */
+/** Rounded down, so that it is monotonic and clicks stay below impressions. */
 function portion(value: number, share: number): number {
   return Math.floor((value * share) / 10_000);
 }
 
-/** Late data: one to eight per cent more, at least one impression more. */
+/** Adds 1 to 8 percent, at least one impression. */
 function restate(world: World, campaign: Campaign, day: number, delivery: Figures): Figures {
   let { impressions, clicks, spentUsd } = delivery;
   for (const { sequence, advertiserId, from, to } of world.restatements) {

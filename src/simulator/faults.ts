@@ -1,6 +1,6 @@
 import { calendarDay, checkMembers, oneOf, type Rule, text, whole } from './invalid-input.js';
 
-/** What each kind of fault does to a call. */
+/** The effect of each kind of fault on a call. */
 export const FAULT_KINDS = {
   status: '`status` (500) with {"message"}, and retry-after if `retryAfterS` is given',
   html: 'an HTML page with `status` (200)',
@@ -14,49 +14,36 @@ export const FAULT_KINDS = {
   reset: 'resets the connection (TCP RST)',
 } as const;
 
-export type FaultKind = keyof typeof FAULT_KINDS;
-
-/** A planned misbehaviour; the first one in the queue that matches a call is played and used up. */
+/** A planned misbehaviour; the first in the queue that matches a call is played and used up. */
 export interface Fault {
-  readonly kind: FaultKind;
+  readonly kind: keyof typeof FAULT_KINDS;
   readonly status?: number;
   readonly message?: string;
   readonly retryAfterS?: number;
   readonly location?: string;
   readonly bytes?: number;
-  /** Pause before the fault; for `slow` and `hang-headers` the pause between their pieces. Real milliseconds. */
+  /** Pause before the fault; for `slow` and `hang-headers` between pieces. Real milliseconds. */
   readonly latencyMs?: number;
   /** Only calls whose path as sent contains this. */
   readonly path?: string;
   /** Only calls with this method as sent. */
   readonly method?: string;
-  /** Only calls whose period overlaps these days, `YYYY-MM-DD`; open at the end that is absent. */
+  /** Only calls whose period overlaps these days, `YYYY-MM-DD`; an absent end is open. */
   readonly from?: string;
   readonly to?: string;
-  /** How many calls it is played to (1); 0 = all, until cleared. */
+  /** Number of calls (1); 0: all, until cleared. */
   readonly times?: number;
 }
 
-/** What a fault is matched against. */
-export interface FaultTarget {
+interface FaultTarget {
   readonly method: string;
   readonly path: string;
-  /** The call's own dateFrom and dateTo, if it has them. */
+  /** `dateFrom` and `dateTo` of the call. */
   readonly from: unknown;
   readonly to: unknown;
 }
 
-export interface Faults {
-  /** @throws InvalidInput when it is not a fault */
-  add(fault: unknown): void;
-  /** Uses up one time of the first matching fault. */
-  take(target: FaultTarget): Fault | undefined;
-  clear(): void;
-  /** Still queued, with the times that are left. */
-  list(): Fault[];
-}
-
-/** Members of a fault and what they may be. */
+/** Allowed values of a fault's members. */
 export const FAULT_RULES: Readonly<Record<keyof Fault, Rule>> = {
   kind: oneOf(Object.keys(FAULT_KINDS)),
   status: whole(200, 599),
@@ -72,25 +59,31 @@ export const FAULT_RULES: Readonly<Record<keyof Fault, Rule>> = {
   times: whole(0, 1_000_000),
 };
 
-export function createFaults(): Faults {
+export type Faults = ReturnType<typeof createFaults>;
+
+export function createFaults() {
   let queue: { readonly fault: Fault; left: number }[] = [];
   return {
-    add(fault) {
+    /** @throws InvalidInput */
+    add(fault: unknown): void {
       checkMembers(fault, FAULT_RULES, ['kind']);
       const { times = 1, ...rest } = fault as unknown as Fault;
       queue.push({ fault: rest, left: times === 0 ? Number.POSITIVE_INFINITY : times });
     },
-    take(target) {
+    /** Uses the first matching fault once. */
+    take(target: FaultTarget): Fault | undefined {
       const found = queue.find(({ fault }) => matches(fault, target));
       if (!found) return undefined;
       found.left--;
       if (found.left === 0) queue = queue.filter((entry) => entry !== found);
       return found.fault;
     },
-    clear() {
+    clear(): void {
       queue = [];
     },
-    list: () => queue.map(({ fault, left }) => ({ ...fault, times: Number.isFinite(left) ? left : 0 })),
+    /** Queued faults with their remaining times. */
+    list: (): Fault[] =>
+      queue.map(({ fault, left }) => ({ ...fault, times: Number.isFinite(left) ? left : 0 })),
   };
 }
 

@@ -1,8 +1,5 @@
 /**
- * The simulator's only source of chance: the same numbers in, the same number out, on every machine.
- *
- * Integer arithmetic alone (the finaliser of MurmurHash3), so no engine's `Math.exp` or `Math.sin` can differ.
- *
+ * The simulator's only source of chance. Integer arithmetic (the finaliser of MurmurHash3) is the same on every machine.
  * @returns an integer from 0 to 2^32 − 1
  */
 export function hash(seed: number, topic: number, a = 0, b = 0): number {

@@ -1,47 +1,41 @@
 import { parseDay } from './days.js';
 
-/** One member of a control call's input that was refused. */
-export interface Objection {
+/** A refused member of a control call's input. */
+interface Objection {
   readonly field: string;
   readonly message: string;
-  /** What would have been accepted, in words. */
+  /** The accepted values, in words. */
   readonly allowed: string;
 }
 
-/** Bad input to one of the simulator's own controls, from code or over `/_sim`. */
+/** Invalid input of a control, from code or over `/_sim`. */
 export class InvalidInput extends Error {
   override readonly name = 'InvalidInput';
-  readonly objections: readonly Objection[];
 
-  constructor(objections: readonly Objection[]) {
+  constructor(readonly objections: readonly Objection[]) {
     super(
       objections.map(({ field, message, allowed }) => `${field}: ${message}; allowed: ${allowed}`).join('\n'),
     );
-    this.objections = objections;
   }
 }
 
-/** What a member may be, and how to say so. */
+/** The accepted values of a member, as check and in words. */
 export interface Rule {
   readonly allowed: string;
   accepts(value: unknown): boolean;
 }
 
-/**
- * Checks an object against a table of rules; members are optional unless `required` names them.
- *
- * @throws InvalidInput naming every unknown, missing or refused member
- */
+/** Checks an object against rules. @throws InvalidInput naming every unknown, missing or refused member */
 export function checkMembers(
   input: unknown,
   rules: Readonly<Record<string, Rule>>,
   required: readonly string[] = [],
 ): asserts input is Record<string, unknown> {
+  const known = Object.keys(rules).join(', ');
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    const allowed = `an object of ${Object.keys(rules).join(', ')}`;
+    const allowed = `an object of ${known}`;
     throw new InvalidInput([{ field: '(body)', message: `is ${describe(input)}`, allowed }]);
   }
-  const known = Object.keys(rules).join(', ');
   const objections: Objection[] = [];
   for (const [field, value] of Object.entries(input)) {
     const rule = Object.hasOwn(rules, field) ? rules[field] : undefined;
@@ -73,7 +67,6 @@ export const oneOf = (values: readonly unknown[]): Rule => ({
   accepts: (value) => values.includes(value),
 });
 
-/** Text matching a pattern; `allowed` describes it. */
 export const text = (pattern: RegExp, allowed: string): Rule => ({
   allowed,
   accepts: (value) => typeof value === 'string' && pattern.test(value),

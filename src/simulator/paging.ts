@@ -9,7 +9,7 @@ export interface Paging {
   readonly url: string;
 }
 
-/** `page` and `per_page`; nonsense is read as the default, as the framework does. */
+/** `page` and `per_page`; invalid values count as absent, as in the framework. */
 export function readPaging(input: PhpInput, url: string): Paging {
   const positive = (name: string, fallback: number) =>
     Math.max(0, readInteger(input.get(name)) ?? 0) || fallback;

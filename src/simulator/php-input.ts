@@ -1,9 +1,9 @@
 import { unescape as percentDecode } from 'node:querystring';
 
-/** Parameters by the name the platform's code sees. Lists and maps of a query (`a[]`, `a[x]`) are arrays. */
+/** Parameters by PHP name. Lists and maps of a query (`a[]`, `a[x]`) are arrays. */
 export type PhpInput = ReadonlyMap<string, unknown>;
 
-// The document's names as PHP code also sees them: `advertiser.id` arrives as `advertiser_id`.
+// `advertiser.id` arrives as `advertiser_id` in PHP.
 const ALIASES = new Map(
   ['advertiserId', 'userId', 'byDate', 'byCampaign', 'dateFrom', 'dateTo', 'spentBased', 'campaignIds'].map(
     (name) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), name],
@@ -11,8 +11,8 @@ const ALIASES = new Map(
 );
 
 /**
- * Reads a query or a form body as PHP's `parse_str` does: leading spaces are dropped from names, a NUL ends them,
- * dots and spaces become underscores, the last duplicate wins, and brackets make lists.
+ * Parses a query or form like PHP's `parse_str`: names lose leading spaces and end at a NUL, their dots and spaces become
+ * underscores, the last duplicate wins, and brackets make lists.
  */
 export function parseForm(form: string): Map<string, unknown> {
   const input = new Map<string, unknown>();
@@ -33,11 +33,9 @@ export function parseForm(form: string): Map<string, unknown> {
 }
 
 /**
- * What the framework calls the request's input: the body (JSON of any method, else a form) laid over the query.
- * A JSON body that is not an object counts as none.
- *
- * @param query the raw query, without its question mark
- * @param contentType the content-type header, '' when absent
+ * The framework's input: the body (JSON of any method, or a form) over the query. A JSON body that is not an object
+ * counts as none.
+ * @param query without its question mark
  */
 export function readInput(query: string, contentType: string, body: string): PhpInput {
   const input = query === '' ? new Map<string, unknown>() : parseForm(query);
@@ -54,19 +52,18 @@ function readBody(contentType: string, body: string): Map<string, unknown> {
   return contentType.startsWith('application/x-www-form-urlencoded') ? parseForm(body) : new Map();
 }
 
-/** @returns whether the framework takes this content type for JSON */
+/** As the framework decides. */
 export function isJson(contentType: string): boolean {
   return contentType.includes('/json') || contentType.includes('+json');
 }
 
-/** @returns the members of a JSON object; none for anything else, as the framework does. */
+/** @returns the members of a JSON object; none for any other text, like the framework */
 export function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
+  } catch {
+    return {};
   }
 }
 

@@ -10,7 +10,7 @@ import { DEFAULT_SWITCHES, patchSwitches, type Switches } from './switches.js';
 import { type Account, accountOf, createTokens, type Tokens } from './tokens.js';
 import type { ReportQuery, Source } from './truth.js';
 
-/** Everything one simulated platform is made of. Two platforms share nothing. */
+/** The state of one simulated platform. */
 export interface Platform {
   readonly seed: number;
   readonly catalogue: ReadonlyMap<number, Advertiser>;
@@ -19,17 +19,14 @@ export interface Platform {
   readonly rateLimit: RateLimit;
   readonly campaigns: CampaignBook;
   switches: Switches;
-  /** How far "now" is from the clock. */
+  /** Offset of `now` from the clock. */
   offsetMs: number;
   restatements: readonly Restatement[];
-  /** Milliseconds since the Unix epoch, as this platform sees it. */
+  /** Epoch milliseconds of this platform. */
   now(): number;
 }
 
-/**
- * @param switches laid over the defaults
- * @throws InvalidInput for unknown switches or values
- */
+/** @throws InvalidInput for unknown switches or values */
 export function createPlatform(seed: number, clock: Clock, switches: Partial<Switches>): Platform {
   const catalogue = buildCatalogue(seed);
   const platform: Platform = {
@@ -47,13 +44,13 @@ export function createPlatform(seed: number, clock: Clock, switches: Partial<Swi
   return platform;
 }
 
-/** A call as the platform's code sees it, after web server and framework have read it. */
+/** A call after processing by web server and framework. */
 export interface PlatformCall {
   /** After method override. */
   readonly method: string;
-  /** Decoded, without empty or dot segments, without the simulator's base path. */
+  /** Decoded, without empty or dot segments and base path. */
   readonly path: string;
-  /** Scheme, host and base path that the caller used. */
+  /** Scheme, host and base path of the call. */
   readonly origin: string;
   readonly headers: IncomingHttpHeaders;
   readonly input: PhpInput;
@@ -61,9 +58,9 @@ export interface PlatformCall {
 }
 
 /**
- * @param at milliseconds since the Unix epoch; restatements that came later are not known yet
- * @param emptyDays day numbers answered without rows
- * @returns what the pure report functions are given for this question
+ * The input of the pure report functions.
+ * @param at epoch milliseconds; later restatements are unknown
+ * @param emptyDays day numbers without rows
  */
 export function sourceOf(
   platform: Platform,

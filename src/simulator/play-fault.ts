@@ -3,16 +3,16 @@ import { type Answer, htmlAnswer, jsonAnswer } from './answer.js';
 import type { Fault } from './faults.js';
 import { send, type WireAnswer } from './send-answer.js';
 
-/** What a fault needs of the call it is played to. */
+/** The call that a fault is played to. */
 export interface Stage {
   readonly response: ServerResponse;
-  /** The answer the caller would have had; only asked for by faults that show it, for it may change the platform. */
+  /** The answer without the fault. Called only by faults that show it, as it may change the platform. */
   trueAnswer(): WireAnswer;
   /** Adds the usual headers, without any content encoding. */
   toWire(answer: Answer): WireAnswer;
-  /** Real milliseconds; rejects when the simulator is closed meanwhile. */
+  /** Real milliseconds; rejects when the simulator is closed. */
   pause(ms: number): Promise<void>;
-  /** To be told the status that was sent, if one is. */
+  /** Records the sent status. */
   noteStatus(status: number): void;
 }
 
@@ -20,7 +20,7 @@ const OVERSIZE_BYTES = 100 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 const METADATA_ADDRESS = 'http://169.254.169.254/latest/meta-data/';
 
-/** Plays a fault to one call, to its end or until the caller is gone. */
+/** Plays a fault to its end, or until the caller disconnects. */
 export async function playFault(fault: Fault, stage: Stage): Promise<void> {
   const { response } = stage;
   const drips = fault.kind === 'slow' || fault.kind === 'hang-headers';

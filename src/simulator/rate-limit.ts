@@ -1,23 +1,13 @@
-/** What is left for a credential, after the call that asked. */
-export interface Allowance {
-  readonly granted: boolean;
-  readonly remaining: number;
-  /** Whole seconds until the next call can be granted. */
-  readonly retryAfterS: number;
-}
-
-export interface RateLimit {
-  /** Charges one call to a credential. */
-  take(credential: string, now: number, perMinute: number): Allowance;
-}
-
 const MINUTE_MS = 60_000;
 
-/** The framework's fixed window: a minute that begins with the first call after the last one ended. */
-export function createRateLimit(): RateLimit {
+export type RateLimit = ReturnType<typeof createRateLimit>;
+
+/** The framework's fixed window: a minute that starts with the first call after the previous window. */
+export function createRateLimit() {
   const windows = new Map<string, { startedAt: number; used: number }>();
   return {
-    take(credential, now, perMinute) {
+    /** Charges one call to a credential. */
+    take(credential: string, now: number, perMinute: number) {
       let window = windows.get(credential);
       if (!window || now >= window.startedAt + MINUTE_MS || now < window.startedAt) {
         window = { startedAt: now, used: 0 };

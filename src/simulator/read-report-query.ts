@@ -3,19 +3,16 @@ import { parseDay } from './days.js';
 import type { PhpInput } from './php-input.js';
 import type { ReportQuery } from './truth.js';
 
-/** Messages by parameter, as the framework's validation gives them. */
-export type InputErrors = Readonly<Record<string, readonly string[]>>;
-
-export type ReadQuery =
+type ReadQuery =
+  /** `foreign`: names an advertiser of another account. */
   | { readonly query: ReportQuery; readonly foreign: boolean }
-  | { readonly errors: InputErrors };
+  /** Messages by parameter, as in the framework's validation. */
+  | { readonly errors: Readonly<Record<string, readonly string[]>> };
 
 /**
  * The parameters of a report call. Empty text counts as absent, as in the framework.
- *
- * @param today day number that absent dates count back from
+ * @param today day number; default end of the period
  * @param datesRequired absent dates are an error, not the last seven days
- * @returns the query, with `foreign` true when it asks for an advertiser outside the account; or what is wrong
  */
 export function readReportQuery(input: PhpInput, today: number, datesRequired: boolean): ReadQuery {
   const errors: Record<string, string[]> = {};
@@ -39,23 +36,21 @@ export function readReportQuery(input: PhpInput, today: number, datesRequired: b
   const from = asked.from ?? to - 6;
   if (from > to) refuse('dateTo', 'must be a date after or equal to dateFrom.');
   if (Object.keys(errors).length > 0 || !isBase) return { errors };
-  const byDate = readFlag(input.get('byDate'));
-  const byCampaign = readFlag(input.get('byCampaign'));
   return {
     query: {
       advertiserIds: advertiserIds ?? undefined,
       campaignIds: campaignIds ?? undefined,
       from,
       to,
-      byDate,
-      byCampaign,
+      byDate: readFlag(input.get('byDate')),
+      byCampaign: readFlag(input.get('byCampaign')),
       spentBased,
     },
     foreign: (advertiserIds ?? []).some((id) => id < 1 || id > ADVERTISER_COUNT),
   };
 }
 
-/** PHP's `FILTER_VALIDATE_INT` after trimming. @returns undefined when the value is no integer */
+/** PHP's `FILTER_VALIDATE_INT` after trimming. @returns undefined if it is not an integer */
 export function readInteger(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
   const digits = typeof value === 'string' ? value.replace(/^[\s\0]+|[\s\0]+$/g, '') : '';
@@ -66,20 +61,20 @@ export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 }
 
-/** One id or a list of them. @returns undefined when absent, null when not integers */
+/** One id or a list. @returns undefined: absent; null: not integers */
 function readIds(value: unknown): number[] | undefined | null {
   if (isAbsent(value)) return undefined;
   const ids = (Array.isArray(value) ? value : [value]).map(readInteger);
   return ids.every((id) => id !== undefined) ? ids : null;
 }
 
-/** @returns undefined when absent, null when not a day */
+/** @returns undefined: absent; null: not a day */
 function readDay(value: unknown): number | undefined | null {
   if (isAbsent(value)) return undefined;
   return (typeof value === 'string' ? parseDay(value.trim()) : undefined) ?? null;
 }
 
-/** PHP's `FILTER_VALIDATE_BOOLEAN`: anything that is not clearly "on" is off. */
+/** PHP's `FILTER_VALIDATE_BOOLEAN`. */
 function readFlag(value: unknown): boolean {
   return value === true || /^(1|true|on|yes)$/i.test(String(value ?? '').trim());
 }

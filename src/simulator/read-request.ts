@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { type PhpInput, readInput } from './php-input.js';
 import type { PlatformCall } from './platform.js';
 
-/** A request body larger than this is refused with 413. */
+/** Larger bodies get 413. */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const PLAIN_PATH = /^(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$/;
 
-/** @returns the body as UTF-8 text, or undefined when it is larger than {@link BODY_LIMIT_BYTES} */
+/** @returns undefined above {@link BODY_LIMIT_BYTES} */
 export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   if (request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined)
     return '';
@@ -16,7 +16,7 @@ export async function readBody(request: IncomingMessage): Promise<string | undef
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    // Read to the end even so: a caller that is still sending would not see the answer.
+    // Read to the end, as a caller that is still sending would not see the response.
     if (size <= BODY_LIMIT_BYTES) chunks.push(chunk);
   }
   return size <= BODY_LIMIT_BYTES ? Buffer.concat(chunks).toString('utf8') : undefined;
@@ -32,9 +32,8 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 }
 
 /**
- * The path as the web server hands it on: decoded once, without empty, `.` and `..` segments, below the base path.
- *
- * @returns undefined when it cannot be decoded or lies outside the base path
+ * Normalizes a path like a web server: decoded once, without empty, `.` and `..` segments.
+ * @returns the part below the base path; undefined outside it, or if it cannot be decoded
  */
 export function plainPath(path: string, basePath: string): string | undefined {
   let plain = path;
@@ -53,13 +52,12 @@ export function plainPath(path: string, basePath: string): string | undefined {
 function decodePath(path: string): string | undefined {
   try {
     return decodeURIComponent(path);
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }
 
-/** The request as the platform's code sees it. @param path from {@link plainPath} */
+/** @param path from {@link plainPath} */
 export function readCall(
   request: IncomingMessage,
   path: string,

@@ -3,21 +3,20 @@ import { type Paging, pageMembers } from './paging.js';
 import type { Switches } from './switches.js';
 import type { CreativeRow, TruthRow } from './truth.js';
 
-/** A row of either report; `reach` only where it is known. */
 export type ReportRow = TruthRow | CreativeRow;
 
-/** What the rows are put into, beside themselves. */
+/** How rows are rendered. */
 export interface Frame {
   readonly switches: Switches;
   readonly byDate: boolean;
   readonly byCampaign: boolean;
-  /** Whether rows tell how many impressions could be seen. */
+  /** Rows have `viewableImpressions`. */
   readonly tellsViewable: boolean;
-  /** Used when the shape is paged. */
+  /** For the shape `paged`. */
   readonly paging: Paging;
-  /** Rows of the same period, not split; used when the shape has totals. */
+  /** Unsplit rows of the period, for the shape `totals`. */
   unsplit(): readonly TruthRow[];
-  /** The caller's token, when a hostile platform shows it in each row. */
+  /** The caller's token, if rows show it. */
   readonly echo: string | undefined;
 }
 
@@ -51,7 +50,7 @@ const COLUMNS: readonly Column[] = [
   { member: 'viewableImpressions', snake: 'viewable_impressions', kind: 'count' },
 ];
 
-/** @returns the JSON text of a report in the shape and spelling the switches ask for */
+/** JSON in the form that the switches select. */
 export function renderJson(rows: readonly ReportRow[], frame: Frame): string {
   const { shape, rowsAccount } = frame.switches;
   const columns = COLUMNS.filter(({ member }) => rowsAccount || member !== 'advertiserId');
@@ -75,7 +74,7 @@ export function renderJson(rows: readonly ReportRow[], frame: Frame): string {
   }
 }
 
-/** @returns RFC 4180 text with a header line; the same spellings as JSON */
+/** RFC 4180 text with a header line, and values as in JSON. */
 export function renderCsv(rows: readonly ReportRow[], frame: Frame): string {
   const { names, rowsAccount } = frame.switches;
   const columns = COLUMNS.filter(({ member }) => {
@@ -136,7 +135,7 @@ function totalsText({ switches, unsplit }: Frame): string {
     impressions += row.impressions;
     clicks += row.clicks;
     spent += row.spent;
-    // Advertisers share nobody, so their reach may be added.
+    // Advertisers have disjoint people, so their reach may be added.
     reach += row.reach;
   }
   const rounded = Number(spent.toFixed(4));

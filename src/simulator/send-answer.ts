@@ -3,7 +3,6 @@ import { gzipSync } from 'node:zlib';
 import type { Answer } from './answer.js';
 import type { Switches } from './switches.js';
 
-/** An answer ready for the wire. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,11 +13,7 @@ const CHAIN_LENGTH = 6;
 const BOMB_BLOCKS = 256;
 const BLOCK_BYTES = 1024 * 1024;
 
-/**
- * Adds what every answer of the platform bears, and encodes the body.
- *
- * @param session distinguishes the session cookies of different calls
- */
+/** Adds common headers and encodes the body. @param session distinguishes the session cookies of calls */
 export function toWire(
   answer: Answer,
   switches: Switches,
@@ -69,7 +64,7 @@ function acceptsGzip(acceptEncoding: string): boolean {
   return asked.some((part) => /^\s*gzip\s*(;|$)/.test(part) && !/;\s*q=0(\.0*)?\s*$/.test(part));
 }
 
-/** One gzip member per mebibyte of blanks (RFC 1952, section 2.2: members simply follow each other). */
+/** One gzip member per mebibyte of spaces (RFC 1952, section 2.2: members are concatenated). */
 function bomb(): Buffer {
   const block = gzipSync(Buffer.alloc(BLOCK_BYTES, ' '));
   const blocks = Array.from({ length: BOMB_BLOCKS }, () => block);

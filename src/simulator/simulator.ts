@@ -17,9 +17,8 @@ export type { Simulator, SimulatorOptions, TruthQuery } from './simulator-api.js
 
 /**
  * Starts a DSP platform that implements the platform's document; unspecified behavior is a switch.
- *
- * @throws InvalidInput for unknown switches, RangeError for a seed or base path it cannot take, and the system's
- * error when it cannot listen
+ * @throws InvalidInput for unknown switches, RangeError for an invalid seed or base path, and the system's error if it
+ *   cannot listen
  */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', port = 0, seed = 1, clock = createClock(), basePath = '' } = options;
@@ -105,10 +104,10 @@ function truthAt(platform: Platform, asked: TruthQuery, at: number): TruthRow[] 
   const { today } = momentAt(at, platform.switches.timezone);
   const read = readReportQuery(new Map(Object.entries(asked)), today, false);
   if ('errors' in read) {
-    const objections = Object.entries(read.errors).map(([field, messages]) => {
-      return { field, message: 'is refused', allowed: messages.join(' ') };
-    });
-    throw new InvalidInput(objections);
+    const errors = Object.entries(read.errors);
+    throw new InvalidInput(
+      errors.map(([field, messages]) => ({ field, message: 'is refused', allowed: messages.join(' ') })),
+    );
   }
   return reportRows(sourceOf(platform, read.query, at, new Set()), read.query);
 }

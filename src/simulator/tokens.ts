@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** The parent account: what its owner types into the dashboard, or sends in a token request. */
+/** Credentials of the parent account, for dashboard and token requests. */
 export interface Account {
   readonly username: string;
   readonly password: string;
@@ -8,34 +8,24 @@ export interface Account {
   readonly clientSecret: string;
 }
 
-/** The access tokens of the account. */
-export interface Tokens {
-  /** @returns a new token that is accepted from `now` until `ttlSeconds` later */
-  issue(now: number, ttlSeconds: number): string;
-  accepts(token: string, now: number): boolean;
-  /**
-   * Refuses one token, or all tokens issued so far, from now on.
-   * @throws RangeError for a token that was never issued
-   */
-  revoke(token?: string): void;
-  readonly count: number;
-}
+export type Tokens = ReturnType<typeof createTokens>;
 
-/** Secrets derive from the seed, so that a restarted simulator accepts its dashboard token. */
-export function createTokens(seed: number): Tokens {
+/** Access tokens derive from the seed, so that a restarted simulator accepts its dashboard token. */
+export function createTokens(seed: number) {
   const expiry = new Map<string, number>();
   return {
-    issue(now, ttlSeconds) {
+    issue(now: number, ttlSeconds: number): string {
       const token = secret(seed, `token ${expiry.size + 1}`);
       expiry.set(token, now + ttlSeconds * 1000);
       return token;
     },
-    accepts: (token, now) => now < (expiry.get(token) ?? 0),
-    revoke(token) {
+    accepts: (token: string, now: number) => now < (expiry.get(token) ?? 0),
+    /** @param token absent: all. @throws RangeError for a token that was never issued */
+    revoke(token?: string): void {
       if (token !== undefined && !expiry.has(token)) throw new RangeError('no such token was ever issued');
       for (const known of token === undefined ? [...expiry.keys()] : [token]) expiry.set(known, 0);
     },
-    get count() {
+    get count(): number {
       return expiry.size;
     },
   };
@@ -50,7 +40,7 @@ export function accountOf(seed: number): Account {
   };
 }
 
-/** @returns 86 URL-safe characters: opaque, like the platform's own */
+/** @returns 86 URL-safe characters, like the platform's */
 function secret(seed: number, purpose: string): string {
   return createHmac('sha512', `simulator ${seed}`).update(purpose).digest('base64url');
 }

@@ -3,7 +3,7 @@ import type { Advertiser, Campaign } from './catalogue.js';
 import { formatDay } from './days.js';
 import { deliveryOf, type World } from './delivery.js';
 
-/** A report query with day numbers and all defaults. */
+/** A query with day numbers and all defaults. */
 export interface ReportQuery {
   /** Undefined: all children of the account. */
   readonly advertiserIds: readonly number[] | undefined;
@@ -16,7 +16,7 @@ export interface ReportQuery {
   readonly campaignIds: readonly number[] | undefined;
 }
 
-/** A row of the campaign report, before any switch changes its names or spelling. */
+/** A row of the campaign report, before switches change its names or values. */
 export interface TruthRow {
   /** `YYYY-MM-DD`, in a report by date. */
   readonly date?: string;
@@ -30,13 +30,13 @@ export interface TruthRow {
   readonly clicks: number;
   /** In units of `currency`, with at most four decimal places. */
   readonly spent: number;
-  /** Different people: never a sum of other rows' reach. */
+  /** Distinct people; not a sum of other rows. */
   readonly reach: number;
-  /** Impressions that could be seen, since the platform tells of them. */
+  /** Absent in older versions of the platform. */
   readonly viewableImpressions?: number;
 }
 
-/** A row of the creative report. Reach by creative is not known. */
+/** A row of the creative report, which has no reach. */
 export interface CreativeRow extends Omit<TruthRow, 'reach' | 'campaignName' | 'viewableImpressions'> {
   readonly creativeId: number;
   readonly creativeName: string;
@@ -45,25 +45,19 @@ export interface CreativeRow extends Omit<TruthRow, 'reach' | 'campaignName' | '
 export interface Source {
   readonly catalogue: ReadonlyMap<number, Advertiser>;
   readonly world: World;
-  /** Day numbers that an outage has emptied. */
+  /** Day numbers without rows. */
   readonly emptyDays: ReadonlySet<number>;
-  /** Whether rows tell how many impressions could be seen. */
+  /** Rows have `viewableImpressions`. */
   readonly tellsViewable: boolean;
-  /** Whether each advertiser's first campaign has its later name. */
+  /** Each advertiser's first campaign has its later name. */
   readonly renamed: boolean;
 }
 
-interface Figures {
-  readonly impressions: number;
-  readonly clicks: number;
-  readonly spent: number;
-  readonly reach: number;
-  readonly viewableImpressions?: number;
-}
+type Figures = Pick<TruthRow, 'impressions' | 'clicks' | 'spent' | 'reach' | 'viewableImpressions'>;
 
 /**
- * The campaign report as the platform means it: by date first, then by advertiser, then by campaign.
- * Split reports hold a row only where something was delivered; the unsplit one always has one row per advertiser.
+ * The correct campaign report, ordered by date, advertiser and campaign. Split reports have rows only for deliveries; the
+ * unsplit one has a row per advertiser.
  */
 export function reportRows(source: Source, query: ReportQuery): TruthRow[] {
   const scope = scopeOf(source.catalogue, query);
@@ -77,7 +71,7 @@ export function reportRows(source: Source, query: ReportQuery): TruthRow[] {
   return rows;
 }
 
-/** The creative report: the campaign report's figures, divided among each campaign's creatives. */
+/** The creative report: figures of campaigns, divided among their creatives. */
 export function creativeRows(source: Source, query: ReportQuery): CreativeRow[] {
   return reportRows(source, { ...query, byCampaign: true }).flatMap(
     ({ reach: _, viewableImpressions: __, campaignName, ...row }) => {
@@ -104,11 +98,11 @@ function scopeOf(catalogue: ReadonlyMap<number, Advertiser>, query: ReportQuery)
       advertiser,
       campaigns: advertiser.campaigns.filter(({ id }) => !campaignIds || campaignIds.includes(id)),
     }));
-  // "These campaigns" without an advertiser means their advertisers, not a row of zeros for everybody else.
+  // Campaigns without an advertiser select their advertisers; others have no row of zeros.
   return campaignIds && !asked ? scope.filter(({ campaigns }) => campaigns.length > 0) : scope;
 }
 
-/** The asked days that can have rows at all, so that a period of ten thousand years costs nothing. */
+/** First and last day that can have rows, so that a very long period is cheap. */
 function daysOf(scope: Scope, query: ReportQuery, world: World): readonly [number, number] {
   const campaigns = scope.flatMap((entry) => entry.campaigns);
   const first = campaigns.reduce((day, { from }) => Math.min(day, from), Number.POSITIVE_INFINITY);
@@ -119,10 +113,8 @@ function periodRows(source: Source, query: ReportQuery, scope: Scope, from: numb
   const rows: TruthRow[] = [];
   const unsplit = !query.byDate && !query.byCampaign;
   for (const { advertiser, campaigns } of scope) {
-    const local = query.spentBased === 'local';
-    const money = local ? advertiser : { currency: 'USD', rate: 1 };
     const { id: advertiserId, people } = advertiser;
-    const { currency, rate } = money;
+    const { currency, rate } = query.spentBased === 'local' ? advertiser : { currency: 'USD', rate: 1 };
     for (const group of query.byCampaign ? campaigns.map((campaign) => [campaign]) : [campaigns]) {
       const figures = sum(source, group, from, to, rate, people);
       if (figures.impressions === 0 && !unsplit) continue;
@@ -140,7 +132,7 @@ function nameOf({ id, name }: Campaign, { campaigns }: Advertiser, renamed: bool
   return renamed && id === campaigns[0]?.id ? `${name} (new)` : name;
 }
 
-/** One row's figures: whatever these campaigns delivered on these days, each person counted once. */
+/** One row's figures: the sum of deliveries; each person counts once. */
 function sum(
   { world, emptyDays, tellsViewable }: Source,
   campaigns: readonly Campaign[],
@@ -162,7 +154,7 @@ function sum(
       impressions += delivery.impressions;
       clicks += delivery.clicks;
       viewableImpressions += delivery.viewable;
-      // Converted and rounded per campaign and day, as money is booked: every split then sums to the same spend.
+      // Converted and rounded per campaign and day, so that every split has the same sum.
       spent += Math.round(delivery.spentUsd * rate);
       reached.push(...reachedOn(world.seed, campaign, day, delivery.impressions, people));
     }
