@@ -1,7 +1,6 @@
 /**
- * What follows every fetch, in the background. Register new listeners for fetched days here.
- *
- * Order: pending answers are sent, then the stored entries are read for comparison, then overwritten.
+ * What follows every fetch, in the background. Add listeners for fetched days here. Order: pending answers are sent, then the
+ * stored entries are read for comparison, then overwritten.
  */
 
 import type { Gateway } from '../gateway.js';
@@ -11,7 +10,7 @@ import { prepareResult, previousDays } from './keep.js';
 import { noteReference } from './reference-reports.js';
 import { observeSelection } from './select.js';
 
-/** @returns the result; `kept`: the write to the store, which the answer does not wait for. Never rejects */
+/** @returns `kept`: the write to the store, which the answer does not wait for. Never rejects */
 export async function afterFetch(
   g: Gateway,
   fetch: Fetch,

@@ -1,14 +1,11 @@
-/**
- * Fetches one range of a report, in halves if its row count may be a cap, splits it by day and stores it. Used by requests,
- * cross-checks and learning.
- */
+/** Fetches a range of a report, in halves if its row count may be a cap, splits it by day and stores it. */
 
 import { GatewayError } from '../../errors.js';
 import { single } from '../../platform/interpret.js';
 import { readBody } from '../../platform/read-body.js';
 import type { Slot } from '../../platform/slot.js';
 import type { Gateway } from '../gateway.js';
-import type { Days, DaysOf } from '../learn/compare-days.js';
+import { type Days, type DaysOf, daysByDate } from '../learn/compare-days.js';
 import { dayKey, rowsKey } from '../query/keys.js';
 import type { Period } from '../query/period.js';
 import { buildPlatformCall } from '../query/platform-call.js';
@@ -20,8 +17,8 @@ import { REMEMBERED, readAnswer } from './read-answer.js';
 import { coverRefusal, recoverLostDays } from './settle-lost.js';
 
 /**
- * @returns `kept`: the write to the store, which may still be under way
- * @throws CallFailed for everything but an answer or a refusal; GatewayError if nothing was sent
+ * @returns `kept`: the pending write to the store
+ * @throws CallFailed unless there is an answer or a refusal; GatewayError if nothing was sent
  */
 export async function fetchDays(
   g: Gateway,
@@ -42,10 +39,7 @@ export async function fetchDays(
   return { fetched, result, kept };
 }
 
-/**
- * Fetches a range for comparison only. Charged to the gateway, not learned from again, and stored, because it is the newest
- * data.
- */
+/** Fetches a range for comparison. Charged to the gateway, stored, and not learned from again. */
 export async function fetchToLearn(
   g: Gateway,
   { report, series, known }: DaysOf,
@@ -64,10 +58,9 @@ export async function fetchToLearn(
   );
   await kept;
   if (fetched.kind !== 'answer' || fetched.days === null) return null;
-  return new Map(fetched.days.map((entry) => [entry.header.lastDay as string, entry]));
+  return daysByDate(fetched.days);
 }
 
-/** Acquires a slot, and retries. */
 function withSlot<T>(
   g: Gateway,
   { report, team }: Pick<Fetch, 'report' | 'team'>,
@@ -148,7 +141,7 @@ function noteUnsplittable(g: Gateway, { report, mode }: Fetch, fetched: Fetched)
     g.background(g.learner.couldNotSplit(report, reason));
 }
 
-/** Whether the team's share is spent; checks causes too. */
+/** Whether the team's share is spent, by the error or a cause of it. */
 export function isShareSpent(error: unknown): error is GatewayError {
   if (!(error instanceof GatewayError)) return false;
   return error.code === 'upstream_budget_exhausted' || isShareSpent(error.cause);

@@ -1,15 +1,14 @@
 /**
- * Background stage: compares joined answers with the platform's whole answer for the same range, to detect a platform that
- * changes its behaviour. Checked are the first joins of each series, one a day of each series in use, also from memory, and
- * one in N. Because a platform may sample long ranges only, each week the first join of each length class, and each longer
- * one, is checked too. Not checked: kinds pinned by configuration, and ranges without a final day.
- *
- * A check costs a call, unless days are missing anyway: then the call fetches the whole range.
+ * Compares joined answers in the background with the platform's whole answer for the same range, to detect changes of its
+ * behaviour. Checked are the first joins of each series, one a day of each series in use, also from memory, and one in N.
+ * Because a platform may sample long ranges only, each week the first join of each length class, and each longer one, is checked
+ * too. Not checked: reports with configured divisibility, and ranges without a final day. A check costs a call, unless days are
+ * missing anyway: then the call fetches the whole range.
  */
 import { createLastUsed } from '../../lib/last-used.js';
 import { daysFound } from '../cache/look-up.js';
 import type { Gateway } from '../gateway.js';
-import type { Days } from '../learn/compare-days.js';
+import { type Days, daysByDate } from '../learn/compare-days.js';
 import type { Learner } from '../learn/learn.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
@@ -23,14 +22,10 @@ import { fetchToLearn } from './call-platform.js';
 
 /** LRU limit of series per process. */
 const SERIES = 10_000;
-
 /** Joins of each series that are checked before daily checks suffice. */
 const FIRST_JOINS = 2;
-
 const DAY_MS = 86_400_000;
-
 const WEEK_DAYS = 7;
-
 /** Longest wait of a check for a call that is made anyway: several freshness periods of a provisional day. */
 const WAIT_MS = DAY_MS / 4;
 
@@ -179,7 +174,7 @@ export async function checkJoin(
   g.explorer.used(g, what);
   const state = checks.stateOf(what);
   if (state === null) return;
-  const known = async () => new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
+  const known = async () => daysByDate(parts);
   state.count = (state.count + 1) % g.config.report.crossCheckEvery;
   if (checks.isDue(state, what) && !checks.isWaiting(state, what)) await checkOnce(g, what, state, known);
   else if (state.count === 0) await check(g, what, known);

@@ -1,10 +1,9 @@
 /**
- * Who fetches what: within this process by promises, between replicas by leases on single keys. A key is locked only for the
- * time of one platform call; a request that wants it meanwhile waits for that call and no other.
- *
- * A lock ends by itself: one that is granted when its call was given up is released at once, and none is renewed for longer
- * than its call may take, whatever becomes of the code that took it.
+ * Locks on entries during a platform call: by promises in this process, by leases between replicas. A request for a locked key
+ * waits for that call only. Locks expire: one granted after its call was aborted is released at once, and none is renewed for
+ * longer than its call may take.
  */
+import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
@@ -13,44 +12,40 @@ import { within } from '../../platform/deadline.js';
 import type { Bus, Leases } from '../../store/port.js';
 import { newPatience, type Patience } from '../question.js';
 
-/** How often a key that another replica holds is looked at, when its message is lost. */
+/** Interval at which a waiter looks for keys of other replicas, in case a message is lost. */
 const POLL_MS = 200;
 const RENEW_MS = 1000;
-/** How long a lock may outlive the time of its call: the answer is kept meanwhile. */
+/** Time for writing the answer after the call. */
 const GRACE_MS = 5000;
 const LEASE_MS = 4000;
-/** Longest wait for the store to grant locks; after it they count as granted, as with a store that is away. */
+/** Longest wait for the store to grant locks; later they count as granted, as if the store were unavailable. */
 const GRANT_MS = 250;
-/** Where replicas are told of locks that were released. */
+/** Channel with names of released locks. */
 const RELEASED = 'released';
 
-/** Until when a lock is wanted. */
-export interface LockDeadline {
-  /** Aborted when nobody wants it any more. */
+interface LockDeadline {
+  /** Aborted when the caller gives up. */
   readonly signal: AbortSignal;
   /** Milliseconds that its call may take from now on. */
   leftMs(): number;
 }
 
 export interface FetchLock<T> {
-  /** Keys this caller is to fetch. */
+  /** Keys that this caller fetches. */
   readonly mine: readonly string[];
   readonly epoch: number;
-  /** Keys that another caller has under way. */
+  /** Keys that another caller fetches. */
   readonly others: readonly string[];
-  /** Gives some of `mine` back unfetched. */
+  /** Releases some of `mine`, not fetched. */
   drop(keys: readonly string[]): Promise<void>;
-  /** Another call is made under it, which may take so many milliseconds from now on. */
+  /** For another call, which may take so many milliseconds from now on. */
   prolong(leftMs: number): void;
-  /**
-   * Ends the lock: waiters in this process get the result at once; others are told to look when `kept`, the write to the
-   * store, has settled.
-   */
+  /** Waiters in this process get the result at once; other replicas are notified after `kept`, the write to the store. */
   succeed(result: T, kept?: Promise<unknown>): Promise<void>;
   fail(error: unknown): Promise<void>;
 }
 
-/** Calls of this process that are under way. */
+/** Keys that this process fetches, by lock name. */
 type UnderWay<T> = Map<string, Pending<T>>;
 
 export type FetchLocks<T> = ReturnType<typeof createFetchLocks<T>>;
@@ -59,8 +54,11 @@ export type FetchLocks<T> = ReturnType<typeof createFetchLocks<T>>;
 export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, maxWaiting: number) {
   const underWay: UnderWay<T> = new Map();
   const leases = createLockLeases(store, logger);
-  const wakers = createWakers();
-  const unsubscribe = bus.subscribe(RELEASED, (message) => wakers.wake(message.split(' ')));
+  /** Emits the names of locks that other replicas released. */
+  const released = new EventEmitter().setMaxListeners(0);
+  const unsubscribe = bus.subscribe(RELEASED, (message) => {
+    for (const name of message.split(' ')) if (released.listenerCount(name) > 0) released.emit(name);
+  });
   let waiting = 0;
 
   function settle(names: readonly string[], tell: (pending: Pending<T>) => void): void {
@@ -73,9 +71,9 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
 
   return {
     /**
-     * @param epoch the newest purge known: a request after one does not wait for a fetch that began before it
-     * @param patience where it is spent, the store is told and not waited for: every key is taken for granted
-     * @throws the reason of the signal when it was aborted meanwhile: then nothing is held
+     * @param epoch the newest purge known: a request after a purge does not wait for a fetch that began before it
+     * @param patience if spent, the store is not waited for: all keys count as granted
+     * @throws the signal's reason if it was aborted meanwhile: then nothing is locked
      */
     async tryTake(
       keys: readonly string[],
@@ -86,16 +84,15 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
       const nameOf = (key: string) => lockName(key, epoch);
       const local = keys.filter((key) => underWay.has(nameOf(key)));
       const free = keys.filter((key) => !underWay.has(nameOf(key)));
-      // Entered before the leases are requested: a second caller in this process must not request them too.
+      // Before the leases are requested: a second caller in this process must not request them too.
       for (const key of free) underWay.set(nameOf(key), createPending());
-      // Of this lock alone: a lease is kept up while the result is written, and must not be taken for another's.
+      // For this lock only: its lease is renewed while the result is written.
       const owner = randomId();
       const { held, settled } = await leases.take(free.map(nameOf), owner, patience);
       const granted = free.filter((_, index) => held[index]);
       const foreign = free.filter((_, index) => !held[index]);
       settle(foreign.map(nameOf), (pending) => pending.resolve(null));
       if (signal.aborted) {
-        // The caller has given up, and will not end it.
         settle(granted.map(nameOf), (pending) => pending.resolve(null));
         await leases.release(granted.map(nameOf), { owner, settled, patience });
         throw signal.reason;
@@ -103,14 +100,13 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
       const granting = { granted, others: [...local, ...foreign], epoch, owner, settled, patience };
       return holdLock(granting, leftMs(), { leases, logger, settle });
     },
-    /** Whether calls of this process have all of these keys under way. */
+    /** Whether this process fetches all of these keys. */
     areUnderWay: (keys: readonly string[], epoch: number): boolean =>
       keys.every((key) => underWay.has(lockName(key, epoch))),
     /**
-     * Waits until some of `others` were fetched, or may be free again.
-     * @returns the result of a call in this process; null when another replica had it: look into the store
-     * @throws the error of the call in this process that was to fetch a key; GatewayError `overloaded`, or
-     *   `upstream_timeout` when `signal` ends the wait
+     * Waits until some of `others` were fetched or released.
+     * @returns the result of a call in this process; null: look into the store
+     * @throws the error of a call in this process; GatewayError `overloaded`, or `upstream_timeout` when `signal` aborts
      */
     async wait(
       { others, epoch }: Pick<FetchLock<T>, 'others' | 'epoch'>,
@@ -119,7 +115,7 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
       if (waiting >= maxWaiting) throw new GatewayError('overloaded', { retryAfterS: 1 });
       waiting += 1;
       const names = others.map((key) => lockName(key, epoch));
-      return await firstResult(names, underWay, wakers, signal).finally(() => {
+      return await firstResult(names, underWay, released, signal).finally(() => {
         waiting -= 1;
       });
     },
@@ -133,12 +129,12 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
 async function firstResult<T>(
   names: readonly string[],
   underWay: UnderWay<T>,
-  wakers: ReturnType<typeof createWakers>,
+  released: EventEmitter,
   signal: AbortSignal,
 ): Promise<T | null> {
   const local = names.flatMap((name) => underWay.get(name)?.promise ?? []);
   const foreign = names.filter((name) => !underWay.has(name));
-  const woken = foreign.length > 0 ? [wakers.woken(foreign, POLL_MS)] : [];
+  const woken = foreign.length > 0 ? [oneReleased(released, foreign)] : [];
   return await within(signal, () => Promise.race([...local, ...woken])).catch((error: unknown) => {
     throw signal.aborted && error === signal.reason
       ? new GatewayError('upstream_timeout', { cause: error })
@@ -146,11 +142,24 @@ async function firstResult<T>(
   });
 }
 
+/** Resolves when another replica released one of the locks, or when it is time to look. */
+function oneReleased(released: EventEmitter, names: readonly string[]): Promise<null> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      stopTimer(timer);
+      for (const name of names) released.off(name, wake);
+      resolve(null);
+    };
+    const timer = startTimer(wake, POLL_MS);
+    for (const name of names) released.on(name, wake);
+  });
+}
+
 function lockName(key: string, epoch: number): string {
   return `${key}@${epoch}`;
 }
 
-/** A lock in hand. @param leftMs how long its call may take from now on */
+/** @param leftMs how long its call may take from now on */
 function holdLock<T>(
   granting: Release & {
     readonly granted: readonly string[];
@@ -161,7 +170,7 @@ function holdLock<T>(
   options: {
     readonly leases: ReturnType<typeof createLockLeases>;
     readonly logger: Logger;
-    /** Tells those who wait in this process for these names. */
+    /** Ends the wait for these names in this process. */
     readonly settle: (names: readonly string[], tell: (pending: Pending<T>) => void) => void;
   },
 ): FetchLock<T> {
@@ -169,12 +178,12 @@ function holdLock<T>(
   const { leases, logger, settle } = options;
   const nameOf = (key: string) => lockName(key, epoch);
   const mine = new Set(granted);
-  /** Keys whose lease is kept up: until their result is in the store. */
+  /** Keys whose lease is renewed, until their result is in the store. */
   const leased = new Set(granted);
   const renewal = startTicks(() => void leases.renew([...leased].map(nameOf), owner), RENEW_MS).unref();
   let life = startTimer(expire, leftMs + GRACE_MS).unref();
 
-  function letGoOf(keys: readonly string[]): Promise<void> {
+  function release(keys: readonly string[]): Promise<void> {
     const names = keys.filter((key) => leased.delete(key)).map(nameOf);
     if (leased.size === 0) {
       stopTicks(renewal);
@@ -185,11 +194,11 @@ function holdLock<T>(
 
   function expire(): void {
     logger.warn({ keys: leased.size }, 'released fetch locks that outlived their call');
-    // Keys that were ended before may be another caller's in this process by now.
+    // Other keys may belong to another caller of this process by now.
     const open = [...mine];
     mine.clear();
     settle(open.map(nameOf), (pending) => pending.resolve(null));
-    void letGoOf([...leased]);
+    void release([...leased]);
   }
 
   async function end(
@@ -201,9 +210,9 @@ function holdLock<T>(
     settle(ended.map(nameOf), tell);
     // Else at once: a waiter in this process locks next, and must find the lease free.
     if (kept !== undefined) await kept.catch(() => {});
-    await letGoOf(ended);
+    await release(ended);
   }
-  if (mine.size === 0) void letGoOf([]);
+  if (mine.size === 0) void release([]);
   return {
     epoch,
     mine: granted,
@@ -219,16 +228,15 @@ function holdLock<T>(
   };
 }
 
-/** What a lease is released with. */
 interface Release {
-  /** The holder: one for each lock. */
+  /** Lease holder, one for each lock. */
   readonly owner: string;
-  /** Resolves when the store has answered whether they are held; null: it has. */
+  /** The pending claim; null: the store has answered. */
   readonly settled: Promise<unknown> | null;
   readonly patience: Patience;
 }
 
-/** Locks between replicas: leases of the store on their names, kept up while they are held. */
+/** Locks between replicas: leases of the store. */
 function createLockLeases(leases: Leases, logger: Logger) {
   /** Never rejects. */
   async function tellReplicas(names: readonly string[], { owner, patience }: Release): Promise<void> {
@@ -242,7 +250,7 @@ function createLockLeases(leases: Leases, logger: Logger) {
 
   return {
     /**
-     * A store that is away, or late, locks nothing: every replica then fetches for itself.
+     * If the store is unavailable or slow, nothing is locked, and each replica fetches for itself.
      * @returns for each name, whether it is held now
      */
     async take(
@@ -274,7 +282,7 @@ function createLockLeases(leases: Leases, logger: Logger) {
         logger.debug({ err: error }, 'failed to renew a fetch lock; another replica may fetch the same days');
       });
     },
-    /** A release must not overtake the store's answer to the taking. Never rejects. */
+    /** After the store's answer to the claim. Never rejects. */
     async release(names: readonly string[], how: Release): Promise<void> {
       if (names.length === 0) return;
       const tell = () => tellReplicas(names, how);
@@ -284,12 +292,11 @@ function createLockLeases(leases: Leases, logger: Logger) {
   };
 }
 
-/** Beside the entry, in its slot. */
+/** In the cluster slot of the entry. */
 function leaseOf(name: string): string {
   return `${name}:lease`;
 }
 
-/** A promise that is settled from outside. */
 interface Pending<T> {
   readonly promise: Promise<T | null>;
   resolve(result: T | null): void;
@@ -303,38 +310,7 @@ function createPending<T>(): Pending<T> {
     resolve = onValue;
     reject = onError;
   });
-  // There may be no waiter; the caller is told of its failure anyway.
+  // There may be no waiter; the caller gets the error anyway.
   promise.catch(() => {});
   return { promise, resolve, reject };
-}
-
-/** Requests that wait for keys that other replicas have under way. */
-function createWakers() {
-  const wakers = new Map<string, Set<() => void>>();
-  return {
-    /** These keys were released: a request that waits for one of them looks. */
-    wake(keys: readonly string[]): void {
-      for (const key of keys) for (const wake of wakers.get(key) ?? []) wake();
-    },
-    /** Resolves, with nothing in hand, when one of the keys was released elsewhere, or when it is time to look. */
-    woken(keys: readonly string[], pollMs: number): Promise<null> {
-      return new Promise((resolve) => {
-        const wake = () => {
-          stopTimer(timer);
-          for (const key of keys) {
-            const set = wakers.get(key);
-            set?.delete(wake);
-            if (set?.size === 0) wakers.delete(key);
-          }
-          resolve(null);
-        };
-        const timer = startTimer(wake, pollMs);
-        for (const key of keys) {
-          const set = wakers.get(key) ?? new Set();
-          set.add(wake);
-          wakers.set(key, set);
-        }
-      });
-    },
-  };
 }

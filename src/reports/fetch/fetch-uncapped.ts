@@ -1,7 +1,7 @@
 /**
- * Stage: an answer whose row count may be a cap is fetched again in halves, until the halves are not capped. If they
- * do not hold more the count was a coincidence; if they do, and each day of the answer is found again in them, they are
- * the answer. If they hold other rows, or a single day is capped, the answer is served as it came, and never split.
+ * Fetches an answer whose row count may be a cap again in halves, until they are not capped. If they do not have more rows, the
+ * count was a coincidence. If they do, and include all rows of the answer, they replace it. If they have other rows, or a single
+ * day is capped, the answer is served unchanged, and never split.
  */
 
 import { auditLine, GATEWAY_ACTOR } from '../../telemetry/audit.js';
@@ -19,7 +19,7 @@ export const CAPPED = 'its row count may be a row cap';
 
 type FetchRange = (range: Period) => Promise<Fetched>;
 
-/** @returns the answer, or the halves in its place */
+/** @returns the answer, or its halves */
 export async function fetchUncapped(
   g: Gateway,
   what: ReportSeries,
@@ -28,7 +28,7 @@ export async function fetchUncapped(
 ): Promise<Fetched> {
   const began = g.purges.seq;
   const { answer, purged } = await uncap(g, what, fetched, fetchRange);
-  // What is in hand was fetched for these purges, and outlives them; any other it does not.
+  // The own purges do not invalidate this answer; others do.
   const isOwn = purged > 0 && g.purges.seq === began + purged;
   return isOwn && answer.kind === 'answer' ? restamped(answer, began, g.purges.seq) : answer;
 }
@@ -43,7 +43,7 @@ async function uncap(
   const { range, rowCount } = fetched;
   const name = `${range.from}/${range.to}`;
   if (!g.caps.suspects(what, name, rowCount)) return { answer: fetched, purged: 0 };
-  // It is in hand and not kept: a half that proves the cap has nothing to void for it.
+  // It is not stored: if a half proves the cap, nothing of it must be purged.
   g.caps.forget(what.series, name);
   const halves = halvesOf(range);
   if (halves === null) return { answer: unsplit(fetched, CAPPED), purged: 0 };
@@ -73,10 +73,7 @@ async function uncap(
   return { answer: together(fetched, answers, days), purged };
 }
 
-/**
- * Days were split from answers that are now known to have been capped: they have to go.
- * @returns how many purges that took
- */
+/** Purges days that were split from capped answers. @returns the number of purges */
 async function purgeCapped(
   { caps, purges, now, history, background, logger }: Gateway,
   what: ReportSeries,
@@ -101,20 +98,20 @@ async function purgeCapped(
       caps.forget(series, capped);
       purged += 1;
     } catch (error) {
-      // This answer is right all the same; the next one that shows the cap tries again.
+      // This answer is correct; the next one with this cap tries again.
       logger.error({ err: error, ...scope }, 'failed to purge days split from a truncated answer');
     }
   }
   return purged;
 }
 
-/** What came of an answer, and how many purges its halves took. */
 interface Uncapped {
   readonly answer: Fetched;
+  /** Number of purges. */
   readonly purged: number;
 }
 
-/** Everything of it that was fetched from the purge `from` on is as good as fetched after `seq`. */
+/** Entries fetched after the purge `from` count as fetched after `seq`. */
 function restamped(answer: FetchedAnswer, from: number, seq: number): FetchedAnswer {
   const restamp = <H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> => ({
     header: header.seq < from ? header : { ...header, seq },
@@ -133,7 +130,6 @@ function unsplit(fetched: FetchedAnswer, reason: string): FetchedAnswer {
   return { ...fetched, days: null, splittable: { ok: false, reason } };
 }
 
-/** The halves hold more than the answer they were halved from: they are the answer. */
 function together(
   capped: FetchedAnswer,
   halves: readonly FetchedAnswer[],

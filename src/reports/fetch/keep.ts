@@ -1,5 +1,4 @@
-/** What an answer of the platform is kept as: days, or a whole, or a refusal that is remembered for a short time. */
-
+/** Converts an answer of the platform to cache entries: days, a whole, or a refusal; and writes them. */
 import { GatewayError } from '../../errors.js';
 import type { EntryOrError } from '../cache/entries.js';
 import { daysFound } from '../cache/look-up.js';
@@ -13,22 +12,16 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import type { Fetch, Fetched, FetchedAnswer, FetchResult } from './fetched.js';
 
-/** A fetched answer, sorted out. */
-export interface PreparedResult {
-  readonly entries: FetchResult['entries'];
-  /** Days that are compared and kept; null: none are. */
+interface PreparedResult extends Pick<FetchResult, 'entries' | 'unsplittable'>, Pick<Fetch, 'mode'> {
+  /** Days to compare and store, or null. */
   readonly days: readonly Entry<RowsHeader>[] | null;
   readonly writes: readonly TierWrite[];
-  /** What the writes take the place of. */
+  /** What the writes replace. */
   readonly extents: readonly Extent[];
-  /** What the answer is: by days, or a whole. */
-  readonly mode: Fetch['mode'];
-  readonly unsplittable: FetchResult['unsplittable'];
 }
 
 export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched): PreparedResult {
   const unsplittable = isUnsplit(fetch, fetched) ? { doubtful: fetched.doubt !== null } : null;
-  // The answer in hand is the whole, when it was for all of the period.
   const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
   const isOfUse = unsplittable === null || isWholePeriod(fetch, fetched);
   const keyed = isOfUse ? entriesOf(as, fetched) : [];
@@ -40,7 +33,6 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched): Prepa
   };
 }
 
-/** What these writes take the place of. */
 function extentsOf(
   { report }: Fetch,
   writes: readonly TierWrite[],
@@ -55,7 +47,7 @@ function extentsOf(
   ].filter(({ startedAt }) => Number.isFinite(startedAt));
 }
 
-/** Days are compared, and kept, unless the kind was refuted. */
+/** None if reports of this kind cannot be divided by day. */
 function daysToKeep(
   { learner }: Gateway,
   { report }: Fetch,
@@ -66,9 +58,8 @@ function daysToKeep(
 }
 
 /**
- * What was known of these days before they are written over: to be called before they are. Days of a whole answer were not
- * looked at yet. Never rejects.
- * @param answered when the store may be asked
+ * The stored days before they are overwritten. Those of a whole answer were not read yet. Never rejects.
+ * @param answered when the store may be read
  */
 export async function previousDays(
   { lookUp }: Gateway,
@@ -110,10 +101,7 @@ function writesOf(
   return [...whole, ...days];
 }
 
-/**
- * Where its days are kept, the platform's own bytes are for those who ask for them, and all rows together for those who are
- * not answered by days.
- */
+/** Next to days, bytes are stored only if requested, and the whole rows only if they are requested or days are not yet used. */
 function isWorthKeeping(
   { learner }: Gateway,
   { report, form }: Fetch,
@@ -124,7 +112,6 @@ function isWorthKeeping(
   return header.form === 'rows' && learner.status(report).state !== 'proven';
 }
 
-/** For as long as it may be of any use. */
 function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite {
   const isFlawed = entry.header.flaws !== undefined;
   const ttlMs = freshForMs(entry.header, rules) + (isFlawed ? 0 : rules.staleIfErrorMs);
@@ -133,13 +120,10 @@ function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite 
 
 export type WriteBehind = ReturnType<typeof createWriteBehind>;
 
-/** Bytes that may wait behind answers to be written; beyond it an answer waits for its own. */
+/** Limit of pending bytes; beyond it answers wait for their write. */
 const MAX_BEHIND_BYTES = 33_554_432;
 
-/**
- * Writes behind the answer, as long as not too much waits there and the store takes what it is given: after a write that
- * failed, answers wait for their own again, until one succeeds.
- */
+/** Writes after the answer. After a failed write, answers wait for their own write until one succeeds. */
 export function createWriteBehind(tier: CacheTier, background: Gateway['background']) {
   let behindBytes = 0;
   let isTaking = true;
@@ -157,11 +141,10 @@ export function createWriteBehind(tier: CacheTier, background: Gateway['backgrou
       return isStored;
     });
     background(kept);
-    // A store that is away has accepted nothing.
     if (patience.isSpent) return { stored: false, kept };
     if (isTaking && behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
     await begin;
-    // The store was away when it was asked what it has: it is not waited for a second time.
+    // Meanwhile the store was found to be unavailable.
     if (patience.isSpent) return { stored: false, kept };
     const stored = await kept;
     patience.isSpent = !stored;
@@ -169,7 +152,6 @@ export function createWriteBehind(tier: CacheTier, background: Gateway['backgrou
   };
 }
 
-/** Days were asked for, and the answer cannot be split into them. */
 function isUnsplit({ mode }: Fetch, fetched: Fetched): fetched is FetchedAnswer {
   return mode === 'days' && fetched.kind === 'answer' && fetched.days === null;
 }
@@ -184,14 +166,14 @@ function dayKeyOf(series: string, { header }: Entry<RowsHeader>): EntryKey {
 
 type KeyedEntry = readonly [EntryKey, EntryOrError];
 
-/** A refusal is of the requested period alone: a request for days of it, within another period, makes its own call. */
+/** A refusal is for the requested period only, not for its days. */
 function entriesOf({ series, report, mode }: Fetch, fetched: Fetched): readonly KeyedEntry[] {
   const { from, to } = report;
   const [rows, bytes] = [rowsKey(series, from, to), bytesKey(series, from, to)];
   if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
   if (mode === 'days') return (fetched.days ?? []).map((entry) => [dayKeyOf(series, entry), entry]);
   const body = fetched.bytes;
-  // Of an answer that is not JSON the bytes are all there is, whatever form was requested.
+  // Other data than JSON has only bytes, whatever form was requested.
   const table = fetched.rows ?? fetched.rowsFault ?? body;
   return [
     ...(body === null ? [] : [[bytes, body] as const]),

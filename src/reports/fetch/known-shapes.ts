@@ -1,6 +1,6 @@
 /**
- * What each endpoint is known for: the columns of its reports, in one document that all replicas share, and where the rows of
- * each kind of report stood, in this process alone. Both are bounded: what is forgotten costs a doubt, and no wrong answer.
+ * Known columns of each endpoint, in a document shared by all replicas, and known paths of the rows by endpoint, method and split,
+ * in this process. Both are bounded: without them an answer may be doubted, and is never wrong.
  */
 import Type from 'typebox';
 import { recordForm } from '../../lib/record.js';
@@ -17,12 +17,11 @@ export type KnownShapes = ReturnType<typeof createKnownShapes>;
 const MAX_KINDS = 1000;
 const MAX_PLACES = 8;
 const MAX_ENDPOINTS = 200;
-/** Rows that each bring names of their own would take room without end. */
 const MAX_COLUMNS = 200;
 const MAX_NAME_CHARS = 100;
 const KEY = 'endpoint-columns';
 const KEPT_MS = 400 * 86_400_000;
-/** For so long the operator is told that there are pages. */
+/** Duration of the condition about pages. */
 const PAGED_MS = 86_400_000;
 
 const SeenForm = recordForm(Type.Array(Type.Tuple([Type.String(), Type.Array(Type.String())])));
@@ -54,19 +53,19 @@ export function createKnownShapes(
   }
 
   return {
-    /** Whether some report came as one page of several lately. */
+    /** Whether a report was one page of several lately. */
     isPaged,
-    /** Reads what other processes have seen, once. Never rejects. */
+    /** Reads the shared columns once. Never rejects. */
     load: (): Promise<unknown> => (loading ??= tallies.read(KEY).catch(onAway)),
-    /** @param earlier columns of the entry that is to be replaced */
+    /** @param earlier columns of the entry to be replaced */
     of(report: Report, earlier: readonly string[]): KnownShape {
       const named = policy.endpoints.get(report.endpoint)?.knownColumns ?? [];
       const before = [...(tallies.atHand(KEY).get(report.endpoint) ?? []), ...earlier];
-      // A refusal that was once taken for a report must not make reports unknown.
+      // Without a figure they may be of a refusal that was mistaken for a report.
       const columns = [...named, ...(named.length > 0 || before.some(isReportFigure) ? before : [])];
       return { places: places.get(kindOf(report)) ?? [], columns };
     },
-    /** Notes an answer that left no doubt. */
+    /** Call for answers without doubt. */
     note(
       report: Report,
       { place, columns, flaws, paging }: Pick<Digest, 'place' | 'columns' | 'flaws' | 'paging'>,
@@ -97,7 +96,7 @@ function encode(seen: Seen): string {
   return JSON.stringify([...seen]);
 }
 
-/** @returns the first where the second has nothing new */
+/** @returns `one` if there is nothing new */
 function merged(one: Seen, other: Seen): Seen {
   let all = one;
   for (const [endpoint, columns] of other) {

@@ -1,4 +1,4 @@
-/** Stage: makes parts of the platform's answer to a report: rows, bytes, days, or a refusal. */
+/** Reads the platform's answer to a report: rows, bytes and days, or a refusal. */
 import type { EndpointRule } from '../../config/schema.js';
 import { GatewayError } from '../../errors.js';
 import { invalid, originCaching, single } from '../../platform/interpret.js';
@@ -30,9 +30,8 @@ import type {
   RequestedRange,
 } from './fetched.js';
 
-/** An answer that may be no report: whole, unsplit, and never kept. */
+/** An answer that may be no report: not split, and never stored. */
 function doubtful(context: Context, digest: Digest, doubt: string): FetchedAnswer {
-  // What may be no report cannot be held against what was asked for.
   const answer = answerOf({ ...context, storable: false }, { ...digest, flaws: [] });
   const { rows } = answer;
   return {
@@ -87,12 +86,10 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
     rowCount: digest.rowCount,
     doubt: null,
     flaws,
-    // Of several pages one is not the report.
     storable: context.storable && digest.paging === null,
   };
 }
 
-/** A header says nothing of flaws where there are none. */
 function flawed(flaws: readonly Flaw[]): { readonly flaws?: readonly Flaw[] } {
   return flaws.length === 0 ? {} : { flaws };
 }
@@ -102,7 +99,7 @@ type RowsFacts = Pick<RowsHeader, 'accounts' | 'lastDay' | 'paging' | 'splitFrom
   readonly flaws: readonly Flaw[];
 };
 
-/** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
+/** Lists all members: it is made for each day, and adding to a spread object is slow in V8. */
 function rowsHeader(facts: AnswerFacts, times: Times, block: RowBlock, rest: RowsFacts): RowsHeader {
   const { emptyTail, emptySince } = rest.emptyEnd;
   const header: RowsHeader = {
@@ -128,7 +125,7 @@ function rowsHeader(facts: AnswerFacts, times: Times, block: RowBlock, rest: Row
   return { ...header, ...(emptySince === undefined ? {} : { emptySince }), ...flawed(rest.flaws) };
 }
 
-/** A final day whose rows are gone may be an outage, too, though rows follow: it is looked at once more. */
+/** A final day that lost its rows may be an outage, even if later days have rows: it is fetched once more. */
 function isLost({ date }: DayBlock, { asked, facts, rules }: Context): boolean {
   if (!isFinalDay(dayNumber(date) as number, facts.fetchedOn, rules.restatementDays)) return false;
   const before = asked.earlier(date);
@@ -137,8 +134,8 @@ function isLost({ date }: DayBlock, { asked, facts, rules }: Context): boolean {
 }
 
 /**
- * When a day was fetched: after what was known of it before, which other rows must not share a moment with. What was known was
- * fetched before this fetch began; a clock that says otherwise is that of another replica, and differs from this one.
+ * Fetch time of a day: later than the earlier entry, even if that is by the clock of another replica. Different rows must not
+ * have the same time.
  */
 function timesOf(block: DayBlock, { asked, facts }: Context): Times {
   const before = asked.earlier(block.date);
@@ -202,7 +199,7 @@ function bytesOf(
   };
 }
 
-/** Days at the end of the answer that have no rows. Without a split by date only an empty answer tells. */
+/** Days without rows at the end of the answer; without a split by date only of an empty answer. */
 function emptyDaysOf({ rowCount, lastDate }: Digest, { report, range }: RequestedRange): readonly string[] {
   const { from, to } = range;
   if (to === null) return [];
@@ -212,10 +209,10 @@ function emptyDaysOf({ rowCount, lastDate }: Digest, { report, range }: Requeste
   return lastDate === null ? days : days.filter((day) => day > lastDate);
 }
 
-/** Statuses that are remembered for a short time. */
+/** Statuses that are cached for a short time. */
 export const REMEMBERED: readonly number[] = [400, 404, 422];
 
-/** An id, and not what is said of a field: `{"advertiserId": ["must be a number"]}`. */
+/** An id, not an error message: `{"advertiserId": ["must be a number"]}`. */
 const ID_LIKE = /^\S*\d\S*$/;
 
 export async function readAnswer(
@@ -248,7 +245,7 @@ export async function readAnswer(
     const refusal = refusalOf(asked, response, contentType, body, { ...facts, accounts });
     return { ...refusal, storable: refusal.storable && storable };
   }
-  // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
+  // 206 and 304 answer conditions that were not sent, 201 and 204 are no reports.
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
   if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
   const rules = g.policy.rulesFor(asked.report);
@@ -263,7 +260,7 @@ export async function readAnswer(
   if (outcome.kind === 'invalid') throw invalid(outcome.reason);
   if (outcome.kind === 'no-rows') {
     const fault = invalid(outcome.reason);
-    // Where days are wanted there is nothing in it for anybody; as a whole it may be wanted byte for byte.
+    // Its bytes may be requested, but not its days.
     if (!asked.whole) throw fault;
     return unreadable({ ...read, storable: false }, fault, outcome.accounts, false);
   }
@@ -277,7 +274,6 @@ export async function readAnswer(
   return found.doubt === null ? answerOf(read, found) : doubtful(read, found, found.doubt);
 }
 
-/** What the configuration says of where an endpoint's rows are. */
 export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
   return { rowsPath: rule?.rowsAt, dateField: rule?.dateField, requiredColumns: rule?.requiredColumns };
 }
@@ -340,20 +336,17 @@ function isHtml(contentType: string, body: Buffer): boolean {
   return /^\s*<(!doctype\s+html|html)\b/i.test(body.toString('latin1', 0, 256));
 }
 
-/** A body of which only its accounts are read. */
+/** Inputs to read only the accounts of a body. */
 interface Unread {
   readonly digest: WorkerPool['digest'];
   readonly input: DigestInput;
   readonly token: string;
 }
 
-/** Bytes; what is none is not read to its end. */
+/** Bytes; other data is not read to its end. */
 const JSON_BEGINS_WITHIN = 256;
 
-/**
- * The accounts in a refusal, or in JSON that is no report.
- * @returns none for what is neither JSON nor lines of JSON: there they cannot be told
- */
+/** @returns none if the body is neither JSON nor lines of JSON */
 async function accountsIn(body: Buffer, { digest, input, token }: Unread): Promise<readonly string[]> {
   if (!/[[{]/.test(body.toString('latin1', 0, JSON_BEGINS_WITHIN))) return [];
   for (const read of [() => body, () => asList(body)]) {
@@ -364,7 +357,7 @@ async function accountsIn(body: Buffer, { digest, input, token }: Unread): Promi
   return [];
 }
 
-/** Lines of JSON as one list; inside of JSON no text holds a line break. */
+/** Lines of JSON as one list. */
 function asList(body: Buffer): Buffer {
   const lines = body.toString('latin1').split(/\r?\n/);
   return Buffer.from(`[${lines.filter((line) => line !== '').join(',')}]`, 'latin1');

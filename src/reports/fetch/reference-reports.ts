@@ -1,4 +1,4 @@
-/** Reports that a token can be proven with: GETs of one final day, with some rows and not too many; else guesses. */
+/** Reports to verify a token with: GETs of one final day, with some rows and not too many; else guesses. */
 
 import type { Gateway } from '../gateway.js';
 import type { Report } from '../query/canonicalize.js';
@@ -10,7 +10,7 @@ import { type FreshnessRules, isFinal } from '../rows/freshness.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 import { rowsRuleOf } from './read-answer.js';
 
-/** A report of one final day, and what it held. */
+/** A report of one final day. */
 export interface ReferenceReport {
   readonly account: string;
   readonly target: string;
@@ -22,7 +22,6 @@ export interface ReferenceReport {
 
 const MAX_ROWS = 1000;
 
-/** Notes what an answer has of such a report. */
 export function noteReference(g: Gateway, report: Report, fetched: Fetched): void {
   if (fetched.kind !== 'answer' || fetched.doubt !== null || report.method !== 'GET') return;
   const day = cheapestFinalDay(fetched, g.policy.rulesFor(report));
@@ -38,14 +37,14 @@ function cheapestFinalDay(
 ): { date: string; rows: number } | null {
   const single = rows !== null && range.from === range.to ? [rows] : [];
   const fit = (days ?? single)
-    // Not from history: a token is proven with what the platform answers.
+    // Not from history: a token is verified with the platform's answers.
     .filter(({ header }) => isFinal(header, rules) && header.forgotten === undefined)
     .map(({ header }) => ({ date: header.lastDay as string, rows: header.rowCount }))
     .filter((day) => day.rows > 0 && day.rows <= MAX_ROWS);
   return fit.length === 0 ? null : fit.reduce((least, day) => (day.rows < least.rows ? day : least));
 }
 
-/** @returns the rows in an answer to such a report; null when they cannot be told */
+/** @returns null if the rows cannot be identified */
 export function countRowsOf(
   body: Buffer,
   { endpoint, split, day }: ReferenceReport,
@@ -62,13 +61,13 @@ export function countRowsOf(
   return outcome.kind === 'digest' ? outcome.digest.rowCount : null;
 }
 
-/** So many advertisers are tried: one that is gone must not stand for all. */
+/** Several, as an advertiser may be deleted. */
 const MAX_ADVERTISERS = 2;
 
 /**
- * Reports that no caller has asked for yet, and that a working token should see: yesterday, of the teams' advertisers.
+ * Reports of yesterday that a valid token can probably read, if none was fetched yet.
  * @param advertisers that teams may see, most promising first
- * @returns paths and queries below the platform's base URL; the last one names no advertiser
+ * @returns paths with queries; the last one names no advertiser
  */
 export function guessReports(
   advertisers: readonly number[],

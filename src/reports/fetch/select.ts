@@ -1,6 +1,6 @@
 /**
- * Some campaigns of a report, answered from the rows of all of them: where days that are final, complete and fresh hold
- * every campaign that is asked for, and it was observed that the platform's own answer is the same. Nothing is summed.
+ * Answers a report of some campaigns from the stored report of all: if its days are final, complete and fresh and have all of
+ * these campaigns, and earlier answers of the platform were equal. Nothing is summed.
  */
 
 import { daysFound } from '../cache/look-up.js';
@@ -14,7 +14,7 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, isFinal } from '../rows/freshness.js';
 import { type SelectedDay, type Selection, selectionOf, selectRows } from '../rows/select-rows.js';
 
-/** agreed: what the platform said is what would have been selected · refuted: it is not · answered: without a call */
+/** agreed: the platform's answer equals the selection · refuted: it does not · answered: without a call */
 export type SelectionEvent = 'agreed' | 'refuted' | 'answered';
 
 interface Selected {
@@ -22,10 +22,7 @@ interface Selected {
   readonly degraded: boolean;
 }
 
-/**
- * The days of a report of some campaigns, out of the rows of all of them.
- * @returns null where the report has to be fetched
- */
+/** @returns null if the report must be fetched */
 export async function selectFromAll(
   g: Gateway,
   { report, form }: ReportQuestion,
@@ -89,7 +86,7 @@ function baseOf({ policy: { identity } }: Gateway, { of }: Selection): ReportQue
 const questionOf = (series: string, days: readonly Entry<RowsHeader>[]) =>
   `${series}|${days[0]?.header.lastDay}|${days.at(-1)?.header.lastDay}`;
 
-/** @returns null where a day is not final, or cannot be selected from, or a campaign is in none of them */
+/** @returns null if a day is not final or not selectable, or if a campaign has no rows */
 function selectAll(
   days: readonly Entry<RowsHeader>[],
   { ids }: Selection,
@@ -99,7 +96,7 @@ function selectAll(
   if (selected.includes(null)) return null;
   const all = selected as SelectedDay[];
   const found = new Set(all.flatMap((one) => [...one.found]));
-  // What was never seen may be new to the platform, or nobody's: only the platform can tell.
+  // A campaign without rows may be new, or of another advertiser: the platform decides.
   return [...ids].every((id) => found.has(id)) ? all.map(({ day }) => day) : null;
 }
 

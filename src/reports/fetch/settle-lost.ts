@@ -1,6 +1,6 @@
 /**
- * Stage: a day that the platform answers without rows, or refuses, meets what history knows of it. This is the one place
- * where an empty day is believed or not (`reports/history/forgotten.ts`). History is read only when a day is empty, or refused.
+ * Compares days that the platform returns without rows, or refuses, with history. The only place that decides whether an empty
+ * day is accepted (by `reports/history/forgotten.ts`). History is read only for such days.
  */
 import { StoreUnavailable } from '../../store/port.js';
 import type { Gateway } from '../gateway.js';
@@ -18,23 +18,25 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import { joinEntries } from '../rows/join-entries.js';
 import type { Fetch, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
 
-// A range that the platform refuses, of which history has the older days: they are from history, and the rest is asked for.
-// Where the platform begins to answer is known from before, or found by halving. A refusal can have another reason than age,
-// as the length of the range or one bad day: so the oldest day is tried alone, and the one before the youngest that is refused.
+// For a refused range, older days are taken from history, and the others requested. The first day that the platform answers is
+// known, or found by halving. The reason of a refusal may be the length of the range, or one day: so the oldest day is requested
+// alone, and the one before the youngest refused day.
 
-/** Asks the platform for another range of the same report. */
+/** Requests another range of the same report. */
 type AskFurther = (range: Period) => Promise<Fetched>;
+
+/** Days in history by date. */
+type Known = ReadonlyMap<string, RecalledDay>;
 
 interface Refused extends Omit<Fetch, 'known'> {
   readonly refused: FetchedRefusal;
-  /** What history has, by date. */
-  readonly known: ReadonlyMap<string, RecalledDay>;
+  readonly known: Known;
   readonly ask: AskFurther;
 }
 
 const DAY_MS = 86_400_000;
 
-/** @returns the refusal where history has not all that the platform does not answer */
+/** @returns the refusal if history lacks a day that the platform does not answer */
 async function answerFromHistory(g: Gateway, what: Refused): Promise<Fetched> {
   const { refused, known, report } = what;
   const { fetchedOn, fetchedAt } = refused.refusal.header;
@@ -45,7 +47,7 @@ async function answerFromHistory(g: Gateway, what: Refused): Promise<Fetched> {
     return first === -1 ? dates.length : first;
   };
   const { restatementDays } = g.policy.rulesFor(report);
-  // What is not final was there a moment ago: its refusal is about something else.
+  // Provisional days are within retention: their refusal has another reason.
   const last = countUntil((at) => !known.has(dates[at] as string) || ageAt(at) <= restatementDays);
   if (last === 0) return refused;
   const { edgeDays, refusedSince } = await g.retention.of(report.endpoint);
@@ -75,18 +77,18 @@ async function answerFromHistory(g: Gateway, what: Refused): Promise<Fetched> {
   return together(refused, days, found.answer);
 }
 
-/** Days before `at` are refused, those from it on are in the answer; null where there are none. */
+/** Days before index `at` are refused, the others are in the answer; null: there are no others. */
 interface Found {
   readonly at: number;
   readonly answer: FetchedAnswer | null;
 }
 
 interface EdgeSearch {
-  /** How many days may be refused. */
+  /** Maximum number of refused days. */
   readonly last: number;
-  /** How many are known to be; 0: that is not known. */
+  /** Known number of refused days; 0: unknown. */
   readonly edge: number;
-  /** Days as old as the first were refused lately. */
+  /** Days of the age of the first were refused lately. */
   readonly isProven: boolean;
   readonly hasRows: (date: string) => Promise<boolean>;
 }
@@ -102,7 +104,7 @@ async function findEdge(
     const fetched = await ask({ from: dates[at] as string, to });
     return fetched.kind === 'answer' && fetched.days !== null ? { at, answer: fetched } : null;
   }
-  /** The first of several was tried. Where it alone is refused, the day before it tells whether older days are. */
+  /** The first of several was tried. If only it is refused, the day before it shows whether older days are. */
   async function isEdge({ at }: Found): Promise<boolean> {
     if (at === 2) return true;
     return !(await hasRows(dates[at - 2] ?? isoDay((dayNumber(dates[0] as string) as number) - 1)));
@@ -122,13 +124,13 @@ async function findEdge(
   return found !== null && (await isEdge(found)) ? found : null;
 }
 
-/** Whether the platform has nothing for a day of which history has rows. */
+/** Whether the platform has no rows of a day that history has. */
 async function isGone(g: Gateway, what: Refused, date: string): Promise<boolean> {
   const rows = await rowsOf(g, what, date);
   return rows < 0 || (rows === 0 && (what.known.get(date)?.revision.rowCount ?? 0) > 0);
 }
 
-/** How many rows the platform gives for one day; -1: it refuses the day. */
+/** The platform's number of rows of one day; -1: refused. */
 async function rowsOf({ retention }: Gateway, { ask, report }: Refused, date: string): Promise<number> {
   const fetched = await ask({ from: date, to: date });
   if (fetched.kind === 'refusal') return -1;
@@ -138,7 +140,7 @@ async function rowsOf({ retention }: Gateway, { ask, report }: Refused, date: st
   return rowCount;
 }
 
-/** Whether the platform answers the report at all. */
+/** Whether the platform answers this report for another day. */
 async function answersYesterday({ refusal }: FetchedRefusal, ask: AskFurther): Promise<boolean> {
   const yesterday = isoDay(refusal.header.fetchedOn - 1);
   return (await ask({ from: yesterday, to: yesterday })).kind === 'answer';
@@ -157,13 +159,13 @@ function together(
   };
 }
 
-/** Days on either side of an answer that are looked at beside it. */
+/** Days before and after an answer that are compared too. */
 const NEAR_DAYS = 7;
 
-/** Statuses of a platform that no longer has a range. */
+/** Possible statuses for a range beyond retention. */
 const RANGE_REFUSED: readonly number[] = [400, 422];
 
-/** @returns the answer with the rows of history for days that are not believed to be empty */
+/** @returns the answer, with rows from history for empty days that are not accepted */
 export async function recoverLostDays(
   g: Gateway,
   fetch: Fetch,
@@ -174,7 +176,7 @@ export async function recoverLostDays(
   const said = fetched.days.filter(({ header }) => header.forgotten === undefined);
   const [first] = said;
   if (first?.header.originMs !== null || !g.history.isRecorded(fetch.report)) return fetched;
-  // An answer that is visibly not what was asked for tells nothing of empty days.
+  // A flawed answer proves nothing about empty days.
   if (first.header.flaws !== undefined) return fetched;
   const empty = said.filter(({ header }) => header.rowCount === 0);
   noteRows(g, fetch, said, empty.length > 0);
@@ -189,7 +191,7 @@ export async function recoverLostDays(
   });
 }
 
-/** @returns an answer in place of a refusal, where history has what the platform no longer answers; else the refusal */
+/** @returns an answer, if history has the refused days; else the refusal */
 export async function coverRefusal(
   g: Gateway,
   fetch: Fetch,
@@ -207,7 +209,7 @@ export async function coverRefusal(
   });
 }
 
-/** While the history is away an answer is passed on as it came. */
+/** If history is unavailable, the answer is unchanged. */
 async function withHistory(
   { logger }: Gateway,
   { report }: Fetch,
@@ -226,7 +228,7 @@ async function withHistory(
   }
 }
 
-/** The greatest age that came with rows. */
+/** Records the greatest age with rows. */
 function noteRows(
   { retention }: Gateway,
   { report }: Fetch,
@@ -238,7 +240,7 @@ function noteRows(
     retention.rowsSeen(report.endpoint, ageOf(oldest), oldest.header.fetchedAt, exact);
 }
 
-/** Asks for older days where that decides. */
+/** Requests older days if they decide. */
 async function judgeAll(
   g: Gateway,
   input: Fetch,
@@ -249,7 +251,6 @@ async function judgeAll(
   const seen = await g.retention.of(input.report.endpoint);
   const losses = judge(g, input, { said, known, seen });
   if (losses.probe === null || !input.learns) return losses;
-  // Without its answer nothing is decided.
   const fetched = await ask(losses.probe).catch(() => null);
   const probed = (fetched?.kind === 'answer' ? fetched.days : null) ?? [];
   if (probed.length === 0) return losses;
@@ -257,7 +258,6 @@ async function judgeAll(
   return judge(g, input, { said: [...probed, ...said], known, seen });
 }
 
-/** Behind the answer. */
 function note(
   { history, retention, background }: Gateway,
   { report, series }: Fetch,
@@ -272,8 +272,6 @@ function note(
   const since = [...days.values()].map(({ sinceMs }) => sinceMs);
   retention.noteForgotten(endpoint, { ageDays: edgeDays, refusedDays: null }, Math.min(...since), atMs);
 }
-
-type Known = ReadonlyMap<string, RecalledDay>;
 
 function recallAround(g: Gateway, input: Fetch, dates: readonly string[]): Promise<Known> {
   const near = (date: string, days: number) => isoDay((dayNumber(date) as number) + days);
@@ -329,7 +327,7 @@ function judge(g: Gateway, input: Fetch, { said, known, seen }: Looked): Losses 
   });
 }
 
-/** Each day that is kept gets its rows from history; one that is believed is confirmed. */
+/** Kept days get their rows from history; days accepted as empty are confirmed. */
 async function withRows(
   { history, learner, policy }: Gateway,
   input: Fetch,
@@ -349,7 +347,7 @@ async function withRows(
     return past === null ? day : fromHistory(day.header, past, known.get(dateOf(day)) as RecalledDay, loss);
   });
   const isGiven = input.mode === 'whole' && fetched.rows !== null && recalled.size > 0;
-  // Of a kind that is not proven the platform's own answer is given.
+  // Unless such reports are proven divisible by day, the platform's answer is served.
   if (!isGiven || learner.status(input.report).state !== 'proven') return { ...fetched, days };
   const { header, body } = joinEntries(days);
   const againMs = policy.rulesFor(input.report).emptyMs;

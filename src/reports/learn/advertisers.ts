@@ -1,7 +1,4 @@
-/**
- * Advertisers and their names, collected from platform answers in the background, and periodically merged into a document of
- * all replicas.
- */
+/** Advertisers and their names, collected from platform answers in the background, in a document shared by all replicas. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { recordForm } from '../../lib/record.js';
@@ -16,7 +13,7 @@ import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 /** Limit; those seen last are kept. With the longest names they fit a document of the store. */
 export const MAX_ADVERTISERS = 2500;
 
-/** The answer that something is known from; a later purge or erasure makes it absent. */
+/** The answer that is the source; a later purge or erasure invalidates it. */
 interface Source {
   /** The newest purge known before the fetch. */
   readonly seq: number;
@@ -118,9 +115,7 @@ export function encodeAdvertisers(book: KnownAdvertisers): string {
   return JSON.stringify({ form: 1, advertisers });
 }
 
-// Which advertisers the rows of an answer name, and by which names. Pure.
-
-/** The longest name that is kept, in UTF-16 units. */
+/** Limit of a name in UTF-16 units. */
 export const MAX_NAME = 200;
 /** Limit of bytes read per answer: rows are read on the main thread. */
 const MAX_BYTES = 262_144;
@@ -150,7 +145,7 @@ function tellsNames(columns: readonly string[], accountFields: readonly string[]
   return membersOf(columns, accountFields).some(({ name, isBoth }) => isBoth || name !== null);
 }
 
-/** Members of a row that name an advertiser: one with the id and maybe one with the name, or one object with both. */
+/** Members of a row about an advertiser: the id and maybe the name, or an object with both. */
 interface Members {
   readonly id: string;
   readonly name: string | null;
@@ -241,7 +236,10 @@ export function createAdvertisers(options: AdvertisersOptions) {
     keep: present,
     onAway: (error) => logger.debug({ err: error }, 'failed to store advertiser names; retrying'),
   });
-  const knownOf = (id: string) => present(pick(tallies.known(KEY) ?? NO_ADVERTISERS, id)).get(id);
+  const knownOf = (id: string) => {
+    const one = tallies.known(KEY)?.get(id);
+    return one && present(new Map([[id, one]])).get(id);
+  };
 
   return {
     /** Call for the rows of each storable answer. */
@@ -298,17 +296,12 @@ function isKnown(
   });
 }
 
-function pick(book: KnownAdvertisers, id: string): KnownAdvertisers {
-  const one = book.get(id);
-  return one === undefined ? NO_ADVERTISERS : new Map([[id, one]]);
-}
-
 function isNews(one: SeenAdvertiser, before: SeenAdvertiser | undefined): boolean {
   if (before === undefined || one.seen.at - before.seen.at >= SEEN_TO_MS) return true;
   return one.name !== null && one.name.text !== before.name?.text;
 }
 
-/** A purge of all, or of an advertiser in all reports and on all days, forgets what was read of it. */
+/** By a purge of all, or of an advertiser in all reports and on all days; or by an erasure. */
 function isGoneBy({ purges, erasures }: AdvertisersOptions) {
   return (id: string, { seq, at }: Source): boolean =>
     purges.isPurged({

@@ -8,9 +8,13 @@ import { type Agreement, independentRange, pairId } from './state.js';
 /** Days by date. */
 export type Days = ReadonlyMap<string, Entry<RowsHeader>>;
 
+export function daysByDate(entries: readonly Entry<RowsHeader>[]): Days {
+  return new Map(entries.map((entry) => [entry.header.lastDay as string, entry]));
+}
+
 interface DaysInput extends Pick<DaysOf, 'series' | 'known'> {
   readonly fresh: readonly Entry<RowsHeader>[];
-  /** Of the kind; days of another one are ignored. */
+  /** Current version of what is learned about reports of this kind; days of another one are ignored. */
   readonly generation: string;
   readonly rules: FreshnessRules;
 }
@@ -75,10 +79,9 @@ export interface DaysOf extends ReportSeries {
 /** @returns null if the platform refused, or if its answer cannot be split */
 export type FetchDays = (what: DaysOf, from: string, to: string) => Promise<Days | null>;
 
-// Two answers disagree on final days: did the platform restate them, or do its numbers depend on the requested range?
-//
-// A third range with other ends than both must agree with the newer answer. The older range, fetched again, must agree too:
-// a difference caused by the range would persist.
+// Two answers disagree on final days: did the platform restate them, or do its numbers depend on the requested range? A third
+// range with other ends than both must agree with the newer answer. The older range, fetched again, must agree too: a difference
+// caused by the range would persist.
 
 /** @returns the current days of a range; null if unknown */
 export type FetchRange = (from: string, to: string) => Promise<Days | null>;

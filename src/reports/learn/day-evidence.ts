@@ -1,7 +1,6 @@
 /**
- * Evidence from refetched days: how long numbers change (finality), and whether served days were correct (truth). Collected
- * in the background, in one shared document per scope, with an index document of the scopes. The resulting window is stored in
- * the registry.
+ * Evidence from refetched days: how long numbers change (finality), and whether served days were correct (truth). Collected in the
+ * background, in one shared document per scope, with an index of the scopes. The resulting window is a registry record.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -163,12 +162,10 @@ export class DayEvidence {
 
   /** Checks the digests of served days before they are compared with the platform. */
   served(report: Report, days: Iterable<Entry<RowsHeader>>): void {
-    const wrong = [...days].filter((day) => !matchesDigest(day));
-    this.#noteDates(
-      report,
-      wrong.map(({ header }) => header.lastDay as string),
-      'wrong',
-    );
+    const wrong = [...days]
+      .filter((day) => !matchesDigest(day))
+      .map(({ header }) => header.lastDay as string);
+    this.#noteDates(report, wrong, 'wrong');
   }
 
   /** Records a failed refetch of a report's days. */

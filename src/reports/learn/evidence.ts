@@ -1,7 +1,7 @@
 /**
  * Evidence about one scope (endpoint, split, advertiser), by date: ages at which a day was seen and seen again, the age after
- * which it changed, and the verdict of each refetch. Source of finality and truth. Pure. Merging is by union and maximum, so
- * replicas may add in any order and repeatedly; each date counts once per age.
+ * which it changed, and the verdict of each refetch. Merging is by union and maximum, so replicas may add in any order and
+ * repeatedly; each date counts once per age. Pure.
  */
 import Type from 'typebox';
 import { recordForm } from '../../lib/record.js';
@@ -31,7 +31,6 @@ export const VERDICT_DAYS = 200;
 export const VERDICTS = ['failed', 'same', 'differs_since', 'restated', 'wrong'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** One day, and the verdict of fetching it again. */
 export interface DayVerdict {
   /** ISO */
   readonly date: string;
@@ -40,7 +39,6 @@ export interface DayVerdict {
   readonly verdict: Verdict;
 }
 
-/** The evidence about one date. */
 export interface DateEvidence {
   /** Bit set of ages at which it was seen, and again later. */
   readonly again: bigint;
@@ -234,7 +232,6 @@ export interface AgeCount {
   readonly changed: number;
 }
 
-/** By age, where there is any. */
 export function countAges({ dates }: Evidence): AgeCount[] {
   const seen = [...dates.values()];
   return AGES.flatMap((ageDays) => {
@@ -247,7 +244,6 @@ export function countAges({ dates }: Evidence): AgeCount[] {
 /** Distinct dates by their worst verdict at an age; n: all refetched ones, without failed ones. */
 type VerdictCount = Readonly<Record<Verdict, number>> & { readonly ageDays: number; readonly n: number };
 
-/** By age, where there is any. */
 export function countVerdicts({ dates }: Evidence): VerdictCount[] {
   const judged = [...dates.values()].filter(({ verdicts }) => verdicts.length > 0);
   return AGES.flatMap((ageDays) => {
@@ -263,19 +259,13 @@ export function countVerdicts({ dates }: Evidence): VerdictCount[] {
   });
 }
 
-// Compares a refetched day with the known revision.
-
 interface VerdictRules {
-  /** Of the account. */
   readonly timezone: string;
   /** Whether the report is divisible by day; else no change is a restatement. */
   readonly isSplit: boolean;
 }
 
-/**
- * The revision to compare with.
- * @returns null for a first fetch, an unconfirmed empty day, or a day of a refuted generation
- */
+/** The revision to compare with; null for a first fetch, an unconfirmed empty day, or a day of a refuted generation. */
 function revisionBefore({ before, seen }: DayObservation): Revision | null {
   if (seen.unconfirmed) return null;
   const known = before.findLast((one) => one.unconfirmed !== true && one.void === undefined);

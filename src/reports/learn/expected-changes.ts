@@ -1,6 +1,6 @@
 /**
- * By how much numbers of a day change until it is final, by its age: when a day is first seen final, its earlier revisions are
- * compared with it. Counted in fixed buckets, which replicas add to.
+ * Expected changes of a day's numbers until it is final, by its age. When a day is first seen final, it is compared with its
+ * earlier revisions. Counted in fixed buckets, shared by replicas.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -14,13 +14,13 @@ import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 
-/** At most so much, as a share of the greater value. The last is of values of different signs. */
+/** Upper edges of the buckets, as a share of the greater value. Beyond 1 the signs differ. */
 const EDGES = [
   0, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1,
   2,
 ];
 
-/** Distinct dates below which nothing is said. */
+/** Distinct dates required. */
 const FEWEST = 30;
 
 export type ExpectedChange = Readonly<
@@ -38,10 +38,7 @@ export function bucketOf(change: number): number {
   return at < 0 ? EDGES.length - 1 : at;
 }
 
-/**
- * @param counts by `<age> <bucket> <column>`
- * @returns of each column, the edge that half of the changes, and 95 % of them, do not exceed; null where none has enough
- */
+/** @param counts by `<age> <bucket> <column>`. @returns p50 and p95 by column; null if no column has enough dates */
 export function expectedOf(counts: ReadonlyMap<string, number>, ageDays: number): ExpectedChange | null {
   const columns = new Map<string, number[]>();
   for (const [field, count] of counts) {
@@ -75,10 +72,10 @@ function edgeOf(buckets: readonly number[], wanted: number): number {
 type ContentsStore = Pick<Store['history'], 'contents'>;
 
 const KEPT_MS = 400 * 86_400_000;
-/** Of how many scopes the counts are at hand, and for how long. */
+/** Limit of scopes in memory. */
 const SCOPES = 1000;
 const FRESH_MS = 600_000;
-/** Counts that may wait; beyond it none are added. */
+/** Limit of unwritten counts; further ones are dropped. */
 const MAX_WAITING = 20_000;
 
 export function createExpectedChanges({
@@ -115,7 +112,7 @@ export function createExpectedChanges({
     if (by > 1 || waiting.size < MAX_WAITING) waiting.set(key, { group, field, by });
   }
 
-  /** Behind the answer; the next one has it. */
+  /** In the background, for the next answer. */
   function look(group: string): void {
     if (reading.has(group)) return;
     reading.add(group);
@@ -134,14 +131,14 @@ export function createExpectedChanges({
         for (const field of await fieldsOf(history, series, day, timezone))
           add(groupOf(scopeOf(report)), field);
     },
-    /** By column; null where too few days were seen, or it is not known yet: it is then read for the next answer. */
+    /** By column; null without enough days, or if not read yet. */
     of(report: Report, ageDays: number): ExpectedChange | null {
       const group = groupOf(scopeOf(report));
       const at = known.get(group);
       if (at === undefined || Math.abs(clock.now() - at.atMs) > FRESH_MS) look(group);
       return at === undefined ? null : expectedOf(at.counts, ageDays);
     },
-    /** Of one scope, by the age of a day. @throws StoreUnavailable */
+    /** @returns the expected change by age. @throws StoreUnavailable */
     async read(scope: Scope): Promise<(ageDays: number) => ExpectedChange | null> {
       const [counts = new Map<string, number>()] = await counters.read([groupOf(scope)]);
       return (ageDays) => expectedOf(counts, ageDays);

@@ -1,5 +1,6 @@
 /**
- * Learns whether kinds of report are divisible by day, and keeps checking. Results are registry records, shared by replicas.
+ * Learns whether reports of a kind (equal except for dates and accounts) are divisible by day, and keeps checking. Results are
+ * registry records, shared by replicas. A generation is a version of a result: a new one invalidates split and joined data.
  */
 import type { Logger } from 'pino';
 import { randomBuffer } from '../../lib/chance.js';
@@ -61,10 +62,8 @@ export function createKinds(registry: Registry) {
   }
 
   /**
-   * Kinds to evict beyond the limit: cheapest to relearn first, then oldest.
-   *
-   * An evicted kind uses the base generation again, under which it may have been refuted. So evicting a kind with another
-   * generation renews the base generation. Kinds with a record keep theirs.
+   * Kinds to evict beyond the limit: cheapest to relearn first, then oldest. An evicted kind uses the base generation again,
+   * under which it may have been refuted. So evicting a kind with another generation renews the base generation.
    */
   function surplus(
     others: readonly { readonly record: string; readonly revision: number }[],
@@ -82,7 +81,6 @@ export function createKinds(registry: Registry) {
   return {
     get: book.get,
     list: book.list,
-    /** Data split under another generation is void. */
     generationOf: (id: string): string => stampsOf(id).generation,
     /** Changes whenever answers are built differently: generation, and whether it is proven. */
     stampOf: (id: string): string => stampsOf(id).stamp,
@@ -111,7 +109,6 @@ function newGeneration(): string {
 
 export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
 
-/** Current state of one kind. */
 export interface DivisibilityStatus {
   readonly id: string;
   readonly state: DivisibilityState;
@@ -162,12 +159,11 @@ export function createLearner(options: LearnerOptions) {
       options.kinds.list().map(([id, known]) => [id, { ...known, state: stateOf(known, options.now()) }]),
     /** For people. */
     show: (report: Report): Divisibility | null => options.kinds.get(idOf(options, report)),
-    /** On probation: a whole answer equals the join of its days. */
+    /** On probation (agreed so far, joins not yet served): a whole answer equals the join of its days. */
     async passed(report: Report, trial: Trial): Promise<void> {
-      const { id, pinned } = statusOf(options, report);
-      if (pinned) return;
+      if (statusOf(options, report).pinned) return;
       options.onEvent('tried');
-      await change(options, { id, report }, (value) => passTrial(value, trial, options.now()));
+      await change(options, report, (value) => passTrial(value, trial, options.now()));
     },
   };
 }
@@ -202,47 +198,35 @@ async function compare(
   { report, series, fresh, known }: Comparison,
   fetch: FetchRange,
 ): Promise<ComparisonResult> {
-  const { id, pinned, generation } = statusOf(options, report);
+  const { pinned, generation } = statusOf(options, report);
   if (pinned) return NOTHING;
   const rules = options.policy.rulesFor(report);
   const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
   if (disputes.length > 0) {
-    const verdict = await settle(options, { id, report }, disputes, fetch);
+    const verdict = await settle(options, report, disputes, fetch);
     if (verdict === 'refuted') return { verdict, same };
   }
   if (agreements.length > 0)
-    await change(options, { id, report }, (value) => agree(value, agreements, options.now()));
+    await change(options, report, (value) => agree(value, agreements, options.now()));
   return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
-}
-
-/** A kind, and the report at hand. */
-interface Kind {
-  readonly id: string;
-  readonly report: Report;
 }
 
 async function settle(
   options: LearnerOptions,
-  kind: Kind,
+  report: Report,
   disputes: readonly Dispute[],
   fetch: FetchRange,
 ): Promise<ComparisonResult['verdict']> {
   const verdict = await settleDisputes(disputes, fetch);
-  const [{ date }] = disputes as [Dispute];
-  if (verdict === 'open') return 'changed';
-  if (verdict === 'restated') {
-    await noteRestated(options, kind, disputes);
-    return 'changed';
-  }
-  // Kinds that were not proven were served as whole answers.
-  if (statusOf(options, kind.report).state === 'proven')
-    options.onDependent(
-      kind.report,
-      disputes.map((dispute) => dispute.date),
-    );
-  await change(options, kind, (value) => refute(value, newGeneration(), options.now()));
+  if (verdict === 'restated') await noteRestated(options, report, disputes);
+  if (verdict !== 'dependent') return 'changed';
+  const dates = disputes.map(({ date }) => date);
+  const { id, state } = statusOf(options, report);
+  // Before the proof, whole answers were served.
+  if (state === 'proven') options.onDependent(report, dates);
+  await change(options, report, (value) => refute(value, newGeneration(), options.now()));
   options.logger.error(
-    { kind: kind.id, date, days: disputes.length },
+    { kind: id, date: dates[0], days: dates.length },
     'the numbers of a day depend on the requested period: reports of this kind cannot be split by day; voided their split and joined data, and fetching them as a whole for a day',
   );
   return 'refuted';
@@ -250,11 +234,11 @@ async function settle(
 
 async function noteRestated(
   options: LearnerOptions,
-  { id, report }: Kind,
+  report: Report,
   disputes: readonly Dispute[],
 ): Promise<void> {
   const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
-  await change(options, { id, report }, (value) => ages.reduce(noteRestatement, value));
+  await change(options, report, (value) => ages.reduce(noteRestatement, value));
   for (const _ of ages) options.onEvent('restated');
   options.logger.warn(
     {
@@ -269,9 +253,10 @@ async function noteRestated(
 
 async function change(
   options: LearnerOptions,
-  { id, report }: Kind,
+  report: Report,
   step: (value: Divisibility) => Divisibility,
 ): Promise<void> {
+  const id = idOf(options, report);
   const { before, after } = await options.kinds.change(id, (value) => {
     const next = step(value);
     return next === value ? value : { ...next, about: aboutOf(report) };
@@ -284,7 +269,7 @@ async function change(
 async function couldNotSplit(options: LearnerOptions, report: Report, reason: string): Promise<void> {
   const { id, wholeUntil: known } = statusOf(options, report);
   if (known !== null) return;
-  await change(options, { id, report }, (value) =>
+  await change(options, report, (value) =>
     wholeUntil(value, options.now()) === null ? askAsWhole(value, options.now()) : value,
   );
   options.onEvent('whole');

@@ -1,6 +1,6 @@
 /**
- * Kinds of report of which the platform refuses parts but answers the whole, e.g. a day that has only begun. Such kinds are
- * fetched as a whole for a day. A registry record, shared by replicas.
+ * Kinds of report (equal except for dates and accounts) of which the platform refuses parts but answers the whole, e.g. a day that
+ * has only begun. They are fetched as a whole for a day. A registry record, shared by replicas.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -53,6 +53,8 @@ export function createPartRefusals({
     return untilMs !== undefined && untilMs > now() && untilMs <= now() + LIFETIME_MS;
   }
 
+  const isKnown = (id: string) => isInForce(own.get(id)) || isInForce(shared.get(id));
+
   /** The period of a report if one call may fetch it; null if open or too long. */
   function wholeOf({ from, to }: Report): Period | null {
     if (from === null || to === null) return null;
@@ -63,10 +65,8 @@ export function createPartRefusals({
   return {
     wholeOf,
     /** {@link wholeOf} if the kind is known to refuse parts, else null. */
-    wholeOnly(report: Report): Period | null {
-      const id = divisibilityId(report, accountFields);
-      return isInForce(own.get(id)) || isInForce(shared.get(id)) ? wholeOf(report) : null;
-    },
+    wholeOnly: (report: Report): Period | null =>
+      isKnown(divisibilityId(report, accountFields)) ? wholeOf(report) : null,
     /** Whether a range is a part of a whole that can be requested instead. */
     isPart(report: Report, range: Period): boolean {
       const whole = wholeOf(report);
@@ -75,7 +75,7 @@ export function createPartRefusals({
     /** The platform refused a part of this report, and answered the whole. Never rejects. */
     async learn(report: Report): Promise<void> {
       const id = divisibilityId(report, accountFields);
-      if (isInForce(own.get(id)) || isInForce(shared.get(id))) return;
+      if (isKnown(id)) return;
       const entry: Entry = [id, now() + LIFETIME_MS];
       if (own.size >= MAX_KINDS) own.clear();
       own.set(...entry);
@@ -84,13 +84,10 @@ export function createPartRefusals({
         'the platform refused part of a report and answered the whole: fetching reports of this kind as a whole for a day',
       );
       try {
-        await updateRecord(registry, RECORD, (text) => ({
-          text: JSON.stringify(
-            [...parse(text).filter(([other, untilMs]) => other !== id && isInForce(untilMs)), entry].slice(
-              -MAX_KINDS,
-            ),
-          ),
-        }));
+        await updateRecord(registry, RECORD, (text) => {
+          const others = parse(text).filter(([other, untilMs]) => other !== id && isInForce(untilMs));
+          return { text: JSON.stringify([...others, entry].slice(-MAX_KINDS)) };
+        });
       } catch (error) {
         logger.warn(
           { err: error, kind: id },

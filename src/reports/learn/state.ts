@@ -1,9 +1,8 @@
 /**
- * Whether answers of a kind may be split by day: learned from answers that overlap, tried in probation, never assumed. Pure.
- *
- * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps, campaigns
- * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
- * probation after them, until ranges of different lengths and ends were held against their joins.
+ * Whether reports of a kind (equal except for dates and accounts) may be split by day: learned from overlapping answers, never
+ * assumed. Splits would be wrong if the numbers of a day depend on the requested range (attribution windows, sampling, caps,
+ * campaigns listed only with delivery). Agreements may be chance. So a kind is on probation after them: whole answers are served,
+ * and compared with the joins of their days, until ranges of different lengths and ends were equal. Pure.
  */
 import Type, { type Static } from 'typebox';
 import { type Frozen, type RecordOf, recordForm } from '../../lib/record.js';
@@ -12,26 +11,23 @@ import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import { digest } from '../query/platform-call.js';
 
-// Probation: ranges of different lengths and ends are answered as a whole while the join of their days is compared
-// with them. Pure: which ranges count, which one to try next, and which further calls make its join whole.
-
-/** A range that was tried; its final days only. */
+/** A compared range of final days: a trial of the probation. */
 const TrialRecord = Type.Object({
-  /** ISO days, both compared. */
+  /** ISO days. */
   from: Type.String(),
   to: Type.String(),
-  /** How many days, all of them compared. */
+  /** Number of days. */
   days: Type.Number(),
 });
 export type Trial = Frozen<Static<typeof TrialRecord>>;
 
 export const NEEDED_TRIALS = 5;
-/** One trial at least is so long. */
+/** Minimum length of at least one trial. */
 export const LONG_TRIAL_DAYS = 14;
-/** A range with fewer days that have rows proves nothing; a shorter range needs rows on all of its days. */
+/** Days with rows that a trial needs; a shorter range needs rows on all days. */
 export const TRIAL_DAYS_WITH_ROWS = 3;
 
-/** Whether it tells more than those before: another length, another end, and a long one when only that is missing. */
+/** Whether length and end differ from those before, and the length is long if only that is missing. */
 export function isNewTrial(before: readonly Trial[], { days, to }: Trial): boolean {
   if (before.some((trial) => trial.days === days || trial.to === to)) return false;
   return before.length < NEEDED_TRIALS || days >= LONG_TRIAL_DAYS;
@@ -42,9 +38,9 @@ export function isProbationOver(trials: readonly Trial[]): boolean {
 }
 
 /**
- * The range to try when a range was answered: itself where it counts. Dashboards ask for the same lengths day by day,
- * and would never bring a kind through; so a range that does not count is shifted and stretched into the past.
- * @param answered its final days
+ * The range to try next: the answered one, if it is new. Else it is shifted and extended into the past, because dashboards
+ * request the same lengths every day, which would never end a probation.
+ * @param answered final days of an answer
  */
 export function rangeToTry(before: readonly Trial[], answered: DayRange): DayRange {
   const ends = new Set(before.map(({ to }) => dayNumber(to)));
@@ -59,9 +55,9 @@ export function rangeToTry(before: readonly Trial[], answered: DayRange): DayRan
 }
 
 /**
- * What to ask for so that the join of a tried range is whole: never the range itself. When every day is known there
- * is one call all the same, from the middle of it, for what joins are made of are calls that end there.
- * @param missing days of the range that nothing comparable is known of, ascending
+ * Ranges to fetch so that the join of a tried range is complete: never the range itself. If all days are known, one call from
+ * its middle is made, because joins consist of calls that end inside the range.
+ * @param missing days of the range without a comparable entry, ascending
  */
 export function piecesToTry({ from, to }: DayRange, missing: readonly number[]): DayRange[] {
   const days = to - from + 1;
@@ -80,11 +76,11 @@ export function piecesToTry({ from, to }: DayRange, missing: readonly number[]):
 }
 
 /**
- * The range that is asked for when two answers disagree on days: it holds them all, and begins and ends where
- * none of the answers does, nor on a day in dispute.
- * @param ends of the answers that disagree
- * @param today the platform may refuse days to come
- * @returns null when there is no such range
+ * The range to fetch if two answers disagree on days: it contains them, and begins and ends neither where the answers do, nor on a
+ * disputed day.
+ * @param ends of the answers
+ * @param today the platform may refuse later days
+ * @returns null if there is none
  */
 export function independentRange(
   disputed: readonly number[],
@@ -98,10 +94,10 @@ export function independentRange(
   return to > today ? null : { from, to };
 }
 
-/** One final day with rows that two answers with different ends agree on. */
+/** A final day with equal rows in two answers with different ends. */
 const AgreementRecord = Type.Object({
   date: Type.String(),
-  /** Identity of the two answers' series and periods. */
+  /** See {@link pairId}. */
   pair: Type.String(),
 });
 export type Agreement = Frozen<Static<typeof AgreementRecord>>;
@@ -110,35 +106,34 @@ export type DivisibilityState = 'learning' | 'probation' | 'proven' | 'refuted';
 
 const timeOrNull = Type.Union([Type.Number(), Type.Null()]);
 
-/** As it is stored. Members that may be absent were unknown to older releases. */
+/** A registry record. Optional members are absent in records of older releases. Times are epoch milliseconds. */
 export const Divisibility = recordForm(
   Type.Object({
-    /** As it was last written; {@link currentState} tells what it comes to now. A state of another release proves nothing. */
+    /** As written; see {@link currentState}. A state of another release proves nothing. */
     state: Type.Unsafe<DivisibilityState>(Type.String()),
-    /** Segments split under another generation are void. */
+    /** Version of the result: days split under another one are invalid. */
     generation: Type.String(),
-    /** While learning: what was agreed on so far, as far as the proof needs it. */
+    /** While learning, those that the proof needs. */
     agreements: Type.Array(AgreementRecord),
-    /** On probation: ranges whose joins were found to be the platform's own whole answers. */
+    /** Passed ones. */
     trials: Type.Optional(Type.Array(TrialRecord)),
-    /** The generation that has passed probation: an older release proves without it, which is not trusted. */
+    /** The generation that passed probation. Older releases prove without it, which is not trusted. */
     triedGeneration: Type.Optional(Type.String()),
-    /** Milliseconds since the epoch: when it was proven, or until when it stays refuted. */
     provenAt: timeOrNull,
     refutedUntil: timeOrNull,
-    /** Until when its reports are asked for as a whole, because an answer could not be split. */
+    /** Until then reports are fetched as a whole, because an answer could not be split. */
     wholeUntil: Type.Optional(Type.Number()),
-    /** What reports of this kind have in common, for people; absent until a release that writes it learns something. */
+    /** Common properties of these reports, for people. */
     about: Type.Optional(
       Type.Object({
         endpoint: Type.String(),
         split: Type.Array(Type.String()),
         spentBased: Type.Union([Type.String(), Type.Null()]),
-        /** Names of parameters that were passed on. */
+        /** Names of parameters. */
         passedOn: Type.Array(Type.String()),
       }),
     ),
-    /** Final days that changed after all, and the greatest age in days at which one did. */
+    /** Number of final days that changed, and the greatest age at which one did. */
     restatements: Type.Number(),
     oldestRestatementDays: Type.Number(),
   }),
@@ -148,7 +143,6 @@ export type Divisibility = RecordOf<typeof Divisibility>;
 export const NEEDED_DAYS = 3;
 export const NEEDED_PAIRS = 2;
 export const REFUTED_MS = 86_400_000;
-/** How long a kind is asked for as a whole after an answer that could not be split. */
 const WHOLE_MS = 86_400_000;
 
 export function startLearning(generation: string): Divisibility {
@@ -163,7 +157,7 @@ export function startLearning(generation: string): Divisibility {
   };
 }
 
-/** The state now: a refutation is over after a day, and what was proven without probation is put on it. */
+/** A refutation ends after a day; a proof without probation is not accepted. */
 export function currentState(known: Divisibility, nowMs: number): DivisibilityState {
   if (known.state === 'refuted') return nowMs >= (known.refutedUntil ?? 0) ? 'learning' : 'refuted';
   return known.state === 'proven' && !isProven(known) ? 'probation' : known.state;
@@ -173,7 +167,7 @@ export function isProven({ state, triedGeneration, generation }: Divisibility): 
   return state === 'proven' && triedGeneration === generation;
 }
 
-/** @returns the same value when nothing new was learned */
+/** @returns the same value if there is nothing new */
 export function agree(known: Divisibility, news: readonly Agreement[], nowMs: number): Divisibility {
   if (currentState(known, nowMs) !== 'learning') return known;
   const agreements = addAgreements(known.agreements, news);
@@ -191,40 +185,28 @@ export function agree(known: Divisibility, news: readonly Agreement[], nowMs: nu
   };
 }
 
-/**
- * A range was answered as a whole, and its join is the same.
- * @returns the same value when the kind is not on probation, or when such a range was tried before
- */
+/** A whole answer equals its join. @returns the same value if not on probation, or if the trial is not new */
 export function passTrial(known: Divisibility, trial: Trial, nowMs: number): Divisibility {
   const before = known.trials ?? [];
   if (currentState(known, nowMs) !== 'probation' || !isNewTrial(before, trial)) return known;
   const trials = [...before, trial];
   if (!isProbationOver(trials)) return { ...known, state: 'probation', trials };
-  return {
-    ...known,
-    state: 'proven',
-    trials,
-    triedGeneration: known.generation,
-    provenAt: nowMs,
-  };
+  return { ...known, state: 'proven', trials, triedGeneration: known.generation, provenAt: nowMs };
 }
 
-/** An answer of the kind could not be split: for a day its reports are asked for as a whole. */
+/** An answer could not be split: reports are fetched as a whole for a day. */
 export function askAsWhole(known: Divisibility, nowMs: number): Divisibility {
   return { ...known, wholeUntil: nowMs + WHOLE_MS };
 }
 
-/** @returns until when reports of the kind are asked for as a whole; null when they need not be */
+/** @returns null if reports need not be fetched as a whole */
 export function wholeUntil(known: Divisibility | null, nowMs: number): number | null {
   const until = known?.wholeUntil ?? 0;
-  // A clock that was set back must not make it longer.
+  // A clock set back must not prolong it.
   return until > nowMs && until <= nowMs + WHOLE_MS ? until : null;
 }
 
-/**
- * Keeps what brings the proof nearer and nothing else, so that the record stays short whatever comes first: many
- * pairs that agree on one day, or one pair that agrees on many.
- */
+/** Keeps only what the proof still needs, so that the record stays short. */
 function addAgreements(before: readonly Agreement[], news: readonly Agreement[]): Agreement[] {
   const all = [...before];
   for (const one of news) {
@@ -237,7 +219,7 @@ function addAgreements(before: readonly Agreement[], news: readonly Agreement[])
   return all;
 }
 
-/** The platform's numbers for a day depend on the range: cutting would lie. All segments of the kind are void. */
+/** The numbers of a day depend on the requested range. The new generation invalidates all split days. */
 export function refute(known: Divisibility, generation: string, nowMs: number): Divisibility {
   return {
     ...known,
@@ -250,7 +232,7 @@ export function refute(known: Divisibility, generation: string, nowMs: number): 
   };
 }
 
-/** A final day changed, and the platform stands by the change. */
+/** A final day changed, confirmed by the platform. */
 export function noteRestatement(known: Divisibility, ageDays: number): Divisibility {
   return {
     ...known,
@@ -259,11 +241,7 @@ export function noteRestatement(known: Divisibility, ageDays: number): Divisibil
   };
 }
 
-/**
- * What is learned together: endpoint, method, split, `spentBased` and unknown parameters with their values, but not
- * whose report it is.
- * @param accountFields names that carry the account
- */
+/** Identity of a kind: endpoint, method, split, `spentBased` and unknown parameters with their values; no account, no campaigns. */
 export function divisibilityId(report: Report, accountFields: readonly string[]): string {
   const known = ids.get(report);
   if (known?.accountFields === accountFields) return known.id;
@@ -272,7 +250,7 @@ export function divisibilityId(report: Report, accountFields: readonly string[])
   return id;
 }
 
-/** Of reports that are remembered: it is asked for several times an answer. */
+/** Memoized: needed several times for each answer. */
 const ids = new WeakMap<Report, { readonly accountFields: readonly string[]; readonly id: string }>();
 
 function makeId(report: Report, accountFields: readonly string[]): string {
@@ -285,7 +263,7 @@ function makeId(report: Report, accountFields: readonly string[]): string {
   return digest([report.endpoint, report.method, ...parts]).slice(0, 22);
 }
 
-/** Identity of a pair of answers; the order of the two does not matter. */
+/** Identity of two answers, by series and periods, in any order. */
 export function pairId(series: string, one: string, other: string): string {
   return digest([series, ...[one, other].sort()]).slice(0, 12);
 }

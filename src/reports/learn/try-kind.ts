@@ -1,31 +1,36 @@
 /**
- * Stage behind the answer: learns from a new answer; and while its kind is on probation, holds a whole answer against
- * the join of its days, and asks for what that join lacks. Five ranges of different lengths and ends bring a kind through.
+ * Learns from new answers in the background. While reports of their kind are on probation (see state.ts), compares a whole answer
+ * with the join of its days, and fetches days that the join lacks.
  */
-
 import type { DayRange } from '../cache/plan.js';
-import { dayNumber, isoDay } from '../query/days.js';
+import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { compareDays, type Days, type FetchDays, type FetchRange, isComparable } from './compare-days.js';
+import {
+  compareDays,
+  type Days,
+  daysByDate,
+  type FetchDays,
+  type FetchRange,
+  isComparable,
+} from './compare-days.js';
 import type { Comparison, Learner } from './learn.js';
 import { isNewTrial, NEEDED_TRIALS, piecesToTry, rangeToTry, TRIAL_DAYS_WITH_ROWS } from './state.js';
 
 export interface TryKindOptions {
   readonly learner: Learner;
   readonly fetchDays: FetchDays;
-  /** Ranges longer than a call may be are compared with what is known, but nothing further is asked for them. */
   readonly policy: Pick<ReportPolicy, 'rulesFor' | 'plan'>;
 }
 
-/** To be told of every answer that was split; `known` is what was known of its days before. */
+/** Call for every split answer, with the earlier entries of its days as `known`. */
 export type LearnFrom = (news: Comparison) => Promise<void>;
 
 export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions): LearnFrom {
   const { rulesFor, plan } = policy;
   /**
-   * Answers that wait for their trial, by kind. One trial of a kind runs at a time, or every series of a busy hour would
-   * pay for it; the others wait, so that a few quick answers prove a kind on a slow store too.
+   * Waiting answers by kind. One trial of a kind runs at a time, because trials cost calls; a few others wait, so that quick
+   * answers end a probation even with a slow store.
    */
   const waiting = new Map<string, Comparison[]>();
 
@@ -53,7 +58,6 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     return !pinned && state === 'probation';
   }
 
-  /** The final days of an answer, while its kind is still on probation. */
   async function tryAnswer(news: Comparison): Promise<void> {
     if (!isOnProbation(news)) return;
     const { generation } = learner.status(news.report);
@@ -73,12 +77,12 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     if (whole === null) return;
     const { generation } = learner.status(news.report);
     const same = new Set(compareDays({ ...news, ...whole, generation, rules: rulesFor(news.report) }).same);
-    const dates = datesOf(range);
+    const dates = daysBetween(trial.from, trial.to);
     const missing = dates.filter((date) => !same.has(date)).map((date) => dayNumber(date) as number);
     for (const entry of piecesToTry(range, missing)) {
       const days = await fetch(isoDay(entry.from), isoDay(entry.to));
       if (days === null) return;
-      const known = new Map(whole.fresh.map((entry) => [entry.header.lastDay as string, entry]));
+      const known = daysByDate(whole.fresh);
       const compared = await learner.compare({ ...news, fresh: [...days.values()], known }, fetch);
       if (compared.verdict !== 'same') return;
       for (const date of compared.same) same.add(date);
@@ -91,7 +95,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     await learner.passed(news.report, trial);
   }
 
-  /** The whole answer to a range: the one that was given, or one that is asked for now, and what is known beside it. */
+  /** The whole answer for a range, which is fetched unless it is the given one; and the known days. */
   async function wholeOf(
     { report, series, fresh, known }: Comparison,
     answered: DayRange,
@@ -102,10 +106,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     if (range.from === answered.from && range.to === answered.to) return { fresh: inside, known };
     const days = await fetch(isoDay(range.from), isoDay(range.to));
     if (days === null) return null;
-    const beside = new Map([
-      ...known,
-      ...fresh.map((entry) => [entry.header.lastDay as string, entry] as const),
-    ]);
+    const beside = new Map([...known, ...daysByDate(fresh)]);
     const asked = [...days.values()];
     const { verdict } = await learner.compare({ report, series, fresh: asked, known: beside }, fetch);
     return verdict === 'same' ? { fresh: asked, known: beside } : null;
@@ -114,8 +115,4 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
 
 function dayOf({ header }: Entry<RowsHeader>): number {
   return dayNumber(header.lastDay as string) as number;
-}
-
-function datesOf({ from, to }: DayRange): string[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => isoDay(from + index));
 }

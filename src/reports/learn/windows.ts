@@ -1,4 +1,4 @@
-/** The one place that says which days of a report are final, and how long the others are fresh. */
+/** Decides which days of a report are final, and how long the others are fresh. */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { updateRecord } from '../../store/registry/record-book.js';
@@ -8,33 +8,31 @@ import type { FreshnessRules } from '../rows/freshness.js';
 import { countAges, type DateEvidence, type Evidence } from './evidence.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 
-// When the numbers of a day change no more, by what was seen of days before it. Pure.
-
 interface WindowRules {
-  /** It is never shorter than that. */
+  /** Minimum. */
   readonly restatementDays: number;
-  /** Nor longer than that. */
+  /** Maximum. */
   readonly maxDays: number;
 }
 
 export interface Window {
-  /** A day is final when it is older. */
+  /** Older days are final. */
   readonly days: number;
-  /** From this age on no day was ever seen to change, and enough were seen; null where that cannot be said. */
+  /** Age from which on no day was seen to change, among enough days; null: unknown. */
   readonly settledFrom: number | null;
-  /** The last day on which a change was seen that came later than `restatementDays`, as a day number; -1: none was. */
+  /** Day number of the last observed change after `restatementDays`; -1: none. */
   readonly lateOn: number;
-  /** Such changes are over: enough dates were seen again since at the greatest age. */
+  /** Enough dates were seen unchanged since then, up to the greatest age. */
   readonly calm: boolean;
 }
 
-/** Distinct dates that must have stayed as they were before a window is made shorter again, and the days it takes at least. */
+/** Unchanged dates, and days without late changes, before a window is narrowed. */
 const CALM_DATES = 300;
 const CALM_DAYS = 14;
-/** Distinct dates of an age by which a kind counts as settled so far. */
+/** Unchanged dates for `settledFrom`. */
 const SETTLED_DATES = 30;
 
-/** @param today as a day number */
+/** @param today day number */
 export function windowOf(evidence: Evidence, rules: WindowRules, today: number): Window {
   const { restatementDays } = rules;
   const maxDays = Math.max(rules.maxDays, restatementDays);
@@ -65,7 +63,7 @@ function isCalm({ dates }: Evidence, restatementDays: number, maxDays: number, l
   return calm >= CALM_DATES;
 }
 
-/** Whether it was seen by that age as it was seen last. */
+/** Whether it was seen up to that age with its latest numbers. */
 function staysFrom({ again, changedAfter }: DateEvidence, age: number): boolean {
   for (let seen = age; seen > Math.max(0, changedAfter); seen -= 1)
     if ((again >> BigInt(seen)) & 1n) return true;
@@ -81,11 +79,9 @@ export function isSameWindow(one: Window, other: Window): boolean {
   );
 }
 
-// The windows that were learned, as records of the registry: every process has them at hand, for they decide what is fresh.
-// They change seldom; what they were learned from lies elsewhere, see `learn.ts`.
+// Learned windows are registry records, which every process has in memory. Their evidence is in documents, see day-evidence.ts.
 
 const PREFIX = 'finality/';
-/** Scopes that are remembered. */
 const MAX_SCOPES = 2000;
 
 const WindowForm = recordForm(
@@ -101,7 +97,6 @@ const WindowForm = recordForm(
   }),
 );
 
-/** A scope and its window, since when it is observed. */
 type KnownWindow = RecordOf<typeof WindowForm>;
 
 export type Windows = ReturnType<typeof createWindows>;
@@ -123,32 +118,28 @@ export function createWindows(registry: Registry) {
   return {
     get: (scope: Scope): KnownWindow | null => all().get(PREFIX + scopeId(scope)) ?? null,
     list: (): readonly KnownWindow[] => [...all().values()],
-    /** @returns the window before; null where there was none, or there is no room for another */
-    async put(scope: Scope, since: number, window: Window): Promise<KnownWindow | null> {
-      const id = PREFIX + scopeId(scope);
-      let before: KnownWindow | null = null;
-      await updateRecord(registry, id, (text) => {
-        before = text === null ? null : WindowForm.parse(text);
-        // A later release has written it.
+    /** No change if the limit of scopes is reached. */
+    put: (scope: Scope, since: number, window: Window): Promise<void> =>
+      updateRecord(registry, PREFIX + scopeId(scope), (text) => {
+        const before = text === null ? null : WindowForm.parse(text);
+        // Written by a later release.
         if (text !== null && before === null) return null;
         const also = text === null ? room(registry) : [];
         if (also === null) return null;
         const after = JSON.stringify({ ...scope, since, ...joined(before, window) });
         return after === text ? null : { text: after, also };
-      });
-      return before;
-    },
+      }),
     onChange: (listener: () => void): void => registry.onChange(PREFIX, listener),
   };
 }
 
-/** What is known of both: a window is made shorter only by who has seen all late changes that the record tells of. */
+/** A window is narrowed only with evidence that includes the late changes of the record. */
 function joined(before: KnownWindow | null, now: Window): Window {
   if (before === null || (now.calm && now.lateOn >= before.lateOn)) return now;
   return { ...now, days: Math.max(before.days, now.days), lateOn: Math.max(before.lateOn, now.lateOn) };
 }
 
-/** What goes for another scope, oldest first: not what was ever seen to change late. Null: there is no room. */
+/** Evicts the oldest scope without late changes. Null: there is none. */
 function room(registry: Registry): [string, null][] | null {
   const all = registry.list(PREFIX);
   if (all.length < MAX_SCOPES) return [];
@@ -157,17 +148,16 @@ function room(registry: Registry): [string, null][] | null {
   return oldest === undefined ? null : [[oldest[0], null]];
 }
 
-/** `fixed`: `report.restatementDays`, nothing is learned; `observe`: learned and shown; `learned`: freshness goes by it. */
+/** fixed: `report.restatementDays`, nothing is learned · observe: learned and shown · learned: applied */
 export type FinalityMode = 'fixed' | 'observe' | 'learned';
 
-/** Fresh time of a day that is not final, of an age at which no day was ever seen to change. */
+/** Freshness of provisional days from `settledFrom` on. */
 const SETTLED_MS = 6 * 3_600_000;
-/** Late changes of scopes that this process remembers. */
 const MAX_OWN = 5000;
 
 export type Rules = ReturnType<typeof createRules>;
 
-/** @param base by `report.restatementDays` */
+/** @param base without learned values */
 export function createRules({
   mode,
   maxDays,
@@ -180,6 +170,7 @@ export function createRules({
   readonly windows: Windows;
 }) {
   const isLearned = mode === 'learned';
+  /** Windows widened by this process and not shared yet, by scope. */
   const own = new Map<string, number>();
   let ofReports = new WeakMap<Report, FreshnessRules>();
   const forget = () => {
@@ -212,13 +203,13 @@ export function createRules({
   return {
     rulesFor,
     rulesOf,
-    /** Another one where another window is in use: what was finished under one is not sent under the other. */
+    /** Changes with the window, which invalidates finished answers. */
     stampOf(report: Report): string {
       if (!isLearned) return '';
       const { restatementDays, settled } = rulesFor(report);
       return ` ${restatementDays}-${settled?.fromAge ?? ''}`;
     },
-    /** A late change was seen: at once, for this process, whatever the registry says. */
+    /** After a late change: applies to this process at once. */
     widen(scope: Scope, days: number): void {
       if (!isLearned) return;
       const id = scopeId(scope);
@@ -227,7 +218,6 @@ export function createRules({
       own.set(id, days);
       forget();
     },
-    /** The registry has this window now. */
     shared(scope: Scope, days: number): void {
       const id = scopeId(scope);
       if ((own.get(id) ?? Number.POSITIVE_INFINITY) > days) return;
@@ -237,7 +227,7 @@ export function createRules({
   };
 }
 
-/** Of a report that is not by date nothing is learned: for it the longest window of its advertiser's reports holds. */
+/** For reports that are not split by date, the longest window of the advertiser's other reports of the endpoint. */
 function windowFor(scope: Scope, windows: Windows): KnownWindow | null {
   if (scope.split.split('+').includes('date')) return windows.get(scope);
   const near = windows

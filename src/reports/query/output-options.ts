@@ -18,12 +18,8 @@ const TYPES: readonly (readonly [Format, type: string])[] = [
 ];
 
 /** zstd only if the runtime has it. Among equals the caller's order decides. */
-const CODINGS: readonly Coding[] = [
-  'zstdCompress' in zlib ? ['zstd' as const] : [],
-  'br' as const,
-  'gzip' as const,
-  'identity' as const,
-].flat();
+const HAS_ZSTD = 'zstdCompress' in zlib;
+const CODINGS: readonly Coding[] = [...(HAS_ZSTD ? ['zstd' as const] : []), 'br', 'gzip', 'identity'];
 
 /** `_format` overrides `accept`, which overrides the team's default. @throws GatewayError `not_acceptable` */
 export function negotiateFormat(asked: Format | null, accept: string | undefined, fallback: Format): Format {
