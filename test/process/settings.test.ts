@@ -1,16 +1,15 @@
 /** Contract, section 1: a missing or bad setting stops the start with exit code 78 and one line per fault. */
+import { once } from 'node:events';
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { type Fault, faultOf } from '../../src/cli/exit.js';
+import { loadConfig, proxySettings } from '../../src/config/load.js';
+import { run } from '../../src/server/run.js';
+import { runCli } from '../cli/run-cli.js';
 import { ask, newTeam, REPORT } from '../support/ask.js';
-import {
-  type Env,
-  launchCli,
-  launchGateway,
-  startGateway,
-  startPlatform,
-  tempFolder,
-} from '../support/processes.js';
+import { type Env, launchGateway, startGateway, startPlatform, tempFolder } from '../support/processes.js';
 import { freePort } from '../support/redis.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -20,6 +19,16 @@ async function faultsOf(env: Env): Promise<string[]> {
   const { code } = await gateway.exited;
   if (code !== 78 || gateway.stdout !== '') throw new Error(`ended with ${code}: ${gateway.stdout}`);
   return gateway.stderr.trimEnd().split('\n');
+}
+
+/** A start that must fail, in this process: what `serve` would print, and its exit code. */
+async function faultOfStart(env: Env): Promise<Fault> {
+  const planes = ['data', 'admin', 'metrics'] as const;
+  const start = async () => run({ config: loadConfig(env), proxy: proxySettings(env), planes });
+  const started = await start().catch((error: unknown) => faultOf(error));
+  if ('lines' in started) return started;
+  await started.stop();
+  throw new Error('it started');
 }
 
 const SECRET = 'a-secret-that-must-not-be-printed';
@@ -38,7 +47,7 @@ describe.concurrent('a start that is refused', () => {
   });
 
   it('tells the faults that need a second look, and never prints a secret', async ({ expect }) => {
-    const lines = await faultsOf({
+    const { lines } = await faultOfStart({
       ...{ PLATFORM_BASE_URL: 'ftp://platform.example', PLATFORM_TOKEN: `${SECRET} with a space` },
       ...{ GATEWAY_MASTER_KEY: SECRET, REDIS_URL: `http://:${SECRET}@127.0.0.1` },
     });
@@ -50,24 +59,25 @@ describe.concurrent('a start that is refused', () => {
   });
 
   it('is the same for `config check`, which starts nothing', async ({ expect }) => {
-    const wrong = launchCli(['config', 'check']);
-    expect((await wrong.exited).code).toBe(78);
-    expect(wrong.stderr).toBe(
-      'PLATFORM_BASE_URL: was not set; allowed is an http:// or https:// address without user, query or fragment\n',
-    );
-    const right = launchCli(['config', 'check'], BASE);
-    expect(await right.exited).toEqual({ code: 0, signal: null });
+    expect(await runCli(['config', 'check'])).toMatchObject({
+      code: 78,
+      stderr:
+        'PLATFORM_BASE_URL: was not set; allowed is an http:// or https:// address without user, query or fragment\n',
+    });
+    expect(await runCli(['config', 'check'], BASE)).toMatchObject({ code: 0, stderr: '' });
   });
 
   it.for(['/dev/null/data', '/proc/no-such-folder'])(
     'names a data folder that cannot be: %s',
     async (folder, { expect }) => {
-      const lines = await faultsOf({ ...BASE, GATEWAY_DATA_DIR: folder });
-      expect(lines).toEqual([
-        expect.stringMatching(
-          /^GATEWAY_DATA_DIR: was "\/(dev|proc)\/.*"; allowed is a folder that is there or can be made \(E[A-Z]+\)$/,
-        ),
-      ]);
+      expect(await faultOfStart({ ...BASE, GATEWAY_DATA_DIR: folder })).toEqual({
+        code: 78,
+        lines: [
+          expect.stringMatching(
+            /^GATEWAY_DATA_DIR: was "\/(dev|proc)\/.*"; allowed is a folder that is there or can be made \(E[A-Z]+\)$/,
+          ),
+        ],
+      });
     },
   );
 
@@ -80,9 +90,9 @@ describe.concurrent('a start that is refused', () => {
     const path = join(dataDir, name);
     await mkdir(text === null ? path : dataDir, { recursive: true, mode: 0o700 });
     if (text !== null) await writeFile(path, text, { mode: 0o600 });
-    const [line, ...more] = await faultsOf({ ...BASE, GATEWAY_DATA_DIR: dataDir });
-    for (const part of [path, words, '; allowed is ']) expect(line).toContain(part);
-    expect(more).toEqual([]);
+    const { lines, code } = await faultOfStart({ ...BASE, GATEWAY_DATA_DIR: dataDir });
+    expect([lines.length, code]).toEqual([1, 78]);
+    for (const part of [path, words, '; allowed is ']) expect(lines[0]).toContain(part);
   });
 
   it('names an address that is none of this machine', async ({ expect }) => {
@@ -93,57 +103,49 @@ describe.concurrent('a start that is refused', () => {
   });
 
   it('names the port that is taken', async ({ expect }) => {
-    const gateway = await startGateway(BASE);
-    const port = new URL(gateway.data).port;
-    const second = await launchGateway({ ...BASE, PORT: port });
-    expect((await second.exited).code).toBe(1);
-    expect(second.stderr).toMatch(new RegExp(`EADDRINUSE.*${port}.*PORT`));
-    // Where the admin token is, is told once.
-    expect(gateway.stderr.match(/The admin token is in /g)).toHaveLength(1);
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const gateway = await launchGateway({ ...BASE, PORT: String(port) });
+    expect((await gateway.exited).code).toBe(1);
+    expect(gateway.stderr).toMatch(new RegExp(`EADDRINUSE.*${port}.*PORT`));
+    other.close();
   });
 });
 
-describe.concurrent('settings that work', () => {
-  it('come from the YAML, and the environment wins', async ({ expect }) => {
-    const platform = await startPlatform({ basePath: '/dsp/one' });
-    const port = await freePort();
-    const yaml = join(await tempFolder(), 'gateway.yaml');
-    const settings = [
-      `server: { host: 127.0.0.1, port: 1, adminPort: 0, maxUriBytes: 300 }`,
-      `platform: { baseUrl: '${platform.url}', token: '${platform.token}' }`,
-    ];
-    await writeFile(yaml, settings.join('\n'));
-    const gateway = await startGateway({ GATEWAY_CONFIG: yaml, PORT: String(port) });
-    expect(gateway.data).toBe(`http://127.0.0.1:${port}`);
-    const { key } = await newTeam(gateway, { id: 'yaml' });
-    const answer = await ask(`${gateway.data}${REPORT}?advertiserId=1&_period=yesterday`, { key });
-    expect(answer.status).toBe(200);
-    expect((await ask(`${gateway.data}/${'a'.repeat(300)}`)).status).toBe(414);
-  });
+it('come from the YAML, the environment wins, and files are read again when they are swapped', async () => {
+  const platform = await startPlatform({ basePath: '/dsp/one' });
+  const port = await freePort();
+  const folder = await tempFolder();
+  const yaml = join(folder, 'gateway.yaml');
+  const settings = [
+    `server: { host: 127.0.0.1, port: 1, adminPort: 0, maxUriBytes: 300 }`,
+    `platform: { baseUrl: '${platform.url}', token: '${platform.token}' }`,
+  ];
+  await writeFile(yaml, settings.join('\n'));
+  const file = async (content: string): Promise<string> => {
+    const path = join(folder, 'admin');
+    await writeFile(`${path}.new`, content);
+    await rename(`${path}.new`, path);
+    return path;
+  };
+  const [first, second] = ['admin-token-of-the-first-day', 'admin-token-of-the-second-day'];
+  const ADMIN_TOKEN_FILE = await file(`${first}\n`);
+  const gateway = await startGateway({ GATEWAY_CONFIG: yaml, PORT: String(port), ADMIN_TOKEN_FILE });
+  expect([gateway.data, gateway.adminToken]).toEqual([`http://127.0.0.1:${port}`, first]);
+  // Given, so none is generated.
+  expect(await readdir(gateway.dataDir)).not.toContain('admin.token');
+  const { key } = await newTeam(gateway, { id: 'yaml' });
+  const answer = await ask(`${gateway.data}${REPORT}?advertiserId=1&_period=yesterday`, { key });
+  expect(answer.status).toBe(200);
+  expect((await ask(`${gateway.data}/${'a'.repeat(300)}`)).status).toBe(414);
 
-  it('are read from files, and read again when a file is swapped', async ({ expect }) => {
-    const folder = await tempFolder();
-    const file = async (content: string): Promise<string> => {
-      const path = join(folder, 'admin');
-      await writeFile(`${path}.new`, content);
-      await rename(`${path}.new`, path);
-      return path;
-    };
-    const [first, second] = ['admin-token-of-the-first-day', 'admin-token-of-the-second-day'];
-    const gateway = await startGateway({ ...BASE, ADMIN_TOKEN_FILE: await file(`${first}\n`) });
-    expect(gateway.adminToken).toBe(first);
-    // Given, so none is generated.
-    expect(await readdir(gateway.dataDir)).not.toContain('admin.token');
-    await file(second);
-    const status = async (bearer: string) =>
-      (await ask(`${gateway.admin}/admin/v1/status`, { bearer })).status;
-    await waitFor('the new admin token', async () => (await status(second)) === 200, gateway);
-    expect(await status(first)).toBe(401);
-    await file('half');
-    await waitFor('a word about the bad file', () =>
-      /the file of ADMIN_TOKEN is invalid/.test(gateway.stdout),
-    );
-    await unlink(join(folder, 'admin'));
-    expect([await status(second), await status('half')]).toEqual([200, 401]);
-  });
+  await file(second);
+  const status = async (bearer: string) => (await ask(`${gateway.admin}/admin/v1/status`, { bearer })).status;
+  await waitFor('the new admin token', async () => (await status(second)) === 200, gateway);
+  expect(await status(first)).toBe(401);
+  await file('half');
+  await waitFor('a word about the bad file', () => /the file of ADMIN_TOKEN is invalid/.test(gateway.stdout));
+  await unlink(join(folder, 'admin'));
+  expect([await status(second), await status('half')]).toEqual([200, 401]);
 });
