@@ -8,6 +8,7 @@ import {
   launchGateway,
   logLines,
   type Platform,
+  type Process,
   planeOf,
   startGateway,
   startPlatform,
@@ -23,7 +24,9 @@ beforeAll(async () => {
 });
 
 describe.concurrent('a start', () => {
-  it('is ready with a free data port, a free admin port and a port for metrics alone', async ({ expect }) => {
+  it('is ready on three ports, and holds its data folder until it crashes; then one of two has it', async ({
+    expect,
+  }) => {
     const gateway = await startGateway({ ...platform.env, METRICS_PORT: '0' });
     const metrics = planeOf(gateway, 'metrics');
     for (const url of [gateway.data, gateway.admin, metrics]) {
@@ -44,6 +47,21 @@ describe.concurrent('a start', () => {
     for (const path of ['/admin/v1/status', '/admin/v1/teams', '/openapi.json', '/docs', '/']) {
       expect((await ask(metrics + path, { bearer: gateway.adminToken })).status).toBe(404);
     }
+    // Where the admin token is, is told once.
+    expect(gateway.stderr.match(/The admin token is in /g)).toHaveLength(1);
+
+    await gateway.end('SIGKILL');
+    const starts = await Promise.all(
+      [1, 2].map(() => launchGateway({ ...platform.env, GATEWAY_DATA_DIR: gateway.dataDir })),
+    );
+    const refused = await Promise.race(starts.map((start) => start.exited.then(() => start)));
+    expect((await refused.exited).code).toBe(78);
+    const winner = starts.find((start) => start !== refused) as Process;
+    expect(refused.stderr.trimEnd().split('\n')).toHaveLength(1);
+    for (const part of [gateway.dataDir, String(winner.pid)]) expect(refused.stderr).toContain(part);
+    const data = await waitFor('the one that listens', () => planeOf(winner, 'data'), winner);
+    expect((await ask(`${data}/readyz`)).status).toBe(200);
+    expect(await winner.end('SIGINT')).toEqual({ code: 0, signal: null });
   });
 
   it('by `npm start` has the exit code of the gateway', async ({ expect }) => {
@@ -54,40 +72,37 @@ describe.concurrent('a start', () => {
 });
 
 describe.concurrent('a stop', () => {
-  it.for(['SIGTERM', 'SIGINT'] as const)(
-    'by %s turns readiness to 503, finishes what is under way, and ends with 0',
-    async (signal, { expect }) => {
-      const slow = await startPlatform({ switches: { latencyMs: 800 } });
-      const gateway = await startGateway(slow.env);
-      const { key } = await newTeam(gateway, { id: 'draining' });
-      const sim = simulatorOf(slow.url);
-      const answers = [
-        ask(gateway.data + YESTERDAY, { key }),
-        ask(`${gateway.data}/api/v1/campaign/1`, { key }),
-      ];
-      await waitFor('both platform calls', async () => (await sim.calls()).length === 2);
-      gateway.signal(signal);
-      const ready = await waitFor('a readiness that says no', async () => {
-        const answer = await ask(`${gateway.data}/readyz`);
-        return answer.status === 503 && answer;
-      });
-      expect(ready.json()).toMatchObject({ ready: false });
-      // Alive still: it must not be killed while it finishes.
-      expect((await ask(`${gateway.data}/healthz`)).status).toBe(200);
-      const [report, passed] = await Promise.all(answers);
-      expect(report?.status).toBe(200);
-      expect(report?.json<{ data: unknown[] }>().data).toHaveLength(1);
-      expect(passed?.status).toBe(404);
-      expect(passed?.json()).toEqual({ message: expect.stringContaining('Campaign') });
-      expect(await gateway.exited).toEqual({ code: 0, signal: null });
-      await expect(ask(`${gateway.data}/healthz`)).rejects.toThrow('ECONNREFUSED');
-      // Every request has its line: nothing of the log is lost on the way out.
-      const paths = logLines(gateway)
-        .filter(({ msg }) => msg === 'request')
-        .map(({ path }) => path);
-      expect(paths).toEqual(expect.arrayContaining([REPORT, '/api/v1/campaign/1', '/readyz', '/healthz']));
-    },
-  );
+  it('by SIGTERM turns readiness to 503, finishes what is under way, and ends with 0', async ({ expect }) => {
+    const slow = await startPlatform({ switches: { latencyMs: 800 } });
+    const gateway = await startGateway(slow.env);
+    const { key } = await newTeam(gateway, { id: 'draining' });
+    const sim = simulatorOf(slow.url);
+    const answers = [
+      ask(gateway.data + YESTERDAY, { key }),
+      ask(`${gateway.data}/api/v1/campaign/1`, { key }),
+    ];
+    await waitFor('both platform calls', async () => (await sim.calls()).length === 2);
+    gateway.signal('SIGTERM');
+    const ready = await waitFor('a readiness that says no', async () => {
+      const answer = await ask(`${gateway.data}/readyz`);
+      return answer.status === 503 && answer;
+    });
+    expect(ready.json()).toMatchObject({ ready: false });
+    // Alive still: it must not be killed while it finishes.
+    expect((await ask(`${gateway.data}/healthz`)).status).toBe(200);
+    const [report, passed] = await Promise.all(answers);
+    expect(report?.status).toBe(200);
+    expect(report?.json<{ data: unknown[] }>().data).toHaveLength(1);
+    expect(passed?.status).toBe(404);
+    expect(passed?.json()).toEqual({ message: expect.stringContaining('Campaign') });
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    await expect(ask(`${gateway.data}/healthz`)).rejects.toThrow('ECONNREFUSED');
+    // Every request has its line: nothing of the log is lost on the way out.
+    const paths = logLines(gateway)
+      .filter(({ msg }) => msg === 'request')
+      .map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining([REPORT, '/api/v1/campaign/1', '/readyz', '/healthz']));
+  });
 
   it('takes no longer than it was told, whatever the platform does', async ({ expect }) => {
     const hanging = await startPlatform();
@@ -122,38 +137,5 @@ describe.concurrent('a stop', () => {
     expect((await answer).status).toBe(200);
     await npm.exited;
     expect(logLines(npm).at(-1)?.msg).toBe('stopped');
-  });
-});
-
-describe.concurrent('a data folder', () => {
-  it('belongs to one process, and the second is told who has it', async ({ expect }) => {
-    const first = await startGateway(platform.env);
-    const second = await launchGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir });
-    expect((await second.exited).code).toBe(78);
-    expect(second.stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(second.stderr).toContain(first.dataDir);
-    expect(second.stderr).toContain(String(first.pid));
-    // The first is not disturbed.
-    expect((await ask(`${first.data}/readyz`)).status).toBe(200);
-    await newTeam(first, { id: 'undisturbed' });
-  });
-
-  it('is free again for many that start at once after a crash, and one of them has it', async ({
-    expect,
-  }) => {
-    const first = await startGateway(platform.env);
-    await first.end('SIGKILL');
-    const starts = await Promise.all(
-      [1, 2, 3].map(() => launchGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir })),
-    );
-    const refused = await waitFor('two refusals', async () => {
-      const ends = await Promise.all(
-        starts.map((start) => Promise.race([start.exited, Promise.resolve(null)])),
-      );
-      const codes = ends.flatMap((end) => (end === null ? [] : [end.code]));
-      return codes.length >= 2 && codes;
-    });
-    expect(refused).toEqual([78, 78]);
-    await waitFor('the one that listens', () => starts.some((start) => planeOf(start, 'data') !== undefined));
   });
 });
