@@ -2,14 +2,7 @@
 import { expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { dataPidsOf, openRedisScene, type RedisScene } from '../support/on-redis.js';
-import {
-  type Gateway,
-  launchGateway,
-  logLines,
-  planeOf,
-  startGateway,
-  startPlatform,
-} from '../support/processes.js';
+import { type Gateway, logLines, planeOf, startGateway } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
@@ -96,7 +89,7 @@ it('serves from two processes, counts both, replaces the one that dies, and tell
 
   await tellsOfAll(gateway, key, { redis, platform }, dataPids().slice(1));
 
-  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  await drains(gateway, key, { redis, platform });
   await expect(call()).rejects.toThrow('ECONNREFUSED');
   for (const pid of dataPids()) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
@@ -139,27 +132,32 @@ async function tellsOfAll(
   expect((await statusOf(gateway)).processes).toHaveLength(3);
 }
 
-it('is refused without Redis, with the setting that helps', async () => {
-  const platform = await startPlatform();
-  const gateway = await launchGateway({ ...platform.env, WORKERS: '2' });
-  expect(await gateway.exited).toEqual({ code: 78, signal: null });
-  expect(gateway.stderr).toBe(
-    'WORKERS: was 2; allowed without REDIS_URL is 1: set REDIS_URL to run more than one process.\n',
+/** While its workers finish what they have it is ready on no plane. */
+async function drains(
+  gateway: Gateway,
+  key: string,
+  { redis, platform }: Pick<RedisScene, 'redis' | 'platform'>,
+) {
+  const simulator = simulatorOf(platform.url);
+  await redis.restart();
+  const { adminToken, data } = gateway;
+  const token = await simulator.issueToken();
+  await waitFor('another token', async () => {
+    const json = { token, force: true };
+    const url = `${gateway.admin}/admin/v1/token/rotate`;
+    return (await ask(url, { method: 'POST', bearer: adminToken, json })).status === 200;
+  });
+  await waitFor('every process to know', async () =>
+    (await statusOf(gateway)).processes.every(({ credential }) => credential !== 'refused'),
   );
-});
-
-it('is not ready on any plane while its workers finish what they have', async () => {
-  const { platform, env } = await openRedisScene({ WORKERS: '2', METRICS_PORT: '0' }, { latencyMs: 1000 });
-  const gateway = await startGateway(env);
-  const { key } = await newTeam(gateway, { id: 'draining' });
-  const call = () => ask(gateway.data + QUERY, { key });
-  await waitFor('the key', async () => (await ask(`${gateway.data}/gateway/v1/me`, { key })).status === 200);
+  await simulator.set({ latencyMs: 1000 });
+  await simulator.forget();
   let ended = false;
-  const answer = call().then((done) => {
+  const answer = ask(`${data}${REPORT}?advertiserId=3&_period=last_7_days`, { key }).then((done) => {
     ended = true;
     return done;
   });
-  await waitFor('the platform call', async () => (await simulatorOf(platform.url).calls()).length > 0);
+  await waitFor('the platform call', async () => (await simulator.calls()).length > 0);
   gateway.signal('SIGTERM');
   for (const url of [gateway.admin, planeOf(gateway, 'metrics')]) {
     await waitFor('a readiness that says no', async () => (await ask(`${url}/readyz`)).status === 503);
@@ -167,7 +165,7 @@ it('is not ready on any plane while its workers finish what they have', async ()
   }
   expect((await answer).status).toBe(200);
   expect(await gateway.exited).toEqual({ code: 0, signal: null });
-});
+}
 
 function reports(lines: readonly Record<string, unknown>[]): number {
   return lines.filter(({ msg, path, status }) => msg === 'request' && path === REPORT && status === 200)
