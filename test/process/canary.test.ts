@@ -201,7 +201,8 @@ function firstCanaries(platform: Platform, env: Env): Canary[] {
   ];
 }
 
-async function playAll(stage: Stage, env: Env): Promise<void> {
+/** @returns the gateway that was started after the first one was killed */
+async function playAll(stage: Stage, env: Env): Promise<Gateway> {
   const gateway = await start(stage, env);
   const adminCall = (path: string, options: Ask) =>
     say(stage, `${gateway.admin}/admin/v1${path}`, { bearer: gateway.adminToken, ...options });
@@ -223,14 +224,15 @@ async function playAll(stage: Stage, env: Env): Promise<void> {
   const again = await start(stage, { ...env, GATEWAY_DATA_DIR: gateway.dataDir });
   await everyCall(stage, again, key);
   await say(stage, again.data + REPORT, { key: third.key });
-  expect(await again.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  return again;
+}
 
+async function tryWrongKey(stage: Stage, dataDir: string): Promise<void> {
   const wrongKey = randomBytes(32).toString('base64');
   stage.canaries.push({ name: 'a master key that does not fit', secret: wrongKey });
   const locked = await launchGateway({
     ...stage.env,
-    ...env,
-    GATEWAY_DATA_DIR: gateway.dataDir,
+    GATEWAY_DATA_DIR: dataDir,
     GATEWAY_MASTER_KEY: wrongKey,
   });
   stage.processes.push(locked);
@@ -261,8 +263,10 @@ describe.concurrent('no secret is found', () => {
     expect,
   }) => {
     const stage = await setStage({});
-    await playAll(stage, {});
-    const [{ dataDir }] = stage.processes as [Gateway];
+    const gateway = await playAll(stage, {});
+    expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    const { dataDir } = gateway;
+    await tryWrongKey(stage, dataDir);
     const own: Record<string, string> = {};
     for (const name of await readdir(dataDir, { recursive: true })) {
       const path = join(dataDir, name);
@@ -293,7 +297,8 @@ describe.concurrent('no secret is found', () => {
       ADMIN_TOKEN: odd('admin'),
     });
     stage.canaries.push({ name: 'the password of Redis', secret: password });
-    await playAll(stage, {});
+    const gateway = await playAll(stage, {});
+    await tryWrongKey(stage, gateway.dataDir);
 
     const client = new Redis(redis.port, '127.0.0.1', { password });
     const keys = await client.keys('*');
@@ -314,7 +319,6 @@ describe.concurrent('no secret is found', () => {
       ),
     ).toBe(true);
 
-    const gateway = await start(stage, {});
     await redis.kill();
     await waitFor('a word about the lost Redis', () => /redis/i.test(gateway.stdout), gateway);
     await say(stage, `${gateway.admin}/admin/v1/teams`, {

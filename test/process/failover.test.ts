@@ -88,7 +88,7 @@ describe('guarded writes of two gateways, whose Redis Sentinel fails over in the
         return code;
       };
       const spendAll = (gateway: Gateway) =>
-        expect.poll(() => spend(gateway), { timeout: MINUTE, interval: 10 }).toBe('write_guard_refused');
+        expect.poll(() => spend(gateway), { timeout: MINUTE, interval: 50 }).toBe('write_guard_refused');
       await Promise.all([one, two].flatMap((gateway) => [1, 2, 3].map(() => spendAll(gateway))));
       await gone;
 

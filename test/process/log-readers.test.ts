@@ -1,6 +1,9 @@
 /** Who reads the log may be slow, gone, or a full disk: the gateway serves, is managed, and stops. */
+
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { beforeAll, describe, type ExpectStatic, it } from 'vitest';
@@ -165,13 +168,15 @@ describe.concurrent('a log', () => {
     expect(said.at(-1)).toBe('stopped');
   });
 
-  it('has every line of a start that failed, or was broken off', async ({ expect }) => {
+  it('has every line of a start that failed, or was broken off', async ({ expect, onTestFinished }) => {
     const [taken, waiting] = [openPipe(), openPipe()];
     const teams = join(await tempFolder(), 'teams.yaml');
     await writeFile(teams, 'teams: [{id: declared}]\n');
-    const first = await serveInto('pipe');
-    await isUp(first.data);
-    const failing = { PORT: new URL(first.data).port, LOG_LEVEL: 'debug', GATEWAY_TEAMS_FILE: teams };
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const PORT = String((other.address() as AddressInfo).port);
+    const failing = { PORT, LOG_LEVEL: 'debug', GATEWAY_TEAMS_FILE: teams };
     const failed = await serveInto(taken.writeEnd, failing);
     expect((await failed.process.exited).code).toBe(1);
     expect(messagesIn(taken.read())).toContain('applied the teams file');
