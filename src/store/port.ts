@@ -1,19 +1,18 @@
 /**
- * The interface of the store, which all replicas share. `redis` and `embedded` implement it, and one conformance
- * suite (`test/store/conformance.ts`) runs against both. The store handles text and bytes, never queries, teams or
- * tokens.
+ * The interface of the store, which all replicas share. The conformance suite (`test/store/conformance.ts`) runs against both
+ * `redis` and `embedded`. The store handles text and bytes, never queries, teams or tokens.
  */
 import type { Charges } from './charges-port.js';
 import type { HistoryStore } from './history-port.js';
 
-/** Where an entry is. The entries of a series are stored together, in groups of fields. */
+/** The entries of a series are stored together, in groups of fields. */
 export interface CachePlace {
   readonly series: string;
   readonly group: string;
   readonly field: string;
 }
 
-/** Longest header, bytes: with the store's stamp at most 128. */
+/** With the store's stamp at most 128. */
 export const HEADER_MAX_BYTES = 94;
 
 /** An entry; the store does not parse its bytes. The buffers may be shared and must not be changed. */
@@ -23,74 +22,62 @@ export interface CacheEntry {
   /** At most {@link HEADER_MAX_BYTES}, else a RangeError. */
   readonly header: Buffer;
   readonly body: Buffer;
-  /** Stored once for all entries of a group, or of more, with equal bytes. Read together, they have the same buffer. */
+  /** Stored once for all entries of a group, or of more, with equal bytes. Entries read together share the buffer. */
   readonly facts: Buffer;
 }
 
-/** An entry to be written. */
 export interface CacheWrite extends CachePlace, CacheEntry {
-  /**
-   * Only collects garbage, by the writer's clock. A finite number, else a RangeError; below 1 ms the entry is gone at
-   * once.
-   */
+  /** By the writer's clock, to collect garbage. A finite number, else a RangeError; below 1 ms the entry is deleted. */
   readonly ttlMs: number;
 }
 
 /**
  * Lossy, fast and bounded in time. Every call may reject with {@link StoreUnavailable}, which callers treat as a
- * miss.
- * The places of one call are of one series, so that a cluster finds them in one slot.
+ * miss. The places of one call are of one series, which is in one slot of a cluster.
  */
 export interface CacheStore {
   /**
-   * @returns the entries in the order of `places`; null for what is absent, expired or incomplete. The reader checks
-   *   for damage.
-   * @param after a call of this store for names of the same series, begun just before: the read sees its effects,
-   *   however it ends
+   * @returns the entries in the order of `places`; null for absent, expired or incomplete ones. The reader checks for damage.
+   * @param after a call of this store for the same series, begun just before: the read sees its effects, however it ends
    */
   read(places: readonly CachePlace[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]>;
   /**
-   * Writes all entries, of different places, in one round trip.
-   * The newer content wins: an entry with a higher version than the write stays, with its lifetime, unless it is more
-   * than {@link VERSION_LEAD_MAX_MS} higher: then a wrong clock made it.
+   * Writes all entries, of different places, in one round trip. A present entry with a higher version stays, with its
+   * lifetime, unless it is more than {@link VERSION_LEAD_MAX_MS} higher, as by a wrong clock.
    */
   write(entries: readonly CacheWrite[]): Promise<void>;
   remove(places: readonly CachePlace[]): Promise<void>;
 }
 
-/** How much newer than a write an entry may be. */
 export const VERSION_LEAD_MAX_MS = 5 * 60_000;
 
-/** Short leases on names, in real time, of at least 1 ms. They end by themselves; nothing is fenced by them. */
+/** Leases on names, in real time, of at least 1 ms. They expire, and do not fence writes. */
 export interface Leases {
-  /** @returns for each key whether `owner` now holds it. A lease it already held is extended, and counts. */
+  /** @returns for each key whether `owner` holds it now. A lease that it already held is extended. */
   claim(keys: readonly string[], owner: string, leaseMs: number): Promise<boolean[]>;
-  /** Extends what `owner` still holds. @returns for each key whether it was still held. */
+  /** Extends leases that `owner` still holds. @returns for each key whether it did */
   renew(keys: readonly string[], owner: string, leaseMs: number): Promise<boolean[]>;
-  /**
-   * Releases only what `owner` holds.
-   * @param news published on the bus afterwards
-   */
+  /** Releases only leases of `owner`. @param news published on the bus afterwards */
   release(keys: readonly string[], owner: string, news?: BusMessage): Promise<void>;
 }
 
-/** A record, and the version of the registry at which it last changed. */
 export interface RegistryRecord {
   readonly value: string;
+  /** The version of the registry at its last change. */
   readonly revision: number;
 }
 
 export interface RegistrySnapshot {
-  /** Another one when the registry was emptied, or restored from elsewhere. '': there is no registry. */
+  /** Changes if the registry was emptied, or restored from elsewhere. '': there is no registry. */
   readonly epoch: string;
   /** Grows by one with every commit. */
   readonly version: number;
   readonly records: ReadonlyMap<string, RegistryRecord>;
 }
 
-/** A registry as a replica knew it, to be created again where there is none. */
+/** A replica's copy of a lost registry. */
 export interface RegistryImage extends RegistrySnapshot {
-  /** Audit lines, stored in the same transaction. */
+  /** Lines stored in the same transaction. */
   readonly audit: readonly string[];
 }
 
@@ -106,7 +93,7 @@ export interface RegistryCommit {
   readonly writes: ReadonlyMap<string, string | null>;
   /** Record id to the revision it must still have; 0: absent. Otherwise the commit throws {@link RegistryConflict}. */
   readonly expect?: ReadonlyMap<string, number>;
-  /** Audit lines, stored in the same transaction. */
+  /** Lines stored in the same transaction. */
   readonly audit?: readonly string[];
   /** The expected epoch, else {@link RegistryConflict} of {@link ANOTHER_REGISTRY}. */
   readonly epoch?: string;
@@ -114,7 +101,7 @@ export interface RegistryCommit {
   readonly version?: number;
 }
 
-/** The change is made, but fewer replicas than wanted have confirmed it: it could be lost with the server. */
+/** The change was made, but fewer replicas than required have confirmed it: it could be lost with the server. */
 export interface Unconfirmed {
   readonly replicas: number;
   readonly wanted: number;
@@ -140,19 +127,16 @@ export interface AuditLine {
  * (embedded) and, as far as the deployment replicates, a failover (Redis, by WAIT).
  */
 export interface RegistryStore {
-  /** @param absent where there is no registry: `create` an empty one, or `leave` it so and return the epoch '' */
+  /** @param absent if there is no registry: `create` an empty one, or `leave` it so and return the epoch '' */
   load(absent?: 'create' | 'leave'): Promise<RegistrySnapshot>;
   /**
-   * Creates this registry where there is neither an epoch nor any record. Earlier deletions are forgotten.
+   * Creates this registry if there is neither an epoch nor any record. Earlier deletions are forgotten.
    * @returns whether it was created
    */
   create(image: RegistryImage): Promise<boolean>;
-  /**
-   * Whether the server asked last is another one, or was restarted, since the last load that found a registry. False
-   * where that is unknown.
-   */
+  /** Whether the server was replaced or restarted since the last load that found a registry; false if unknown. */
   movedOn(): boolean;
-  /** @returns what changed after `version`; null where that is unknown: then `load()` */
+  /** @returns changes after `version`; null if unknown: then `load()` */
   changes(epoch: string, version: number): Promise<RegistryDelta | null>;
   /**
    * Makes all writes and audit lines, or none. @returns the new version. @throws RegistryConflict
@@ -160,15 +144,14 @@ export interface RegistryStore {
    * with `no-room` it was not.
    */
   commit(change: RegistryCommit): Promise<RegistryCommitted>;
-  /** Newest first. @param before an {@link AuditLine.id}, exclusive; before anything else there is nothing */
+  /** Newest first. @param before an {@link AuditLine.id}, exclusive; an invalid one: no lines */
   readAudit(limit: number, before?: string): Promise<AuditLine[]>;
 }
 
-/** Limits of the registry. */
 export interface RegistryLimits {
-  /** Most audit lines; the oldest are deleted. */
+  /** Audit lines; the oldest are deleted. */
   readonly auditMax: number;
-  /** Most deletions remembered for `changes()`. A reader that misses a forgotten one must `load()`. */
+  /** Deletions remembered for `changes()`. A reader that misses a forgotten one must `load()`. */
   readonly tombstonesMax: number;
 }
 
@@ -197,11 +180,9 @@ export interface CounterRaise {
 export interface Counters {
   /**
    * Applies all or nothing: first adds (an absent field is 0), then raises fields to at least `to`. A field stops at
-   * ±(2^53 - 1).
-   * A `batchId` is applied at most once: after {@link StoreUnavailable} the same batch may be repeated, within 10
-   * minutes of real time.
-   * @param ttlMs a group is deleted so long, in real time, after the last batch that changed it; at least 1 ms, else
-   *   a RangeError
+   * ±(2^53 - 1). A `batchId` is applied at most once within 10 minutes of real time: the same batch may be repeated after
+   * {@link StoreUnavailable}.
+   * @param ttlMs real time from the last batch that changed a group until it is deleted; at least 1 ms, else a RangeError
    */
   add(
     batchId: string,
@@ -213,17 +194,17 @@ export interface Counters {
   read(groups: readonly string[]): Promise<ReadonlyMap<string, number>[]>;
 }
 
-/** Longest text of a document, bytes of UTF-8. */
+/** Of UTF-8. */
 export const DOCUMENT_MAX_BYTES = 2 * 1024 * 1024;
 
 /**
- * Small documents with an end, as durable as the registry. A longer text than {@link DOCUMENT_MAX_BYTES}, or a
- * lifetime below 1 ms, is a RangeError. Lifetimes are in real time and only collect garbage.
+ * Small documents that expire, as durable as the registry. A longer text than {@link DOCUMENT_MAX_BYTES}, or a
+ * lifetime below 1 ms, is a RangeError. Lifetimes are in real time, to collect garbage.
  * After {@link StoreUnavailable} the change may have been made: `get` before a retry. After one with `no-room` it was
  * not: all documents share a limit of bytes, and long ones three quarters of it.
  */
 export interface Documents {
-  /** Creates the document unless it exists. @returns null when created, else the existing text */
+  /** @returns null if it was created, else the existing text */
   create(key: string, text: string, ttlMs: number): Promise<string | null>;
   get(key: string): Promise<string | null>;
   /**
@@ -234,12 +215,9 @@ export interface Documents {
 }
 
 export interface QuotaTake {
-  /** Whole permits, 0 or more; 0 only looks. */
+  /** Whole permits, 0 or more; 0 only reads. */
   readonly want: number;
-  /**
-   * What a full bucket holds, 0 or more. When it changes, what was used stays used; in a bucket that refills, at most
-   * the new capacity.
-   */
+  /** 0 or more. After a change, used permits stay used; in a bucket that refills, at most the new capacity. */
   readonly capacity: number;
   /** 0 or more, fractions allowed; 0: never, as in a daily share. */
   readonly refillPerMs: number;
@@ -248,29 +226,25 @@ export interface QuotaTake {
    * caller, its time was wrong, and the caller's time replaces it.
    */
   readonly nowMs: number;
-  /** A bucket is full again so long, in real time, after the last call that wanted any; at least 1 ms. */
+  /** Real time from the last call that wanted permits until the bucket is full again; at least 1 ms. */
   readonly ttlMs: number;
 }
 
 export interface QuotaGrant {
-  /** As many of `want` as were there. */
+  /** At most `want`. */
   readonly granted: number;
-  /** Whole permits that are there now. */
+  /** Whole permits. */
   readonly left: number;
   /** Milliseconds from `nowMs` until there is one more than `left`; Infinity for never. */
   readonly nextInMs: number;
 }
 
-/** How far a bucket may be ahead of a call's time. */
 export const CLOCK_LEAD_MAX_MS = 5000;
 
-/** Token buckets, lossy and fast. A new bucket is full. Any other number than documented is a RangeError. */
+/** Token buckets, lossy and fast. A new bucket is full. Other numbers than documented are a RangeError. */
 export interface Quotas {
   take(key: string, take: QuotaTake): Promise<QuotaGrant>;
-  /**
-   * Returns unused permits, whole ones, 0 or more. A bucket never holds more than its capacity. @returns the whole
-   * permits left, as of the last `take`
-   */
+  /** Returns unused whole permits, 0 or more, up to the capacity. @returns the whole permits left, as of the last `take` */
   give(key: string, count: number, capacity: number): Promise<number>;
 }
 
@@ -279,12 +253,12 @@ export interface Present {
   readonly info: string;
 }
 
-/** Which replicas run, in real time; lossy. */
+/** The running replicas, in real time; lossy. */
 export interface Presence {
-  /** Announces an id for another `ttlMs`, of at least 1 ms. */
+  /** @param ttlMs at least 1 */
   beat(id: string, info: string, ttlMs: number): Promise<void>;
   leave(id: string): Promise<void>;
-  /** @returns those not expired, sorted by id (by UTF-16 code units) */
+  /** Sorted by id (by UTF-16 code units). */
   list(): Promise<Present[]>;
 }
 
@@ -293,12 +267,11 @@ export interface BusMessage {
   readonly message: string;
 }
 
-/** Messages between replicas. They may be lost: everything they announce is also found by polling. */
+/** Messages between replicas, including the publisher. They may be lost: changes are also found by polling. */
 export interface Bus {
   publish(channel: string, message: string): Promise<void>;
   /**
-   * The publisher receives its own messages too.
-   * @param onGap called when messages may have been lost, as the connection is back
+   * @param onGap called if messages may have been lost, after a reconnection
    * @returns ends the subscription
    */
   subscribe(channel: string, listener: (message: string) => void, onGap?: () => void): () => void;
@@ -308,19 +281,19 @@ export interface StoreHealth {
   readonly ok: boolean;
   /** It answers, but too late. */
   readonly slow?: boolean;
-  /** What is wrong, for people, without secrets; also when it answers but has no memory left. */
+  /** For people, without secrets; also if it answers but has no memory left. */
   readonly reason?: string;
 }
 
-/** How full a shared store is, by its last answer; bytes of all its servers together. */
+/** Memory of all servers of a shared store, as last reported. */
 export interface StoreMemory {
   /** Null: unknown. */
   readonly usedBytes: number | null;
   /** Null: no limit. */
   readonly maxBytes: number | null;
-  /** Beyond it nothing more is cached; null: no bound. */
+  /** Limit above which nothing is cached; null: none. */
   readonly cacheMaxBytes: number | null;
-  /** It refuses changes for lack of memory. */
+  /** Changes are refused for lack of memory. */
   readonly full: boolean;
 }
 
@@ -328,10 +301,10 @@ export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
   readonly history: HistoryStore;
-  /** The same interface over a separate place, where nothing is aged out. */
+  /** Separate from history: never deleted for its age. */
   readonly pins: HistoryStore;
   readonly leases: Leases;
-  /** For changes of the registry: on the same server, and with the same time limit. */
+  /** On the server of the registry, with its time limit. */
   readonly registryLeases: Leases;
   readonly registry: RegistryStore;
   readonly counters: Counters;
@@ -340,14 +313,14 @@ export interface Store {
   readonly quotas: Quotas;
   readonly presence: Presence;
   readonly bus: Bus;
-  /** The latest known state, without a round trip. */
+  /** Without a round trip. */
   health(): StoreHealth;
-  /** How full it is, without a round trip. Absent where only the disk bounds it. */
+  /** Without a round trip. Absent if only the disk limits the store. */
   memory?(): StoreMemory;
   /**
-   * Copies everything durable into a new folder of this machine. Absent where a server stores it.
+   * Copies everything durable into a new folder of this machine. Absent if a server stores it.
    * @param withHistory false: without history and pins
-   * @param begin called before anything is copied, when the folder can be created
+   * @param begin called before the copy, if the folder can be created
    * @throws BackupTargetRefused, StoreRefused, StoreUnavailable; the copy is then removed
    */
   backup?(folder: string, withHistory: boolean, begin: () => Promise<void>): Promise<void>;
@@ -358,7 +331,7 @@ export interface Store {
 /** The store did not answer, or not in time. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
-  /** @param why no-room: it had no memory or disk for the write, and has not made it */
+  /** @param why no-room: the write was not made, for lack of memory or disk */
   constructor(
     message?: string,
     readonly why: 'away' | 'no-room' = 'away',
@@ -370,9 +343,7 @@ export class StoreUnavailable extends Error {
 /** Another writer has changed the record since it was read. */
 export class RegistryConflict extends Error {
   override readonly name = 'RegistryConflict';
-  readonly id: string;
-  constructor(id: string) {
+  constructor(readonly id: string) {
     super(`the record ${id} was changed in between`);
-    this.id = id;
   }
 }
