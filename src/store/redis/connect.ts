@@ -16,16 +16,13 @@ interface Credentials {
   readonly tls?: boolean;
 }
 
-/** The primary that the sentinels call `name`; user and password are the primary's. */
-interface SentinelConnection extends Credentials {
-  readonly sentinels: readonly NodeAddress[];
-  readonly name: string;
-}
-
-/** One server by its URL, see {@link parseRedisUrl}; a primary by sentinels; or a cluster, found through any of its nodes. */
+/**
+ * A server by its URL, see {@link parseRedisUrl}; the primary `name` of sentinels, with the primary's user and password; or a
+ * cluster, by any of its nodes.
+ */
 export type RedisConnection =
   | { readonly url: string }
-  | SentinelConnection
+  | (Credentials & { readonly sentinels: readonly NodeAddress[]; readonly name: string })
   | (Credentials & { readonly cluster: readonly NodeAddress[] });
 
 export type RedisClient = Redis | Cluster;
@@ -37,8 +34,8 @@ export function serversOf(client: RedisClient): readonly Redis[] {
 /** A silent peer is probed after this time; the kernel drops it about 10 s later. */
 const KEEP_ALIVE_MS = 5_000;
 /**
- * A socket with a command unanswered for so long is closed: TCP alone would retransmit to a vanished peer for 15
- * minutes. Far above any timeout of a command, as slow is not down.
+ * A socket with an older unanswered command is closed, as TCP would retransmit to a vanished peer for 15 minutes. Far above any
+ * timeout of a command: a slow server is not down.
  */
 const SILENT_SOCKET_MS = 5_000;
 const SLOTS_REFRESH_MS = 5_000;
@@ -78,7 +75,7 @@ function decode(text: string): string {
   }
 }
 
-/** Where a connection leads, for logs and messages; holds no secret. */
+/** For logs and messages, without secrets. */
 export function describeConnection(connection: RedisConnection): string {
   const list = (nodes: readonly NodeAddress[]) => nodes.map(({ host, port }) => `${host}:${port}`).join(',');
   if ('url' in connection) {
@@ -90,11 +87,10 @@ export function describeConnection(connection: RedisConnection): string {
 }
 
 /**
- * Creates an ioredis client that has not connected yet. The defaults keep callers waiting (12 s for a frozen server,
- * 73 s for a refused one), therefore: no offline queue, no retries, no auto-pipelining. The link bounds the time of a
- * call (link.ts).
+ * Creates an ioredis client without connecting. By default callers would wait long (12 s for a frozen server, 73 s for a refused
+ * connection), therefore: no offline queue, no retries, no auto-pipelining. The link limits the time of a call (link.ts).
  * @param role shown by `CLIENT LIST` as `dsp-gateway:<role>`
- * @throws StoreRefused when the settings cannot be right
+ * @throws StoreRefused for invalid settings
  */
 export function createClient(
   connection: RedisConnection,
@@ -115,7 +111,7 @@ export function createClient(
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
-    // After a failover the old primary answers so: the name has to be resolved again.
+    // The answer of the old primary after a failover: the name must be resolved again.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   } satisfies RedisOptions;
   if ('url' in connection) {
@@ -155,10 +151,7 @@ export function createClient(
 const FIRST_MS = 50;
 const LONGEST_MS = 2_000;
 
-/**
- * Wait before attempt number `attempt` (from 1): doubles up to 2 s, and is random in the upper half of that time, so
- * that many replicas do not return at once.
- */
+/** Doubles up to 2 s, random in the upper half, so that replicas do not reconnect together. @param attempt from 1 */
 export function retryDelayMs(attempt: number, random = randomShare()): number {
   const ceilingMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 10));
   return Math.round(ceilingMs / 2 + (ceilingMs / 2) * random);
@@ -168,9 +161,8 @@ export function retryDelayMs(attempt: number, random = randomShare()): number {
 const closing = new WeakSet<RedisClient>();
 
 /**
- * Opens a client, which from then on reconnects by itself.
- * @throws StoreUnavailable when it cannot be used within `limitMs`; it is closed then
- * @throws StoreRefused when the settings cannot be right
+ * Opens a client, which then reconnects by itself.
+ * @throws StoreUnavailable, after closing it, if it cannot be used within `limitMs`; StoreRefused for invalid settings
  */
 export async function connect(
   connection: RedisConnection,
@@ -191,14 +183,12 @@ export async function connect(
     return client;
   } catch (error) {
     client.disconnect();
-    // ioredis rejects with "Connection is closed."; why it was closed came as an event.
+    // ioredis rejects with "Connection is closed."; the reason came as an event.
     throw unavailable(`cannot connect to Redis at ${describeConnection(connection)}`, reason ?? error);
   }
 }
 
-/**
- * ioredis ends a client when the sentinels report a failover while it reconnects, as they usually do: reconnects it.
- */
+/** Reconnects a client that ioredis has ended because sentinels reported a failover while it reconnected. */
 function keepAlive(client: RedisClient): void {
   client.on('end', () => {
     startTimer(() => {

@@ -4,14 +4,14 @@ import { StoreUnavailable } from '../port.js';
 const SECRET_TAIL = /,? with args beginning with.*$/s;
 
 /**
- * Describes an error for logs. ioredis adds the arguments of commands to its errors, even the password of AUTH, and
- * servers echo arguments of unknown commands: neither is logged.
+ * Describes an error for logs, without the arguments of commands, which ioredis (even the password of AUTH) and servers (for
+ * unknown commands) add.
  */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'an unknown failure';
   // The connection broke during this command.
   if (error.name === 'MaxRetriesPerRequestError') return 'the connection was closed';
-  // A transaction that did not begin: its commands have the reason.
+  // A transaction that did not begin: the reason is that of a command.
   if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {
     return describeFailure(error.previousErrors[0]);
   }
@@ -37,7 +37,7 @@ export function unavailable(what: string, error?: unknown): StoreUnavailable {
   return new StoreUnavailable(error === undefined ? what : `${what}: ${describeFailure(error)}`);
 }
 
-/** @returns the answers of a pipeline; null for a key with a value of another type. @throws the first other error */
+/** The answers of a pipeline; null for a key with a value of another type. @throws the first other error */
 export function answersOf(results: [error: Error | null, result: unknown][] | null): unknown[] {
   return (results ?? []).map(([error, result]) => {
     if (error === null) return result;
@@ -52,10 +52,9 @@ export class TimedOut extends Error {
 }
 
 /**
- * Settles as `work` does, or rejects with {@link TimedOut} after `limitMs`.
- * A process that was busy meanwhile must not blame the server. It waits again for as long as it was late, at most
- * `limitMs`, and then for one turn of the event loop to read what has arrived.
- * @param onLate called when `work` settles after its time, with its error if it failed
+ * Settles as `work` does, or rejects with {@link TimedOut} after `limitMs`. If this process was busy meanwhile, it waits again
+ * for as long as it was late, at most `limitMs`, and for one turn of the event loop to read answers.
+ * @param onLate called if `work` settles later, with its error if it failed
  */
 export function bounded<T>(
   work: Promise<T>,

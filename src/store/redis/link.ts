@@ -17,9 +17,9 @@ export interface RedisCall {
 export interface LinkOptions {
   /** Purpose of the connection, for the log. */
   readonly role: string;
-  /** Longest time of a call. */
+  /** Of a call. */
   readonly timeoutMs: number;
-  /** Called when Redis refused a write for lack of memory. */
+  /** Redis refused a write for lack of memory. */
   readonly onOutOfMemory: () => void;
   /** Called after every call. */
   readonly onCall?: ((call: RedisCall) => void) | undefined;
@@ -27,12 +27,12 @@ export interface LinkOptions {
   readonly logger: StoreLog;
 }
 
-/** How long a server is called slow after a late answer: probes are made more often. */
+/** How long a server counts as slow after a late answer; probes are more frequent. */
 const SLOW_FOR_MS = 10_000;
 const TOO_LATE =
   'Redis answers, but too late; calls are refused until it answers in time. Bring it closer, or raise redis.timeoutMs';
 
-/** The only way to a Redis: every call ends in time, and none is made while Redis does not answer. */
+/** All calls of a Redis: each ends in time, and none is made while Redis does not answer. */
 export class Link {
   #closed = false;
   #fault = 'the connection was closed';
@@ -139,7 +139,7 @@ export class Link {
     }
   }
 
-  /** Notes faults of a client while it is the current one. Logs once that its connection was lost, or is back. */
+  /** Follows a client while it is the current one. Logs once that its connection was lost, or is back. */
   #watch(client: RedisClient): void {
     const { role, logger } = this.#options;
     let fault = 'closed by the other side';
@@ -162,26 +162,20 @@ export class Link {
       lost = false;
       this.#circuit.heard();
     });
+    const onNodeLost = whileInUse(() => logger.warn({ role, fault }, 'a node of the Redis cluster was lost'));
     client.on('close', onClose);
     client.on('ready', onReady);
-    if (client instanceof Cluster)
-      client.on(
-        '-node',
-        whileInUse(() => logger.warn({ role, fault }, 'a node of the Redis cluster was lost')),
-      );
+    if (client instanceof Cluster) client.on('-node', onNodeLost);
   }
 }
 
-/** So many unanswered calls in a row, … */
+/** Consecutive unanswered calls that open the circuit. */
 const FAILURES = 5;
 
-/**
- * Decides whether calls to a server are made. While it is open, none is made, and the server is probed with growing,
- * random pauses until it answers.
- */
+/** While it is open, no call is made, and the server is probed with growing, random pauses until it answers. */
 export function createCircuit(options: {
   readonly clock: Clock;
-  /** … over at least this time open the circuit. A hiccup of many calls at once is shorter. */
+  /** Minimum duration of the failures, as many calls may fail at once. */
   readonly patienceMs: number;
   /** A cheap call to the server; rejects when it does not answer in time. */
   readonly probe: () => Promise<unknown>;
@@ -191,7 +185,7 @@ export function createCircuit(options: {
   let stopped = false;
   let failures = 0;
   let failingSinceMs = 0;
-  /** Of probes, while the circuit is open. */
+  /** Of probes; null while the circuit is closed. */
   let timer: Timer | null = null;
 
   function probeLater(attempt: number): void {
@@ -204,7 +198,7 @@ export function createCircuit(options: {
     timer = mine;
   }
 
-  /** To be called when the server answered in time, even with an error. */
+  /** The server answered in time, even with an error. */
   function heard(): void {
     failures = 0;
     if (timer === null) return;
@@ -218,7 +212,7 @@ export function createCircuit(options: {
       return timer !== null;
     },
     heard,
-    /** To be called when a call ended without an answer in time. */
+    /** A call ended without an answer in time. */
     unanswered(): void {
       if (timer !== null || stopped) return;
       if (failures === 0) failingSinceMs = clock.monotonicMs();
@@ -227,7 +221,6 @@ export function createCircuit(options: {
       onChange(true);
       probeLater(1);
     },
-    /** Ends the probing. */
     stop(): void {
       stopped = true;
       if (timer !== null) stopTimer(timer);

@@ -1,4 +1,4 @@
-/** The memory of a Redis, as INFO reports it: how full it is, and how much of it the cache may fill. */
+/** The memory of a Redis, by INFO, and how much of it the cache may fill. */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../lib/clock.js';
 import { oneAtATime } from '../../lib/repeat.js';
@@ -9,7 +9,6 @@ import { type RedisClient, serversOf } from './connect.js';
 import { bounded, isAnswer, unavailable } from './failure.js';
 import type { Link } from './link.js';
 
-/** Memory of one server. */
 export interface ServerMemory {
   readonly server: Redis;
   /** Bytes that count against the limit. */
@@ -19,7 +18,7 @@ export interface ServerMemory {
   readonly policy: string;
 }
 
-/** @returns one for each server; none where INFO is forbidden, or does not report the memory */
+/** @returns one for each server; none if INFO is forbidden, or does not report the memory */
 async function readMemory(client: RedisClient): Promise<readonly ServerMemory[]> {
   try {
     const read = serversOf(client).map(async (server) => parseMemory(server, await server.info('memory')));
@@ -43,9 +42,7 @@ function parseMemory(server: Redis, info: string): ServerMemory[] {
 /**
  * Makes sure that Redis cannot evict registry, history and pins. Their keys do not expire, and a `volatile-*` policy
  * evicts only keys that do.
- *
- * @throws StoreRefused under an `allkeys-*` policy
- * @throws StoreUnavailable when the server does not answer within `limitMs`
+ * @throws StoreRefused under an `allkeys-*` policy; StoreUnavailable after `limitMs`
  */
 export async function refuseEviction(client: RedisClient, limitMs: number, logger: StoreLog): Promise<void> {
   const policies = await bounded(readPolicies(client), limitMs).catch((error: unknown) => {
@@ -63,7 +60,7 @@ export async function refuseEviction(client: RedisClient, limitMs: number, logge
     );
 }
 
-/** Read from INFO, or else from CONFIG; '' where both are forbidden or do not report it. */
+/** By INFO, or else by CONFIG; '' if both are forbidden or do not report it. */
 async function readPolicies(client: RedisClient): Promise<readonly string[]> {
   const reported = (await readMemory(client)).map(({ policy }) => policy);
   if (reported.length > 0 && !reported.includes('')) return reported;
@@ -80,16 +77,15 @@ async function readPolicies(client: RedisClient): Promise<readonly string[]> {
   );
 }
 
-/** How often a server is asked how full it is. */
 const LOOK_EVERY_MS = 2000;
-/** A refusal is over when the server has room again or, where it does not report its memory, after this time. */
+/** A refusal ends when the server has room again or, if it does not report its memory, after this time. */
 const REFUSED_MS = 30_000;
 const FULL =
   'Redis has no memory left and refuses changes: keys cannot be revoked, nor caches purged. Raise its maxmemory, or remove what else fills it';
 
-/** Knows how full a Redis is. Logs once when it begins to refuse writes, and once when it accepts them again. */
+/** Logs once when Redis begins to refuse writes, and once when it accepts them again. */
 export class MemoryWatch {
-  /** One for each server, by its last answer; none before. */
+  /** One for each server, as last reported. */
   latest: readonly ServerMemory[] = [];
   /** Whether Redis refuses writes that need memory. */
   full = false;
@@ -104,7 +100,7 @@ export class MemoryWatch {
     readonly logger: StoreLog,
   ) {}
 
-  /** @returns none when Redis does not report its memory. @throws StoreUnavailable */
+  /** @returns none if Redis does not report its memory. @throws StoreUnavailable */
   async look(): Promise<readonly ServerMemory[]> {
     this.latest = await this.link.call('info', readMemory);
     const over = this.latest.filter(({ usedBytes, maxBytes }) => maxBytes > 0 && usedBytes >= maxBytes);
@@ -114,7 +110,7 @@ export class MemoryWatch {
     return this.latest;
   }
 
-  /** To be called when Redis refused a write for lack of memory. */
+  /** Redis refused a write for lack of memory. */
   refused(): void {
     this.#refusedAtMs = this.clock.monotonicMs();
     this.#setFull(true);
@@ -134,11 +130,11 @@ export class MemoryWatch {
   }
 }
 
-/** The cache may fill the first part of `maxmemory`; where a bound is configured, no more than the second. */
+/** Share of `maxmemory` that the cache may fill; and if a bound is configured. */
 const [USUAL_PART, LARGEST_PART] = [0.5, 0.875];
-/** Entries are removed above the first part of the bound, down to the second, so that writes seldom wait for it. */
+/** Entries are removed above the first share of the bound, down to the second, so that writes seldom wait. */
 const [MAKE_ROOM_ABOVE, MAKE_ROOM_TO] = [0.95, 0.85];
-/** Other replicas write at the same time: this one takes no more than this part of what is left before it looks again. */
+/** Share of the room that this replica fills before it looks again, as others write at the same time. */
 const GRANTED_PART = 0.25;
 /** How long a look is valid. */
 const LOOK_MS = 1000;
@@ -147,14 +143,14 @@ const [FIRST_SAMPLE, LARGEST_SAMPLE] = [10, 1000];
 const MOST_STEPS = 100;
 
 /**
- * Keeps the cache from filling the Redis that holds everything else: a `noeviction` server would refuse durable writes.
- * Near the bound, cache entries are removed at random; beyond it nothing is cached.
+ * Keeps the cache from filling a Redis, as a `noeviction` server would refuse durable writes. Near the bound, cache entries
+ * are removed at random; above it nothing is cached.
  */
 export class CacheBound {
   /** Bytes that may be written before the next look. */
   #granted = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
-  /** Where the removal continues, for each server. */
+  /** Of SCAN. */
   readonly #cursors = new WeakMap<Redis, string>();
   readonly #makeRoom = oneAtATime(() => this.#removeEntries());
   readonly #look = oneAtATime(async () => {
@@ -175,14 +171,14 @@ export class CacheBound {
     readonly wanted: number | undefined,
   ) {}
 
-  /** Bytes that Redis may use before nothing more is cached; null: no bound. */
+  /** Null: no bound. */
   get maxBytes(): number | null {
     const servers = this.watch.latest;
     const sum = servers.reduce((total, one) => total + this.#boundOf(one, servers.length), 0);
     return sum > 0 && Number.isFinite(sum) ? sum : null;
   }
 
-  /** Waits until it is known that so many bytes may be written. @throws StoreUnavailable when there is no room */
+  /** @throws StoreUnavailable if there is no room for so many bytes */
   async admit(bytes: number): Promise<void> {
     const age = this.watch.clock.monotonicMs() - this.#lookedAtMs;
     if (age > LOOK_MS || this.#granted < bytes) await this.#look();
@@ -191,7 +187,7 @@ export class CacheBound {
     this.#granted -= bytes;
   }
 
-  /** @returns bytes that one server may use before nothing more is cached; Infinity without a limit */
+  /** Of one server; Infinity: no bound. */
   #boundOf({ maxBytes }: ServerMemory, servers: number): number {
     const most = maxBytes === 0 ? Number.POSITIVE_INFINITY : maxBytes;
     return this.wanted === undefined
@@ -199,7 +195,7 @@ export class CacheBound {
       : Math.min(this.wanted / servers, most * LARGEST_PART);
   }
 
-  /** The servers that use more than this part of their bound. */
+  /** The servers that use more than this share of their bound. */
   #above(part: number): Redis[] {
     const servers = this.watch.latest;
     const isAbove = (one: ServerMemory) => one.usedBytes > part * this.#boundOf(one, servers.length);
@@ -222,12 +218,12 @@ export class CacheBound {
     this.#lookedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** SCAN visits keys in the order of their hashes: those of one step are a random sample. */
+  /** SCAN visits keys in the order of their hashes: a random sample. */
   async #removeSample(server: Redis, count: number): Promise<void> {
     const from = this.#cursors.get(server) ?? '0';
     const [next, keys] = await server.scan(from, 'MATCH', this.pattern, 'COUNT', count);
     this.#cursors.set(server, next);
-    // One by one: on a node of a cluster they are of several slots.
+    // One by one, as the keys of a cluster node are in several slots.
     const removing = server.pipeline();
     for (const key of keys) removing.unlink(key);
     if (keys.length > 0) await removing.exec();

@@ -1,4 +1,4 @@
-/** Short-lived data: leases, presence and quotas. Presence and quotas must not be evicted, so they have an index of their ends. */
+/** Leases, presence, quotas and bus. Presence and quotas must not be evicted: they have an index of their ends. */
 import { startTimer } from '../../lib/time.js';
 import { byId, wholeMs } from '../check-input.js';
 import { createListeners } from '../listeners.js';
@@ -11,14 +11,13 @@ import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 import { ENDS, pairsOf, script } from './script.js';
 
-/** Messages by PUBLISH and SUBSCRIBE. Those published while the connection is away are lost. */
+/** By PUBLISH and SUBSCRIBE. Messages published while the connection is away are lost. */
 export class RedisBus implements Bus {
   readonly #listeners;
 
   /**
-   * @param subscriber used for subscriptions alone
+   * @param subscriber used only for subscriptions
    * @param keyOf the name of a channel in Redis
-   * @param closeMs longest time that closing takes
    */
   constructor(
     readonly link: Link,
@@ -43,7 +42,6 @@ export class RedisBus implements Bus {
   readonly subscribe: Bus['subscribe'] = (channel, listener, onGap) =>
     this.#listeners.add(this.keyOf(channel), listener, onGap);
 
-  /** Moves all subscriptions to `next`. */
   async swap(next: RedisClient): Promise<void> {
     const previous = this.subscriber;
     this.subscriber = next;
@@ -83,8 +81,8 @@ export class RedisBus implements Bus {
 const NOT_SUBSCRIBED = 'cannot subscribe to the bus yet; changes are found by polling meanwhile';
 
 /**
- * ARGV: owner, milliseconds. One 1 or 0 per key. It is sent whole each time: sent again because the server has lost it, it
- * would be overtaken by the reads behind it.
+ * ARGV: owner, milliseconds. One 1 or 0 per key. Sent whole each time: a script that is sent again after the server has lost it
+ * would be overtaken by later reads.
  */
 const CLAIM = `
 local held = {}
@@ -111,7 +109,7 @@ for i, key in ipairs(KEYS) do
 end
 return held`;
 
-/** ARGV: owner; then, where the bus is to be told, the channel and the message. */
+/** ARGV: owner; then, for news, the channel and the message. */
 const releaseLeases = script<number>('dgwRelease')`
 for _, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
@@ -119,7 +117,7 @@ end
 if ARGV[2] then redis.call('PUBLISH', ARGV[2], ARGV[3]) end
 return 1`;
 
-/** Leases as keys that hold their owner's name and expire by the server's own clock. */
+/** Leases as keys with the owner as value, which expire by the server's clock. */
 export function createRedisLeases(link: Link, keys: Keys): Leases {
   return {
     async claim(names, owner, leaseMs) {
@@ -144,10 +142,7 @@ export function createRedisLeases(link: Link, keys: Keys): Leases {
   };
 }
 
-/**
- * KEYS: ends, the set of ids, what is known of this one. ARGV: id, info, milliseconds. Replicas of the first versions
- * let the set and what is theirs expire.
- */
+/** KEYS: ends, the set of ids, the info of this id. ARGV: id, info, milliseconds. In the first versions the set expired. */
 const beat = script<number>('dgwBeat')`${ENDS}
 redis.call('SET', KEYS[3], ARGV[2])
 redis.call('ZADD', ends, now + ARGV[3], KEYS[3])
@@ -168,7 +163,7 @@ for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
 end
 return present`;
 
-/** A key for each, a set of their ids, to find them by, and the ends of both. */
+/** A key for each id, the set of ids, and the ends. */
 export function createRedisPresence(link: Link, { presence: { ends, ids } }: Keys): Presence {
   const keyOf = (id: string) => `${ids}:${id}`;
   return {
@@ -188,9 +183,8 @@ export function createRedisPresence(link: Link, { presence: { ends, ids } }: Key
 }
 
 /**
- * A bucket is a hash of `used`, the permits not back yet, and `at`, the latest time it has seen. Numbers are written
- * so that they are read back exactly.
- * KEYS: ends, bucket. ARGV: want, capacity, refill per millisecond, now, milliseconds to live. The same sums as in quota-bucket.ts.
+ * A bucket is a hash of a QuotaBucket's `used` and `at`, computed as in quota-bucket.ts, with exact numbers.
+ * KEYS: ends, bucket. ARGV: want, capacity, refill per millisecond, now, milliseconds to live.
  */
 const takePermits = script<[granted: number, used: string, atMs: string]>('dgwTake')`${ENDS}
 local bucket = KEYS[2]
@@ -212,7 +206,7 @@ if want > 0 then
 end
 return {granted, used, at}`;
 
-/** KEYS: ends, bucket. ARGV: permits. The use after that; null when there is no bucket. */
+/** KEYS: ends, bucket. ARGV: permits. The use afterwards; null without a bucket. */
 const givePermits = script<string | null>('dgwGive')`${ENDS}
 local used = lives(KEYS[2]) and redis.call('HGET', KEYS[2], 'used')
 if not used then return false end

@@ -21,53 +21,47 @@ import { createRedisRegistry } from './redis-registry.js';
 
 export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly connection: RedisConnection;
-  /**
-   * Redis of registry, counters, charges, documents and history, if another one; needed where the first one may evict
-   * any key.
-   */
+  /** Separate Redis of registry, counters, charges, documents and history, if the first one may evict any key. */
   readonly registryConnection?: RedisConnection;
-  /** Prefix of every key and channel. */
+  /** Of every key and channel. */
   readonly prefix?: string;
-  /** Memory that Redis may use before nothing more is cached; half of its `maxmemory` when absent. */
+  /** Memory of Redis above which nothing is cached; default: half of its `maxmemory`. */
   readonly cacheMaxBytes?: number;
-  /** Most bytes of all documents; 64 MiB when absent. */
+  /** Of all documents. */
   readonly documentsMaxBytes?: number;
-  /** Longest time of a call of cache, leases, quotas, presence or bus. */
+  /** Of a call of cache, leases, quotas, presence or bus. */
   readonly timeoutMs?: number;
-  /** Longest time of any other call: loads may be large. */
+  /** Of any other call: loads may be large. */
   readonly registryTimeoutMs?: number;
-  /** Longest time to connect. */
   readonly connectTimeoutMs?: number;
-  /** Replicas that must confirm a durable change, else it is reported as unconfirmed; default 0. */
+  /** Replicas that must confirm a durable change, else it is reported as unconfirmed. */
   readonly minReplicas?: number;
-  /** Told of every call when it is over. */
   readonly onCall?: LinkOptions['onCall'];
   readonly logger: StoreLog;
   readonly clock: Clock;
 }
 
-const DOCUMENTS_MAX_BYTES = 67_108_864;
-
 export interface RedisStore extends Store {
   readonly kind: 'redis';
-  /**
-   * Moves to other servers, or to the same with another password, without losing a call. After an error nothing has
-   * changed.
-   * @throws StoreUnavailable, StoreRefused
-   */
+  /** Moves to other servers, or to another password, without losing a call. @throws StoreUnavailable, StoreRefused */
   reconnect(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void>;
 }
 
 /**
- * Connects, and checks the eviction policy.
- * @throws StoreUnavailable when Redis cannot be reached
- * @throws StoreRefused when an eviction policy endangers the registry, or a setting cannot be right
+ * @throws StoreUnavailable if Redis cannot be reached; StoreRefused if an eviction policy endangers the registry, or for an
+ *   invalid setting
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const { connection, registryConnection, prefix = 'dgw', timeoutMs = 150 } = options;
-  const { connectTimeoutMs = 5_000, clock, logger } = options;
+  const {
+    connectTimeoutMs = 5_000,
+    documentsMaxBytes = 67_108_864,
+    minReplicas = 0,
+    clock,
+    logger,
+  } = options;
   const registryTimeoutMs = options.registryTimeoutMs ?? 10 * timeoutMs;
-  // Less than the time limit of the call, or that would end as if Redis did not answer.
+  // Less than the time limit of the call, which would count as a missing answer.
   const replicaWaitMs = Math.floor(Math.min(timeoutMs, registryTimeoutMs / 2));
   const keys = createKeys(prefix);
 
@@ -84,7 +78,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
   const bound = new CacheBound(data.memory, keys.cachePattern, options.cacheMaxBytes);
   const bus = new RedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
-  const durable = { link: registry.link, replicaWaitMs, minReplicas: options.minReplicas ?? 0, logger };
+  const durable = { link: registry.link, replicaWaitMs, minReplicas, logger };
   const turns = createTurns();
   let closed = false;
 
@@ -112,11 +106,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     registry: createRedisRegistry(durable, keys.registry, limitsOf(options)),
     counters: createRedisCounters(durable, keys.counters),
     charges: createRedisCharges(durable, keys.charges),
-    documents: createRedisDocuments(
-      durable,
-      keys.documents,
-      options.documentsMaxBytes ?? DOCUMENTS_MAX_BYTES,
-    ),
+    documents: createRedisDocuments(durable, keys.documents, documentsMaxBytes),
     quotas: createRedisQuotas(data.link, keys),
     presence: createRedisPresence(data.link, keys),
     bus,
@@ -142,9 +132,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 }
 
 /**
- * Opens separate connections, so that a large load or a wait for replicas delays no cache read. Each takes at most
- * `limitMs`.
- * @throws StoreUnavailable; StoreRefused when an eviction policy endangers the registry. All are closed then
+ * Opens separate connections, so that a large load or a wait for replicas delays no cache read.
+ * @param limitMs of each
+ * @throws StoreUnavailable; StoreRefused if an eviction policy endangers the registry. All are closed then
  */
 async function connectAll(
   connection: RedisConnection,

@@ -8,7 +8,7 @@ import type { Link } from './link.js';
 
 type Arguments = readonly (string | number | Buffer)[];
 
-/** The scripts that were sent over the present connection of a client. */
+/** The scripts that were sent over the current connection of a client. */
 const sentOver = new WeakMap<RedisClient, Set<string>>();
 
 function scriptsOf(client: RedisClient): Set<string> {
@@ -21,8 +21,8 @@ function scriptsOf(client: RedisClient): Set<string> {
 }
 
 /**
- * A script that is atomic, as a tag of its text. It is sent whole over each new connection, then by its hash, and
- * whole again when the server has lost it.
+ * A tag of an atomic script's text. It is sent whole over each new connection, then by its hash, and whole again if the server
+ * has lost it.
  * @param name for traces
  */
 export function script<Reply>(name: string) {
@@ -46,25 +46,20 @@ function sender<Reply>(name: string, lua: string) {
     });
 }
 
-/** Pairs of a flat list, as Lua returns a hash. */
+/** The pairs of a flat list, as Lua returns a hash. */
 export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
   return flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : []));
 }
 
-/** Where durable changes are made, and how they are confirmed. */
+/** Where durable changes are made, and how many replicas must confirm them within which time. */
 export interface Durable {
   readonly link: Pick<Link, 'call'>;
-  /** Longest wait for confirmation by replicas. */
   readonly replicaWaitMs: number;
-  /** Replicas that must confirm a change; else it is reported as unconfirmed. */
   readonly minReplicas: number;
   readonly logger: StoreLog;
 }
 
-/**
- * A script whose change replicas have to confirm. It returns its answer alone where it changed nothing, else the
- * answer and `replicas()`.
- */
+/** A script whose change replicas must confirm. It returns its answer, and `replicas()` if it changed anything. */
 export function durableScript<Answer>(name: string) {
   return (text: TemplateStringsArray, ...parts: readonly (string | number)[]) => {
     const lua = `${REPLICAS}${String.raw({ raw: text }, ...parts)}`;
@@ -89,8 +84,8 @@ export function durableScript<Answer>(name: string) {
 }
 
 /**
- * Waits until the replicas have the last change. It is already made: a missing confirmation is logged, as a failover
- * could lose the change. Replicas silent for seconds are not waited for.
+ * Waits until the replicas have the last change, except those silent for seconds. A missing confirmation is logged, as a
+ * failover could lose the change.
  */
 async function awaitReplicas(
   key: string,
@@ -121,7 +116,7 @@ async function awaitReplicas(
   return confirmed < minReplicas ? { replicas: confirmed, wanted: minReplicas } : null;
 }
 
-/** INFO may be forbidden to this user: then ''. */
+/** '' if INFO is forbidden to this user. */
 const INFO = `
 local function info(section)
   local text = redis.pcall('INFO', section)
@@ -134,7 +129,7 @@ local function server()
   return string.match(info('server'), 'run_id:(%w+)') or ''
 end`;
 
-/** The number of connected replicas, and of those heard from in the last seconds (`lag` is -1 at times). */
+/** The numbers of connected replicas, and of those with contact in the last seconds (`lag` is -1 at times). */
 const REPLICAS = `${INFO}
 local function replicas()
   local text = info('replication')
@@ -147,8 +142,7 @@ end`;
 
 /**
  * Lifetimes of keys without a TTL, as a `volatile-*` policy evicts keys that have one. `ends`, a sorted set at
- * KEYS[1], has the end of each key. An ended key counts as absent, and later writes delete some of them. All times
- * are the server's.
+ * KEYS[1], has the end of each key, by the server's time. An ended key counts as absent; later writes delete some of them.
  */
 export const ENDS = `
 local ends = KEYS[1]
