@@ -1,4 +1,4 @@
-/** Backups of the embedded store: made by the process that has it open, restored while none has. */
+/** Backups of the embedded store: made by the process that has it open, restored while no process has. */
 import { chmod, copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { BackupTargetRefused, type StoreLog, StoreRefused } from '../refused.js';
@@ -14,10 +14,10 @@ const historyFolder = (folder: string) => join(folder, 'history');
 
 /**
  * Copies state and history, each of one moment, compacted, into a new folder, while both may be written.
- * @param target created; holds `data.mdb`, and `history/data.mdb` where there is a history
- * @param history null: the state alone, which is small
- * @param begin called before anything is copied, when the folder can be created
- * @throws BackupTargetRefused, StoreRefused when the copy is damaged; it is then removed
+ * @param target created; holds `data.mdb`, and `history/data.mdb` with a history
+ * @param history null: only the state, which is small
+ * @param begin called before the copy, if the folder can be created
+ * @throws BackupTargetRefused, StoreRefused if the copy is damaged; it is then removed
  */
 export async function copyStore(
   target: string,
@@ -41,7 +41,7 @@ export async function copyStore(
   await syncFolder(dirname(target));
 }
 
-/** Under another name beside the target, so that a folder of the right name is complete. */
+/** Beside the target, under another name, so that a folder of the right name is complete. */
 async function makeDraft(target: string): Promise<string> {
   if (!isAbsolute(target)) throw new BackupTargetRefused(target, 'which is not absolute');
   const found = await isThere(target).catch(() => true);
@@ -58,7 +58,7 @@ async function copyWhole(source: Pick<Environment, 'backup'>, draft: string, kin
   await settle(draft, kind, advice);
 }
 
-/** Copies a store that no process has open. @throws StoreRefused when there is none, or it is damaged; FolderInUse */
+/** Copies a store that no process has open. @throws StoreRefused if there is none, or it is damaged; FolderInUse */
 export async function backupState(dataDir: string, target: string, withHistory = true): Promise<void> {
   const data = resolve(dataDir);
   if (!(await isThere(join(stateFolder(data), FILE))))
@@ -87,10 +87,10 @@ export async function backupState(dataDir: string, target: string, withHistory =
 }
 
 /**
- * Restores a copy; the present folders are kept beside it. A copy without a history leaves the history as it is.
+ * Restores a copy, and sets the current folders aside. A copy without a history does not change the history.
  * @param nowMs distinguishes folders set aside
- * @returns the folders that were set aside; null where there was nothing
- * @throws StoreRefused when the folder is in use, or the copy is missing or damaged; nothing is changed then
+ * @returns the folders that were set aside; null: there was none
+ * @throws StoreRefused, without a change, if the folder is in use, or the copy is missing or damaged
  */
 export async function restoreState(dataDir: string, source: string, nowMs: number) {
   const folder = resolve(dataDir);
@@ -99,7 +99,7 @@ export async function restoreState(dataDir: string, source: string, nowMs: numbe
   const lock = await lockFolder(folder, { logger: SILENT });
   try {
     const hasHistory = await isThere(join(historyFolder(source), FILE));
-    // Both are complete before either is put in its place.
+    // Both are complete before either is moved to its place.
     const state = await draftOf(stateFolder(folder), source, 'state');
     const history = hasHistory
       ? await draftOf(historyFolder(folder), historyFolder(source), 'history')
@@ -112,7 +112,7 @@ export async function restoreState(dataDir: string, source: string, nowMs: numbe
   }
 }
 
-/** @returns replaces the present folder, and returns where that is now */
+/** @returns replaces the current folder, and returns where that was set aside */
 async function draftOf(folder: string, source: string, kind: Kind) {
   const draft = `${folder}.new`;
   await rm(draft, { recursive: true, force: true });
@@ -129,7 +129,7 @@ async function draftOf(folder: string, source: string, kind: Kind) {
 
 type Kind = 'state' | 'history';
 
-/** Makes sure that a copy is whole, private, and on the disk. @param advice shown when it is damaged */
+/** Makes sure that a copy is whole, private, and on the disk. @param advice if it is damaged */
 async function settle(folder: string, kind: Kind, advice: string): Promise<void> {
   const path = join(folder, FILE);
   await chmod(path, 0o600);

@@ -1,4 +1,4 @@
-/** The folder of the cache, which can be fetched again: a fault in it never prevents a start. */
+/** The folder of the cache, which can be fetched again: its faults never prevent a start. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
@@ -11,17 +11,16 @@ import { createTable, type Table } from './table.js';
 
 /** Interval of checks for free disk space. */
 const ROOM_EVERY_MS = 10_000;
-/** Bytes written before the size of the file is checked again, as a part of a generation's bound. */
+/** Bytes written before the size of the file is checked again, as a share of a generation's bound. */
 const LOOK_AFTER_PART = 1 / 16;
-/** A cache that is slow is none. */
 const TIMEOUT_MS = 2_000;
-/** Address space beyond the bound of a generation. */
+/** Address space beyond the bound of a generation (one of the two environments of the cache). */
 const MAP_SPARE_BYTES = 256 * 1024 ** 2;
-/** Form of the records, in the names of the folders of the generations: those of another form are deleted. */
+/** Form of the records, in the names of the generations' folders: those of another form are deleted. */
 const FORM = 3;
 const NAME = new RegExp(`^${FORM}-(\\d{1,15})$`);
 
-/** Errors of lmdb for missing or wrong pages; after one, every read repeats the last of them. */
+/** Errors of lmdb for missing or wrong pages; after the first one, every read fails. */
 const DAMAGED: ReadonlySet<unknown> = new Set([
   ...[-30_797, -30_796, -30_795, -30_793], // page not found, corrupted, panic, invalid
   -30_782, // bad transaction
@@ -35,7 +34,7 @@ interface Generation {
 }
 
 /**
- * Opens the cache. Damaged generations, and files of another form, are deleted with a warning.
+ * Damaged generations, and files of another form, are deleted with a warning.
  * @param maxBytes approximate size of both generations on the disk
  */
 export async function openCacheFolder(dataDir: string, maxBytes: number, clock: Clock, logger: StoreLog) {
@@ -136,7 +135,7 @@ const BEGINS_EMPTY = 'the cache on the disk is damaged, and begins empty';
 const COULD_NOT_REPLACE =
   'could not open a new generation of the cache on the disk, trying again; check the free space of the disk and the owner of the folder';
 
-/** Deletes generations that are damaged or too old, and files of another form. @returns the numbers of the generations, two at most, in their order */
+/** Deletes damaged and older generations, and other files. @returns the numbers of at most two generations, in order */
 async function generationsIn(folder: string, logger: StoreLog): Promise<number[]> {
   await makeFolders(folder);
   const names = await readdir(folder);

@@ -2,7 +2,6 @@
  * Checks the file of an environment without lmdb, which trusts it: a missing or wrong page would end the process, be
  * overwritten, or hide records. The format is lmdb's data version 2, little-endian, 64 bit.
  */
-
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { recordIsWhole } from './records.js';
 
@@ -51,7 +50,6 @@ function freePages(data: Buffer): { readonly first: number; readonly pages: numb
   return runs;
 }
 
-/** Says what is wrong with a file of an environment. */
 export class DataFileDamaged extends Error {
   override readonly name = 'DataFileDamaged';
 }
@@ -66,7 +64,7 @@ function fail(what: string): never {
 
 interface DataFile {
   readonly bytes: number;
-  /** @throws DataFileDamaged when the file ends before */
+  /** @throws DataFileDamaged if the file is shorter */
   read(position: number, length: number): Buffer;
 }
 
@@ -89,7 +87,7 @@ function withFile<T>(path: string, use: (file: DataFile) => T): T {
   }
 }
 
-/** @throws DataFileDamaged when it is larger than a safe integer */
+/** @throws DataFileDamaged if it is larger than a safe integer */
 function whole(bytes: Buffer): number {
   const number = bytes.readBigUInt64LE();
   if (number > BigInt(Number.MAX_SAFE_INTEGER)) fail('a number is far too large');
@@ -174,7 +172,7 @@ const BIG = 0x01;
 
 type TakeNode = (key: Buffer, data: Buffer) => void;
 
-/** @returns walks a tree, in the order of its keys, and compares it with the meta page */
+/** @returns reads a tree in the order of its keys, and compares it with the meta page */
 function createWalk(file: DataFile, meta: Meta, use: (first: number, pages: number) => void) {
   const { pageSize, transaction } = meta;
 

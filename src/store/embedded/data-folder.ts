@@ -1,17 +1,13 @@
-/** The folder that GATEWAY_DATA_DIR names. */
-
+/** The folder of GATEWAY_DATA_DIR. */
 import { statfsSync } from 'node:fs';
 import { access, constants, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type StoreLog, StoreRefused } from '../refused.js';
 
-/** What the store was made of before it was lmdb. */
+/** Files of the store before it was lmdb. */
 const EARLIER = ['registry.journal', 'counters.journal', 'documents'];
 
-/**
- * Makes the folder when it is not there.
- * @throws StoreRefused when it cannot be made, or must not be used
- */
+/** Creates the folder unless it exists. @throws StoreRefused if that fails, or it must not be used */
 export async function openDataFolder(folder: string, logger: StoreLog): Promise<void> {
   const made = await makeFolders(folder).catch((error: NodeJS.ErrnoException) => {
     throw new StoreRefused(
@@ -24,7 +20,7 @@ export async function openDataFolder(folder: string, logger: StoreLog): Promise<
   if (made) return;
   const mode = (await stat(folder)).mode & 0o777;
   if ((mode & 0o077) === 0) return;
-  // Not ours to change: it may be a mount, or serve others too. Our files in it are private anyway.
+  // Not changed, as it may be a mount or shared. Our files in it are private.
   logger.warn(
     { folder, mode: mode.toString(8) },
     'the data folder is open to other users; mode 700 is safer',
@@ -41,9 +37,9 @@ async function refuseEarlierForm(folder: string): Promise<void> {
 }
 
 /**
- * Checks that this user can use an existing folder: lmdb would end the process over a file that it cannot open.
- * @param what the folder alone, or `all` files in it too
- * @throws StoreRefused naming what cannot be read and written
+ * Checks that this user can use an existing folder: lmdb would end the process if it cannot open a file.
+ * @param what only the folder (`alone`), or also its files (`all`)
+ * @throws StoreRefused naming the folder or file
  */
 export async function refuseForeign(folder: string, what: 'alone' | 'all'): Promise<void> {
   const check = (path: string) =>
@@ -73,9 +69,9 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Makes a folder for this user alone, with its missing parents, and syncs their names to the disk. Without `recursive`,
- * which never ends where nothing can be made, such as in /proc.
- * @returns whether it was made
+ * Creates a private folder, with its missing parents, and syncs their names to the disk. Without `recursive`, which never ends
+ * in a place such as /proc.
+ * @returns whether it was created
  */
 export async function makeFolders(folder: string): Promise<boolean> {
   try {
@@ -92,9 +88,9 @@ export async function makeFolders(folder: string): Promise<boolean> {
 }
 
 /**
- * Makes a folder under another name first, so that a folder of the right name is whole, even after a power cut.
- * @param make makes it under the given name, and leaves nothing open
- * @returns whether it was made; else it was there
+ * Creates a folder under another name first, so that a folder of the right name is whole, even after a power cut.
+ * @param make creates it under the given name, and closes everything
+ * @returns whether it was created
  */
 export async function makeWhole(folder: string, make: (draft: string) => Promise<void>): Promise<boolean> {
   if ((await stat(folder).catch(() => null)) !== null) return false;
@@ -106,7 +102,7 @@ export async function makeWhole(folder: string, make: (draft: string) => Promise
   return true;
 }
 
-/** By their numbers in statfs(2). On these, maps and locks are not shared between machines, or not in time. */
+/** By number in statfs(2). Maps and locks are not shared between their machines, or not in time. */
 const REFUSED: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -119,15 +115,12 @@ const REFUSED: ReadonlyMap<number, string> = new Map([
   [0x0bd00bd0, 'Lustre'],
 ]);
 
-/**
- * @param type finds out the type of the file system that a folder lies on
- * @throws StoreRefused
- */
+/** @param type reads the file system's type. @throws StoreRefused */
 export async function refuseNetworkFolder(
   folder: string,
   type: (folder: string) => Promise<number> = async (path) => (await statfs(path)).type,
 ): Promise<void> {
-  // Some types come out negative where they are read as signed.
+  // Some types are negative, read as signed.
   const name = REFUSED.get((await type(folder)) >>> 0);
   if (name === undefined) return;
   throw new StoreRefused(
@@ -144,20 +137,20 @@ export async function isDiskLow(folder: string): Promise<boolean> {
 }
 
 const FULL_BELOW_MIB = 8;
-/** A disk with less counts as full: others may use some of it between our check and lmdb's write. */
+/** A disk with less counts as full, as others may fill it between our check and lmdb's write. */
 export const FULL_BELOW_BYTES = FULL_BELOW_MIB * 1024 ** 2;
 
-/** While a disk has this much more, what was read of it is good for a moment. */
+/** While a disk has this much more, its free space is read only every LOOK_EVERY_MS. */
 const AMPLE_BYTES = 1024 ** 3;
 const LOOK_EVERY_MS = 250;
 
-/** Bytes of pages copied and freed for one record, generously. */
+/** Upper estimate of the pages that a record copies and frees. */
 const PAGES_OF_RECORD_BYTES = 16 * 4096;
 
 /**
- * Keeps lmdb from writing to a full disk. In lmdb-js 3.5.6 a failed write overflows a buffer of 100 bytes with its message,
+ * Keeps lmdb from writing to a full disk: in lmdb-js 3.5.6 a failed write overflows a buffer of 100 bytes with its message,
  * and the process is aborted sooner or later.
- * @param freeBytes of the disk, null where it is not known
+ * @param freeBytes of the disk; null: unknown
  */
 export function createDiskRoom(freeBytes: () => number | null, nowMs: () => number) {
   let takenBytes = 0;
@@ -192,10 +185,7 @@ export function createDiskRoom(freeBytes: () => number | null, nowMs: () => numb
   };
 }
 
-/**
- * To be called before files are made.
- * @throws StoreRefused
- */
+/** @throws StoreRefused */
 export function refuseFullDisk(folder: string): void {
   const free = freeBytesOf(folder);
   if (free === null || free >= FULL_BELOW_BYTES) return;
@@ -210,7 +200,7 @@ export function freeBytesOf(folder: string): number | null {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   } catch {
-    // The folder was deleted, as that of a cache may be; writes to its open file still work.
+    // The folder was deleted, e.g. that of a cache; writes to its open file still work.
     return null;
   }
 }

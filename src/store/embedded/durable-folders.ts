@@ -1,4 +1,4 @@
-/** The folders of the durable environments: created whole, and checked before lmdb opens them. */
+/** Folders of durable environments: created whole, and checked before lmdb opens them. */
 import { type ExecFileException, execFile } from 'node:child_process';
 import { rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const scriptOf = (name: string) => fileURLToPath(new URL(`dist/store/embedded/${
 
 export const stateFolder = (dataDir: string) => join(dataDir, 'state');
 
-/** @returns whether it was made; else it was there */
+/** @returns whether it was created */
 export async function makeState(dataDir: string, logger: StoreLog): Promise<boolean> {
   const folder = stateFolder(dataDir);
   return await makeWhole(folder, async (draft) => {
@@ -34,8 +34,7 @@ export async function makeState(dataDir: string, logger: StoreLog): Promise<bool
 }
 
 /**
- * Checks that the environment is whole.
- * @param advice what to do when it is not
+ * @param advice what to do if the environment is damaged
  * @param look arguments of the Node process that checks it
  * @throws StoreRefused naming the file
  */
@@ -64,7 +63,7 @@ export async function openState(
   return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, ...options });
 }
 
-/** @throws StoreRefused when another release has written it */
+/** @throws StoreRefused if another release has written it */
 export function refuseOtherSchema(folder: string, environment: Environment): void {
   const found = environment.read((view) => view.get(SCHEMA));
   const version = found === null ? null : fromBytes(Schema, found).version;

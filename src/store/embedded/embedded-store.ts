@@ -1,4 +1,4 @@
-/** The embedded store: all parts over files of one folder and the memory of one process. */
+/** The embedded store: files of one folder, and the memory of one process. */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
@@ -35,14 +35,13 @@ import { createLapsingMap, createLapsingRecords, startSweep } from './lapsing.js
 import { registryOver } from './registry.js';
 import { createTable } from './table.js';
 
-// Leases, token buckets and presence of a single process: they end with it.
-
+/** Of a single process; as quotas and presence below. */
 export function createMemoryLeases(
   clock: Clock,
   publish: Bus['publish'] = async () => {},
   owners = createLapsingMap<string>(clock),
 ): Leases {
-  /** Extends the keys that `owner` holds, and with `free` takes those that nobody holds. */
+  /** Extends leases of `owner`; with `free` also takes free ones. */
   function hold(keys: readonly string[], owner: string, leaseMs: number, free: boolean): boolean[] {
     const ms = wholeMs(leaseMs, 1);
     return keys.map((key) => {
@@ -96,21 +95,18 @@ export function createMemoryPresence(clock: Clock, present = createLapsingMap<st
 }
 
 export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
-  /** Created when absent. Holds everything durable, and belongs to one process at a time. */
+  /** Created if absent. Belongs to one process at a time. */
   readonly dataDir: string;
   readonly cacheMaxBytes: number;
   readonly clock: Clock;
   readonly logger: StoreLog;
-  /** Called when another gateway has taken over the folder; then every durable change is refused. */
+  /** Another gateway has taken over the folder; every durable change is refused. */
   readonly onLost?: () => void;
 }
 
 const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup folder>';
 
-/**
- * The store of a single process: lmdb environments in one folder.
- * @throws StoreRefused when another process uses the folder, or it is damaged
- */
+/** @throws StoreRefused if another process uses the folder, or it is damaged */
 export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { clock, logger, cacheMaxBytes: maxBytes, onLost } = options;
   const folder = resolve(options.dataDir);
@@ -134,7 +130,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     opened.push(entries);
     const history = await openHistoryFolder(folder, clock.now(), logger);
     opened.push(history);
-    // Cannot be moved by a clock: the wall time now, plus monotonic time.
+    // Durable, yet not moved by the clock: the wall time now, plus monotonic time.
     const startedAtMs = clock.now() - clock.monotonicMs();
     const table = createTable(state);
     const durable = createLapsingRecords(table, () => startedAtMs + clock.monotonicMs());
@@ -169,10 +165,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
   }
 }
 
-/**
- * Checks everything before it is opened. Earlier releases shared the folder between processes, by `gate` and
- * `volatile`.
- */
+/** Checks all folders before they are opened. Removes those that earlier releases shared between processes. */
 async function prepare(folder: string, logger: StoreLog): Promise<void> {
   await refuseForeign(stateFolder(folder), 'all');
   for (const name of ['cache', 'gate', 'volatile']) await refuseForeign(join(folder, name), 'alone');

@@ -1,13 +1,13 @@
 /**
  * Ensures one process per data folder, by a file named `lock`. Node has no lock that the kernel releases with the
- * process, so the file names its holder, and the next process finds out whether that one is alive:
- * - A holder on the same kernel, in the same PID namespace, is looked up by its number and start time. That is exact.
- * - Any other holder (in another container, on another machine, or without /proc) is alive as long as it writes to
- * the file, which it does every second.
+ * process, so the file names its holder, and the next process checks whether that one is alive:
+ * - A holder on the same kernel, in the same PID namespace, is looked up by its number and start time, which is exact.
+ * - Any other holder (another container or machine, or without /proc) is alive as long as it writes to the file, which it
+ * does every second.
  * Not covered: a holder that cannot be looked up and pauses longer than {@link STALE_AFTER_MS} loses the folder. It
- * checks before each write and stops writing; only a write under way at that moment can still arrive. The same check
- * decides when two processes find a dead holder at once and {@link SETTLE_MS} are not enough. File systems that show
- * writes of other machines late (NFS with attribute caching) are not supported.
+ * checks before each write, so that only a write in progress can still arrive. The same check decides if two processes find
+ * a dead holder at once and {@link SETTLE_MS} are not enough. File systems that show writes of other machines late (NFS with
+ * attribute caching) are not supported.
  */
 import type { Stats } from 'node:fs';
 import { type FileHandle, link, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
@@ -19,13 +19,12 @@ import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
 
 interface FolderLockOptions {
   readonly logger: StoreLog;
-  /** Silence after which a holder that cannot be checked counts as dead. */
+  /** Silence after which a holder that cannot be looked up counts as dead. */
   readonly staleAfterMs?: number;
-  /** Called once, when the lock was taken over. */
+  /** The lock was taken over. */
   readonly onLost?: () => void;
 }
 
-/** Identifies the process that holds the lock. */
 interface Holder {
   /** Different for each lock. */
   readonly id: string;
@@ -42,7 +41,7 @@ const STALE_AFTER_MS = 5_000;
 const LOOK_EVERY_MS = 200;
 const SETTLE_MS = 100;
 
-/** @throws StoreRefused naming the folder and its holder, when one lives. */
+/** @throws StoreRefused naming the folder and its living holder */
 export async function lockFolder(folder: string, options: FolderLockOptions) {
   const { logger, staleAfterMs = STALE_AFTER_MS } = options;
   const path = join(folder, 'lock');
@@ -76,9 +75,8 @@ export async function lockFolder(folder: string, options: FolderLockOptions) {
 }
 
 /**
- * Removes the lock that was judged dead: moves it aside, compares it again, and gives back one that was made
- * meanwhile.
- * @returns whether it was the judged one
+ * Removes a dead lock: moves it aside, compares it again, and moves back one that was made meanwhile.
+ * @returns whether it was the dead one
  */
 async function removeJudged(path: string, judged: string, { id }: Holder): Promise<boolean> {
   if ((await readLock(path)) !== judged) return false;
@@ -86,7 +84,7 @@ async function removeJudged(path: string, judged: string, { id }: Holder): Promi
   const moved = await rename(path, aside).then(() => true, absent);
   if (moved === null) return false;
   const wasJudged = (await readLock(aside)) === judged;
-  // If there is another one by now, or no links, its holder notices the loss at its next check.
+  // If that fails, its holder notices the loss at its next check.
   if (!wasJudged) await link(aside, path).catch(() => {});
   await rm(aside, { force: true });
   return wasJudged;
@@ -99,7 +97,7 @@ async function createExclusively(path: string): Promise<FileHandle | null> {
   });
 }
 
-/** @throws StoreRefused when it is a folder */
+/** @throws StoreRefused if it is a folder */
 async function readLock(path: string): Promise<string | null> {
   return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EISDIR')
@@ -128,7 +126,7 @@ function refusal(folder: string, holder: Holder | null, self: Holder): StoreRefu
   );
 }
 
-/** Whether somebody writes to the file. By the clock of the file system, as clocks of machines differ. */
+/** Whether a process writes to the file, by the clock of the file system, as clocks of machines differ. */
 async function beats(path: string, staleAfterMs: number): Promise<boolean> {
   const first = await stat(path).catch(absent);
   if (first === null) return false;
@@ -192,7 +190,7 @@ async function describeSelf(): Promise<Holder> {
   return { id: randomId(), pid, host: hostname(), realm, startedAt };
 }
 
-/** Whether the process runs; null when that is unknown here. A reused number or a zombie does not count. */
+/** Whether the process runs; null: unknown. A reused number or a zombie does not count. */
 async function isRunning(process: Holder, self: Holder): Promise<boolean | null> {
   if (process.realm !== null && process.realm === self.realm) {
     const startedAt = await readStart(process.pid);

@@ -14,7 +14,7 @@ export interface Lapsing<V = Buffer> {
   readonly endsAtMs: number;
 }
 
-/** The new record, and the caller's result. `write` absent: no change. Null deletes. */
+/** `write` absent: no change; null deletes. */
 interface Decision<T> {
   readonly result: T;
   readonly write?: Lapsing | null;
@@ -24,7 +24,7 @@ export type LapsingRecords = ReturnType<typeof createLapsingRecords>;
 
 /** @param now milliseconds, on the time scale of the ends */
 export function createLapsingRecords(table: Table, now: () => number) {
-  /** @returns the record, unless it is absent or expired */
+  /** Null if it is absent or expired. */
   function alive(stored: Buffer | null): Lapsing | null {
     const lapsing = stored === null ? null : decode(stored);
     return lapsing !== null && now() < lapsing.endsAtMs ? lapsing : null;
@@ -32,7 +32,6 @@ export function createLapsingRecords(table: Table, now: () => number) {
   return {
     now,
     alive,
-    /** The same by key. */
     get: (key: Buffer) => alive(table.read((view) => view.get(key))),
     /** @throws StoreUnavailable */
     change: <T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T> =>
@@ -41,7 +40,7 @@ export function createLapsingRecords(table: Table, now: () => number) {
         if (write !== undefined) setLapsing(draft, key, write);
         return result;
       }),
-    /** Removes expired records. @returns how many; fewer than `limit`: none is left */
+    /** Removes expired records. @returns how many */
     sweep: (limit: number) =>
       table.change((draft) => {
         const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
@@ -86,7 +85,7 @@ const SWEEP_EVERY_MS = 5_000;
 /** Small, so that no write waits long. */
 const SWEPT_AT_ONCE = 200;
 
-/** Removes expired records every few seconds. Readers ignore them anyway. */
+/** Removes expired records every few seconds. */
 export function startSweep(records: LapsingRecords, logger: StoreLog): Pick<Repeated, 'stop'> {
   return repeat(SWEEP_EVERY_MS, async (isStopped) => {
     try {
@@ -122,7 +121,7 @@ export function createLapsingMap<V>(
       slots.set(key, { value, endsAtMs: clock.monotonicMs() + ttlMs });
       sweep();
     },
-    /** Keeps the expiry; does nothing where there is none. */
+    /** Keeps the expiry; no effect on an absent one. */
     replace(key: string, value: V): void {
       const slot = live(slots.get(key));
       if (slot !== undefined) slots.set(key, { ...slot, value });

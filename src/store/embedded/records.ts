@@ -1,5 +1,4 @@
 /** The value of a record in lmdb: its stamp, which lmdb-js stores, a checksum, and the bytes. */
-
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import Type, { type Static, type TSchema } from 'typebox';
@@ -16,20 +15,20 @@ export function encodeRecord(key: Buffer, stamp: number, value: Buffer): Buffer 
   return bytes;
 }
 
-/** @returns the value, or null when it is damaged */
+/** @returns null for a damaged value */
 export function decodeRecord(key: Buffer, stamp: number, bytes: Buffer): Buffer | null {
   if (bytes.length < CRC_BYTES) return null;
   const value = bytes.subarray(CRC_BYTES);
   return bytes.readUInt32LE() === checksum(key, stamp, value) ? value : null;
 }
 
-/** The same for the bytes in the file. */
+/** @param data of the file, with the stamp */
 export function recordIsWhole(key: Buffer, data: Buffer): boolean {
   if (data.length < STAMP_BYTES) return false;
   return decodeRecord(key, data.readDoubleLE(), data.subarray(STAMP_BYTES)) !== null;
 }
 
-/** Includes key and stamp: a value found in the place of another is damaged, too. */
+/** Includes key and stamp, to detect a value in the place of another. */
 function checksum(key: Buffer, stamp: number, value: Buffer): number {
   return crc32(value, crc32(key, crc32(String(stamp))));
 }
@@ -39,8 +38,8 @@ export function toBytes(value: unknown): Buffer {
 }
 
 /**
- * @returns the value given to {@link toBytes}; unknown members are kept
- * @throws StoreUnavailable when it does not match the schema: as its checksum is right, another version wrote it
+ * Unknown members are kept.
+ * @throws StoreUnavailable if it does not match the schema: another release wrote it, as its checksum is right
  */
 export function fromBytes<T extends TSchema>(schema: T, bytes: Buffer): Static<T> {
   const value: unknown = JSON.parse(bytes.toString());
@@ -61,10 +60,7 @@ const NAME_MAX_BYTES = 300;
 /** No UTF-8 begins with it: a digest cannot be mistaken for a name. */
 const DIGEST = 0xff;
 
-/**
- * @param table first letter of the key, for each kind of record of an environment
- * @returns the key of `name`
- */
+/** @param table the first letter of the key, which distinguishes the tables of an environment */
 export function nameKey(table: string, name: string): Buffer {
   const bytes = Buffer.from(`${table}${name}`);
   if (bytes.length <= NAME_MAX_BYTES) return bytes;
@@ -81,7 +77,7 @@ export function numberKey(table: string, number: number, rest: Buffer = Buffer.a
   return Buffer.concat([Buffer.from(table), bytes, rest]);
 }
 
-/** @returns the bounds of a table as a range has them */
+/** The bounds of a table. */
 export function wholeTable(table: string): { readonly from: Buffer; readonly to: Buffer } {
   return { from: Buffer.from(table), to: Buffer.of(table.charCodeAt(0) + 1) };
 }

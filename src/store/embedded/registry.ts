@@ -44,7 +44,7 @@ const Entry = Type.Object({
   value: Type.Union([Type.String(), Type.Null()]),
 });
 
-/** Most old audit lines removed by one commit, as the limit may have been lowered. */
+/** Maximum of old audit lines removed by one commit, as the limit may have been lowered. */
 const AUDIT_REMOVED_MAX = 1_000;
 
 export function registryOver(table: Table, limits: RegistryLimits): RegistryStore {

@@ -1,7 +1,6 @@
 /**
- * Durable data beside the registry: counters, charges and documents. None of their keys expires by itself, see
- * script.ts. Each script reads everything before it writes anything: so whatever may fail (a key of another type, no
- * memory left) fails before anything is done.
+ * Durable data beside the registry: counters, charges and documents. Their keys do not expire, see script.ts. Each script
+ * reads everything before it writes anything: a failure (a key of another type, no memory left) leaves everything unchanged.
  */
 import { type Charge, type Charges, OPEN_CHARGES_MAX } from '../charges-port.js';
 import {
@@ -62,7 +61,6 @@ for at = 2, #KEYS do
 end
 return groups`;
 
-/** Groups as hashes. */
 export function createRedisCounters(durable: Durable, { ends, batches, group }: Keys['counters']): Counters {
   return {
     async add(batchId, adds, raises, ttlMs) {
@@ -199,13 +197,10 @@ function readCharge(id: string, kept: string): Charge {
   return { id, purse, amount: Number(amount), note };
 }
 
-/** Documents up to this long are small, such as the record that a call has begun. */
+/** A longer document is large. */
 const SMALL_DOCUMENT_BYTES = 1024;
 
-/**
- * KEYS: ends, document, bytes of all documents. Large documents have room up to three quarters of the limit, so that there is
- * room left for small ones.
- */
+/** KEYS: ends, document, bytes of all documents. Large documents may fill three quarters of the limit. */
 const DOCUMENTS = `${ENDS}
 local document, bytes = KEYS[2], KEYS[3]
 -- What ended may be of another type, and of no size then.
@@ -232,10 +227,7 @@ local function collectDocuments(most)
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, most)) do drop(key) end
 end`;
 
-/**
- * ARGV: text, milliseconds, bytes that all documents may have. 1 when made, 0 and the text that is there, or 2 where there
- * is no room.
- */
+/** ARGV: text, milliseconds, limit of bytes. 1: created; 0 and the existing text; or 2: no room. */
 const createDocument = durableScript<[made: 1] | [made: 0, text: string] | [noRoom: 2]>(
   'dgwCreateDocument',
 )`${DOCUMENTS}
@@ -250,10 +242,7 @@ return {{1}, replicas()}`;
 const readDocument = script<string | null>('dgwReadDocument')`${ENDS}
 return lives(KEYS[2]) and redis.call('GET', KEYS[2])`;
 
-/**
- * ARGV: text before, then text after, milliseconds and bytes that all documents may have, if it is to stay. 1 when done, 0
- * when the text is another, 2 where there is no room.
- */
+/** ARGV: text before; unless it is deleted, text after, milliseconds, limit of bytes. 1: done; 0: another text; 2: no room. */
 const replaceDocument = durableScript<0 | 1 | 2>('dgwReplaceDocument')`${DOCUMENTS}
 if not lives(document) or redis.call('GET', document) ~= ARGV[1] then return {0} end
 if not ARGV[2] then drop(document)
@@ -261,10 +250,7 @@ elseif not hasRoom(ARGV[2], tonumber(ARGV[4])) then return {2}
 else put(ARGV[2], ARGV[3]) end
 return {1, replicas()}`;
 
-/**
- * Documents as plain values.
- * @param maxBytes what all may have together; Redis is shared with records that must not be refused for their sake
- */
+/** @param maxBytes of all documents, as records in the same Redis must not be refused for them */
 export function createRedisDocuments(
   durable: Durable,
   { ends, bytes, document }: Keys['documents'],

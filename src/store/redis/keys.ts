@@ -51,10 +51,7 @@ export function createKeys(prefix: string) {
       bytes: `${base}:{notes}:bytes`,
       document: (key: string) => `${base}:{notes}:note:${key}`,
     },
-    /**
-     * In one slot: the index of ends, named unlike any id, and the set of ids. The info of each is at that key, a
-     * colon and the id.
-     */
+    /** In one slot: the index of ends, and the set of ids. The info of each is at the latter key, a colon and the id. */
     presence: { ends: `${base}:present:{presence}:ends`, ids: `${base}:{presence}` },
     channel: (name: string) => `${base}:bus:${name}`,
     /** In one slot: meta, records, revisions, tombstones, audit. */

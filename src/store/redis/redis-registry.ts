@@ -20,7 +20,7 @@ import { StoreRefused } from '../refused.js';
 import type { Keys } from './keys.js';
 import { type Durable, durableScript, pairsOf, SERVER, script } from './script.js';
 
-/** A server, or a registry made once more on it, that others have not loaded from: they must, to see what is lost. */
+/** Identifies the server and the creation of its registry. After a change a replica must load, to find what was lost. */
 const HOME = `${SERVER}
 local function home()
   return server() .. '/' .. (redis.call('HGET', KEYS[1], 'birth') or '')
