@@ -11,7 +11,7 @@ import { registerDocs, registerStartPage } from './data/docs.js';
 import { registerExplain } from './data/explain.js';
 import { registerHealth } from './data/health.js';
 import { registerFinality, registerTruth } from './data/learned.js';
-import { createShowMe, type MeOptions, registerMe, registerOwnSeries } from './data/me.js';
+import { createShowMe, registerMe, registerOwnSeries } from './data/me.js';
 import { registerPinReport } from './data/pin-report.js';
 import { registerPins } from './data/pins.js';
 import { createPlainReports } from './data/plain-reports.js';
@@ -49,7 +49,7 @@ function registerAgents(app: FastifyInstance, services: Services): void {
       reports: reporting.gateway,
       table: reporting.table,
       report: gateway.report,
-      showMe: createShowMe(meOptions(services)),
+      showMe: createShowMe(services),
       rules: {
         accountField: report.accountFields[0] as string,
         defaultEndpoint: Object.keys(report.endpoints)[0] ?? 'campaigns/get',
@@ -61,10 +61,6 @@ function registerAgents(app: FastifyInstance, services: Services): void {
       caps: config.mcp,
     },
   });
-}
-
-function meOptions({ limits, pace, pause, clock, usage, outlook }: Services): Omit<MeOptions, 'identify'> {
-  return { limits, platform: { pace, pause }, clock, usage: usage.recent, credential: outlook };
 }
 
 /** A page may have rows of any account, so it counts as naming none. */
@@ -124,7 +120,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerStartPage(app);
   registerWebPage(app, { name: 'explorer', url: '/explorer' });
   registerHealth(app, () => readiness(options));
-  registerMe(app, { identify, ...meOptions(services) });
+  registerMe(app, services);
   registerExplorerSession(app, { identify, directory: services.directory, sessions });
   registerOwnSeries(app, services);
   await services.limits.replicas.join();
@@ -137,7 +133,6 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   return app;
 }
 
-/** Calls about reports and advertisers. */
 function registerAskRoutes(app: FastifyInstance, { reporting: { gateway: reports } }: Services): void {
   registerRevisions(app, reports);
   registerDiff(app, reports);
@@ -218,10 +213,7 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     maxBodyBytes: config.server.maxBodyBytes,
     timeoutMs: config.platform.timeoutMs,
     places: services.streamPlaces,
-    answers: {
-      ...patienceOf(config),
-      buffers: createAnswerBuffers(),
-    },
+    answers: { ...patienceOf(config), buffers: createAnswerBuffers() },
   });
 }
 
@@ -242,7 +234,6 @@ function describePlane(routes: readonly RouteRule[]): Plane {
   };
 }
 
-/** Problems of authentication. */
 const CALLER_PROBLEMS = [
   'missing_api_key',
   'invalid_api_key',

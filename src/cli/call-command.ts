@@ -15,22 +15,18 @@ interface Entry<O extends AdminOperation> extends CommandHead {
   readonly args?: Readonly<
     Record<string, readonly [shown: string, about: string, read?: (text: string) => unknown]>
   >;
-  /** Overrides of flags from the schema of query or body. */
   readonly flags?: FlagChanges;
 }
 
-/** A parsed command. */
 export interface Given<O extends AdminOperation = AdminOperation, Own = object>
   extends Typed<ClientOptions & Own> {
   readonly values: Values;
   readonly admin: Admin;
-  /** Makes the call. */
   send(values: Values): Promise<AnswerOf<O>>;
 }
 
 /** A command that is one call. */
 interface CallEntry<O extends AdminOperation> extends Entry<O> {
-  /** Converts typed values to sent ones. */
   prepare?(given: Given<O>): Values | Promise<Values>;
   /** The confirmation prompt; `--yes` skips it. */
   confirm?(values: Values): string;

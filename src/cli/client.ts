@@ -9,7 +9,6 @@ import { timeoutSignal } from '../lib/time.js';
 import { CommandError, EXIT, exitCodeOf, Unreachable } from './command-error.js';
 import { problemIn, Refused } from './refusal.js';
 
-/** Options of every command that calls a gateway. */
 export interface ClientOptions {
   readonly url?: string;
   readonly adminTokenFile?: string;
@@ -28,7 +27,6 @@ export interface Plane {
   /** Variable with the secret; `…_FILE` names a file. */
   readonly variable: string;
   readonly fileOption: readonly [member: 'adminTokenFile' | 'keyFile', flag: string];
-  /** Heading of its options in help. */
   readonly group: string;
   readonly options: readonly (readonly [flags: string, description: string])[];
   readonly headers: (secret: string) => Readonly<Record<string, string>>;
@@ -94,7 +92,6 @@ export interface Client {
   lines(path: string, stop: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
-/** @throws CommandError for an invalid address, or without a secret */
 export function openPlane(plane: Plane, options: ClientOptions, env: Environment): Client {
   const base = addressOf(plane, options, env);
   const secret = secretOf(plane, options, env);
@@ -244,7 +241,6 @@ export interface Admin {
   lines(operation: AdminOperation, query: QueryValues, stop: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
-/** @throws CommandError for an invalid address, or without an admin token */
 export function openAdmin(options: ClientOptions, env: Environment): Admin {
   const client = openPlane(ADMIN_PLANE, options, env);
   return {

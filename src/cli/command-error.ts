@@ -27,7 +27,6 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.settings, 'invalid settings'],
 ];
 
-/** @returns the exit code for an HTTP status */
 export function exitCodeOf(status: number): number {
   if (status === 401 || status === 403) return EXIT.denied;
   if (status === 404) return EXIT.notFound;
@@ -46,7 +45,6 @@ export class CommandError extends Error {
   }
 }
 
-/** No connection to the gateway. */
 export class Unreachable extends CommandError {
   constructor(message: string) {
     super(message, EXIT.unavailable);

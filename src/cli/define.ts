@@ -14,20 +14,16 @@ export interface CommandHead {
   readonly description: string;
   /** Whole command lines, without `dsp-gateway`. */
   readonly examples: readonly string[];
-  /** Adds arguments and options. */
   readonly own?: (command: Command) => Command;
 }
 
-/** Parsed options and arguments. */
 export interface Typed<O> {
   readonly options: O;
-  /** Arguments in order. */
   readonly typed: readonly string[];
   readonly terminal: Terminal;
 }
 
 interface CommandEntry<O> extends CommandHead {
-  /** The plane that it calls. */
   readonly plane?: Plane;
   readonly apiCall?: ApiCall;
   run(given: Typed<O>): Promise<void>;

@@ -77,7 +77,6 @@ function adviceOn(error: CommandError): string {
   return 'check which server answers there, and set the address of the admin plane with --url';
 }
 
-/** Whether the gateway is on another machine. */
 function isElsewhere({ url }: ClientOptions, env: Terminal['env']): boolean {
   const address = url ?? env.GATEWAY_ADMIN_URL;
   if (!address || !URL.canParse(address)) return false;

@@ -48,7 +48,6 @@ function codeOf({ code, exitCode }: CommanderError): number {
   return code === 'commander.invalidArgument' ? EXIT.data : EXIT.usage;
 }
 
-/** Prints one line per fault and ends the process. */
 export async function exitOnFault(error: unknown): Promise<never> {
   const { lines, code } = await faultOf(error);
   for (const line of lines) process.stderr.write(`${plainText(line)}\n`);

@@ -17,7 +17,6 @@ interface FlagChange {
 export type FlagChanges = Readonly<Record<string, FlagChange | null>>;
 
 export interface Flag {
-  /** Path of the member. */
   readonly path: string;
   readonly option: Option;
 }
@@ -33,7 +32,6 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** @param isArgument whether a member is an argument */
 export function flagsOf(
   schema: Schema,
   changes: FlagChanges,
@@ -110,7 +108,6 @@ export function readList(text: string): string[] {
   return text === 'none' ? [] : text.split(',').map((item) => item.trim());
 }
 
-/** @returns seconds */
 export function readLength(text: string): number {
   const seconds = readSpan(text);
   if (seconds === null) throw new InvalidArgumentError('The form is e.g. 90s, 30min, 24h or 7d.');

@@ -144,7 +144,6 @@ A first call, which shows what the key may do (replace the address if apps use a
 `;
 }
 
-/** A secret that is shown once. */
 interface Once<T> {
   readonly make: () => Promise<T>;
   readonly render: (made: T) => string;

@@ -11,7 +11,6 @@ interface Problem {
   readonly help?: string | undefined;
 }
 
-/** @returns null if it is not a problem document */
 export function problemIn(text: string): Problem | null {
   try {
     const { title, detail, help, errors } = JSON.parse(text) as Partial<Problem>;
@@ -22,7 +21,6 @@ export function problemIn(text: string): Problem | null {
   }
 }
 
-/** A problem document as an error. */
 export class Refused extends CommandError {
   readonly problem: Problem;
   constructor(problem: Problem, exitCode: number) {
@@ -43,7 +41,6 @@ function linesOfFlags(faults: readonly [FieldFault, ...FieldFault[]]): string[] 
   return [describeFaults(faults).detail, ...others];
 }
 
-/** The API call behind a command. */
 export interface ApiCall {
   /** A call of the API, e.g. `GET /admin/v1/teams/:id`. */
   readonly call?: string | undefined;

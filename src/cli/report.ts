@@ -24,7 +24,6 @@ interface Options extends ClientOptions {
 interface Given {
   readonly ask: Ask;
   readonly options: Options;
-  /** Its argument. */
   readonly typed: string;
   readonly terminal: Terminal;
 }
@@ -35,7 +34,6 @@ interface Entry extends CommandHead {
   readonly run: (given: Given) => Promise<void>;
 }
 
-/** A command of the data plane. */
 const asTeam = ({ call, run, ...head }: Entry): AddCommand =>
   command<Options>({
     ...head,
@@ -181,7 +179,6 @@ export const addReportCommands = group(
   addPinCommands,
 );
 
-/** @throws CommandError if it is not an answer of the data plane */
 function parseAnswer(text: string): { readonly data: readonly Row[]; readonly meta: Row } {
   try {
     const value = JSON.parse(text) as { data?: unknown; meta?: unknown };

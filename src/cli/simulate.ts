@@ -4,6 +4,7 @@ import { InvalidInput } from '../simulator/invalid-input.js';
 import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
 import { CommandError, EXIT } from './command-error.js';
 import { command } from './define.js';
+import { readNumber } from './flags.js';
 
 interface SimulateOptions {
   readonly host: string;
@@ -20,8 +21,8 @@ export const addSimulateCommand = command<SimulateOptions>({
   own: (added) =>
     added
       .option('--host <host>', 'address', '127.0.0.1')
-      .option('--port <port>', 'port; 0 picks a free one', wholeNumber, 9090)
-      .option('--seed <number>', 'seed of the data', wholeNumber, 1)
+      .option('--port <port>', 'port; 0 picks a free one', readNumber, 9090)
+      .option('--seed <number>', 'seed of the data', readNumber, 1)
       .option('--base-path <path>', 'path prefix of the API', '')
       .addOption(
         new Option('--switch <name=value>', 'set a switch; may be repeated')
@@ -65,11 +66,6 @@ function simpler(error: unknown, port: number): unknown {
   return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
     ? new CommandError(`port ${port} is taken; --port 0 picks a free one`, 1)
     : error;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
 }
 
 /** A value is JSON if it parses, else text: `shape=nested`, `latencyMs=200`, `emptyDays=["2026-11-01"]`. */

@@ -27,7 +27,6 @@ export function renderTable(heads: readonly string[], rows: readonly (readonly C
 type Column<T> = (keyof T & string) | readonly [head: string, cell: (keyof T & string) | ((row: T) => Cell)];
 export type Columns<T> = readonly Column<T>[];
 
-/** One line per row. */
 export function renderRows<T>(rows: readonly T[], columns: Columns<T>): string {
   const pairs = columns.map((column) => (typeof column === 'string' ? ([column, column] as const) : column));
   return renderTable(
@@ -36,7 +35,6 @@ export function renderRows<T>(rows: readonly T[], columns: Columns<T>): string {
   );
 }
 
-/** One line per field. */
 export function renderFields(fields: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, value]) => `${name.padEnd(width)}  ${show(value)}\n`).join('');

@@ -6,6 +6,7 @@ import { type Given, steps } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
 import { readId } from './flags.js';
 import { plainJson, plainLine } from './plain-text.js';
+import { counted } from './span.js';
 import type { Terminal } from './terminal.js';
 
 const RETRY_MS = 1000;
@@ -63,9 +64,7 @@ function isAway(error: unknown): boolean {
   return error instanceof CommandError && error.exitCode === EXIT.unavailable;
 }
 
-interface Line {
-  readonly [member: string]: unknown;
-}
+type Line = Readonly<Record<string, unknown>>;
 
 function parsed(line: string): Line | null {
   try {
@@ -81,11 +80,7 @@ function rawLine(line: string): string {
   return value === null ? plainLine(line) : plainJson(value);
 }
 
-const GREEN = 32;
-const YELLOW = 33;
-const RED = 31;
-const CYAN = 36;
-const GREY = 90;
+const [RED, GREEN, YELLOW, CYAN, GREY] = [31, 32, 33, 36, 90] as const;
 const COLOURS: Readonly<Record<string, number>> = {
   hit: GREEN,
   stale: YELLOW,
@@ -110,7 +105,7 @@ function shownLine(text: string, { colours = false }: Pick<Terminal, 'colours'>)
     of('path'),
     ...(line.via === undefined ? [] : [paint(CYAN, `via ${of('via')}`)]),
     paint(GREY, [`${of('ms')} ms`, `${of('rows')} rows`, `${of('bytes')} bytes`].join('  ')),
-    ...(calls === 0 ? [] : [paint(CYAN, `${calls} platform ${calls === 1 ? 'call' : 'calls'}`)]),
+    ...(calls === 0 ? [] : [paint(CYAN, counted(calls, 'platform call'))]),
     paint(GREY, of('requestId')),
   ].join('  ');
 }

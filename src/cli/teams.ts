@@ -125,7 +125,6 @@ export const addTeamsCommands = group(
   }),
 );
 
-/** @throws CommandError */
 async function teamOf({ values, options, terminal }: Given<never, TeamOptions>): Promise<Values> {
   const { disabled, writeGuard } = values;
   if (options.enabled && disabled)

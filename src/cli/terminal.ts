@@ -13,13 +13,11 @@ export type Input = Readable & {
 export interface Terminal {
   readonly env: Environment;
   readonly input: Input;
-  /** Writes to standard output. */
   readonly print: (text: string) => void;
   /** Writes to standard output; rejects with the system's error if that fails. */
   readonly deliver: (text: string) => Promise<void>;
   /** Rejects if standard output is known to be unwritable; may write a blank line. */
   readonly ready: () => Promise<void>;
-  /** Writes to standard error. */
   readonly say: (text: string) => void;
   readonly nowMs: () => number;
   /** Standard output is a terminal without `NO_COLOR` (no-color.org). */
@@ -31,7 +29,6 @@ export function processTerminal(): Terminal {
     env: process.env,
     input: process.stdin,
     print(text) {
-      // Registered once.
       if (!process.stdout.listeners('error').includes(onLoss)) process.stdout.on('error', onLoss);
       process.stdout.write(text);
     },

@@ -36,7 +36,6 @@ const FLAGS = {
 
 type Step = typeof mintToken | typeof verifyToken | typeof rollbackToken | typeof discardToken;
 
-/** A step without parameters. */
 const step = (name: string, operation: Step, description: string) =>
   call({ name, operation, description, examples: [`token ${name}`], render: describeTokens });
 

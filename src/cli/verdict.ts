@@ -25,7 +25,6 @@ export function renderFinding({ level, says, do: advice }: ShownFinding): string
 
 const COLOURS: Readonly<Record<string, number>> = { ok: 32, WELL: 32, WARNING: 33, 'NOT WELL': 31 };
 
-/** Colors levels at the start of a line. */
 export function withColours(terminal: Terminal): Terminal {
   if (!terminal.colours) return terminal;
   const paint = (found: string) => `\u001b[${COLOURS[found]}m${found}\u001b[0m`;

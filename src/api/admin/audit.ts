@@ -25,7 +25,6 @@ export function registerAudit(
   });
 }
 
-/** Checks beyond the schema. */
 function faultsOf({ before, since }: AuditQuery, ids: RegExp): FieldFault[] {
   const faults: FieldFault[] = [];
   if (before !== undefined && !ids.test(before))

@@ -41,7 +41,6 @@ export async function authenticateAdmin(
   request.actor = { name: admin.name, address: request.ip };
 }
 
-/** @returns null without a token in the headers */
 function byToken(request: FastifyRequest, admins: readonly NamedAdmin[]): NamedAdmin | null {
   const [header, second] = readKeyHeaders(request.raw).authorization;
   if (header === undefined) return null;

@@ -58,7 +58,6 @@ const NO_REPORT =
 
 const invalid = (param: string, message: string) => invalidQuery({ param, message });
 
-/** The report to preview in detail. */
 function namedIn({ endpoint, query }: RequestTypes<typeof purgeCache>['Body']): NamedReport | null {
   if (query === undefined || endpoint === undefined) return null;
   if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);

@@ -163,7 +163,6 @@ function versions(all: readonly string[]): string | CheckResult {
   );
 }
 
-/** Check names of the parts of a verdict. */
 const PARTS: Readonly<Record<Finding['part'], string>> = {
   credential: 'the token, in every process',
   store: 'store',

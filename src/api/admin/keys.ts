@@ -17,7 +17,6 @@ type RecordsOptions = Pick<Services, 'registry' | 'directory' | 'clock'>;
 /** Retries if the team is edited at the same time. */
 const MAX_TRIES = 5;
 
-/** Each change is one commit, audited. */
 export function registerKeys(
   app: FastifyInstance,
   options: Pick<Services, 'registry' | 'directory' | 'clock' | 'lastUse'>,
@@ -62,7 +61,6 @@ export async function issue(
   return { key: await issueForTeam(draft, actor, options), text };
 }
 
-/** Does nothing if the key is already revoked. */
 export async function revoke(id: string, actor: Actor, options: RecordsOptions): Promise<void> {
   const key = existingKey(id, options.directory);
   if (key.revokedAt !== null) return;

@@ -8,7 +8,7 @@ import { NEEDED_DAYS } from '../../reports/learn/state.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import type { Services } from '../../server/services.js';
 import { findAdvertisers } from '../data/advertisers.js';
-import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../data/ask.js';
+import { type NamedReport, parseNamed, scopesNamed } from '../data/ask.js';
 import { finalityOf, truthOf } from '../data/learned.js';
 import {
   DEFAULT_ADVERTISERS,
@@ -42,21 +42,16 @@ export function registerLearned(
 }
 
 /** @throws GatewayError 400 `invalid_query`; `not_ready` */
-async function scopesAsked(
+function scopesAsked(
   { parse }: Gateway,
-  { endpoint, query, advertiserId }: RequestTypes<typeof getFinality>['Querystring'],
-  scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>,
+  query: RequestTypes<typeof getFinality>['Querystring'],
+  scopesOf: Parameters<typeof scopesNamed>[2],
 ): Promise<readonly Scope[]> {
-  if (advertiserId === undefined && endpoint !== undefined && query !== undefined) {
-    if (!isEndpointPath(endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
-    return [scopeOf(parseNamed(parse, { endpoint, query }, 'json').question.report)];
-  }
-  if (endpoint !== undefined || query !== undefined || !isAccountId(advertiserId)) {
-    const param =
-      advertiserId === undefined ? (endpoint === undefined ? 'endpoint' : 'query') : 'advertiserId';
-    throw invalidQuery({ param, message: ABOUT_ONE_FAULT });
-  }
-  return (await unlessAway(scopesOf(advertiserId))).slice(0, MOST_SCOPES);
+  const scopeOfReport = (named: NamedReport) => {
+    if (!isEndpointPath(named.endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
+    return scopeOf(parseNamed(parse, named, 'json').question.report);
+  };
+  return scopesNamed(query, scopeOfReport, scopesOf);
 }
 
 /** Without the internals of the proof. */

@@ -6,7 +6,6 @@ export function invalidMembers(...errors: FieldFault[]): GatewayError {
   return new GatewayError('invalid_body', { status: 422, errors });
 }
 
-/** @throws GatewayError `invalid_body` if there are any */
 export function refuseFaults(faults: readonly FieldFault[]): void {
   if (faults.length > 0) throw invalidMembers(...faults);
 }

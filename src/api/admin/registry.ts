@@ -174,7 +174,6 @@ async function importRegistry(
   return imported;
 }
 
-/** The writes that replace the registry by a backup. */
 function planImport(present: Texts, backup: Texts) {
   const revocations = revocationsFor(present, backup);
   const writes = new Map<string, string | null>([

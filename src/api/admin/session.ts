@@ -31,13 +31,7 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
   const audit = (action: string, actor: Actor, after?: object) =>
     registry.commit({
       writes: new Map(),
-      audit: [
-        auditLine(
-          { action, subject: actor.name, ...(after === undefined ? {} : { after }) },
-          actor,
-          clock.now(),
-        ),
-      ],
+      audit: [auditLine({ action, subject: actor.name, ...(after && { after }) }, actor, clock.now())],
     });
 
   serve(app, openSession, async (request, reply) => {

@@ -10,28 +10,9 @@ import type { AnswerOf } from '../operations/operation.js';
 import { getStatus } from '../operations/overview.js';
 import { serve } from './serve.js';
 
-export type StatusOptions = Pick<
-  Services,
-  | 'store'
-  | 'registry'
-  | 'outlook'
-  | 'limits'
-  | 'pause'
-  | 'pace'
-  | 'log'
-  | 'measured'
-  | 'health'
-  | 'brake'
-  | 'reporting'
->;
-
 type Status = AnswerOf<typeof getStatus>;
 
-export function registerStatus(
-  app: FastifyInstance,
-  options: StatusOptions,
-  readiness: () => Readiness,
-): void {
+export function registerStatus(app: FastifyInstance, options: Services, readiness: () => Readiness): void {
   const { store, registry, outlook, limits, health, log, measured, brake, reporting } = options;
   serve(app, getStatus, async (): Promise<Status> => {
     const state = readiness();
@@ -78,7 +59,7 @@ export function registerStatus(
 
 function platformOf(
   { callsRunning, callsQueued }: ReturnType<typeof addLoads>,
-  { pause, pace }: Pick<StatusOptions, 'pause' | 'pace'>,
+  { pause, pace }: Pick<Services, 'pause' | 'pace'>,
 ): Omit<Status['platform'], 'state'> {
   return {
     callsRunning,
@@ -88,8 +69,7 @@ function platformOf(
   };
 }
 
-/** Null while the platform sends no rate headers. */
-function paceOf(shown: ReturnType<StatusOptions['pace']['status']>): Status['platform']['pace'] {
+function paceOf(shown: ReturnType<Services['pace']['status']>): Status['platform']['pace'] {
   if (shown === null) return null;
   const { limit, remaining, resetInMs, waitMs } = shown;
   return {

@@ -53,7 +53,6 @@ export interface NamedReport {
   readonly query: string;
 }
 
-/** A parsed and authorized call about a report. */
 export interface AskedCall extends Query {
   readonly caller: Caller;
   readonly named: NamedReport;
@@ -66,7 +65,7 @@ interface Asking {
   readonly parse: ParseQuery;
 }
 
-export interface AskScopes extends Asking {
+interface AskScopes extends Asking {
   readonly policy: Pick<ReportPolicy, 'accountFields'>;
 }
 
@@ -116,7 +115,6 @@ export function parseNamed(
   return parse(call, null, defaultFormat);
 }
 
-/** @throws GatewayError `invalid_query` for other parameters, and for repeated ones */
 export function readParameters(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
   const given = new Map<string, string>();
   const faults: FieldFault[] = [];
@@ -176,41 +174,52 @@ export function daysAskedAbout({ question, named }: Pick<AskedCall, 'question' |
 }
 
 const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;
-export const MOST_SCOPES = 50;
-export const ABOUT_ONE_FAULT =
+const MOST_SCOPES = 50;
+const ABOUT_ONE_FAULT =
   'must be given alone, e.g. advertiserId=1, or replaced by endpoint and query of a report';
 
-export function isAccountId(text: unknown): text is string {
-  return typeof text === 'string' && ACCOUNT_ID.test(text);
+type ScopesOf = (account: string) => readonly Scope[] | Promise<readonly Scope[]>;
+
+/**
+ * The scopes of a call about learned data, for teams.
+ * @throws GatewayError as for the report itself; 400 `invalid_query`
+ */
+export async function askScopes(g: AskScopes, call: AskCall, scopesOf: ScopesOf): Promise<readonly Scope[]> {
+  const caller = await g.admit(call);
+  const given = readParameters(call.query, ['endpoint', 'query', 'advertiserId']);
+  return scopesNamed(
+    Object.fromEntries(given),
+    (named) => scopeOf(questionAbout(g, caller, named).question.report),
+    (account) => {
+      checkAdvertiser(caller, {
+        namesAccount: true,
+        accounts: [{ param: 'advertiserId', values: [account] }],
+        lookalikes: () => [],
+        accountFields: g.policy.accountFields,
+      });
+      return scopesOf(account);
+    },
+  );
 }
 
 /**
- * The scopes of a call about learned data: that of one report, or all of an advertiser.
- * @param scopesOf the scopes of an advertiser with learned data
- * @throws GatewayError as for the report itself; 400 `invalid_query`
+ * @param scopeOfReport the scope of one report
+ * @param scopesOf those of an advertiser with learned data
+ * @throws GatewayError 400 `invalid_query` unless either a report or an advertiser is named
  */
-export async function askScopes(
-  g: AskScopes,
-  call: AskCall,
-  scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>,
+export async function scopesNamed(
+  { endpoint, query, advertiserId }: Partial<NamedReport & { readonly advertiserId: string }>,
+  scopeOfReport: (named: NamedReport) => Scope,
+  scopesOf: ScopesOf,
 ): Promise<readonly Scope[]> {
-  const caller = await g.admit(call);
-  const given = readParameters(call.query, ['endpoint', 'query', 'advertiserId']);
-  const [endpoint, query, account] = ['endpoint', 'query', 'advertiserId'].map((name) => given.get(name));
-  if (account === undefined && endpoint !== undefined && query !== undefined)
-    return [scopeOf(questionAbout(g, caller, { endpoint, query }).question.report)];
-  if (account === undefined || endpoint !== undefined || query !== undefined || !isAccountId(account))
+  if (advertiserId === undefined && endpoint !== undefined && query !== undefined)
+    return [scopeOfReport({ endpoint, query })];
+  if (endpoint !== undefined || query !== undefined || !ACCOUNT_ID.test(advertiserId ?? ''))
     throw invalidQuery({
-      param: account === undefined ? (endpoint === undefined ? 'endpoint' : 'query') : 'advertiserId',
+      param: advertiserId === undefined ? (endpoint === undefined ? 'endpoint' : 'query') : 'advertiserId',
       message: ABOUT_ONE_FAULT,
     });
-  checkAdvertiser(caller, {
-    namesAccount: true,
-    accounts: [{ param: 'advertiserId', values: [account] }],
-    lookalikes: () => [],
-    accountFields: g.policy.accountFields,
-  });
-  return (await unlessAway(scopesOf(account))).slice(0, MOST_SCOPES);
+  return (await unlessAway(scopesOf(advertiserId as string))).slice(0, MOST_SCOPES);
 }
 
 /** @throws GatewayError `not_ready` */

@@ -33,7 +33,6 @@ interface DiffDay extends Pick<HistoricDay, 'entry' | 'lacks'> {
 interface DiffSide {
   /** An instant, `first`, `latest`, or the id of a pin. */
   readonly name: string;
-  /** In date order. */
   readonly days: readonly DiffDay[];
 }
 
@@ -123,9 +122,7 @@ function pinnedSide({ pin, parts }: PinnedRows, dates: readonly string[], other:
 function formatOf({ given }: AskedCall, accept: string | undefined): 'json' | 'csv' {
   const asked = given.get('_format') ?? null;
   if (asked !== null && asked !== 'json' && asked !== 'csv')
-    throw new GatewayError('invalid_query', {
-      errors: [{ param: '_format', message: 'must be one of json, csv' }],
-    });
+    throw invalidQuery({ param: '_format', message: 'must be one of json, csv' });
   const format = negotiateFormat(asked, accept, 'json');
   if (format === 'json' || format === 'csv') return format;
   throw new GatewayError('not_acceptable', { help: 'Accept application/json or text/csv, or use _format.' });
@@ -166,7 +163,6 @@ async function inPieces(
   return pieces;
 }
 
-/** A moment, and its name in the answer. */
 interface NamedMoment {
   readonly name: string;
   readonly moment: Moment;

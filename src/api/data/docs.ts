@@ -30,7 +30,6 @@ function sendPage(reply: FastifyReply, html: string, policy = POLICY): FastifyRe
     .send(html);
 }
 
-/** @param content as HTML */
 function page(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} · dsp-gateway</title>
@@ -81,7 +80,6 @@ interface DocsOptions {
   readonly title: string;
   readonly description: string;
   readonly version: string;
-  /** Alternatives, of all routes. */
   readonly securitySchemes: Readonly<Record<string, object>>;
   readonly plane: Plane;
 }

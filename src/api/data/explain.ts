@@ -194,7 +194,6 @@ export function registerExplain(app: FastifyInstance, g: Gateway): void {
   serveTeam(app, explainReport, async (call) => showExplanation(g, call));
 }
 
-/** @throws GatewayError as for the report itself */
 export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamExplanation> {
   const asked = await ask(g, call);
   const { explanation, accounts } = await explainQuery(g, asked, asked.named);

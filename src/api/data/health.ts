@@ -6,14 +6,12 @@ import { json } from '../openapi/operation.js';
 import { titled } from '../openapi/schemas.js';
 import { CONDITIONS } from '../operations/overview.js';
 
-/** State of this process, and the worst state among all processes. */
 export interface Readiness extends Conditions {
   /** Of this process: it is ready if it can answer at least from its cache. */
   readonly ready: boolean;
   readonly worst: Conditions;
 }
 
-/** @param readiness called for each request */
 export function registerHealth(app: FastifyInstance, readiness: () => Readiness): void {
   app.get(
     '/healthz',
@@ -36,7 +34,6 @@ export function registerHealth(app: FastifyInstance, readiness: () => Readiness)
   );
 }
 
-/** Needs no key. */
 const OPEN = { tags: ['health'], security: [] };
 
 const READINESS = titled('Readiness', {

@@ -11,7 +11,6 @@ export function registerFinality(app: FastifyInstance, g: Gateway): void {
   serveTeam(app, getOwnFinality, async (call) => showFinality(g, call));
 }
 
-/** @throws GatewayError */
 export async function showFinality(g: Gateway, call: AskCall): Promise<object> {
   const shown = await finalityOf(g, await askScopes(g, call, (account) => g.evidence.windowScopes(account)));
   call.trace.mark('answer');

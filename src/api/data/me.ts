@@ -1,44 +1,30 @@
 /** What a team may know about itself: `GET /gateway/v1/me`, and its counters over time: `GET /gateway/v1/series`. */
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../lib/clock.js';
-import type { Pace, Pause } from '../../platform/pace.js';
-import type { Caller, Identify } from '../../teams/auth/authenticate.js';
-import type { Limits } from '../../teams/limits/limits.js';
-import type { Series } from '../../teams/series/create-series.js';
+import type { Services } from '../../server/services.js';
+import type { Caller } from '../../teams/auth/authenticate.js';
 import { readQuery } from '../http/read-query.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { getMe, getOwnSeries } from '../operations/own.js';
 import { readParameters, unlessAway } from './ask.js';
 import { enter, serveTeam } from './serve.js';
 
-export interface MeOptions {
-  readonly identify: Identify;
-  readonly limits: Pick<Limits, 'teams' | 'shares'>;
-  /** The platform's own limits, which apply to all teams together. */
-  readonly platform: { readonly pace: Pick<Pace, 'status'>; readonly pause: Pick<Pause, 'leftMs'> };
-  readonly clock: Pick<Clock, 'now'>;
-  /** The team's last 30 days; null while they cannot be read. */
-  readonly usage: (team: string) => Promise<Me['usage']>;
-  /** State of the platform's credential, without secrets. */
-  readonly credential: () => Me['credential'];
-}
+type MeParts = Pick<Services, 'limits' | 'pace' | 'pause' | 'clock' | 'usage' | 'outlook'>;
 
-export function createShowMe(options: Omit<MeOptions, 'identify'>): (caller: Caller) => Promise<Me> {
+export function createShowMe(parts: MeParts): (caller: Caller) => Promise<Me> {
   return async (caller) => {
-    const left = await leftOf(caller, options.limits);
-    const applies = appliedTo(caller, left, options);
-    const days = await options.usage(caller.team.id);
-    return { ...describe(caller), left, credential: options.credential(), applies, usage: days };
+    const left = await leftOf(caller, parts.limits);
+    const applies = appliedTo(caller, left, parts);
+    const usage = await parts.usage.recent(caller.team.id);
+    return { ...describe(caller), left, credential: parts.outlook(), applies, usage };
   };
 }
 
-export function registerMe(app: FastifyInstance, options: MeOptions): void {
-  const showMe = createShowMe(options);
-  serveTeam(app, getMe, async (_call, request) => showMe(enter(options.identify, request)));
+export function registerMe(app: FastifyInstance, services: MeParts & Pick<Services, 'identify'>): void {
+  const showMe = createShowMe(services);
+  serveTeam(app, getMe, async (_call, request) => showMe(enter(services.identify, request)));
 }
 
-/** What is left of each limit, by the limit's own name. */
-async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']): Promise<Me['left']> {
+async function leftOf({ team }: Caller, { teams, shares }: Services['limits']): Promise<Me['left']> {
   const { left: upstreamCallsPerDay, resetsAt } = await shares.status(team);
   return {
     requestsPerMinute: teams.rate(team).left,
@@ -52,7 +38,7 @@ async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']):
 function appliedTo(
   { team }: Caller,
   { upstreamCallsPerDay, upstreamCallsResetAt }: Me['left'],
-  { limits, platform: { pace, pause }, clock }: Pick<MeOptions, 'limits' | 'platform' | 'clock'>,
+  { limits, pace, pause, clock }: MeParts,
 ): Me['applies'] {
   const maxConcurrent = limits.teams.concurrencyHere(team);
   const pauseMs = pause.leftMs();
@@ -82,12 +68,10 @@ function describe({ team, key }: Caller): Omit<Me, 'usage' | 'applies' | 'left' 
 
 export type Me = AnswerOf<typeof getMe>;
 
-interface OwnSeriesOptions {
-  readonly identify: Identify;
-  readonly series: Pick<Series, 'read'>;
-}
-
-export function registerOwnSeries(app: FastifyInstance, { identify, series }: OwnSeriesOptions): void {
+export function registerOwnSeries(
+  app: FastifyInstance,
+  { identify, series }: Pick<Services, 'identify' | 'series'>,
+): void {
   serveTeam(app, getOwnSeries, async (call, request) => {
     const { id, limits } = enter(identify, request).team;
     const given = Object.fromEntries(readParameters(call.query, ['range']));

@@ -208,7 +208,6 @@ function refuseOther(wanted: string | null, found: string | null): void {
   });
 }
 
-/** The query with relative periods as dates. */
 function datedQuery({ from, to }: Report, query: string): string {
   const stays = parseQueryText(query).filter(({ name }) => !SHAPES.includes(name));
   const period = [

@@ -31,9 +31,7 @@ export interface ReportRoutes {
   readonly report: ReportHandler;
   /** Declared endpoints; each has its own operation in the OpenAPI document. */
   readonly endpoints: readonly string[];
-  /** Endpoints whose POST is a read. */
   readonly readByPost: readonly string[];
-  /** Known parameters, for the OpenAPI document. */
   readonly table: ParameterTable;
   readonly maxBodyBytes: number;
   /** Last stage of a large answer: aborts if the caller does not read. */

@@ -45,7 +45,6 @@ export function enter(
   return caller;
 }
 
-/** Sends a complete answer. */
 export function sendReply(reply: FastifyReply, { status, headers, body }: ReportReply): FastifyReply {
   reply.code(status).headers(headers);
   if (body === null) return reply.send(undefined);

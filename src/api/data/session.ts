@@ -128,7 +128,6 @@ function registerSignIn(
   });
 }
 
-/** @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body` */
 async function readKey(request: FastifyRequest): Promise<string> {
   const parsed = parseJsonBody(await readJsonBytes(request, MAX_BODY_BYTES), BODY_LIMITS);
   const key = parsed.get('key');

@@ -44,7 +44,6 @@ const FOREVER = 'public, max-age=31536000, immutable';
 interface WebPage {
   /** Folder below `dist/web`, and first segment of its assets' paths. */
   readonly name: 'console' | 'explorer';
-  /** Path of the page. */
   readonly url: string;
 }
 

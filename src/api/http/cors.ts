@@ -42,8 +42,7 @@ export function corsWithoutOrigin(origins: readonly string[]): readonly string[]
   return origins.includes('*') ? ['access-control-allow-origin', '*', ...exposed] : exposed;
 }
 
-export interface CorsOfRequest {
-  /** Preflight. */
+interface CorsOfRequest {
   readonly preflight: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -3,8 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CATALOGUE, GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
 
-// Similar addresses. Pure.
-
 const REPORTS = '/api/v1/report/';
 /** Characters of a path for which suggestions are made. */
 const LONGEST = 120;
@@ -38,7 +36,6 @@ function withoutVersion(path: string): string {
   return path.replace(/\/v\d+(?=\/)/, '');
 }
 
-/** Common synonyms. */
 const OTHER_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^\/(v\d\/)?(swagger|openapi|api-?docs?)\.(json|ya?ml)$/, '/openapi.json'],
   [/^\/(swagger|openapi|api-?docs?|docs?|documentation|redoc|help)\b/, '/docs'],
@@ -80,7 +77,6 @@ function suggested(routes: readonly KnownRoute[]): string[] {
     .map(({ url }) => url);
 }
 
-/** @param methods that the address takes */
 export function wrongMethod(methods: readonly string[]): GatewayError {
   const allow = methods.join(', ');
   return new GatewayError('method_not_allowed', {

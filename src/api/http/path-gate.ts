@@ -37,7 +37,6 @@ export function ambiguityOf(raw: IncomingMessage): GatewayError | null {
   return ambiguous(`A ${raw.method} must have no body.`);
 }
 
-/** Closes the connection: the rest of it cannot be interpreted. */
 function ambiguous(detail: string, status = 400): GatewayError {
   return new GatewayError('invalid_request', { status, detail, headers: { connection: 'close' } });
 }
@@ -136,7 +135,6 @@ export function widerPath(path: string, chars: string): { readonly path: RegExp 
 interface PathRefusal {
   readonly corsOrigins: readonly string[];
   readonly gate: GateRules;
-  /** Called at the end of an answer, or when the caller disconnects, for log and metrics. */
   readonly onDone: (request: Accounted, status: number, durationMs: number, complete: boolean) => void;
 }
 

@@ -10,7 +10,6 @@ import type { Trace } from '../../telemetry/trace.js';
 import { createNotFound } from './not-found.js';
 import { bodyTooLarge } from './request-body.js';
 
-/** Fastify's own errors, by code. */
 const FRAMEWORK: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -51,14 +50,7 @@ export function noteProblem(trace: Trace, error: GatewayError): void {
   trace.cause = error.options.cause ?? error.options.internal;
 }
 
-export interface ProblemAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>> & { readonly vary: string };
-  readonly body: Buffer;
-}
-
-/** A problem as HTTP. @param raw the request that it answers */
-export function problemAnswer(error: GatewayError, requestId: string, raw: IncomingMessage): ProblemAnswer {
+export function problemAnswer(error: GatewayError, requestId: string, raw: IncomingMessage) {
   const { retryAfterS, headers } = error.options;
   return {
     status: error.status,

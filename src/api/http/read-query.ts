@@ -42,7 +42,6 @@ interface Form {
   readonly maxLength?: number;
 }
 
-/** @returns undefined for what the schema does not allow */
 function readValue(form: Form, text: string): string | number | undefined {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER, minLength = 0, maxLength = maximum } = form;
   if (form.type === 'integer') {

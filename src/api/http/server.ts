@@ -39,7 +39,6 @@ interface Refused {
 /** The error's code where nothing is broken, and the gateway is taken for a proxy. */
 const IS_CONNECT = 'CONNECT';
 
-/** @returns the answer, or null if the connection was closed */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): Refused | null {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
@@ -184,7 +183,6 @@ function gatedServer(route: RequestListener, options: ServerOptions): Server {
   return server;
 }
 
-/** The listener itself, where nothing is traced. */
 function tracedBy(tracing: ServerOptions['tracing'], listener: RequestListener): RequestListener {
   if (tracing === undefined) return listener;
   return (request, response) => tracing.around(request, () => listener(request, response));

@@ -69,7 +69,6 @@ export interface ToolResult {
 export interface ToolBench extends ToolParts {
   readonly snapshots: Snapshots;
   readonly caps: Caps;
-  /** Called with each error, for log and metrics. */
   readonly onError: (call: ToolCall, error: GatewayError) => void;
 }
 
@@ -85,7 +84,6 @@ const RUN: Readonly<Record<ToolName, Tool>> = {
   get_usage: packed(getUsage),
 };
 
-/** Wraps a tool with small tables. */
 function packed<A>(tool: (parts: ToolParts, call: ToolCall, args: A) => Promise<Table>) {
   return async (parts: ToolParts, call: ToolCall, args: A, pack: PackOptions): Promise<Packed> =>
     packTable(await tool(parts, call, args), pack);

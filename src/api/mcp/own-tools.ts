@@ -38,7 +38,6 @@ async function advertisersOf(
   }
 }
 
-/** @throws GatewayError `not_ready` */
 export async function getUsage({ showMe }: ToolParts, call: ToolCall): Promise<Table> {
   const { usage } = await showMe(call.caller);
   if (usage === null)

@@ -52,7 +52,6 @@ export function reportOf(
   return { endpoint, query };
 }
 
-/** The parameters that shape the answer. */
 export function shapeOf({ columns, totals, asOf, final }: QueryArguments): readonly QueryPair[] {
   return [
     ...pair('_fields', columns?.join(',')),
@@ -66,7 +65,6 @@ export function shapeOf({ columns, totals, asOf, final }: QueryArguments): reado
 /** A lone surrogate, which has no encoding in UTF-8. */
 const HALF_CHARACTER = /\p{Surrogate}/u;
 
-/** @throws GatewayError `invalid_query` */
 export function queryOf(pairs: readonly QueryPair[]): string {
   const faults = pairs
     .filter(({ name, value }) => HALF_CHARACTER.test(name) || HALF_CHARACTER.test(value))

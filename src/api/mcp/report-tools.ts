@@ -16,7 +16,6 @@ import type { CompareArguments, QueryArguments, ReportArguments } from './tools.
 /** Larger answers are refused: parsing them would take too much memory. */
 const MAX_ANSWER_BYTES = 16_777_216;
 
-/** @throws GatewayError as for the report */
 export async function queryReport(
   parts: ToolParts,
   call: ToolCall,
@@ -41,7 +40,6 @@ export async function queryReport(
   return packed;
 }
 
-/** @throws GatewayError as for the report */
 export async function explainQuery(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
   const asked = reportOf(args, parts.rules);
   const shown = (await showExplanation(parts.reports, { ...call.ask, query: aboutReport(asked) })) as Row;
@@ -50,7 +48,6 @@ export async function explainQuery(parts: ToolParts, call: ToolCall, args: Repor
   return tableOf({ report: asked, inWords, price, refusal, storeAway, passedOn, warnings }, rows);
 }
 
-/** @throws GatewayError as for the report; 404 `not_known_then` */
 export async function compareAsOf(
   parts: ToolParts,
   call: ToolCall,
@@ -70,7 +67,6 @@ export async function compareAsOf(
   return parts.table({ chunks: jsonOf(reply), ask: { kind: 'changes' }, pack });
 }
 
-/** @throws GatewayError 400; 403 */
 export async function getFinality(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
   const { advertiserId, ...more } = args;
   const query =

@@ -44,7 +44,6 @@ interface McpRoute {
 
 const MCP_PATH = '/mcp';
 
-/** Of one message. */
 const BODY_LIMITS: BodyLimits = { maxMembers: 2000, maxItems: 5000 };
 
 export function registerMcp(app: FastifyInstance, route: McpRoute): void {
@@ -86,7 +85,6 @@ interface Message {
   readonly method?: unknown;
 }
 
-/** @throws GatewayError 400 `invalid_body`; 413; 415 */
 async function readMessage(request: FastifyRequest, maxBodyBytes: number): Promise<Message> {
   const bytes = await readJsonBytes(request, maxBodyBytes);
   // Strict, so that the message has one meaning: no batches, no duplicate members, no deep nesting.

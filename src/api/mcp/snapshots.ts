@@ -34,7 +34,6 @@ interface KeptWalk {
 export class KeptWalks {
   private walks: readonly KeptWalk[] = [];
 
-  /** @param remove removes the pages of a result from the store */
   constructor(
     private readonly now: () => number,
     private readonly remove: (walk: KeptWalk) => Promise<void>,
@@ -77,7 +76,6 @@ function bytesOf(walks: readonly KeptWalk[]): number {
 
 /** State when the tool started. */
 interface Baseline {
-  /** Epoch milliseconds. */
   readonly atMs: number;
   /** The newest purge. */
   readonly seq: number;
@@ -110,7 +108,6 @@ export interface SnapshotsOptions {
   readonly store: { readonly cache: Pick<CacheStore, 'read' | 'write' | 'remove'> };
   readonly clock: Pick<Clock, 'now'>;
   readonly purges: { readonly seq: number };
-  /** Whether any history was erased since. */
   readonly isErasedSince: (baseline: Baseline) => boolean;
 }
 

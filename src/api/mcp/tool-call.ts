@@ -27,9 +27,7 @@ export interface ToolParts {
   readonly seenColumns: SeenColumns;
 }
 
-/** Configuration of reports, described for agents. */
 export interface DescribedReports {
-  /** Declared endpoints. */
   readonly endpoints: readonly string[];
   /** Known parameters of the platform. */
   readonly parameters: readonly string[];

@@ -66,7 +66,6 @@ export interface Operation {
   readonly problems?: readonly ProblemCode[];
 }
 
-/** The answer 200 of most calls. */
 export function json(
   schema: TSchema,
   description = 'The answer.',

@@ -6,7 +6,6 @@ import type { Operation } from './operation.js';
 /** A call that no route of its own stands for. */
 export interface FurtherCall {
   readonly method: string;
-  /** With its parameters in braces. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
@@ -17,7 +16,6 @@ export interface Plane {
   readonly admin: boolean;
   /** Name to what belongs under it. */
   readonly tags: Readonly<Record<string, string>>;
-  /** Problems of authentication. */
   readonly callers: (method: string, operation: Operation) => readonly ErrorCode[];
   /** Headers of every answer to an authenticated caller. */
   readonly callerHeaders: readonly ResponseHeader[];

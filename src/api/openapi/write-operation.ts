@@ -117,7 +117,6 @@ function headersOf(status: number | null): ResponseHeader[] {
   return status === 429 || status === 503 || status === 409 ? [...all, 'retry-after'] : all;
 }
 
-/** The generator's output for a route. */
 export interface Generated {
   readonly tags?: readonly string[];
   readonly summary?: string;

@@ -113,50 +113,40 @@ const Preview = Type.Object(
 
 const describe = operations('cache');
 
-export const purgeCache = describe(
-  'purgeCache',
-  'operator',
-  'POST /admin/v1/cache/purge',
-  'Purge cached reports',
-  {
-    body: closed({
-      all: Type.Optional(Type.Literal(true, { description: 'Everything.' })),
-      advertiserId: Type.Optional(
-        accountId('Reports that name or contain this account, and those that name none.'),
-      ),
-      endpoint: Type.Optional(Type.String({ minLength: 1, description: 'E.g. campaigns/get.' })),
-      from: Type.Optional(text('First day, YYYY-MM-DD.')),
-      to: Type.Optional(text('Last day, YYYY-MM-DD.')),
-      dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would be purged.' })),
-      query: Type.Optional(
-        text('With dryRun and endpoint: the query of a report; the preview then lists its cached entries.'),
-      ),
-    }),
-    answer: Type.Object({
-      purged: text('The scope of the purge.'),
-      dryRun: Type.Optional(Type.Literal(true, { description: 'Nothing was purged.' })),
-      preview: Type.Optional(Preview),
-    }),
-  },
-);
+export const purgeCache = describe('purgeCache', 'operator', 'POST /admin/v1/cache/purge', {
+  summary: 'Purge cached reports',
+  body: closed({
+    all: Type.Optional(Type.Literal(true, { description: 'Everything.' })),
+    advertiserId: Type.Optional(
+      accountId('Reports that name or contain this account, and those that name none.'),
+    ),
+    endpoint: Type.Optional(Type.String({ minLength: 1, description: 'E.g. campaigns/get.' })),
+    from: Type.Optional(text('First day, YYYY-MM-DD.')),
+    to: Type.Optional(text('Last day, YYYY-MM-DD.')),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would be purged.' })),
+    query: Type.Optional(
+      text('With dryRun and endpoint: the query of a report; the preview then lists its cached entries.'),
+    ),
+  }),
+  answer: Type.Object({
+    purged: text('The scope of the purge.'),
+    dryRun: Type.Optional(Type.Literal(true, { description: 'Nothing was purged.' })),
+    preview: Type.Optional(Preview),
+  }),
+});
 
-export const explainCache = describe(
-  'explainCache',
-  'viewer',
-  'GET /admin/v1/cache/explain',
-  'Cache state of a report',
-  {
-    query: Type.Object({
-      endpoint: Type.Optional(text('The path of a report, e.g. campaigns/get.')),
-      query: Type.Optional(text('The URL-encoded query of a report.')),
-      url: Type.Optional(
-        text(
-          'Instead of endpoint and query: the full URL of a report on any host, or its path with the query.',
-        ),
+export const explainCache = describe('explainCache', 'viewer', 'GET /admin/v1/cache/explain', {
+  summary: 'Cache state of a report',
+  query: Type.Object({
+    endpoint: Type.Optional(text('The path of a report, e.g. campaigns/get.')),
+    query: Type.Optional(text('The URL-encoded query of a report.')),
+    url: Type.Optional(
+      text(
+        'Instead of endpoint and query: the full URL of a report on any host, or its path with the query.',
       ),
-      team: ofTeam('Id of a team; its default format applies if the query sets none.'),
-    }),
-    answer: Explanation,
-    problems: ['invalid_query'],
-  },
-);
+    ),
+    team: ofTeam('Id of a team; its default format applies if the query sets none.'),
+  }),
+  answer: Explanation,
+  problems: ['invalid_query'],
+});

@@ -33,7 +33,8 @@ const Key = titled('Key', {
 });
 const Keys = Type.Object({ keys: Type.Array(Key) });
 
-export const issueKey = describe('issueKey', 'operator', 'POST /admin/v1/teams/:id/keys', 'Issue a key', {
+export const issueKey = describe('issueKey', 'operator', 'POST /admin/v1/teams/:id/keys', {
+  summary: 'Issue a key',
   path: OF_TEAM,
   body: closed({
     label: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
@@ -45,40 +46,36 @@ export const issueKey = describe('issueKey', 'operator', 'POST /admin/v1/teams/:
   problems: ['not_found', 'conflict'],
 });
 
-export const listKeys = describe('listKeys', 'viewer', 'GET /admin/v1/teams/:id/keys', 'Keys of a team', {
+export const listKeys = describe('listKeys', 'viewer', 'GET /admin/v1/teams/:id/keys', {
+  summary: 'Keys of a team',
   path: OF_TEAM,
   answer: Keys,
   about: 'Keys of the team.',
   problems: ['not_found', 'not_ready'],
 });
 
-export const listAllKeys = describe('listAllKeys', 'viewer', 'GET /admin/v1/keys', 'Keys of all teams', {
+export const listAllKeys = describe('listAllKeys', 'viewer', 'GET /admin/v1/keys', {
+  summary: 'Keys of all teams',
   answer: Keys,
   about: 'Keys of all teams, oldest first.',
   problems: ['not_ready'],
 });
 
-export const revokeKey = describe('revokeKey', 'operator', 'DELETE /admin/v1/keys/:id', 'Revoke a key', {
+export const revokeKey = describe('revokeKey', 'operator', 'DELETE /admin/v1/keys/:id', {
+  summary: 'Revoke a key',
   path: OF_KEY,
   status: 204,
   problems: ['not_found', 'conflict'],
 });
 
-export const rollKey = describe(
-  'rollKey',
-  'operator',
-  'POST /admin/v1/keys/:id/roll',
-  'Replace a key; the old one can stay valid for a while',
-  {
-    path: OF_KEY,
-    body: closed({
-      overlapSeconds: Type.Optional(
-        integer(0, 31_536_000, 'How long the old key stays valid; 0 by default.'),
-      ),
-    }),
-    status: 201,
-    answer: Issued,
-    about: 'Replaced.',
-    problems: ['not_found', 'conflict'],
-  },
-);
+export const rollKey = describe('rollKey', 'operator', 'POST /admin/v1/keys/:id/roll', {
+  summary: 'Replace a key; the old one can stay valid for a while',
+  path: OF_KEY,
+  body: closed({
+    overlapSeconds: Type.Optional(integer(0, 31_536_000, 'How long the old key stays valid; 0 by default.')),
+  }),
+  status: 201,
+  answer: Issued,
+  about: 'Replaced.',
+  problems: ['not_found', 'conflict'],
+});

@@ -32,7 +32,6 @@ const Kind = titled('DivisibilityOfKind', {
   oldestRestatementDays: count,
 });
 
-/** The parameters that name a report. */
 export const THE_REPORT = {
   endpoint: Type.String({ description: 'The path of a report.', examples: ['campaigns/get'] }),
   query: Type.String({
@@ -156,47 +155,31 @@ export const ADVERTISERS_QUERY = (limit: number | 'all') =>
 
 const learned = operations('learned');
 
-export const getDivisibility = learned(
-  'getDivisibility',
-  'viewer',
-  'GET /admin/v1/divisibility',
-  'Which kinds of reports are known to be divisible by day',
-  {
-    answer: Type.Object({
-      kinds: Type.Array(Kind),
-      pinned: Type.Array(
-        Type.Object({ endpoint: Type.String(), divisible: Type.Enum(['always', 'never']) }),
-        { description: 'Endpoints whose divisibility is configured, not learned.' },
-      ),
+export const getDivisibility = learned('getDivisibility', 'viewer', 'GET /admin/v1/divisibility', {
+  summary: 'Which kinds of reports are known to be divisible by day',
+  answer: Type.Object({
+    kinds: Type.Array(Kind),
+    pinned: Type.Array(Type.Object({ endpoint: Type.String(), divisible: Type.Enum(['always', 'never']) }), {
+      description: 'Endpoints whose divisibility is configured, not learned.',
     }),
-  },
-);
+  }),
+});
 
-export const getFinality = learned(
-  'getFinality',
-  'viewer',
-  'GET /admin/v1/finality',
-  'When days of a report or advertiser become final',
-  {
-    query: ABOUT_SCOPES.query,
-    answer: FINALITY_ANSWER,
-    about: 'The learned windows.',
-    problems: ['invalid_query', 'not_ready'],
-  },
-);
+export const getFinality = learned('getFinality', 'viewer', 'GET /admin/v1/finality', {
+  summary: 'When days of a report or advertiser become final',
+  query: ABOUT_SCOPES.query,
+  answer: FINALITY_ANSWER,
+  about: 'The learned windows.',
+  problems: ['invalid_query', 'not_ready'],
+});
 
-export const getTruth = learned(
-  'getTruth',
-  'viewer',
-  'GET /admin/v1/truth',
-  'Results of fetching served days again',
-  {
-    query: ABOUT_SCOPES.query,
-    answer: TRUTH_ANSWER,
-    about: 'The measured results.',
-    problems: ['invalid_query', 'not_ready'],
-  },
-);
+export const getTruth = learned('getTruth', 'viewer', 'GET /admin/v1/truth', {
+  summary: 'Results of fetching served days again',
+  query: ABOUT_SCOPES.query,
+  answer: TRUTH_ANSWER,
+  about: 'The measured results.',
+  problems: ['invalid_query', 'not_ready'],
+});
 
 export const DEFAULT_ADVERTISERS = 100;
 
@@ -204,8 +187,8 @@ export const listAdvertisers = operations('advertisers')(
   'listAdvertisers',
   'viewer',
   'GET /admin/v1/advertisers',
-  'Advertisers seen, with their names',
   {
+    summary: 'Advertisers seen, with their names',
     query: ADVERTISERS_QUERY(DEFAULT_ADVERTISERS),
     answer: ADVERTISERS,
     about: 'Advertisers in platform answers: the 2,500 seen most recently.',

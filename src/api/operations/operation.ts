@@ -18,14 +18,12 @@ interface Call extends Described {
   readonly body?: TSchema;
   /** JSON. Absent for 204, and where `answers` replaces it. */
   readonly answer?: TSchema;
-  /** Description of the answer. */
   readonly about?: string;
   readonly answers?: Operation['answers'];
 }
 
 export interface AdminOperation extends Call {
   readonly call: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/v1/${string}`;
-  /** Minimum role. */
   readonly by: AdminRole;
   /** Needs no token. */
   readonly isOpen?: true;
@@ -37,7 +35,6 @@ export interface AdminOperation extends Call {
 
 export interface TeamOperation extends Call {
   readonly call: `${'GET' | 'POST' | 'DELETE'} /gateway/v1/${string}`;
-  /** Required credential: a team key, an explorer session, or none. */
   readonly by: 'key' | 'session' | 'anybody';
   /** Does not count as a request of the team. */
   readonly isFree?: true;
@@ -50,16 +47,14 @@ export const operations =
   (tag: string) =>
   <
     const C extends (AdminOperation | TeamOperation)['call'],
-    const R extends Omit<Of<C>, 'id' | 'tag' | 'summary' | 'call' | 'by'>,
+    const R extends Omit<Of<C>, 'id' | 'tag' | 'call' | 'by'>,
   >(
     id: string,
     by: Of<C>['by'],
     call: C,
-    summary: string,
     rest: R,
-  ) => ({ id, by, call, tag, summary, ...rest });
+  ) => ({ id, by, call, tag, ...rest });
 
-/** Request types of a handler. */
 export interface RequestTypes<O extends AdminOperation | TeamOperation> {
   Params: { readonly id: string };
   Querystring: O extends { readonly query: infer Q extends TObject } ? Static<Q> : unknown;

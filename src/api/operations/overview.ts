@@ -18,7 +18,6 @@ const day = (description: string) => Type.String({ format: 'date', description }
 const condition = (description: string) =>
   Type.String({ description: `${description} ok, or the problem in a few words.` });
 
-/** The parts of the gateway's health. */
 export const CONDITIONS = {
   store: condition('The store:'),
   credential: condition("The platform's credential:"),
@@ -112,147 +111,111 @@ const Status = titled('Status', {
 
 const status = operations('status');
 
-export const getStatus = status('getStatus', 'viewer', 'GET /admin/v1/status', 'Health at a glance', {
+export const getStatus = status('getStatus', 'viewer', 'GET /admin/v1/status', {
+  summary: 'Health at a glance',
   answer: Status,
 });
 
-export const runDoctor = status(
-  'runDoctor',
-  'operator',
-  'POST /admin/v1/doctor',
-  'Check everything that the gateway depends on; makes one platform call',
-  {
-    answer: titled('Checkup', { version: Type.String(), checks: Type.Array(Check) }),
-    about: 'The results.',
-  },
-);
+export const runDoctor = status('runDoctor', 'operator', 'POST /admin/v1/doctor', {
+  summary: 'Check everything that the gateway depends on; makes one platform call',
+  answer: titled('Checkup', { version: Type.String(), checks: Type.Array(Check) }),
+  about: 'The results.',
+});
 
-/** Maximum of `seconds`. */
 const TAIL_SECONDS = 3600;
 
-export const tail = status(
-  'tail',
-  'viewer',
-  'GET /admin/v1/tail',
-  'Live stream of requests on the data plane',
-  {
-    query: Type.Object({
-      team: ofTeam('Only requests of this team.'),
-      outcome: Type.Optional(Type.Enum([...OUTCOMES], { description: 'Only requests with this outcome.' })),
-      seconds: Type.Optional(integer(1, TAIL_SECONDS, 'Duration; by default until the caller disconnects.')),
-    }),
-    answers: {
-      200: {
-        description:
-          'One line per answered request, blank lines in between, and `{"dropped": 12}` for requests left out under load.',
-        headers: ['x-accel-buffering'],
-        content: { 'application/x-ndjson': text('One JSON object per line.') },
-      },
+export const tail = status('tail', 'viewer', 'GET /admin/v1/tail', {
+  summary: 'Live stream of requests on the data plane',
+  query: Type.Object({
+    team: ofTeam('Only requests of this team.'),
+    outcome: Type.Optional(Type.Enum([...OUTCOMES], { description: 'Only requests with this outcome.' })),
+    seconds: Type.Optional(integer(1, TAIL_SECONDS, 'Duration; by default until the caller disconnects.')),
+  }),
+  answers: {
+    200: {
+      description:
+        'One line per answered request, blank lines in between, and `{"dropped": 12}` for requests left out under load.',
+      headers: ['x-accel-buffering'],
+      content: { 'application/x-ndjson': text('One JSON object per line.') },
     },
-    problems: ['invalid_query', 'not_ready'],
   },
-);
+  problems: ['invalid_query', 'not_ready'],
+});
 
-export const getUsage = operations('usage')(
-  'getUsage',
-  'viewer',
-  'GET /admin/v1/usage',
-  'Usage per team and UTC day',
-  {
-    query: Type.Object({
-      from: Type.Optional(day('First UTC day; 29 days ago by default.')),
-      to: Type.Optional(day('Last UTC day; today by default.')),
-      team: ofTeam('Only this team.'),
-    }),
-    answer: Type.Object({ from: day('First day.'), to: day('Last day.'), usage: Type.Array(ShownUsageDay) }),
-    about: 'By day, then by team; days without usage are omitted.',
-    problems: ['invalid_query', 'not_ready'],
-  },
-);
+export const getUsage = operations('usage')('getUsage', 'viewer', 'GET /admin/v1/usage', {
+  summary: 'Usage per team and UTC day',
+  query: Type.Object({
+    from: Type.Optional(day('First UTC day; 29 days ago by default.')),
+    to: Type.Optional(day('Last UTC day; today by default.')),
+    team: ofTeam('Only this team.'),
+  }),
+  answer: Type.Object({ from: day('First day.'), to: day('Last day.'), usage: Type.Array(ShownUsageDay) }),
+  about: 'By day, then by team; days without usage are omitted.',
+  problems: ['invalid_query', 'not_ready'],
+});
 
 const series = operations('series');
 
-export const getSeries = series(
-  'getSeries',
-  'viewer',
-  'GET /admin/v1/series',
-  'Requests, outcomes, calls and latency over time',
-  {
-    query: Type.Object({
-      range: RANGE,
-      team: ofTeam('Only this team, hourly.'),
-    }),
-    answer: SHOWN_SERIES,
-    about: '1h: per minute; 24h: per five minutes; 30d and any team: hourly.',
-    problems: ['invalid_query', 'not_ready'],
-  },
-);
+export const getSeries = series('getSeries', 'viewer', 'GET /admin/v1/series', {
+  summary: 'Requests, outcomes, calls and latency over time',
+  query: Type.Object({
+    range: RANGE,
+    team: ofTeam('Only this team, hourly.'),
+  }),
+  answer: SHOWN_SERIES,
+  about: '1h: per minute; 24h: per five minutes; 30d and any team: hourly.',
+  problems: ['invalid_query', 'not_ready'],
+});
 
-export const getSeriesOfTeams = series(
-  'getSeriesOfTeams',
-  'viewer',
-  'GET /admin/v1/series/teams',
-  'The same as sums per team',
-  {
-    query: Type.Object({ range: RANGE }),
-    answer: SHOWN_LEDGER,
-    about: 'Teams with any activity, by id. Whole hours only: 1h is the current hour and the one before.',
-    problems: ['invalid_query', 'not_ready'],
-  },
-);
+export const getSeriesOfTeams = series('getSeriesOfTeams', 'viewer', 'GET /admin/v1/series/teams', {
+  summary: 'The same as sums per team',
+  query: Type.Object({ range: RANGE }),
+  answer: SHOWN_LEDGER,
+  about: 'Teams with any activity, by id. Whole hours only: 1h is the current hour and the one before.',
+  problems: ['invalid_query', 'not_ready'],
+});
 
-/** Maximum entries of a page. */
 export const AUDIT_PAGE_MAX = 1000;
 const searched = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
-export const listAudit = operations('audit')(
-  'listAudit',
-  'viewer',
-  'GET /admin/v1/audit',
-  'Who changed what, newest first',
-  {
-    query: Type.Object({
-      limit: Type.Optional(integer(1, AUDIT_PAGE_MAX, 'Number of entries; 100 by default.')),
-      before: Type.Optional(text('Only entries before the one with this id.')),
-      action: Type.Optional(
-        Type.String({
-          pattern: '^[a-z]+(\\.[a-zA-Z_-]+)?$',
-          description: 'Only this action, e.g. token.activate, or this group of actions, e.g. token.',
-        }),
+export const listAudit = operations('audit')('listAudit', 'viewer', 'GET /admin/v1/audit', {
+  summary: 'Who changed what, newest first',
+  query: Type.Object({
+    limit: Type.Optional(integer(1, AUDIT_PAGE_MAX, 'Number of entries; 100 by default.')),
+    before: Type.Optional(text('Only entries before the one with this id.')),
+    action: Type.Optional(
+      Type.String({
+        pattern: '^[a-z]+(\\.[a-zA-Z_-]+)?$',
+        description: 'Only this action, e.g. token.activate, or this group of actions, e.g. token.',
+      }),
+    ),
+    actor: searched('Only changes made with the admin token of this name.'),
+    search: searched('Only entries that contain this text; ignores case.'),
+    team: ofTeam('Only changes of this team and of its keys.'),
+    since: Type.Optional(text('Only changes at or after this ISO date or time.')),
+  }),
+  answer: Type.Object({
+    entries: Type.Array(
+      Type.Object(
+        { id: Type.String(), ...AuditRecord.schema.properties },
+        { title: 'AuditEntry', description: 'Without secrets.' },
       ),
-      actor: searched('Only changes made with the admin token of this name.'),
-      search: searched('Only entries that contain this text; ignores case.'),
-      team: ofTeam('Only changes of this team and of its keys.'),
-      since: Type.Optional(text('Only changes at or after this ISO date or time.')),
-    }),
-    answer: Type.Object({
-      entries: Type.Array(
-        Type.Object(
-          { id: Type.String(), ...AuditRecord.schema.properties },
-          { title: 'AuditEntry', description: 'Without secrets.' },
-        ),
-      ),
-      next: nullable(Type.String(), 'Value of before for the next page; null: this is the last page.'),
-    }),
-    about: 'Entries, newest first.',
-    problems: ['invalid_query', 'not_ready'],
-  },
-);
+    ),
+    next: nullable(Type.String(), 'Value of before for the next page; null: this is the last page.'),
+  }),
+  about: 'Entries, newest first.',
+  problems: ['invalid_query', 'not_ready'],
+});
 
 /** A hundred years either way; dates beyond are not accepted anywhere. */
 const MAX_OFFSET_MS = 100 * 366 * 86_400_000;
 
-export const moveClock = operations('test')(
-  'moveClock',
-  'operator',
-  'PUT /admin/v1/clock',
-  'Move "now" on all replicas',
-  {
-    body: closed({
-      offsetMs: integer(-MAX_OFFSET_MS, MAX_OFFSET_MS, 'Milliseconds added to the machine clock.'),
-    }),
-    answer: Type.Object({ offsetMs: Type.Integer(), now: time }),
-    about: 'Moved.',
-  },
-);
+export const moveClock = operations('test')('moveClock', 'operator', 'PUT /admin/v1/clock', {
+  summary: 'Move "now" on all replicas',
+  body: closed({
+    offsetMs: integer(-MAX_OFFSET_MS, MAX_OFFSET_MS, 'Milliseconds added to the machine clock.'),
+  }),
+  answer: Type.Object({ offsetMs: Type.Integer(), now: time }),
+  about: 'Moved.',
+});

@@ -66,69 +66,51 @@ const ME = titled('Me', {
   ),
 });
 
-export const getMe = gateway(
-  'getMe',
-  'key',
-  'GET /gateway/v1/me',
-  'Your team, its scopes, advertisers and limits',
-  { isFree: true, answer: ME, about: 'Your team.' },
-);
+export const getMe = gateway('getMe', 'key', 'GET /gateway/v1/me', {
+  summary: 'Your team, its scopes, advertisers and limits',
+  isFree: true,
+  answer: ME,
+  about: 'Your team.',
+});
 
-export const getOwnSeries = gateway(
-  'getOwnSeries',
-  'key',
-  'GET /gateway/v1/series',
-  'Requests, outcomes, calls and latency of your team over time',
-  {
-    isFree: true,
-    query: Type.Object({ range: RANGE }),
-    answer: SHOWN_SERIES,
-    about: 'Hourly.',
-    problems: ['invalid_query', 'not_ready'],
-  },
-);
+export const getOwnSeries = gateway('getOwnSeries', 'key', 'GET /gateway/v1/series', {
+  summary: 'Requests, outcomes, calls and latency of your team over time',
+  isFree: true,
+  query: Type.Object({ range: RANGE }),
+  answer: SHOWN_SERIES,
+  about: 'Hourly.',
+  problems: ['invalid_query', 'not_ready'],
+});
 
-export const getOwnAdvertisers = gateway(
-  'getAdvertisers',
-  'key',
-  'GET /gateway/v1/advertisers',
-  'The advertisers you may query, with their names if known',
-  {
-    query: ADVERTISERS_QUERY('all'),
-    answer: ADVERTISERS,
-    about: "The team's advertisers. A team with access to all gets those seen in platform answers.",
-    problems: ['invalid_query', 'scope_missing', 'rate_limited'],
-  },
-);
+export const getOwnAdvertisers = gateway('getAdvertisers', 'key', 'GET /gateway/v1/advertisers', {
+  summary: 'The advertisers you may query, with their names if known',
+  query: ADVERTISERS_QUERY('all'),
+  answer: ADVERTISERS,
+  about: "The team's advertisers. A team with access to all gets those seen in platform answers.",
+  problems: ['invalid_query', 'scope_missing', 'rate_limited'],
+});
 
-export const explainReport = reports(
-  'explainReport',
-  'key',
-  'GET /gateway/v1/explain',
-  'Cache state of a report, and the platform calls that an answer would make',
-  {
-    query: Type.Object(THE_REPORT),
-    answer: TeamExplanation,
-    about: 'The current state; the platform is not called.',
-    problems: [...REPORT_PROBLEMS, 'upstream_invalid_response'],
-  },
-);
+export const explainReport = reports('explainReport', 'key', 'GET /gateway/v1/explain', {
+  summary: 'Cache state of a report, and the platform calls that an answer would make',
+  query: Type.Object(THE_REPORT),
+  answer: TeamExplanation,
+  about: 'The current state; the platform is not called.',
+  problems: [...REPORT_PROBLEMS, 'upstream_invalid_response'],
+});
 
-export const getOwnFinality = history(
-  'getFinality',
-  'key',
-  'GET /gateway/v1/finality',
-  'When days of a report become final',
-  { ...ABOUT_SCOPES, answer: FINALITY_ANSWER, about: 'The learned windows.' },
-);
+export const getOwnFinality = history('getFinality', 'key', 'GET /gateway/v1/finality', {
+  summary: 'When days of a report become final',
+  ...ABOUT_SCOPES,
+  answer: FINALITY_ANSWER,
+  about: 'The learned windows.',
+});
 
-export const getOwnTruth = history(
-  'getTruth',
-  'key',
-  'GET /gateway/v1/truth',
-  'Results of fetching served days of a report again',
-  { ...ABOUT_SCOPES, answer: TRUTH_ANSWER, about: 'The measured results.' },
-);
+export const getOwnTruth = history('getTruth', 'key', 'GET /gateway/v1/truth', {
+  summary: 'Results of fetching served days of a report again',
+  ...ABOUT_SCOPES,
+  answer: TRUTH_ANSWER,
+  about: 'The measured results.',
+});
 
 const SESSION = titled('ExplorerSession', {
   team: Type.Object({ id: Type.String(), name: Type.String() }),
@@ -137,56 +119,41 @@ const SESSION = titled('ExplorerSession', {
   ...SESSION_MEMBERS,
 });
 
-export const openExplorerSession = gateway(
-  'openSession',
-  'anybody',
-  'POST /gateway/v1/session',
-  'Sign in to the explorer',
-  {
-    isFree: true,
-    body: closed({ key: text('A team key.') }, 'SignIn'),
-    answers: {
-      201: {
-        ...json(SESSION, 'Signed in.'),
-        headers: ['set-cookie', 'cache-control', 'ratelimit', 'ratelimit-policy'],
-      },
+export const openExplorerSession = gateway('openSession', 'anybody', 'POST /gateway/v1/session', {
+  summary: 'Sign in to the explorer',
+  isFree: true,
+  body: closed({ key: text('A team key.') }, 'SignIn'),
+  answers: {
+    201: {
+      ...json(SESSION, 'Signed in.'),
+      headers: ['set-cookie', 'cache-control', 'ratelimit', 'ratelimit-policy'],
     },
-    problems: [
-      'invalid_api_key',
-      'expired_api_key',
-      'revoked_api_key',
-      'team_disabled',
-      'ip_forbidden',
-      'session_forbidden',
-      'rate_limited',
-      'not_ready',
-      ...BODY_PROBLEMS,
-    ],
   },
-);
+  problems: [
+    'invalid_api_key',
+    'expired_api_key',
+    'revoked_api_key',
+    'team_disabled',
+    'ip_forbidden',
+    'session_forbidden',
+    'rate_limited',
+    'not_ready',
+    ...BODY_PROBLEMS,
+  ],
+});
 
-export const getExplorerSession = gateway(
-  'getSession',
-  'session',
-  'GET /gateway/v1/session',
-  'Who is signed in',
-  {
-    isFree: true,
-    answer: SESSION,
-    about: 'Who is signed in.',
-    problems: ['not_found'],
-  },
-);
+export const getExplorerSession = gateway('getSession', 'session', 'GET /gateway/v1/session', {
+  summary: 'Who is signed in',
+  isFree: true,
+  answer: SESSION,
+  about: 'Who is signed in.',
+  problems: ['not_found'],
+});
 
-export const closeExplorerSession = gateway(
-  'closeSession',
-  'session',
-  'DELETE /gateway/v1/session',
-  'Sign out',
-  {
-    isFree: true,
-    headers: ['x-csrf-token'],
-    answers: { 204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] } },
-    problems: ['not_found'],
-  },
-);
+export const closeExplorerSession = gateway('closeSession', 'session', 'DELETE /gateway/v1/session', {
+  summary: 'Sign out',
+  isFree: true,
+  headers: ['x-csrf-token'],
+  answers: { 204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] } },
+  problems: ['not_found'],
+});

@@ -63,29 +63,24 @@ const PERIOD = Type.Object({
   to: date,
 });
 
-export const getRevisions = history(
-  'getRevisions',
-  'key',
-  'GET /gateway/v1/revisions',
-  'Recorded revisions of each day of a report',
-  {
-    query: Type.Object(THE_REPORT),
-    answer: titled('Revisions', {
-      data: Type.Array(Type.Object({ date: date, revisions: Type.Array(REVISION) }), {
-        description: 'Every day of the period; a day that was never fetched has no revisions.',
-      }),
-      meta: Type.Object({
-        endpoint: Type.String(),
-        advertiserId: SHOWN_ACCOUNT,
-        period: PERIOD,
-        split: Type.Array(Type.String()),
-        revisionCount: Type.Integer(),
-      }),
+export const getRevisions = history('getRevisions', 'key', 'GET /gateway/v1/revisions', {
+  summary: 'Recorded revisions of each day of a report',
+  query: Type.Object(THE_REPORT),
+  answer: titled('Revisions', {
+    data: Type.Array(Type.Object({ date: date, revisions: Type.Array(REVISION) }), {
+      description: 'Every day of the period; a day that was never fetched has no revisions.',
     }),
-    about: 'Days and their revisions, oldest first.',
-    problems: HISTORY_PROBLEMS,
-  },
-);
+    meta: Type.Object({
+      endpoint: Type.String(),
+      advertiserId: SHOWN_ACCOUNT,
+      period: PERIOD,
+      split: Type.Array(Type.String()),
+      revisionCount: Type.Integer(),
+    }),
+  }),
+  about: 'Days and their revisions, oldest first.',
+  problems: HISTORY_PROBLEMS,
+});
 
 const CELL = titled('CellDiff', {
   old: Type.Unknown({ description: 'Null for an added row.' }),
@@ -127,39 +122,34 @@ const DIFF_ANSWER = titled('Diff', {
   }),
 });
 
-export const getDiff = history(
-  'getDiff',
-  'key',
-  'GET /gateway/v1/diff',
-  'Changes of a report between two moments',
-  {
-    query: Type.Object({
-      ...THE_REPORT,
-      from: Type.String({
-        description:
-          'An instant, a past day (its end), first (the earliest kept revision after the end of each day), or the id of a pin.',
-        examples: ['2026-11-03', '2026-11-03T08:00:00Z', 'first'],
-      }),
-      to: Type.String({
-        description: 'An instant, a past day (its end), or latest (the newest kept revision).',
-        examples: ['latest'],
-      }),
-      _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: one line per changed cell.' })),
+export const getDiff = history('getDiff', 'key', 'GET /gateway/v1/diff', {
+  summary: 'Changes of a report between two moments',
+  query: Type.Object({
+    ...THE_REPORT,
+    from: Type.String({
+      description:
+        'An instant, a past day (its end), first (the earliest kept revision after the end of each day), or the id of a pin.',
+      examples: ['2026-11-03', '2026-11-03T08:00:00Z', 'first'],
     }),
-    answer: DIFF_ANSWER,
-    answers: {
-      200: {
-        description: 'Rows that differ. The platform is not called.',
-        headers: ['cache-control', 'vary'],
-        content: {
-          'application/json': DIFF_ANSWER,
-          'text/csv': text('One line per changed cell.'),
-        },
+    to: Type.String({
+      description: 'An instant, a past day (its end), or latest (the newest kept revision).',
+      examples: ['latest'],
+    }),
+    _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: one line per changed cell.' })),
+  }),
+  answer: DIFF_ANSWER,
+  answers: {
+    200: {
+      description: 'Rows that differ. The platform is not called.',
+      headers: ['cache-control', 'vary'],
+      content: {
+        'application/json': DIFF_ANSWER,
+        'text/csv': text('One line per changed cell.'),
       },
     },
-    problems: [...HISTORY_PROBLEMS, 'not_acceptable'],
   },
-);
+  problems: [...HISTORY_PROBLEMS, 'not_acceptable'],
+});
 
 const textOrNull = (description: string) => nullable(Type.String(), description);
 
@@ -180,7 +170,8 @@ const KNOWN = {
 
 const PIN = titled('Pin', { id: Type.String(), ...KNOWN });
 
-export const listPins = history('listPins', 'key', 'GET /gateway/v1/pins', 'The pins of your team', {
+export const listPins = history('listPins', 'key', 'GET /gateway/v1/pins', {
+  summary: 'The pins of your team',
   query: Type.Object({
     limit: Type.Optional(integer(1, 1000, 'Number of pins; 100 by default.')),
     after: Type.Optional(text('meta.next of the previous page.')),
@@ -216,7 +207,8 @@ const PINNED_ANSWER: Answer = {
   },
 };
 
-export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', 'A pinned answer', {
+export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', {
+  summary: 'A pinned answer',
   path: { id: 'Id of a pin.' },
   query: Type.Object({
     _format: Type.Optional(Type.Enum(['json', 'csv', 'ndjson'])),
@@ -230,13 +222,15 @@ export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', 'A pi
   problems: [...REPORT_PROBLEMS, 'not_found', 'not_acceptable', 'conflict'],
 });
 
-export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:id', 'Delete a pin', {
+export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:id', {
+  summary: 'Delete a pin',
   path: { id: 'Id of a pin.' },
   answers: { 204: { description: 'Deleted.', headers: ['cache-control'] } },
   problems: ['invalid_query', 'scope_missing', 'not_found', 'rate_limited', 'conflict'],
 });
 
-export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', 'Pin the answer to a report', {
+export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', {
+  summary: 'Pin the answer to a report',
   body: closed(
     {
       ...THE_REPORT,

@@ -31,62 +31,50 @@ export const Backup = closed({
 
 const describe = operations('registry');
 
-export const exportRegistry = describe(
-  'exportRegistry',
-  'owner',
-  'GET /admin/v1/registry/export',
-  'Teams, keys (hashes) and sealed tokens, for a backup',
-  { answer: titled('Backup', Backup.properties), about: 'The backup.' },
-);
+export const exportRegistry = describe('exportRegistry', 'owner', 'GET /admin/v1/registry/export', {
+  summary: 'Teams, keys (hashes) and sealed tokens, for a backup',
+  answer: titled('Backup', Backup.properties),
+  about: 'The backup.',
+});
 
-export const importRegistry = describe(
-  'importRegistry',
-  'owner',
-  'POST /admin/v1/registry/import',
-  'Restore a backup',
-  {
-    body: closed({
-      ...Backup.properties,
-      replace: Type.Optional(Type.Boolean({ description: 'Replace existing teams and keys.' })),
-    }),
-    bodyLimit: 67_108_864,
-    answer: Type.Object({
-      imported: Type.Object({
-        teams: Type.Integer(),
-        keys: Type.Integer(),
-        replaced: Type.Boolean({ description: 'Whether existing records were replaced.' }),
-        stillRevoked: Type.Optional(
-          Type.Integer({
-            description: 'Keys that the backup has as valid and that were revoked since: they stay revoked.',
-          }),
-        ),
-      }),
-    }),
-    problems: ['conflict'],
-  },
-);
-
-export const backUpStore = describe(
-  'backUpStore',
-  'owner',
-  'POST /admin/v1/store/backup',
-  'Copy the embedded store into a new folder',
-  {
-    body: closed({
-      folder: Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        description: "Absolute path of a new folder on the gateway's machine.",
-      }),
-      history: Type.Optional(
-        Type.Boolean({ description: 'Include the history of reports, and pins; true by default.' }),
+export const importRegistry = describe('importRegistry', 'owner', 'POST /admin/v1/registry/import', {
+  summary: 'Restore a backup',
+  body: closed({
+    ...Backup.properties,
+    replace: Type.Optional(Type.Boolean({ description: 'Replace existing teams and keys.' })),
+  }),
+  bodyLimit: 67_108_864,
+  answer: Type.Object({
+    imported: Type.Object({
+      teams: Type.Integer(),
+      keys: Type.Integer(),
+      replaced: Type.Boolean({ description: 'Whether existing records were replaced.' }),
+      stillRevoked: Type.Optional(
+        Type.Integer({
+          description: 'Keys that the backup has as valid and that were revoked since: they stay revoked.',
+        }),
       ),
     }),
-    answer: Type.Object({
-      folder: text('The folder with the copy.'),
-      history: Type.Boolean({ description: 'Whether it includes the history of reports, and pins.' }),
+  }),
+  problems: ['conflict'],
+});
+
+export const backUpStore = describe('backUpStore', 'owner', 'POST /admin/v1/store/backup', {
+  summary: 'Copy the embedded store into a new folder',
+  body: closed({
+    folder: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: "Absolute path of a new folder on the gateway's machine.",
     }),
-    about: 'The copy is complete and written to disk.',
-    problems: ['conflict'],
-  },
-);
+    history: Type.Optional(
+      Type.Boolean({ description: 'Include the history of reports, and pins; true by default.' }),
+    ),
+  }),
+  answer: Type.Object({
+    folder: text('The folder with the copy.'),
+    history: Type.Boolean({ description: 'Whether it includes the history of reports, and pins.' }),
+  }),
+  about: 'The copy is complete and written to disk.',
+  problems: ['conflict'],
+});

@@ -23,33 +23,30 @@ const ConsoleSession = titled('ConsoleSession', {
 
 const describe = operations('session');
 
-export const openSession = describe(
-  'openSession',
-  'viewer',
-  'POST /admin/v1/session',
-  'Sign in to the console',
-  {
-    body: closed(
-      { token: Type.String({ minLength: 1, maxLength: 1024, description: 'An admin token.' }) },
-      'SignIn',
-    ),
-    // Read before authentication, so no larger than a token needs.
-    bodyLimit: 4096,
-    isOpen: true,
-    status: 201,
-    answer: ConsoleSession,
-    answers: { 201: { ...changed(ConsoleSession, 'Signed in.'), headers: ['set-cookie', 'cache-control'] } },
-    problems: ['invalid_admin_token', 'session_forbidden', 'rate_limited', 'not_ready', ...BODY_PROBLEMS],
-  },
-);
+export const openSession = describe('openSession', 'viewer', 'POST /admin/v1/session', {
+  summary: 'Sign in to the console',
+  body: closed(
+    { token: Type.String({ minLength: 1, maxLength: 1024, description: 'An admin token.' }) },
+    'SignIn',
+  ),
+  // Read before authentication, so no larger than a token needs.
+  bodyLimit: 4096,
+  isOpen: true,
+  status: 201,
+  answer: ConsoleSession,
+  answers: { 201: { ...changed(ConsoleSession, 'Signed in.'), headers: ['set-cookie', 'cache-control'] } },
+  problems: ['invalid_admin_token', 'session_forbidden', 'rate_limited', 'not_ready', ...BODY_PROBLEMS],
+});
 
-export const getSession = describe('getSession', 'viewer', 'GET /admin/v1/session', 'Who is signed in', {
+export const getSession = describe('getSession', 'viewer', 'GET /admin/v1/session', {
+  summary: 'Who is signed in',
   answer: ConsoleSession,
   about: 'Who is signed in.',
   problems: ['not_found'],
 });
 
-export const closeSession = describe('closeSession', 'viewer', 'DELETE /admin/v1/session', 'Sign out', {
+export const closeSession = describe('closeSession', 'viewer', 'DELETE /admin/v1/session', {
+  summary: 'Sign out',
   headers: ['x-csrf-token'],
   status: 204,
   answers: { ...REMOVED_ANSWERS, 204: { description: 'Signed out.', headers: ['set-cookie'] } },

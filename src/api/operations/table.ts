@@ -46,13 +46,11 @@ export type Calls = {
 
 export type AnswerTo<Call extends keyof Calls> = AnswerOf<Calls[Call]>;
 
-/** A report as JSON. */
 export type ReportAnswer = Frozen<Static<typeof ANSWER>>;
 
 /** Not an operation of the API. */
 const METRICS = 'GET /metrics';
 
-/** The calls that a role allows, as `METHOD pattern`. */
 export function callsOf(role: AdminRole): string[] {
   const calls = ADMIN_OPERATIONS.filter((one) => isAllowed(role, one.by)).map(({ call }): string => call);
   return [METRICS, ...calls];

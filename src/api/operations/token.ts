@@ -27,87 +27,66 @@ const Tokens = titled('Tokens', { active: Slot, pending: Slot, previous: Slot })
 
 const describe = operations('token');
 
-export const getTokens = describe(
-  'getTokens',
-  'viewer',
-  'GET /admin/v1/token',
-  'The platform tokens, without secrets',
-  {
-    answer: Tokens,
-  },
-);
+export const getTokens = describe('getTokens', 'viewer', 'GET /admin/v1/token', {
+  summary: 'The platform tokens, without secrets',
+  answer: Tokens,
+});
 
-export const stageToken = describe(
-  'stageToken',
-  'owner',
-  'POST /admin/v1/token/stage',
-  'Stage a token as pending',
-  { body: closed({ token: secret, expiresAt }), answer: Tokens, problems: ['conflict'] },
-);
+export const stageToken = describe('stageToken', 'owner', 'POST /admin/v1/token/stage', {
+  summary: 'Stage a token as pending',
+  body: closed({ token: secret, expiresAt }),
+  answer: Tokens,
+  problems: ['conflict'],
+});
 
-export const mintToken = describe(
-  'mintToken',
-  'owner',
-  'POST /admin/v1/token/mint',
-  'Mint a token at the platform and stage it',
-  { body: Nothing, answer: Tokens, problems: ['conflict', 'credential_unavailable'] },
-);
+export const mintToken = describe('mintToken', 'owner', 'POST /admin/v1/token/mint', {
+  summary: 'Mint a token at the platform and stage it',
+  body: Nothing,
+  answer: Tokens,
+  problems: ['conflict', 'credential_unavailable'],
+});
 
-export const verifyToken = describe(
-  'verifyToken',
-  'owner',
-  'POST /admin/v1/token/verify',
-  'Verify the pending token',
-  { body: Nothing, answer: Tokens, problems: ['conflict', 'verification_failed'] },
-);
+export const verifyToken = describe('verifyToken', 'owner', 'POST /admin/v1/token/verify', {
+  summary: 'Verify the pending token',
+  body: Nothing,
+  answer: Tokens,
+  problems: ['conflict', 'verification_failed'],
+});
 
-export const activateToken = describe(
-  'activateToken',
-  'owner',
-  'POST /admin/v1/token/activate',
-  'Activate the pending token',
-  { body: closed({ force }), answer: Tokens, problems: ['conflict', 'verification_failed'] },
-);
+export const activateToken = describe('activateToken', 'owner', 'POST /admin/v1/token/activate', {
+  summary: 'Activate the pending token',
+  body: closed({ force }),
+  answer: Tokens,
+  problems: ['conflict', 'verification_failed'],
+});
 
-export const rollbackToken = describe(
-  'rollbackToken',
-  'owner',
-  'POST /admin/v1/token/rollback',
-  'Go back to the previous token',
-  { body: Nothing, answer: Tokens, problems: ['conflict'] },
-);
+export const rollbackToken = describe('rollbackToken', 'owner', 'POST /admin/v1/token/rollback', {
+  summary: 'Go back to the previous token',
+  body: Nothing,
+  answer: Tokens,
+  problems: ['conflict'],
+});
 
-export const discardToken = describe(
-  'discardToken',
-  'owner',
-  'POST /admin/v1/token/discard',
-  'Discard the pending token',
-  { body: Nothing, answer: Tokens, problems: ['conflict'] },
-);
+export const discardToken = describe('discardToken', 'owner', 'POST /admin/v1/token/discard', {
+  summary: 'Discard the pending token',
+  body: Nothing,
+  answer: Tokens,
+  problems: ['conflict'],
+});
 
-export const resealToken = describe(
-  'resealToken',
-  'owner',
-  'POST /admin/v1/token/reseal',
-  'Re-encrypt the tokens and the pepper with the first master key',
-  {
-    body: Nothing,
-    answer: Type.Object({
-      masterKey: text('Id (a digest) of the master key in use.'),
-      records: Type.Array(Type.String(), { description: 'The re-encrypted records.' }),
-    }),
-    problems: ['conflict'],
-  },
-);
+export const resealToken = describe('resealToken', 'owner', 'POST /admin/v1/token/reseal', {
+  summary: 'Re-encrypt the tokens and the pepper with the first master key',
+  body: Nothing,
+  answer: Type.Object({
+    masterKey: text('Id (a digest) of the master key in use.'),
+    records: Type.Array(Type.String(), { description: 'The re-encrypted records.' }),
+  }),
+  problems: ['conflict'],
+});
 
-export const rotateToken = describe(
-  'rotateToken',
-  'owner',
-  'POST /admin/v1/token/rotate',
-  'Stage or mint, verify and activate a token in one call',
-  {
-    body: closed({ token: Type.Optional(secret), expiresAt, force }),
-    answer: Tokens,
-    problems: ['conflict', 'verification_failed', 'credential_unavailable'],
-  },
-);
+export const rotateToken = describe('rotateToken', 'owner', 'POST /admin/v1/token/rotate', {
+  summary: 'Stage or mint, verify and activate a token in one call',
+  body: closed({ token: Type.Optional(secret), expiresAt, force }),
+  answer: Tokens,
+  problems: ['conflict', 'verification_failed', 'credential_unavailable'],
+});

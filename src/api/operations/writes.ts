@@ -48,69 +48,55 @@ export const Budget = titled('WriteBudget', {
 
 const describe = operations('writes');
 
-export const getWrites = describe('getWrites', 'viewer', 'GET /admin/v1/writes', 'Which writes are stopped', {
+export const getWrites = describe('getWrites', 'viewer', 'GET /admin/v1/writes', {
+  summary: 'Which writes are stopped',
   answer: Stops,
   about: 'The current stops.',
 });
 
-export const stopWrites = describe(
-  'stopWrites',
-  'operator',
-  'POST /admin/v1/writes/stop',
-  'Stop writes of one team or of all',
-  {
-    body: Order,
-    answer: Stops,
-    about: 'Stopped: in this process at once, in all others within a second.',
-    problems: ['not_found', 'conflict'],
-  },
-);
+export const stopWrites = describe('stopWrites', 'operator', 'POST /admin/v1/writes/stop', {
+  summary: 'Stop writes of one team or of all',
+  body: Order,
+  answer: Stops,
+  about: 'Stopped: in this process at once, in all others within a second.',
+  problems: ['not_found', 'conflict'],
+});
 
-export const resumeWrites = describe(
-  'resumeWrites',
-  'operator',
-  'POST /admin/v1/writes/resume',
-  'Resume stopped writes',
-  { body: Order, answer: Stops, about: 'Resumed; other stops stay in force.', problems: ['conflict'] },
-);
+export const resumeWrites = describe('resumeWrites', 'operator', 'POST /admin/v1/writes/resume', {
+  summary: 'Resume stopped writes',
+  body: Order,
+  answer: Stops,
+  about: 'Resumed; other stops stay in force.',
+  problems: ['conflict'],
+});
 
-export const listUnknownWrites = describe(
-  'listUnknownWrites',
-  'viewer',
-  'GET /admin/v1/writes/unknown',
-  'Writes with an unknown outcome',
-  {
-    answer: Type.Object({ writes: Type.Array(UnknownWrite) }),
-    about: 'Oldest first.',
-    problems: ['not_ready'],
-  },
-);
+export const listUnknownWrites = describe('listUnknownWrites', 'viewer', 'GET /admin/v1/writes/unknown', {
+  summary: 'Writes with an unknown outcome',
+  answer: Type.Object({ writes: Type.Array(UnknownWrite) }),
+  about: 'Oldest first.',
+  problems: ['not_ready'],
+});
 
-export const settleWrite = describe(
-  'settleWrite',
-  'operator',
-  'POST /admin/v1/writes/settle',
-  'Record the outcome of an unknown write',
-  {
-    body: closed({
-      id: Type.String({
-        minLength: 1,
-        maxLength: 100,
-        description: 'Id of an unknown write.',
-      }),
-      outcome: Outcome,
+export const settleWrite = describe('settleWrite', 'operator', 'POST /admin/v1/writes/settle', {
+  summary: 'Record the outcome of an unknown write',
+  body: closed({
+    id: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Id of an unknown write.',
     }),
-    answer: Type.Object({ settled: UnknownWrite, outcome: Outcome }),
-    problems: ['not_found', 'conflict'],
-  },
-);
+    outcome: Outcome,
+  }),
+  answer: Type.Object({ settled: UnknownWrite, outcome: Outcome }),
+  problems: ['not_found', 'conflict'],
+});
 
 export const getWriteBudgets = describe(
   'getWriteBudgets',
   'viewer',
   'GET /admin/v1/teams/:id/write-budgets',
-  'Remaining write budgets of a team today',
   {
+    summary: 'Remaining write budgets of a team today',
     path: OF_TEAM,
     answer: Type.Object({
       budgets: Type.Array(Budget, { description: 'One per rule with maxPerDay.' }),

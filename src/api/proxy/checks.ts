@@ -68,7 +68,7 @@ export function checkQuery(text: string, takesDryRun = false) {
   const faults = pairs
     .filter(({ name }) => !QUERY_NAME.test(name))
     .map(({ name }): FieldFault => ({ param: name, message: nameFault(name) }));
-  if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
+  if (faults.length > 0) throw invalidQuery(...faults);
   return { pairs, text: writeQueryText(pairs), dryRun: own.length === 1 };
 }
 

@@ -34,7 +34,6 @@ export function createAnswerBuffers(totalBytes = MOST_TOGETHER) {
       // One piece more than the whole: a stream that is full to the brim does not end.
       return { bytes: wanted + HELD_ANYWAY, giveBack: () => (taken -= wanted) };
     },
-    /** Bytes that are taken now. */
     get taken(): number {
       return taken;
     },
@@ -133,7 +132,6 @@ const RESPONSE_HEADERS = new Set([
 
 export interface CleanAnswer {
   readonly statusCode: number;
-  /** Those a caller is shown. */
   readonly headers: Headers;
   readonly body: Readable;
 }

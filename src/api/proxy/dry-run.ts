@@ -16,7 +16,6 @@ export interface DryRunOptions {
   readonly brake: Brake;
 }
 
-/** In the OpenAPI document. */
 export const DRY_RUN_ANSWER = titled('DryRun', {
   dryRun: Type.Literal(true),
   wouldBeSent: Type.Boolean({ description: 'Whether all checks passed.' }),

@@ -48,7 +48,6 @@ export interface Verdict {
   readonly charge: Charge | null;
 }
 
-/** @param asked as it would be sent */
 export function judgeWrite(guarding: Guarding, asker: Asker, asked: Asked): Verdict {
   const sum = asked.givenChecksum === null ? [] : [checksumCheck(asked.givenChecksum, asker, asked)];
   if (guarding.kind === 'closed') return { checks: [guarding.check, ...sum], day: null, charge: null };
@@ -90,7 +89,6 @@ export function refuse(checks: readonly Check[]): void {
   if (first !== undefined) throw refusal(first, others);
 }
 
-/** @param first of the failed rules */
 export function refusal(first: Check, others: readonly Check[] = []): GatewayError {
   const said = clip(
     `The rule ${first.rule} refuses this write: ${first.value}; allowed is ${first.limit}`,

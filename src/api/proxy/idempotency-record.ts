@@ -53,7 +53,6 @@ export type IdempotencyOutcome =
 export interface IdempotencyRecord {
   /** Who asked first; tells two records of the same request apart. */
   readonly owner: string;
-  /** Fingerprint of the request. */
   readonly request: string;
   /** Fingerprint of what it means; absent in records of versions that did not have it. */
   readonly canonical?: string;
@@ -66,7 +65,6 @@ export interface KeyedRequest {
   /** In its present life. */
   readonly team: string;
   readonly key: string;
-  /** Fingerprint of what is asked. */
   readonly request: string;
   /** The same of what it means, however it is spelt. */
   readonly canonical?: string;
@@ -130,7 +128,6 @@ export function writeRecord({ outcome, ...record }: IdempotencyRecord): string {
   return JSON.stringify({ ...record, fate: { ...outcome, answer } });
 }
 
-/** @returns null for an invalid record */
 export function readRecord(text: string): IdempotencyRecord | null {
   const stored = StoredRecord.parse(text);
   if (stored === null) return null;

@@ -159,13 +159,11 @@ interface IdempotencyOptions {
   readonly documents: Documents;
   readonly clock: Pick<MovableClock, 'now' | 'offsetMs'>;
   readonly logger: Logger;
-  /** Maximum duration of a call. */
   readonly callMs: number;
 }
 
 /** Counted by the store, whose time is one for all replicas: that of a machine may be wrong. */
 const LIFETIME_MS = 24 * 3_600_000;
-/** Extra time to record the outcome. */
 const SETTLE_MS = 10_000;
 
 export function createIdempotency(options: IdempotencyOptions) {
@@ -268,7 +266,6 @@ function noRoom(cause: StoreUnavailable): GatewayError {
   });
 }
 
-/** @returns null if the write was certainly not executed */
 function unknownOutcome(error: unknown, tries: readonly CallReport[]): IdempotencyOutcome | null {
   const outcome = outcomeOfFailure(error, tries);
   if (!('unknown' in outcome)) return null;

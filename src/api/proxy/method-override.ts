@@ -21,7 +21,6 @@ const OVERRIDE = /^\s*[_.[ ]method(?:[\0[]|$)/i;
 /** Shown a body piece by piece, and null at its end; tells whether the override is in what has come so far. */
 type Search = (piece: Uint8Array | null) => boolean;
 
-/** @returns looks through a body in bounded memory */
 export function searchOverride(kind: Exclude<BodyKind, null>): Search {
   if (kind === 'json') return searchJson();
   return kind === 'form' ? searchForm() : searchParts();

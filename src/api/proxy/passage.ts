@@ -24,7 +24,6 @@ import {
 } from './idempotency-record.js';
 import { type BodyNeed, type TakenBody, takeBody } from './take-body.js';
 
-/** Caller and route. */
 export interface PassContext {
   readonly caller: Caller;
   readonly method: string;
@@ -35,7 +34,6 @@ export interface PassContext {
   readonly gone: AbortSignal;
 }
 
-/** The request. */
 export interface Question extends Omit<TakenBody, 'fault'> {
   readonly pairs: readonly QueryPair[];
   /** The query, in the spelling in which it was checked. */
@@ -50,7 +48,6 @@ export interface Question extends Omit<TakenBody, 'fault'> {
   readonly givenChecksum: string | null;
 }
 
-/** The rules for a write. */
 export type Guarding =
   | { readonly kind: 'read' }
   /** A write that no rule is for, and that may be sent. */
@@ -59,7 +56,6 @@ export type Guarding =
   | { readonly kind: 'closed'; readonly check: Check }
   | { readonly kind: 'ruled'; readonly route: string; readonly rule: GuardRule };
 
-/** Budget of a rule per day. */
 export interface DayLimit {
   readonly route: string;
   /** Millionths, as all amounts here. */
@@ -67,7 +63,6 @@ export interface DayLimit {
   readonly currency: string | undefined;
 }
 
-/** Amount of a write. */
 export interface Charge extends Omit<DayLimit, 'max'> {
   /** null where the rule has no budget. */
   readonly amount: number | null;

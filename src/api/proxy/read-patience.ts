@@ -12,7 +12,6 @@ export interface PatienceRules {
   readonly overMs: number;
 }
 
-/** Progress of the body, bytes. */
 export interface Progress {
   readonly arrived: number;
   /** Accepted by the caller's connection. */

@@ -28,7 +28,6 @@ import { type AnsweringOptions, createAnswering } from './send.js';
 
 interface PassThroughOptions extends AdmitOptions, Omit<AnsweringOptions, 'charging'>, ChargingOptions {
   readonly defaultGuard: DefaultGuard;
-  /** The connections to the platform. */
   readonly agent: Dispatcher;
   readonly platformUrl: URL;
   readonly maxBodyBytes: number;
@@ -112,7 +111,6 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
   });
 }
 
-/** State of a write on arrival. */
 interface Arrived {
   readonly context: PassContext;
   readonly guarding: Guarding;

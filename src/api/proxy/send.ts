@@ -14,7 +14,6 @@ import { asWriteFailure, outcomeOfFailure, outcomeOfStatus } from './write-outco
 
 export interface SendingOptions {
   readonly platform: Pick<PlatformClient, 'send'>;
-  /** Places of calls whose answers are streamed. */
   readonly places: StreamPlaces;
   readonly charging: Charging;
   readonly timeoutMs: number;

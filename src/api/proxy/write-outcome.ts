@@ -13,7 +13,6 @@ const NOT_EXECUTED = new Set([
   400, 401, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 417, 422, 428, 429, 431,
 ]);
 
-/** @param status of the platform's answer */
 export function outcomeOfStatus(status: number): WriteOutcome {
   if (status < 400) return { acted: true };
   return NOT_EXECUTED.has(status)

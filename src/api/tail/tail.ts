@@ -7,7 +7,6 @@ import type { Clock } from '../../lib/clock.js';
 import { startTicks, stopTicks, type Timer } from '../../lib/time.js';
 import type { Bus } from '../../store/port.js';
 
-/** One answered request. */
 export interface TailLine {
   /** ISO time at which it was over. */
   readonly at: string;
@@ -30,7 +29,6 @@ export interface TailLine {
 export interface Watcher {
   /** @param line without its line break */
   readonly onLine: (line: TailLine) => void;
-  /** Number of dropped lines. */
   readonly onDropped: (count: number) => void;
 }
 

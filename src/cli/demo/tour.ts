@@ -10,11 +10,9 @@ type DayOf = (ago: number) => string;
 /** First and last day, in days before the platform's today. */
 type Days = readonly [first: number, last: number];
 
-/** One call of the tour. */
 interface Step {
   readonly title: string;
   readonly query: string;
-  /** Expected platform calls. */
   readonly calls: number;
   /** Expected platform calls in the background, for comparison. */
   readonly background?: number;
@@ -133,18 +131,8 @@ function checkTotals(text: string): string {
   return `true reach ${reach.toLocaleString('en')}; the sum of the days would be ${sum.toLocaleString('en')}`;
 }
 
-interface TourResult {
-  readonly questions: number;
-  /** Number of answers compared with the platform. */
-  readonly checked: number;
-  /** Platform calls, including verification. */
-  readonly calls: number;
-  /** Platform calls without the gateway. */
-  readonly direct: number;
-  readonly faults: readonly string[];
-}
-
-export async function tour(demo: Demo, print: (line: string) => void): Promise<TourResult> {
+/** @returns `checked` answers were compared with the platform; `direct` platform calls would be made without the gateway */
+export async function tour(demo: Demo, print: (line: string) => void) {
   const { simulator } = demo;
   const day = (ago: number) =>
     new Date(Date.parse(simulator.today) - ago * 86_400_000).toISOString().slice(0, 10);
