@@ -116,21 +116,15 @@ describe.concurrent('a log', () => {
     await expectServing(expect, onSocket);
   });
 
-  it('on a full disk waits in memory, and what finds no room there is dropped and counted', async ({
-    expect,
-    onTestFinished,
-  }) => {
+  it('on a full disk is told of, and nothing else happens', async ({ expect, onTestFinished }) => {
     const full = openSync('/dev/full', 'w');
     onTestFinished(() => closeSync(full));
     const scene = await serveInto(full);
     await isUp(scene.data);
-    // More than waits in memory.
-    await makeLines(scene, 10_000);
-    await waitFor('a dropped line', async () => (await logState(scene)).droppedLines > 0, scene.process);
-    expect(await logState(scene)).toMatchObject({ state: 'failing', reason: 'ENOSPC' });
-    const text = await metricsOf(scene);
-    expect(text).toContain('dsp_gateway_log_up 0\n');
-    expect(text).toMatch(/^dsp_gateway_log_dropped_lines_total [1-9]\d*$/m);
+    await makeLines(scene, 40);
+    await waitFor('a word about it', async () => (await logState(scene)).state === 'failing', scene.process);
+    expect(await logState(scene)).toMatchObject({ reason: 'ENOSPC', droppedLines: 0 });
+    expect(await metricsOf(scene)).toContain('dsp_gateway_log_up 0\n');
     await expectServing(expect, scene);
   });
 
@@ -202,7 +196,7 @@ describe.concurrent('a log', () => {
   it('of several workers on a socket that nobody reads holds up no stop', async ({ expect }) => {
     const scene = await workersInto('pipe');
     scene.process.pauseReading();
-    await makeLines(scene, 1000);
+    await makeLines(scene, 600);
     await expectServing(expect, scene);
   });
 });

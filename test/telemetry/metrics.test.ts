@@ -157,6 +157,7 @@ describe('createMetrics', () => {
     const metrics = open({
       outlook: () => ({ ...measured().outlook(), expiresAt, expiryKnown: null }),
       store: { kind: 'redis', health: () => ({ ok: up }) },
+      log: { health: () => ({ ok: up, droppedLines: up ? 0 : 7 }) },
     });
     expect((await samples(metrics)).get('dsp_gateway_token_expiry_timestamp_seconds')).toBe(5);
     expiresAt = null;
@@ -164,6 +165,7 @@ describe('createMetrics', () => {
     const read = await samples(metrics);
     expect(read.has('dsp_gateway_token_expiry_timestamp_seconds')).toBe(false);
     expect(read.get('dsp_gateway_store_up')).toBe(0);
+    expect(read.get('dsp_gateway_log_dropped_lines_total')).toBe(7);
   });
 
   it('has the metrics of the process, under its own name', async () => {
