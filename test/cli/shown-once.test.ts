@@ -46,13 +46,13 @@ describe.each(['a full disk', 'a closed pipe'] as const)('with %s for its output
     expect(stderr).toMatch(/^standard output cannot be written \((ENOSPC|EPIPE)\): nothing was done\n$/);
     expect(await keysOf(team)).toEqual(before);
   });
+});
 
-  it('keys roll leaves the key as it was', async () => {
-    const { id, key } = await newTeam(gateway, { id: `roll-${where.replaceAll(' ', '-')}` });
-    const { code, stderr } = await runInto(where, ['keys', 'roll', id]);
-    expect([code, stderr]).toEqual([74, expect.stringContaining('nothing was done')]);
-    expect((await ask(`${gateway.data}/gateway/v1/me`, { key })).status).toBe(200);
-  });
+it('keys roll leaves the key as it was when its output is closed', async () => {
+  const { id, key } = await newTeam(gateway, { id: 'roll-closed' });
+  const { code, stderr } = await runInto('a closed pipe', ['keys', 'roll', id]);
+  expect([code, stderr]).toEqual([74, expect.stringContaining('nothing was done')]);
+  expect((await ask(`${gateway.data}/gateway/v1/me`, { key })).status).toBe(200);
 });
 
 it('a list that cannot be written is a line and a code of its own, not a stack trace', async () => {
@@ -154,11 +154,9 @@ describe('a file that is no UTF-8', () => {
       `${path}:3: is not UTF-8; allowed is text in UTF-8\n`,
     ]);
     for (const name of ['GATEWAY_TEAMS_FILE', 'GATEWAY_CONFIG']) {
-      const checked = launchCli(['config', 'check'], {
-        PLATFORM_BASE_URL: 'http://127.0.0.1:9',
-        [name]: path,
-      });
-      expect((await checked.exited).code).toBe(78);
+      const env = { PLATFORM_BASE_URL: 'http://127.0.0.1:9', [name]: path };
+      const checked = await runCli(['config', 'check'], env);
+      expect(checked.code).toBe(78);
       expect(checked.stderr).toContain(path);
       expect(checked.stderr).toMatch(/invalid UTF-8.*3|:3: is not UTF-8/);
     }

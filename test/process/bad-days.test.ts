@@ -63,12 +63,36 @@ it('a fresh gateway has no token: the verdict says so, the first rotation works,
   await told.toMatch(/^NOT WELL: the platform refuses the token since \d{4}-/);
 });
 
+/** It shows no secret, and leaves the store alone. */
+async function findsNothingWrong(gateway: Gateway, key: string): Promise<void> {
+  const ran = await operator(gateway)('doctor');
+  expect(ran.stdout).toMatch(/\nWELL: \d+ well, 0 with a warning, 0 not well, \d+ not checked\n$/);
+  expect([ran.code, ran.stderr]).toEqual([0, '']);
+  expect(ran.stdout).toMatch(/^ok +the token works: the platform answered the probe with status 200/m);
+  expect(ran.stdout).toMatch(/^ok +keys: 1 valid$/m);
+  for (const secret of [key, platform.token, gateway.adminToken]) expect(ran.stdout).not.toContain(secret);
+
+  // A shell that has its address and the admin token alone.
+  const bare = { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: gateway.adminToken };
+  const remote = await runCli(['doctor'], bare);
+  expect([remote.code, remote.stderr]).toEqual([0, '']);
+  expect(remote.stdout).toMatch(/^– +this machine: not checked: this shell does not have the settings/m);
+
+  const GATEWAY_ADMIN_URL = `http://127.0.0.1:${await freePort()}`;
+  const lost = await operator(gateway, { GATEWAY_ADMIN_URL })('doctor --json');
+  expect(checkOf(lost, 'embedded store')).toMatchObject({
+    level: 'skipped',
+    says: expect.stringContaining('is in use by the running gateway'),
+  });
+}
+
 describe('a lost master key', () => {
-  it('stops the start with nothing written; forget-sealed keeps the teams, and the gateway begins anew', async () => {
+  it('of a gateway that was well stops the start with nothing written; forget-sealed keeps the teams', async () => {
     const before = await startGateway(platform.env);
     const { dataDir } = before;
     const env = { ...platform.env, GATEWAY_DATA_DIR: dataDir };
     const { key } = await newTeam(before, { id: 'growth', advertisers: [1] });
+    await findsNothingWrong(before, key);
     const whileRunning = await runCli(['store', 'forget-sealed', '--yes'], env);
     expect([whileRunning.code, whileRunning.stderr]).toEqual([
       78,
@@ -135,30 +159,6 @@ describe('workers that cannot start', () => {
 });
 
 describe('doctor', () => {
-  it('finds nothing wrong with a gateway that is well, shows no secret, and leaves its store alone', async () => {
-    const gateway = await startGateway(platform.env);
-    const { key } = await newTeam(gateway, { id: 'growth', advertisers: [1] });
-    const ran = await operator(gateway)('doctor');
-    expect(ran.stdout).toMatch(/\nWELL: \d+ well, 0 with a warning, 0 not well, \d+ not checked\n$/);
-    expect([ran.code, ran.stderr]).toEqual([0, '']);
-    expect(ran.stdout).toMatch(/^ok +the token works: the platform answered the probe with status 200/m);
-    expect(ran.stdout).toMatch(/^ok +keys: 1 valid$/m);
-    for (const secret of [key, platform.token, gateway.adminToken]) expect(ran.stdout).not.toContain(secret);
-
-    // A shell that has its address and the admin token alone.
-    const bare = { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: gateway.adminToken };
-    const remote = await runCli(['doctor'], bare);
-    expect([remote.code, remote.stderr]).toEqual([0, '']);
-    expect(remote.stdout).toMatch(/^– +this machine: not checked: this shell does not have the settings/m);
-
-    const GATEWAY_ADMIN_URL = `http://127.0.0.1:${await freePort()}`;
-    const lost = await operator(gateway, { GATEWAY_ADMIN_URL })('doctor --json');
-    expect(checkOf(lost, 'embedded store')).toMatchObject({
-      level: 'skipped',
-      says: expect.stringContaining('is in use by the running gateway'),
-    });
-  });
-
   it('looks at everything though the settings are wrong and nobody answers', async () => {
     const nowhere = async () => `127.0.0.1:${await freePort()}`;
     const ran = await runCli(['doctor', '--json'], {

@@ -14,7 +14,7 @@ import {
 import { waitFor } from '../support/wait-for.js';
 
 let platform: Platform;
-/** For the tests that do not end it. */
+/** Ended by the last test. */
 let shared: Gateway;
 beforeAll(async () => {
   platform = await startPlatform();
@@ -30,39 +30,6 @@ async function teamsOf({ admin, adminToken }: Gateway): Promise<string[]> {
   const { text } = await ask(`${admin}/admin/v1/teams`, { bearer: adminToken });
   return (JSON.parse(text) as { teams: { id: string }[] }).teams.map(({ id }) => id);
 }
-
-it('holds every change that was acknowledged before, and the gateway keeps those made meanwhile', async () => {
-  const gateway = await startGateway(platform.env);
-  const folder = await tempFolder();
-  const acknowledged: string[] = [];
-  let isOver = false;
-  const load = Promise.all(
-    ['a', 'b', 'c', 'd'].map(async (name) => {
-      for (let at = 0; !isOver; at += 1) {
-        expect(await makeTeam(gateway, `${name}${at}`)).toMatchObject({ status: 201 });
-        acknowledged.push(`${name}${at}`);
-      }
-    }),
-  );
-  const copy = join(folder, 'copy');
-  await waitFor('changes', () => acknowledged.length > 20);
-  const before = [...acknowledged];
-  const ran = await runCli(['store', 'backup', copy], envOf(gateway));
-  expect(ran).toMatchObject({ code: 0, stderr: '', stdout: `The store was copied to ${copy}.\n` });
-  isOver = true;
-  await load;
-  const audit = `${gateway.admin}/admin/v1/audit?action=store.backup`;
-  expect((await ask(audit, { bearer: gateway.adminToken })).json()).toMatchObject({
-    entries: [{ actor: 'admin', after: { folder: copy, history: true } }],
-  });
-  await gateway.end('SIGTERM');
-  const env = { ...platform.env, GATEWAY_DATA_DIR: gateway.dataDir };
-  const again = await startGateway(env);
-  expect(await teamsOf(again)).toEqual(expect.arrayContaining(acknowledged));
-  await again.end('SIGTERM');
-  expect(await runCli(['store', 'restore', copy], env)).toMatchObject({ code: 0 });
-  expect(await teamsOf(await startGateway(env))).toEqual(expect.arrayContaining(before));
-});
 
 it('refuses a folder that cannot be made, and says what is allowed', async () => {
   const gateway = shared;
@@ -105,4 +72,37 @@ it('is of the gateway that GATEWAY_ADMIN_URL names, unless --data-dir names a fo
     code: 78,
     stderr: expect.stringContaining(nowhere),
   });
+});
+
+it('holds every change that was acknowledged before, and the gateway keeps those made meanwhile', async () => {
+  const gateway = shared;
+  const folder = await tempFolder();
+  const acknowledged: string[] = [];
+  let isOver = false;
+  const load = Promise.all(
+    ['a', 'b', 'c', 'd'].map(async (name) => {
+      for (let at = 0; !isOver; at += 1) {
+        expect(await makeTeam(gateway, `${name}${at}`)).toMatchObject({ status: 201 });
+        acknowledged.push(`${name}${at}`);
+      }
+    }),
+  );
+  const copy = join(folder, 'copy');
+  await waitFor('changes', () => acknowledged.length > 20);
+  const before = [...acknowledged];
+  const ran = await runCli(['store', 'backup', copy], envOf(gateway));
+  expect(ran).toMatchObject({ code: 0, stderr: '', stdout: `The store was copied to ${copy}.\n` });
+  isOver = true;
+  await load;
+  const audit = `${gateway.admin}/admin/v1/audit?action=store.backup&limit=1`;
+  expect((await ask(audit, { bearer: gateway.adminToken })).json()).toMatchObject({
+    entries: [{ actor: 'admin', after: { folder: copy, history: true } }],
+  });
+  await gateway.end('SIGTERM');
+  const env = { ...platform.env, GATEWAY_DATA_DIR: gateway.dataDir };
+  const again = await startGateway(env);
+  expect(await teamsOf(again)).toEqual(expect.arrayContaining(acknowledged));
+  await again.end('SIGTERM');
+  expect(await runCli(['store', 'restore', copy], env)).toMatchObject({ code: 0 });
+  expect(await teamsOf(await startGateway(env))).toEqual(expect.arrayContaining(before));
 });
