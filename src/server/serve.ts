@@ -1,5 +1,6 @@
 /** `dsp-gateway serve`: one process, or one that supervises several workers sharing the port. */
 import cluster from 'node:cluster';
+import { setFlagsFromString } from 'node:v8';
 import type { Config, ProxySettings } from '../config/load.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { type Running, run } from './run.js';
@@ -16,6 +17,9 @@ export async function serve(
   proxy: ProxySettings,
   describe: (error: unknown) => Promise<StartFault>,
 ): Promise<void> {
+  // Garbage may take this part of what is in use, in percent, before it is collected. V8 itself allows up to 300, and takes
+  // 370 MiB for 6,500 reports of which 70 MiB are in use.
+  setFlagsFromString('--heap-growing-percent=30');
   // A closed standard error must not end the process.
   process.stderr.on('error', () => {});
   const log = createLog({ level: config.logLevel });
