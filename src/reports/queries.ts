@@ -4,7 +4,7 @@ import { readCacheDirectives } from '../lib/http/cache-directives.js';
 import type { Team } from '../teams/auth/team.js';
 import type { Report } from './query/canonicalize.js';
 import type { Format } from './query/output-options.js';
-import { memoryKeyOf, type ParseQuery, type Query } from './query.js';
+import { memoryKeyOf, type ParseQuery, type Query, type Stamps } from './query.js';
 import { newPatience, type RequestContext } from './question.js';
 import type { ReportCall } from './report-call.js';
 import type { JsonObject } from './rows/json.js';
@@ -16,12 +16,12 @@ export type Queries = ReturnType<typeof createQueries>;
 
 export function createQueries({
   parse,
-  stampOf,
+  stampsOf,
   now,
 }: {
   readonly parse: ParseQuery;
-  /** Answers in memory with another stamp are void. */
-  readonly stampOf: (report: Report) => string;
+  /** Answers in memory with another one are void. */
+  readonly stampsOf: (report: Report) => Stamps;
   readonly now: () => number;
 }) {
   const remembered = createRememberedQueries();
@@ -44,8 +44,8 @@ export function createQueries({
         trace: call.trace,
         patience: newPatience(),
       };
-      // Computed before the lookup: if the stamp changes meanwhile, the answer is void.
-      return { query, context, memoryKey: memoryKeyOf(query, stampOf(query.question.report)) };
+      // Computed before the lookup: if a stamp changes meanwhile, the answer is void.
+      return { query, context, memoryKey: memoryKeyOf(query, stampsOf(query.question.report)) };
     },
   };
 }

@@ -50,8 +50,11 @@ export interface Query {
   /** Start of the day of parsing and of the next day, in the account's zone, epoch milliseconds. */
   readonly readOn: { readonly fromMs: number; readonly untilMs: number };
   /** Last result of {@link memoryKeyOf}: looking up the same string object is faster. */
-  lastKey?: { readonly stamp: string; readonly key: string };
+  lastKey?: { readonly stamps: Stamps; readonly key: string };
 }
+
+/** What an answer was made by: the state of its kind, the window of its days, and when the platform's retention ended. */
+export type Stamps = readonly [kind: string, window: string, endedMs: number | null];
 
 export type ParsedCall = Pick<ReportCall, 'endpoint' | 'method' | 'query' | 'accept' | 'acceptEncoding'>;
 
@@ -119,11 +122,14 @@ export function createQueryParser(options: {
   };
 }
 
-/** Key of the answer in memory. @param stamp of the report's kind; answers with another one are void */
-export function memoryKeyOf(query: Query, stamp: string): string {
-  if (query.lastKey?.stamp !== stamp)
-    query.lastKey = { stamp, key: `${query.answerKey}|${query.compressFrom}|${stamp}` };
-  return query.lastKey.key;
+/** Key of the answer in memory. */
+export function memoryKeyOf(query: Query, stamps: Stamps): string {
+  const last = query.lastKey?.stamps;
+  if (query.lastKey && last?.[0] === stamps[0] && last[1] === stamps[1] && last[2] === stamps[2])
+    return query.lastKey.key;
+  const key = `${query.answerKey}|${query.compressFrom}|${stamps.join('')}`;
+  query.lastKey = { stamps, key };
+  return key;
 }
 
 /**

@@ -175,13 +175,13 @@ export function composeReports(options: ReportingOptions) {
       if (check !== null) background(check);
     },
   });
-  const stampOf = (report: Report) =>
-    `${learner.stampOf(report)}${evidence.stampOf(report)}${retention.endedMs(report.endpoint)}`;
+  const stampsOf = (report: Report) =>
+    [learner.stampOf(report), evidence.stampOf(report), retention.endedMs(report.endpoint)] as const;
   return {
     /** For calls about reports and learned facts. */
     gateway: g,
     admit: g.admit,
-    queries: createQueries({ parse, stampOf, now }),
+    queries: createQueries({ parse, stampsOf, now }),
     ...{ memory, now },
     answerQuery: createAnswerQuery(g, memory),
     reply: createReply(now, background),

@@ -172,7 +172,7 @@ export function createRules({
   const isLearned = mode === 'learned';
   /** Windows widened by this process and not shared yet, by scope. */
   const own = new Map<string, number>();
-  let ofReports = new WeakMap<Report, FreshnessRules>();
+  let ofReports = new WeakMap<Report, { readonly rules: FreshnessRules; readonly stamp: string }>();
   const forget = () => {
     ofReports = new WeakMap();
   };
@@ -193,22 +193,20 @@ export function createRules({
     };
   }
 
-  function rulesFor(report: Report): FreshnessRules {
-    if (!isLearned) return base;
-    const rules = ofReports.get(report) ?? rulesOf(scopeOf(report));
-    ofReports.set(report, rules);
-    return rules;
+  function stampedRules(report: Report) {
+    const known = ofReports.get(report);
+    if (known !== undefined) return known;
+    const rules = rulesOf(scopeOf(report));
+    const made = { rules, stamp: ` ${rules.restatementDays}-${rules.settled?.fromAge ?? ''}` };
+    ofReports.set(report, made);
+    return made;
   }
 
   return {
-    rulesFor,
+    rulesFor: (report: Report): FreshnessRules => (isLearned ? stampedRules(report).rules : base),
     rulesOf,
     /** Changes with the window, which invalidates finished answers. */
-    stampOf(report: Report): string {
-      if (!isLearned) return '';
-      const { restatementDays, settled } = rulesFor(report);
-      return ` ${restatementDays}-${settled?.fromAge ?? ''}`;
-    },
+    stampOf: (report: Report): string => (isLearned ? stampedRules(report).stamp : ''),
     /** After a late change: applies to this process at once. */
     widen(scope: Scope, days: number): void {
       if (!isLearned) return;

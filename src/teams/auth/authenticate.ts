@@ -1,7 +1,7 @@
 /** First stage of every data-plane request: whose key is this, or whose session? */
 import { GatewayError } from '../../errors.js';
 import type { Session } from '../sessions/sessions.js';
-import { type Directory, type FoundKey, isWellFormedApiKey } from './directory.js';
+import type { Directory, FoundKey } from './directory.js';
 import type { KeyRecord } from './key-record.js';
 import type { Team } from './team.js';
 
@@ -41,7 +41,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway"' };
 export function authenticate(headers: KeyHeaders, options: AuthenticateOptions): Caller {
   if (headers.session !== undefined) return authenticateSession(headers.session, options);
   const text = presentedKey(headers);
-  if (!isWellFormedApiKey(text)) throw refused('invalid_api_key');
+  if (!options.directory.mayBeKey(text)) throw refused('invalid_api_key');
   checkStaleness(options);
   const caller = callerOf(options.directory.findKey(text), options);
   if (typeof caller === 'string') throw refused(caller);
