@@ -1,6 +1,6 @@
 /**
- * Detects undocumented row caps: a platform that silently truncates returns the same row count for different ranges. Proven
- * caps are shared by replicas, per kind of report; coincidences are remembered per process, because checking costs few calls.
+ * Detects undocumented row caps: a platform that silently truncates returns the same row count for different ranges. Proven caps
+ * are shared by replicas, for each kind of report (equal except for dates and accounts); coincidences stay in the process.
  */
 import Type from 'typebox';
 import { createLastUsed } from '../../lib/last-used.js';
@@ -13,12 +13,11 @@ import { dayNumber } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
 
-/** Smaller counts coincide often and are no caps. */
+/** Smaller counts coincide often. */
 const SMALLEST_CAP = 500;
 const SERIES = 2000;
-/** Ranges of one series whose counts are remembered. */
+/** Remembered ranges of a series. */
 const RANGES = 32;
-/** How long a count is known as a coincidence. */
 const CLEARED_MS = 86_400_000;
 
 export type Caps = ReturnType<typeof createCaps>;
@@ -67,10 +66,7 @@ export function createCaps(
       known.exceeded(what, rowCount);
       return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, range, rowCount);
     },
-    /**
-     * The halves have no more rows: for ranges of this series up to this length the count is a coincidence. Does not refute a
-     * proven cap.
-     */
+    /** The halves have no more rows: for ranges up to this length the count is a coincidence, unless the cap is proven. */
     clear(what: ReportSeries, range: string, rowCount: number): void {
       const { byRange, complete, cleared } = countsOf(what.series);
       byRange.set(range, rowCount);
@@ -109,7 +105,6 @@ function lengthOf(range: string): number {
 /** Limits; the oldest are dropped. */
 const MAX_KINDS = 200;
 const MAX_CAPS = 8;
-/** Lifetime of a cap. */
 const KEPT_MS = 30 * 86_400_000;
 
 const CapList = recordForm(
@@ -127,10 +122,7 @@ type KnownCap = RecordOf<typeof CapList>[number];
 
 type KnownCaps = ReturnType<typeof createKnownCaps>;
 
-/**
- * Proven row caps, as registry records, one per kind of report.
- * @param kindOf identity of a kind of report
- */
+/** Proven row caps: a registry record for each kind. */
 export function createKnownCaps(
   registry: Registry,
   kindOf: (report: Report) => string,

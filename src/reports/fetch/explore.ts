@@ -17,8 +17,7 @@ import type { ReportSeries } from '../query/platform-call.js';
 import { dayRef } from '../question.js';
 import { fetchToLearn, isShareSpent } from './call-platform.js';
 
-// Attempts shared by callers: one of a team's equal requests queues for a slot; after a shared failure one caller retries for
-// all. The others wait without holding anything.
+// Shared attempts: one of a team's equal requests queues for a slot, and after a failure one retries for all. The others wait.
 
 interface AttemptInput<T> {
   /** Identity of the request and the team that is charged. */
@@ -35,7 +34,7 @@ export type SharedAttempts<T> = ReturnType<typeof createSharedAttempts<T>>;
 /** @param maxWaiting callers that may wait at once in this process */
 export function createSharedAttempts<T>(maxWaiting: number) {
   const underWay = new Map<string, Promise<T>>();
-  /** The attempt that followed a failure. Kept when settled: callers that still back off share it. */
+  /** The attempt after a failure, also a settled one: callers that still back off share it. */
   const following = new WeakMap<CallFailed, Promise<T>>();
   let waiting = 0;
 
@@ -61,10 +60,7 @@ export function createSharedAttempts<T>(maxWaiting: number) {
   }
 
   return {
-    /**
-     * @returns the result; `isOwn` false: of another caller
-     * @throws the signal's reason; the attempt's failure, own or not; GatewayError `overloaded` if too many wait
-     */
+    /** @throws the signal's reason; the failure of the shared attempt; GatewayError `overloaded` if too many wait */
     async share(input: AttemptInput<T>): Promise<{ readonly value: T; readonly isOwn: boolean }> {
       const { name, after, signal } = input;
       for (;;) {

@@ -25,7 +25,9 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched): Prepa
   const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
   const isOfUse = unsplittable === null || isWholePeriod(fetch, fetched);
   const keyed = isOfUse ? entriesOf(as, fetched) : [];
-  const days = fetched.storable ? daysToKeep(g, as, fetched) : null;
+  const split = fetched.kind === 'answer' && fetched.storable ? fetched.days : null;
+  // None if reports of this kind cannot be divided by day.
+  const days = g.learner.status(fetch.report).state === 'refuted' ? null : split;
   const writes = fetched.storable && isOfUse ? writesOf(g, as, fetched, keyed, days ?? []) : [];
   return {
     entries: new Map(keyed.map(([{ id }, entry]) => [id, entry])),
@@ -45,16 +47,6 @@ function extentsOf(
     { from: report.from, to: report.to, isWhole: true, startedAt: Math.min(...whole) },
     { from: from ?? null, to: to ?? null, isWhole: false, startedAt: Math.min(...starts) },
   ].filter(({ startedAt }) => Number.isFinite(startedAt));
-}
-
-/** None if reports of this kind cannot be divided by day. */
-function daysToKeep(
-  { learner }: Gateway,
-  { report }: Fetch,
-  fetched: Fetched,
-): readonly Entry<RowsHeader>[] | null {
-  if (fetched.kind !== 'answer' || fetched.days === null) return null;
-  return learner.status(report).state === 'refuted' ? null : fetched.days;
 }
 
 /**

@@ -35,8 +35,13 @@ export function createKnownShapes(
   const onAway = (error: unknown) =>
     logger.debug({ err: error }, 'failed to share the known columns of endpoints');
   const tallies = createSharedTallies<string, Seen>({
-    ...{ documents, everyMs: null, ttlMs: KEPT_MS, decode, encode, none: new Map(), merge: merged, onAway },
+    ...{ documents, everyMs: null, ttlMs: KEPT_MS, none: new Map(), merge: merged, onAway },
     documentOf: (key) => key,
+    decode: (text) => {
+      const pairs = SeenForm.parse(text);
+      return pairs && new Map(pairs);
+    },
+    encode: (seen) => JSON.stringify([...seen]),
   });
   let pagedAtMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<unknown> | null = null;
@@ -85,15 +90,6 @@ export function createKnownShapes(
       background(tallies.flush());
     },
   };
-}
-
-function decode(text: string): Seen | null {
-  const pairs = SeenForm.parse(text);
-  return pairs === null ? null : new Map(pairs);
-}
-
-function encode(seen: Seen): string {
-  return JSON.stringify([...seen]);
 }
 
 /** @returns `one` if there is nothing new */

@@ -88,7 +88,6 @@ const SHOWN_DATES = 10;
 export class DayEvidence {
   readonly rulesFor: Rules['rulesFor'];
   readonly stampOf: Rules['stampOf'];
-  /** Expected changes until a day is final, by age, for one scope. @throws StoreUnavailable */
   readonly readChanges: ReturnType<typeof createExpectedChanges>['read'];
   readonly aboutFinality: object;
   readonly aboutTruth: object;

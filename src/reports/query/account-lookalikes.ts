@@ -35,10 +35,7 @@ const WORD = new RegExp(`(?:^|[^a-z])(?:${OWNER})s?(?![a-z]|[_.-][a-z])`, 'i');
 /** Only the name of an account field; the value is elsewhere, as in the triple `["advertiser", "=", 2]`. */
 const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
 
-/**
- * Whether a text may name a foreign account. SPOKEN matches count whatever their value.
- * @param fields whether it may be the field of an expression, with the value elsewhere
- */
+/** Whether a text may name a foreign account. @param fields whether it may be a field, with the value elsewhere */
 function mayNameAnother(text: string, fields: boolean, isOwn: (account: string) => boolean): boolean {
   if (SPOKEN.test(text) || (fields && FIELD.test(text))) return true;
   return (CALLED.test(text) || (fields && WORD.test(text))) && !holdsOwnNumbers(text, isOwn);
@@ -68,12 +65,9 @@ export interface CandidateParameter {
   readonly name: string;
   /** A query value as text, or a body's value. */
   readonly value: Json;
-  /**
-   * Whether it is part of a read, where every text may be an expression. In a write only values named like one are: a click
-   * URL may contain anything.
-   */
+  /** Part of a read, where every text may be an expression; in a write, e.g. a click URL may contain anything. */
   readonly asks: boolean;
-  /** Whether an operator declares that it names no account; does not apply to its members. */
+  /** An operator declares that it names no account; does not apply to its members. */
   readonly isVouchedFor?: boolean;
 }
 
@@ -125,10 +119,7 @@ interface Look extends LookalikeRules, OwnIds {
   readonly left: { chars: number };
 }
 
-/**
- * Selections such as `by=advertiser&values=2` or `group[by]=advertiser&group[ids][]=2`, even if an operator declares that
- * `by` names no account.
- */
+/** Selections: `by=advertiser&values=2`, `group[by]=advertiser&group[ids][]=2`; even if `by` is declared to name no account. */
 function chosenBeside(
   given: readonly CandidateParameter[],
   open: readonly CandidateParameter[],
@@ -211,10 +202,7 @@ function isColumns(value: Json): boolean {
     : typeof value === 'string' && value.split(',').every((name) => COLUMN_NAME.test(name));
 }
 
-/**
- * Whether the account check finds an account here, as in `{"advertiser": {"id": 2}}`; in a list, in every item, because an
- * item without an id may name an account in another way.
- */
+/** Whether the account check finds an account, as in `{"advertiser": {"id": 2}}`; in a list, in every item. */
 function isChecked(name: string, value: Json, rules: LookalikeRules): boolean {
   if (isJsonArray(value)) return value.length > 0 && value.every((item) => isChecked(name, item, rules));
   return collectAccounts(asDocument(name, value), rules.accountPattern).size > 0;

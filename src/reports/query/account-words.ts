@@ -1,6 +1,4 @@
-/**
- * Names that indicate an account beyond the configured pattern, and values that may be its id; for requests and answers. Pure.
- */
+/** Names that indicate an account beyond the configured pattern, and values that may be its id; in requests and answers. Pure. */
 import { type Json, JsonNumber } from '../rows/json.js';
 
 /** Words for accounts, as part of a pattern. */
@@ -25,9 +23,7 @@ const HOLDS_ID = new RegExp(`^(?:${KEY}|values?|in|eq|equals?|is|include[ds]?|ex
 /** Transparent containers: `{"advertisers": {"data": [{"id": 2}]}}`. */
 const WRAPS = /^(?:[0-9]+|data|items?|lists?|rows?|results?|records?|entries|edges?|nodes?|elements?|all)$/;
 
-/**
- * Meaning of values under a name: `id`, an account id; `ids`, account ids in a list or object, and a count if one number.
- */
+/** Values under a name. id: an account id · ids: account ids in a list or object, a count if one number */
 export type AccountNameKind = 'id' | 'ids' | null;
 
 /** Whether a name, in any spelling, indicates an account. Slow: call once per column, not per row. */
@@ -41,7 +37,6 @@ export function accountNameKind(name: string): AccountNameKind {
   return COUNTED.test(bare) && !NEVER_COUNTED.test(bare) ? 'ids' : 'id';
 }
 
-/** Whether a member of an account object holds its id. */
 export function holdsId(name: string): boolean {
   return HOLDS_ID.test(wordsOf(name));
 }

@@ -111,10 +111,7 @@ const OF_AN_ACCOUNT = new RegExp(`${OWNER}|adv|acc|\\\\u`, 'i');
 /** Deeper texts are ignored. */
 const MAX_TEXTS = 8;
 
-/**
- * JSON inside a text. Called for every text of an answer: the first character rules out nearly all.
- * @param isOwned whether it is below an account name
- */
+/** JSON inside a text. The first character excludes nearly all texts of an answer. @param isOwned below an account name */
 function visitText(collector: Collector, text: string, owner: string, isOwned: boolean): void {
   const first = text.charCodeAt(0);
   if (first !== 0x7b && first !== 0x5b && !(first <= 0x20)) return;
@@ -156,10 +153,7 @@ function judge(collector: Collector, names: readonly string[], owner: string): V
   };
 }
 
-/**
- * The owner of values below a member. Lists may be objects with numeric names: `{"0": …}`. Long names are no entities, and
- * would make the check superlinear.
- */
+/** The owner of values below a member. Lists may be objects: `{"0": …}`. Long names would make the check superlinear. */
 function ownerBelow(owner: string, name: string, isOwned: boolean): string {
   if (/^[0-9]+$/.test(plainName(name)) || (isOwned && (wraps(name) || holdsId(name)))) return owner;
   return name.length > LONGEST_OWNER ? '' : name;

@@ -31,7 +31,6 @@ const CHOOSES = /(?:^| )(?:by|dimensions?|fields?|level|entity|group)$/;
 const NO_CHOICE =
   /(?:^| )(?:name|title|label|description|comment|text|url|domain)$|^(?:sort|order|sorted|ordered)(?: by)?$|^(?:fields|columns|metrics)$/;
 
-/** Whether a name is a bare id, without an entity. */
 export function isBareId(name: string): boolean {
   return BARE_ID.test(wordsOf(name));
 }
@@ -41,10 +40,7 @@ export function isOtherEntity(name: string): boolean {
   return OTHER_ENTITY.test(wordsOf(name));
 }
 
-/**
- * Whether a member selects by account: `by: "advertiser"`, `dimensions: ["advertiser_id"]`.
- * @param asks whether it is part of a read; in a write, `type: "user"` does not concern accounts
- */
+/** `by: "advertiser"`, `dimensions: ["advertiser_id"]`. @param asks in a read; in a write, `type: "user"` is no selection */
 export function choosesByAccount(name: string, value: Json, asks: boolean): boolean {
   const words = wordsOf(lastPart(name));
   if (NO_CHOICE.test(words) || !(asks || CHOOSES.test(words))) return false;
@@ -60,10 +56,7 @@ function saysAccount(value: Json): boolean {
   );
 }
 
-/**
- * Members next to such a word with foreign numbers.
- * @param isNested whether they are in an object, where any number may be selected
- */
+/** Members next to such a word with foreign numbers. @param isNested in an object, where any number may be selected */
 export function foreignChoices(members: readonly Member[], own: OwnValues, isNested: boolean): string[] {
   return members
     .filter(({ name, value }) => {

@@ -123,13 +123,12 @@ function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): R
 function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldFault[]): RequestParameter[] {
   if (body === null) return [];
   return body.names.flatMap((name, index): RequestParameter[] => {
-    const fault = name.startsWith('_')
+    const message = name.startsWith('_')
       ? 'is a gateway parameter and belongs in the query string'
-      : nameFault(name, table);
-    const listName =
-      fault === null && name.endsWith('[]') ? 'must be a JSON array, without [] in the name' : fault;
-    if (listName !== null) {
-      faults.push({ param: name, message: listName });
+      : (nameFault(name, table) ??
+        (name.endsWith('[]') ? 'must be a JSON array, without [] in the name' : null));
+    if (message !== null) {
+      faults.push({ param: name, message });
       return [];
     }
     const json = body.values[index] as Json;

@@ -20,25 +20,21 @@ const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } };
 const brotli = promisify(zlib.brotliCompress);
 const gzip = promisify(zlib.gzip);
 
-const AT_ONCE: Readonly<Partial<Record<Encoded, (body: Buffer) => Promise<Buffer>>>> = {
-  gzip: (body) => gzip(body, GZIP),
-  br: (body) => brotli(body, BROTLI),
-  ...(zstdCompress === undefined ? {} : { zstd: promisify(zstdCompress) }),
-};
+type Encoder = readonly [atOnce: (body: Buffer) => Promise<Buffer>, inPieces: () => Transform];
 
-const IN_PIECES: Readonly<Partial<Record<Encoded, () => Transform>>> = {
-  gzip: () => zlib.createGzip(GZIP),
-  br: () => zlib.createBrotliCompress(BROTLI),
-  ...(createZstdCompress === undefined ? {} : { zstd: createZstdCompress }),
+const ENCODERS: Readonly<Partial<Record<Encoded, Encoder>>> = {
+  gzip: [(body) => gzip(body, GZIP), () => zlib.createGzip(GZIP)],
+  br: [(body) => brotli(body, BROTLI), () => zlib.createBrotliCompress(BROTLI)],
+  ...(zstdCompress && createZstdCompress && { zstd: [promisify(zstdCompress), createZstdCompress] }),
 };
 
 /** @param coding from `negotiateCoding`, which offers what the runtime has */
 export async function compress(pieces: readonly Buffer[], coding: Coding): Promise<readonly Buffer[]> {
   if (coding === 'identity') return pieces;
   const [only] = pieces;
-  const atOnce = AT_ONCE[coding];
-  const inPieces = IN_PIECES[coding];
-  if (atOnce === undefined || inPieces === undefined) throw new Error(`this runtime has no ${coding}`);
+  const encoder = ENCODERS[coding];
+  if (encoder === undefined) throw new Error(`this runtime has no ${coding}`);
+  const [atOnce, inPieces] = encoder;
   if (only !== undefined && pieces.length === 1) return [await atOnce(only)];
   const compressed: Buffer[] = [];
   await pipeline(Readable.from(pieces), inPieces(), async (source: AsyncIterable<Buffer>) => {

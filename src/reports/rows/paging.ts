@@ -60,8 +60,7 @@ function firstOf<T>(
   read: (value: Json) => T | null,
 ): T | null {
   for (const name of names) {
-    const value = members.get(name);
-    const result = value === undefined ? null : read(value);
+    const result = read(members.get(name) ?? null);
     if (result !== null) return result;
   }
   return null;

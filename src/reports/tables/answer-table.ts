@@ -84,8 +84,14 @@ interface JsonAnswer {
 
 /** Numbers that a double cannot represent are texts already. */
 function readAnswer(text: string): JsonAnswer {
-  const answer = tryJson(text);
-  if (isAnswer(answer)) return answer;
+  let answer: Partial<JsonAnswer> | null;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw noTable();
+  }
+  const { data, meta } = answer ?? {};
+  if (Array.isArray(data) && data.every(isObject) && isObject(meta)) return answer as JsonAnswer;
   throw noTable();
 }
 
@@ -94,20 +100,6 @@ export function noTable(): GatewayError {
     detail: 'The platform returns this report without rows, so it cannot be shown as a table.',
     help: 'Request another report. This one is available over HTTP only.',
   });
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function isAnswer(value: unknown): value is JsonAnswer {
-  if (typeof value !== 'object' || value === null) return false;
-  const { data, meta } = value as Row;
-  return Array.isArray(data) && data.every(isObject) && isObject(meta);
 }
 
 const isObject = (value: unknown): boolean =>
