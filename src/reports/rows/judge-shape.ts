@@ -130,10 +130,7 @@ function shareColumn(rows: readonly JsonObject[]): boolean {
   const shapes = new Set(rows.map(({ names }) => names));
   const [first, ...others] = shapes;
   let common = new Set(first);
-  for (const names of others) {
-    common = new Set(names.filter((name) => common.has(name)));
-    if (common.size === 0) return false;
-  }
+  for (const names of others) common = new Set(names.filter((name) => common.has(name)));
   return common.size > 0;
 }
 

@@ -188,6 +188,18 @@ describe('days that come back without rows', () => {
     ]);
   });
 
+  it('become empty without another look at an older day once one was seen with rows', async () => {
+    const { ask, callsOf, advance } = await changed({ gone: [ago(50), ago(49)] });
+    for (const day of [50, 49])
+      expect((await ask(span(day, day))).meta).toMatchObject({ rowCount: 2, source: 'history' });
+    advance(2 * HOUR);
+    await ask(span(50, 50));
+    const calls = await callsOf(async () =>
+      expect((await ask(span(49, 49))).meta).toMatchObject({ rowCount: 0, final: true }),
+    );
+    expect(calls).toEqual([[ago(49), ago(49)]]);
+  });
+
   it.each([20, 15])(
     'become empty where they are the oldest of history, and the platform has older ones',
     async (until) => {
