@@ -3,6 +3,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { recordForm } from '../../lib/record.js';
+import { packValues, unpackValues } from './packed-values.js';
 
 const RevisionForm = Type.Object({
   /** Name of its rows in the store, from `knownFrom`, so unique per day. */
@@ -60,10 +61,12 @@ export interface Heads {
 /** Resolution of `confirmedUntil`, so that not each fetch is a write. */
 const CONFIRMED_EVERY_MS = 3_600_000;
 
-/**
- * Stored heads, compact because they are most of a history. Each revision is a list: relative times, indexes into `shared` for
- * repeated values, and rarely set members last.
- */
+/** The first byte of stored heads; those of earlier releases are JSON. */
+const FORM = 2;
+/** Of a revision. */
+const STORED_VALUES = 15;
+
+/** Stored heads of earlier releases: each revision is a list of times, indexes into `shared` and the other members. */
 const storedForm = recordForm(
   Type.Object({
     form: Type.Literal(1),
@@ -74,8 +77,11 @@ const storedForm = recordForm(
   }),
 );
 /** Compiled: on the path of each fetch and of each answer from history. */
-const revisionsForm = recordForm(Type.Array(RevisionForm));
+const headsForm = recordForm(
+  Type.Object({ asked: Type.Array(Type.String()), revisions: Type.Array(RevisionForm) }),
+);
 
+/** Compact because they are most of a history: relative times, indexes of values that revisions share. */
 export function encodeHeads({ asked, revisions }: Heads): Buffer {
   const places = new Map<string | number | null, number>();
   const shared = (value: string | number | null) => {
@@ -83,23 +89,41 @@ export function encodeHeads({ asked, revisions }: Heads): Buffer {
     places.set(value, place);
     return place;
   };
-  const stored = revisions.map((one) => {
+  const stored = revisions.flatMap((one) => {
     const { id, knownFrom, confirmedUntil, fetchedFrom, ageDays, digest, rowCount, bytes, ...rest } = one;
-    const { schema, generation, credential, answerRows, seq, ...marks } = rest;
+    const { schema, generation, credential, answerRows, seq, finalFrom, closedFrom, ...marks } = rest;
     const alike = [schema, generation, credential, answerRows, seq].map(shared);
     const times = [knownFrom, confirmedUntil - knownFrom, knownFrom - fetchedFrom];
-    return [...times, ageDays, digest, ...alike, rowCount, bytes, marks];
+    const since = [finalFrom, closedFrom].map((from) => (from === undefined ? null : from - knownFrom));
+    const others = Object.keys(marks).length === 0 ? null : marks;
+    return [...times, ageDays, digest, ...alike, rowCount, bytes, ...since, others];
   });
-  return Buffer.from(JSON.stringify({ form: 1, asked, shared: [...places.keys()], revisions: stored }));
+  const values = [asked.length, ...asked, places.size, ...places.keys(), ...stored];
+  return Buffer.concat([Buffer.of(FORM), packValues(values)]);
 }
 
 /** @returns null if invalid or written by a newer release; such data is left unchanged */
 export function decodeHeads(bytes: Buffer): Heads | null {
-  const stored = storedForm.parse(bytes.toString());
+  const stored = bytes[0] === FORM ? unpackHeads(bytes.subarray(1)) : storedForm.parse(bytes.toString());
   if (stored === null) return null;
   const { asked, shared } = stored;
-  const revisions: unknown = stored.revisions.map((one) => revisionIn(one, shared));
-  return revisionsForm.is(revisions) ? { asked, revisions } : null;
+  const heads: unknown = { asked, revisions: stored.revisions.map((one) => revisionIn(one, shared)) };
+  return headsForm.is(heads) ? heads : null;
+}
+
+function unpackHeads(bytes: Buffer) {
+  const values = unpackValues(bytes);
+  if (values === null) return null;
+  let at = 0;
+  const take = (count: number) => {
+    at += count;
+    return values.slice(at - count, at);
+  };
+  const [asked, shared] = [take(Number(take(1)[0])), take(Number(take(1)[0]))];
+  const revisions: unknown[][] = [];
+  while (at < values.length) revisions.push(take(STORED_VALUES));
+  // Else some of it is missing.
+  return at === values.length ? { asked, shared, revisions } : null;
 }
 
 /** By position: on the hot path of each fetch. */
@@ -120,7 +144,11 @@ function revisionIn(one: readonly unknown[], shared: readonly unknown[]): unknow
     rowCount: one[10],
     bytes: one[11],
   };
-  return Object.assign(revision, one[12]);
+  if (one.length < STORED_VALUES) return Object.assign(revision, one[12]);
+  const [finalFrom, closedFrom, marks] = one.slice(12);
+  if (finalFrom !== null) Object.assign(revision, { finalFrom: knownFrom + (finalFrom as number) });
+  if (closedFrom !== null) Object.assign(revision, { closedFrom: knownFrom + (closedFrom as number) });
+  return Object.assign(revision, marks);
 }
 
 function idOf(knownFrom: number): string {
