@@ -2,6 +2,7 @@
  * Rows of one day as bytes: version (6, big endian) · length of the header (1) · digest of the facts (16) · header ·
  * body. The facts are stored separately, once for all contents that share them.
  */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { digestOfFacts } from './entry-stamp.js';
 import type { HistoryContent } from './history-port.js';
 
@@ -30,6 +31,72 @@ export function unpackContent(bytes: Buffer | null) {
     header: bytes.subarray(HEADER_AT, bodyAt),
     body: bytes.subarray(bodyAt),
   };
+}
+
+/** More than most packs have: one piece of memory is made for each. */
+const CHUNK_BYTES = 32_768;
+
+/** Contents by day: `07` of `2026-03-07`. */
+export type DayContents = ReadonlyMap<string, HistoryContent>;
+
+/**
+ * Contents of up to 31 days together, deflated: counts of different facts and of days (1 byte each), facts behind their
+ * length (4), for each day its name (2), its version (6), the place of its facts (1), the lengths of header (1) and body
+ * (4), and its header; and all bodies.
+ */
+export function packDays(contents: DayContents): Buffer {
+  const places = new Map<string, number>();
+  const facts: Buffer[] = [];
+  const heads: Buffer[] = [];
+  const bodies: Buffer[] = [];
+  for (const [day, { version, header, body, facts: one }] of contents) {
+    const name = one.toString('latin1');
+    if (!places.has(name)) facts.push(numbers([one.length, 4]), one);
+    places.set(name, places.get(name) ?? places.size);
+    const place = places.get(name) as number;
+    heads.push(
+      Buffer.from(day),
+      numbers([version, 6], [place, 1], [header.length, 1], [body.length, 4]),
+      header,
+    );
+    bodies.push(body);
+  }
+  const plain = Buffer.concat([Buffer.of(places.size, contents.size), ...facts, ...heads, ...bodies]);
+  return deflateRawSync(plain, { chunkSize: CHUNK_BYTES });
+}
+
+function numbers(...all: readonly (readonly [value: number, bytes: number])[]): Buffer {
+  const bytes = Buffer.alloc(all.reduce((sum, [, width]) => sum + width, 0));
+  let at = 0;
+  for (const [value, width] of all) at = bytes.writeUIntBE(Math.floor(value), at, width);
+  return bytes;
+}
+
+/** @returns none for what is no pack */
+export function unpackDays(packed: Buffer | null): DayContents {
+  if (packed === null) return new Map();
+  try {
+    const plain = inflateRawSync(packed, { chunkSize: CHUNK_BYTES });
+    let at = 0;
+    const take = (length: number) => {
+      at += length;
+      return plain.subarray(at - length, at);
+    };
+    const number = (width: number) => take(width).readUIntBE(0, width);
+    const [factCount, dayCount] = [number(1), number(1)];
+    const facts = Array.from({ length: factCount }, () => take(number(4)));
+    const days = Array.from({ length: dayCount }, () => {
+      const [day, version, place] = [take(2).toString(), number(6), number(1)];
+      const [headerBytes, bodyBytes] = [number(1), number(4)];
+      return { day, version, header: take(headerBytes), bodyBytes, facts: facts[place] as Buffer };
+    });
+    const contents = days.map(
+      ({ day, bodyBytes, ...rest }) => [day, { ...rest, body: take(bodyBytes) }] as const,
+    );
+    return new Map(at === plain.length ? contents : []);
+  } catch {
+    return new Map();
+  }
 }
 
 /** `2026-03` of `2026-03-07` */

@@ -10,6 +10,11 @@ export interface HistoryHeads {
   readonly heads: Buffer;
 }
 
+/** Days of a month from which on their contents of one name are best written together, with small bodies left plain. */
+export const PACKED_FROM = 4;
+/** Longer bodies are not packed. */
+export const PACKED_MAX_BYTES = 2048;
+
 /** Rows of one day, as in a cache entry. */
 export interface HistoryContent {
   /** Epoch milliseconds, rounded down; from 0 to 2^48 - 1. */
@@ -43,6 +48,8 @@ export interface HistoryMonth {
  * later.
  */
 export interface HistoryStore {
+  /** Whether contents of {@link PACKED_FROM} days of a month and one name are compressed together. */
+  readonly packs: boolean;
   /** Limit of the history's size in a store with other data, bytes; null: no limit. */
   roomBytes(): number | null;
   /** @param days ISO. @returns in their order; null for what is absent */

@@ -87,6 +87,59 @@ export function describeHistory(open: OpenHarness, place: 'history' | 'pins'): v
         expect(found.map((one) => one?.body.toString() ?? null)).toEqual([null, 'two', 'three']);
       }));
 
+    describe('of days that are written together under one name', () => {
+      const days = Array.from({ length: 7 }, (_, at) => `2026-03-0${at + 1}`);
+      const all = days.map((day) => ({ day, name: 'n' }));
+      const of = (day: string, change: Partial<HistoryContent> = {}) =>
+        content(`rows of ${day}`, { version: Date.parse(day), header: bytes(day), ...change });
+      const textsOf = async (history: HistoryStore) =>
+        (await history.contents('s', all)).map((one) => one?.body.toString() ?? null);
+
+      it('has the contents of each, as they were, large ones among them', () =>
+        withStore(open, async ({ store: { [place]: history } }) => {
+          const contents = [...days, '2026-04-01'].map((day, at) => {
+            const large = at === 2 ? { body: Buffer.alloc(100_000, day) } : {};
+            return of(day, { facts: bytes(`facts ${at % 2}`), ...large });
+          });
+          const writes = contents.map((one) =>
+            write(one.header.toString(), 0, 'heads', { added: new Map([['n', one]]) }),
+          );
+          expect(await history.write('s', writes)).toEqual(writes.map(() => true));
+          const wanted = [...all, { day: '2026-04-01', name: 'n' }];
+          expect(await history.contents('s', wanted)).toEqual(contents);
+          expect(await history.contents('s', [{ day: '2026-03-08', name: 'n' }])).toEqual([null]);
+        }));
+
+      it('has none of days that had changed, and loses those that are removed', () =>
+        withStore(open, async ({ store: { [place]: history } }) => {
+          await history.write('s', [write(days[1] as string, 0, 'earlier')]);
+          const writes = days.map((day) => write(day, 0, 'heads', { added: new Map([['n', of(day)]]) }));
+          expect(await history.write('s', writes)).toEqual(days.map((_, at) => at !== 1));
+          expect(await textsOf(history)).toEqual(days.map((day, at) => (at === 1 ? null : `rows of ${day}`)));
+          for (const [at, day] of days.entries()) {
+            const stamp = await stampOf(history, 's', day);
+            expect(await history.write('s', [write(day, stamp, 'none', { removed: ['n'] })])).toEqual([true]);
+            expect((await textsOf(history)).filter((one) => one !== null)).toHaveLength(
+              days.filter((_, later) => later > at && later !== 1).length,
+            );
+          }
+        }));
+
+      it('keeps what another writer has written under that name', () =>
+        withStore(open, async ({ store, another }) => {
+          const { [place]: other } = await another();
+          const writesOf = (some: readonly string[]) =>
+            some.map((day) => write(day, 0, 'heads', { added: new Map([['n', of(day)]]) }));
+          // The fourth day is in both.
+          const [first, second] = await Promise.all([
+            store[place].write('s', writesOf(days.slice(0, 4))),
+            other.write('s', writesOf(days.slice(3))),
+          ]);
+          expect(first.filter((made) => made).length + second.filter((made) => made).length).toBe(7);
+          expect(await textsOf(other)).toEqual(days.map((day) => `rows of ${day}`));
+        }));
+    });
+
     it('of two writers at once lets one through', () =>
       withStore(open, async ({ store, another }) => {
         const { [place]: history } = await another();

@@ -187,9 +187,11 @@ export interface RawWrite {
   /** Of JSON values. */
   readonly header: object;
   readonly body: Buffer;
+  /** Leaves the body as it is: the store compresses it. */
+  readonly isPlain?: boolean;
 }
 
-export function encodeEntry({ id, version, header, body }: RawWrite): EncodedEntry {
+export function encodeEntry({ id, version, header, body, isPlain = false }: RawWrite): EncodedEntry {
   // The same entry is written to the cache and to history under two names, one right after the other.
   const before = lately.get(header);
   lately.delete(header);
@@ -198,8 +200,12 @@ export function encodeEntry({ id, version, header, body }: RawWrite): EncodedEnt
   if (!isSame) lately.set(header, made);
   const { bytes: unsealed, stored, facts, factsCrc } = made;
   const bytes = Buffer.from(unsealed);
+  if (isPlain) {
+    bytes[CODEC_AT] = PLAIN;
+    bytes.copy(bytes, STORED_CRC_AT, PLAIN_CRC_AT, PLAIN_CRC_AT + 4);
+  }
   bytes.writeUInt32BE(checksum(id, version, bytes, factsCrc), CHECKSUM_AT);
-  return { header: bytes, body: stored, facts };
+  return { header: bytes, body: isPlain ? body : stored, facts };
 }
 
 /** By header. */

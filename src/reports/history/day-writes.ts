@@ -1,6 +1,14 @@
 /** Changes of the history by a fetch or a mark: decided on the stored heads, encoded for the store. */
 import { LRUCache } from 'lru-cache';
-import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../../store/history-port.js';
+import { monthOf } from '../../store/history-content.js';
+import {
+  type HistoryContent,
+  type HistoryHeads,
+  type HistoryStore,
+  type HistoryWrite,
+  PACKED_FROM,
+  PACKED_MAX_BYTES,
+} from '../../store/history-port.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { dayNumber } from '../query/days.js';
 import { digest } from '../query/platform-call.js';
@@ -120,17 +128,26 @@ function makeSchema(header: RowsHeader): string {
   return digest([...header.columns, '', ...texts]).slice(0, 16);
 }
 
-/** @param encode entries as bytes, in the same order */
+interface Writing {
+  /** Entries as bytes, in the same order. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+  readonly store: Pick<HistoryStore, 'packs'>;
+}
+
 export async function writesFor(
-  encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>,
+  r: Writing,
   { series, asked }: { readonly series: string; readonly asked: readonly string[] },
   changes: readonly DayChange[],
 ): Promise<HistoryWrite[]> {
   const fresh = changes.filter(({ added }) => added !== null);
-  const encoded = await encode(
-    fresh.map(({ entry: { header, body } }) => ({
-      ...{ id: contentName(series, header.lastDay as string), version: header.fetchStartedAt },
-      ...{ header, body },
+  const isPacked = r.store.packs ? packedOf(fresh) : () => false;
+  const encoded = await r.encode(
+    fresh.map((change) => ({
+      id: contentName(series, dateOf(change.entry)),
+      version: change.entry.header.fetchStartedAt,
+      header: change.entry.header,
+      body: change.entry.body,
+      isPlain: isPacked(change),
     })),
   );
   const contents = new Map(
@@ -139,25 +156,29 @@ export async function writesFor(
       { version: entry.header.fetchStartedAt, ...(encoded[at] as EncodedEntry) },
     ]),
   );
-  return changes.map(({ entry, stamp, revisions, added, removed }) => {
+  return changes.map((change) => {
+    const { entry, stamp, revisions, added, removed } = change;
     const content = contents.get(entry);
-    const heads = encodeHeads({ asked, revisions: withBytes(revisions, added, content) });
+    const bytes =
+      content && content.header.length + content.body.length * (isPacked(change) ? PACKED_PART : 1);
+    const sized = revisions.map((one) => (one.id === added ? { ...one, bytes: Math.ceil(bytes ?? 0) } : one));
     return {
-      ...{ day: dateOf(entry), stamp, heads, removed },
+      ...{ day: dateOf(entry), stamp, heads: encodeHeads({ asked, revisions: sized }), removed },
       added: added === null || content === undefined ? new Map() : new Map([[added, content]]),
     };
   });
 }
 
-/** Sets the stored size of a new revision. */
-function withBytes(
-  revisions: Revisions,
-  name: string | null,
-  content: HistoryContent | undefined,
-): Revisions {
-  if (content === undefined) return revisions;
-  const bytes = content.header.length + content.body.length;
-  return revisions.map((one) => (one.id === name ? { ...one, bytes } : one));
+/** Of the plain bytes of a pack at most about so much is stored. */
+const PACKED_PART = 1 / 3;
+
+/** @returns whether a day will be stored with others */
+function packedOf(fresh: readonly DayChange[]): (one: DayChange) => boolean {
+  const packOf = ({ entry, added }: DayChange) => `${monthOf(dateOf(entry))} ${added}`;
+  const isSmall = ({ entry, added }: DayChange) => added !== null && entry.body.length <= PACKED_MAX_BYTES;
+  const packs = new Map<string, number>();
+  for (const name of fresh.filter(isSmall).map(packOf)) packs.set(name, (packs.get(name) ?? 0) + 1);
+  return (one) => isSmall(one) && (packs.get(packOf(one)) ?? 0) >= PACKED_FROM;
 }
 
 /** Row count of the answer that a day was split from; `days` may come from several answers. */

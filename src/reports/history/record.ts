@@ -155,7 +155,7 @@ export type Recorder = ReturnType<typeof createRecorder>;
 
 /** Recorder state of a process, used by the functions below. */
 export function createRecorder(options: {
-  readonly store: Pick<HistoryStore, 'heads' | 'contents' | 'write' | 'remove'>;
+  readonly store: Pick<HistoryStore, 'packs' | 'heads' | 'contents' | 'write' | 'remove'>;
   readonly isErased: Erasures['isErased'];
   /** Entries as bytes, in the same order. */
   readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
@@ -276,7 +276,7 @@ async function writeOnce(
   if (late > 0) metrics.history('late', late);
   const changes = looks.flatMap(({ change }) => (change === null || change === 'late' ? [] : change));
   if (changes.length === 0) return [];
-  const done = await store.write(series, await writesFor(r.encode, fetched, changes));
+  const done = await store.write(series, await writesFor(r, fetched, changes));
   const written = changes.filter((_one, at) => done[at] === true);
   for (const { entry, kind } of written) {
     metrics.history(kind, 1);

@@ -1,12 +1,26 @@
 /**
  * The history of reports, on the server of the registry: a hash for each series and month, with `07` the heads of a day
- * behind their stamp (6 bytes), `07:name` rows, see history-content.ts, `f:digest` facts of these; and a sorted set of all
- * months, so that the oldest are found. Nothing of it expires by itself.
+ * behind their stamp (6 bytes), `p:name` rows of several days, `07:name` rows of one, see history-content.ts, `f:digest` facts
+ * of these; and a sorted set of all months, so that the oldest are found. Nothing of it expires by itself.
  */
 
 import { newStamp } from '../entry-stamp.js';
-import { monthOf, packContent, unpackContent } from '../history-content.js';
-import type { HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
+import {
+  type DayContents,
+  monthOf,
+  packContent,
+  packDays,
+  unpackContent,
+  unpackDays,
+} from '../history-content.js';
+import {
+  type HistoryContent,
+  type HistoryMonth,
+  type HistoryStore,
+  type HistoryWrite,
+  PACKED_FROM,
+  PACKED_MAX_BYTES,
+} from '../history-port.js';
 import { StoreUnavailable } from '../port.js';
 import { answersOf } from './failure.js';
 import type { MonthKeys } from './keys.js';
@@ -22,19 +36,36 @@ const FIELD_AT = 8;
  * Writes days of one series and month. Writes are small, and come only when a day has changed, so that their way through
  * Lua, which copies them, costs less than a second round trip.
  *
- * KEYS: the month's hash. ARGV: count of days; for each its field, its stamp ('' for none), its new value, which begins with
- * another stamp, how many contents follow, and how many names; contents by name; names of contents to be removed; and after
- * the days facts by their fields. One 1 or 0 for each day.
+ * KEYS: the month's hash. ARGV: counts of days and of packs; packs by their fields, each with what it replaces ('' for none);
+ * for each day its field, its stamp ('' for none), its new value, which begins with another stamp, how many contents follow,
+ * and how many names; contents by name; names of contents to be removed; and after the days facts by their fields. One 1 or
+ * 0 for each day. With packs all is written or nothing, and none returned where a pack or one of several days has changed.
  */
 const writeHistory = script<number[]>('dgwWriteHistory')`
-local hash, at, done = KEYS[1], 2, {}
-for i = 1, tonumber(ARGV[1]) do
-  local day, stamp, value = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-  local added, removed = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-  local present = redis.call('HGET', hash, day)
-  local same = (present and string.sub(present, 1, 6) or '') == stamp
+local hash, days, packs, done = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), {}
+local function isSame(at)
+  local present = redis.call('HGET', hash, ARGV[at])
+  return (present and string.sub(present, 1, 6) or '') == ARGV[at + 1]
+end
+local at = 3 + 3 * packs
+if packs > 0 then
+  for _ = 1, days do
+    if not isSame(at) then return days == 1 and {0} or {} end
+    at = at + 5 + 2 * ARGV[at + 3] + ARGV[at + 4]
+  end
+  at = 3 + 3 * packs
+end
+for i = 3, 3 * packs, 3 do
+  if (redis.call('HGET', hash, ARGV[i]) or '') ~= ARGV[i + 1] then return {} end
+end
+for i = 3, 3 * packs, 3 do
+  if ARGV[i + 2] == '' then redis.call('HDEL', hash, ARGV[i]) else redis.call('HSET', hash, ARGV[i], ARGV[i + 2]) end
+end
+for i = 1, days do
+  local day, added, removed = ARGV[at], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  local same = isSame(at)
+  if same then redis.call('HSET', hash, day, ARGV[at + 2]) end
   at = at + 5
-  if same then redis.call('HSET', hash, day, value) end
   for _ = 1, added do
     if same then redis.call('HSET', hash, day .. ':' .. ARGV[at], ARGV[at + 1]) end
     at = at + 2
@@ -51,6 +82,9 @@ while at < #ARGV do
 end
 return done`;
 
+/** Attempts under concurrent writes of other days of a pack. */
+const TRIES = 5;
+
 /** Of `maxmemory`: what history may take, and what may be used of it by all before no history is written any more. */
 const [HISTORY_PART, USED_PART] = [0.25, 0.85];
 
@@ -61,11 +95,79 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
   const { months } = keys;
   const takeRoom = createRoom(memory);
 
-  /** Fields of days of one series, in one round trip. @returns in their order; null for those that are absent */
-  async function read(
+  const read = createReadFields(link, keys);
+  const writeMonth = createWriteMonth(link, keys, read);
+
+  return {
+    packs: true,
+    roomBytes() {
+      const most = memory.latest.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
+      return most === 0 ? null : most * HISTORY_PART;
+    },
+    async heads(series, days) {
+      const fields = days.map((day) => [day, day.slice(FIELD_AT)] as const);
+      return (await read(series, fields)).map((value) => {
+        if (value === null || value.length < STAMP_BYTES) return null;
+        return { stamp: value.readUIntBE(0, STAMP_BYTES), heads: value.subarray(STAMP_BYTES) };
+      });
+    },
+    async contents(series, wanted) {
+      const loose = wanted.map(({ day, name }) => [day, `${day.slice(FIELD_AT)}:${name}`] as const);
+      const packs = new Map(
+        wanted.map(({ day, name }) => [`${monthOf(day)} ${name}`, [day, `p:${name}`] as const]),
+      );
+      const values = await read(series, [...loose, ...packs.values()]);
+      const found = values.slice(0, wanted.length).map(unpackContent);
+      const packed = new Map(
+        [...packs.keys()].map((name, at) => [name, unpackDays(values[wanted.length + at] ?? null)]),
+      );
+      const of = found.flatMap((one, at) =>
+        one === null ? [] : [[wanted[at]?.day ?? '', `f:${one.digest}`] as const],
+      );
+      const facts = (await read(series, of)).values();
+      return wanted.map(({ day, name }, at) => {
+        const one = found[at] ?? null;
+        if (one === null) return packed.get(`${monthOf(day)} ${name}`)?.get(day.slice(FIELD_AT)) ?? null;
+        const { digest: _, ...content } = one;
+        const shared = facts.next().value ?? null;
+        return shared === null ? null : { ...content, facts: shared };
+      });
+    },
+    async write(series, writes) {
+      takeRoom(bytesOf(writes));
+      const done = new Map<HistoryWrite, boolean>();
+      for (const month of new Set(writes.map(({ day }) => monthOf(day)))) {
+        const some = writes.filter(({ day }) => monthOf(day) === month);
+        // First: a month that is not in the list would stay for ever.
+        if (some.some(({ stamp }) => stamp === 0))
+          await link.call('zadd', (client) => client.zadd(months, 0, memberOf({ series, month })));
+        const made = await writeMonth(series, some);
+        for (const [at, write] of some.entries()) done.set(write, made[at] === 1);
+      }
+      return writes.map((write) => done.get(write) ?? false);
+    },
+    async months(after, limit) {
+      const from = after === null ? '-' : `(${memberOf(after)}`;
+      const found = await link.call('zrangebylex', (client) =>
+        client.zrangebylex(months, from, '+', 'LIMIT', 0, limit),
+      );
+      return found.map((member) => ({ month: member.slice(0, 7), series: member.slice(8) }));
+    },
+    async remove(what) {
+      await link.call('unlink', (client) => client.unlink(keys.month(what.series, what.month)));
+      await link.call('zrem', (client) => client.zrem(months, memberOf(what)));
+    },
+  };
+}
+
+type ReadFields = ReturnType<typeof createReadFields>;
+
+/** Fields of days of one series, in one round trip. @returns in their order; null for those that are absent */
+function createReadFields(link: Link, keys: MonthKeys) {
+  return async (
     series: string,
     wanted: readonly (readonly [day: string, field: string])[],
-  ): Promise<(Buffer | null)[]> {
+  ): Promise<(Buffer | null)[]> => {
     if (wanted.length === 0) return [];
     const all = [...new Set(wanted.map(([day]) => monthOf(day)))].map((month) => ({
       hash: keys.month(series, month),
@@ -83,56 +185,40 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
       if (Array.isArray(values)) for (const [i, at] of places.entries()) found[at] = values[i] ?? null;
     }
     return found;
+  };
+}
+
+/** @param read of these keys */
+function createWriteMonth(link: Link, keys: MonthKeys, read: ReadFields) {
+  /** Of packs, with the contents that would be left, from which some are removed. */
+  async function packsWithout(series: string, writes: readonly HistoryWrite[]): Promise<Packs> {
+    const gone = writes.flatMap(({ day, removed }) => removed.map((name) => [day, name] as const));
+    const packs = new Map(gone.map(([day, name]) => [`p:${name}`, day]));
+    const values = await read(
+      series,
+      [...packs].map(([field, day]) => [day, field]),
+    );
+    return [...packs.keys()].flatMap((field, at) => {
+      const before = values[at] ?? null;
+      const left = new Map(unpackDays(before));
+      for (const [day, name] of gone) if (`p:${name}` === field) left.delete(day.slice(FIELD_AT));
+      return before === null ? [] : [{ field, before, contents: left }];
+    });
   }
 
-  return {
-    roomBytes() {
-      const most = memory.latest.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
-      return most === 0 ? null : most * HISTORY_PART;
-    },
-    async heads(series, days) {
-      const fields = days.map((day) => [day, day.slice(FIELD_AT)] as const);
-      return (await read(series, fields)).map((value) => {
-        if (value === null || value.length < STAMP_BYTES) return null;
-        return { stamp: value.readUIntBE(0, STAMP_BYTES), heads: value.subarray(STAMP_BYTES) };
-      });
-    },
-    async contents(series, wanted) {
-      const fields = wanted.map(({ day, name }) => [day, `${day.slice(FIELD_AT)}:${name}`] as const);
-      const found = (await read(series, fields)).map(unpackContent);
-      const of = found.map((one, at) => [wanted[at]?.day ?? '', `f:${one?.digest ?? ''}`] as const);
-      const facts = await read(series, of);
-      return found.map((one, at) => {
-        const shared = facts[at] ?? null;
-        if (one === null || shared === null) return null;
-        const { digest: _, ...content } = one;
-        return { ...content, facts: shared };
-      });
-    },
-    async write(series, writes) {
-      takeRoom(bytesOf(writes));
-      const done = new Map<HistoryWrite, boolean>();
-      for (const month of new Set(writes.map(({ day }) => monthOf(day)))) {
-        const some = writes.filter(({ day }) => monthOf(day) === month);
-        // First: a month that is not in the list would stay for ever.
-        if (some.some(({ stamp }) => stamp === 0))
-          await link.call('zadd', (client) => client.zadd(months, 0, memberOf({ series, month })));
-        const made = await writeHistory(link, [keys.month(series, month)], argumentsFor(some));
-        for (const [at, write] of some.entries()) done.set(write, made[at] === 1);
-      }
-      return writes.map((write) => done.get(write) ?? false);
-    },
-    async months(after, limit) {
-      const from = after === null ? '-' : `(${memberOf(after)}`;
-      const found = await link.call('zrangebylex', (client) =>
-        client.zrangebylex(months, from, '+', 'LIMIT', 0, limit),
-      );
-      return found.map((member) => ({ month: member.slice(0, 7), series: member.slice(8) }));
-    },
-    async remove(what) {
-      await link.call('unlink', (client) => client.unlink(keys.month(what.series, what.month)));
-      await link.call('zrem', (client) => client.zrem(months, memberOf(what)));
-    },
+  return async function writeMonth(series: string, writes: readonly HistoryWrite[]): Promise<number[]> {
+    const hash = keys.month(series, monthOf(writes[0]?.day ?? ''));
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const packs = [...packsOf(writes), ...(await packsWithout(series, writes))];
+      const made = await writeHistory(link, [hash], argumentsFor(writes, packs));
+      if (made.length > 0) return made;
+      if (writes.length === 1) continue;
+      // Others have written meanwhile: each day by itself.
+      const all: number[] = [];
+      for (const write of writes) all.push(...(await writeMonth(series, [write])));
+      return all;
+    }
+    throw new StoreUnavailable('others change this month of history');
   };
 }
 
@@ -163,14 +249,45 @@ function bytesOf(writes: readonly HistoryWrite[]): number {
   return all.reduce((sum, { length }) => sum + length, 0);
 }
 
+interface Pack {
+  readonly field: string;
+  /** What it replaces. */
+  readonly before: Buffer;
+  readonly contents: DayContents;
+}
+type Packs = readonly Pack[];
+
+const NOTHING = Buffer.alloc(0);
+
+/** What several days of one month have under one name. */
+function packsOf(writes: readonly HistoryWrite[]): Packs {
+  if (new Set(writes.map(({ day }) => day)).size < writes.length) return [];
+  const packs = new Map<string, Map<string, HistoryContent>>();
+  for (const { day, added } of writes)
+    for (const [name, content] of added) {
+      const contents = packs.get(name) ?? new Map();
+      packs.set(name, contents);
+      if (content.body.length <= PACKED_MAX_BYTES) contents.set(day.slice(FIELD_AT), content);
+    }
+  return [...packs].flatMap(([name, contents]) =>
+    contents.size < PACKED_FROM ? [] : { field: `p:${name}`, before: NOTHING, contents },
+  );
+}
+
 /** As the script takes them. */
-function argumentsFor(writes: readonly HistoryWrite[]): (string | number | Buffer)[] {
-  const all: (string | number | Buffer)[] = [writes.length];
+function argumentsFor(writes: readonly HistoryWrite[], packs: Packs): (string | number | Buffer)[] {
+  const all: (string | number | Buffer)[] = [writes.length, packs.length];
+  for (const { field, before, contents } of packs)
+    all.push(field, before, contents.size === 0 ? NOTHING : packDays(contents));
   const facts = new Map<string, Buffer>();
   for (const { day, stamp, heads, added, removed } of writes) {
-    all.push(day.slice(FIELD_AT), stampBytes(stamp), Buffer.concat([stampBytes(newStamp()), heads]));
-    all.push(added.size, removed.length);
-    for (const [name, content] of added) {
+    const field = day.slice(FIELD_AT);
+    const loose = [...added].filter(
+      ([, content]) => !packs.some(({ contents }) => contents.get(field) === content),
+    );
+    all.push(field, stampBytes(stamp), Buffer.concat([stampBytes(newStamp()), heads]));
+    all.push(loose.length, removed.length);
+    for (const [name, content] of loose) {
       const { bytes, digest } = packContent(content);
       facts.set(`f:${digest}`, content.facts);
       all.push(name, bytes);
