@@ -50,13 +50,15 @@ export interface ReplicaOptions {
   readonly clock?: Clock;
   /** So long that no poll comes unless a test wants one. */
   readonly pollMs?: number;
+  readonly graceMs?: number;
 }
 
 /** A replica's mirror of a store's registry. */
 export async function openReplica(store: Store, options: ReplicaOptions = {}): Promise<Replica> {
-  const { clock = createTestClock(), pollMs = 3_600_000 } = options;
+  const { clock = createTestClock(), pollMs = 3_600_000, graceMs = 0 } = options;
   const log = createRecordedLog();
-  const registry = await openRegistry({ store, clock, logger: log.logger, pollMs, rules: PLAIN_RULES });
+  const { logger } = log;
+  const registry = await openRegistry({ store, clock, logger, pollMs, graceMs, rules: PLAIN_RULES });
   onTestFinished(() => registry.stop());
   return { registry, store, log, clock };
 }

@@ -109,6 +109,19 @@ describe('an own commit', () => {
   });
 });
 
+it('a replica that finds no registry asks the others for it once, at its first look', async () => {
+  const { registry, ...store } = await openInMemory();
+  let looks = 0;
+  const load: typeof registry.load = (how) => {
+    looks += 1;
+    return registry.load(looks < 3 ? how : undefined);
+  };
+  const asked: number[] = [];
+  store.bus.subscribe('registry', () => void asked.push(looks));
+  await openReplica({ ...store, registry: { ...registry, load } }, { graceMs: 5000 });
+  expect([asked, looks]).toEqual([[1], 3]);
+});
+
 describe('a look', () => {
   it('loads everything when the store cannot tell what changed', async () => {
     const embedded = withoutBus(await openInMemory());
