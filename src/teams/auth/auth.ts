@@ -1,4 +1,4 @@
-/** Authentication: keys and teams from the registry, the pepper of the key hashes, and when each key was last used. */
+/** Authentication by keys and teams of the registry. */
 import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -12,24 +12,23 @@ import { createDirectory } from './directory.js';
 import { createLastUse } from './last-use.js';
 import { openPepper, tokenPepper } from './pepper.js';
 
-// Guessing keys is slowed down: refusals to an address are delayed, longer the more it had lately. A valid key from there
-// is served at once.
+// Slows down guessing of keys: refusals to an address are delayed by its recent refusals. Valid keys are not delayed.
 
-/** Refusals that cost nothing: an app with an old key has its reasons. */
+/** Refusals without delay, e.g. of an app with an old key. */
 const FREE = 20;
 const FIRST_MS = 25;
 const MOST_MS = 1000;
-/** Half of the refusals are forgotten after this time. */
+/** Half-life of the count of refusals. */
 const HALF_LIFE_MS = 30_000;
 const MAX_ADDRESSES = 10_000;
-/** Refusals held back at the same time; further ones go out at once, for holding many would be a flood of its own. */
+/** Maximum delayed refusals at a time; further ones are sent at once, to bound memory. */
 const MAX_HELD = 256;
 
 export function createSlowFailures(clock: Clock) {
   const scores = createLastUsed<{ readonly refusals: number; readonly atMs: number }>(MAX_ADDRESSES);
   let held = 0;
 
-  /** Notes a refusal. @returns how long to hold it back, milliseconds */
+  /** Counts a refusal. @returns its delay */
   function delayMs(address: string): number {
     const group = groupOf(address);
     const nowMs = clock.monotonicMs();
@@ -42,7 +41,7 @@ export function createSlowFailures(clock: Clock) {
 
   return {
     delayMs,
-    /** Notes a refusal, and resolves when it may go out. */
+    /** Counts a refusal, and resolves when it may be sent. */
     async hold(address: string): Promise<void> {
       const ms = delayMs(address);
       if (ms === 0 || held >= MAX_HELD) return;
@@ -53,14 +52,14 @@ export function createSlowFailures(clock: Clock) {
   };
 }
 
-/** IPv6 addresses of one /64 count as one: a caller with one of them has them all. */
+/** IPv6 addresses count by /64, which one caller may own entirely. */
 function groupOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toNormalizedString().split(':', 4).join(':');
 }
 
-/** @throws SealError when the pepper was sealed with another master key; StoreUnavailable */
+/** @throws SealError if the pepper is encrypted with another master key; StoreUnavailable */
 export async function createAuth({
   registry,
   sealer,
@@ -72,7 +71,7 @@ export async function createAuth({
   readonly registry: Registry;
   readonly sealer: Sealer;
   readonly counters: Counters;
-  /** A registry that has been out of step for longer accepts no key, milliseconds. */
+  /** Without the store, keys are accepted for this time. */
   readonly maxStaleMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -93,7 +92,6 @@ export async function createAuth({
     identify,
     lastUse,
     slowFailures: createSlowFailures(clock),
-    /** Keys the fingerprints of the platform's tokens. */
     tokenPepper: tokenPepper(registry, sealer, pepper),
   };
 }

@@ -1,4 +1,4 @@
-/** First stage of every data-plane request: whose key is this, or whose session? */
+/** First stage of every data-plane request: finds the key, or the session, and its team. */
 import { GatewayError } from '../../errors.js';
 import type { Session } from '../sessions/sessions.js';
 import type { Directory, FoundKey } from './directory.js';
@@ -10,10 +10,9 @@ export interface Caller {
   readonly key: KeyRecord;
 }
 
-/** A session: the id of the key that signed in, and whether its secret of this hash did. */
 type SignedIn = Pick<Session, 'holder' | 'binds'>;
 
-/** The two headers that may carry a key, each with all values that were sent. */
+/** All values of the two headers that may carry a key. */
 export interface KeyHeaders {
   readonly authorization: readonly string[];
   readonly apiKey: readonly string[];
@@ -24,7 +23,7 @@ export interface KeyHeaders {
 interface AuthenticateOptions {
   readonly directory: Directory;
   readonly nowMs: number;
-  /** How long ago teams and keys were last known to be in step with the store. */
+  /** Time since the registry was last known to equal the store. */
   readonly staleForMs: number;
   readonly maxStaleMs: number;
 }
@@ -34,9 +33,8 @@ type KeyFault = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'rev
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway"' };
 
 /**
- * @returns the team and key of a request
  * @throws GatewayError 401 for a missing, malformed, unknown, expired or revoked key, and for a session of one; 503
- *   `not_ready` when the store has been away for so long that a revocation may have been missed
+ *   `not_ready` after `maxStaleMs` without the store, as a revocation may have been missed
  */
 export function authenticate(headers: KeyHeaders, options: AuthenticateOptions): Caller {
   if (headers.session !== undefined) return authenticateSession(headers.session, options);
@@ -67,7 +65,6 @@ function checkStaleness({ staleForMs, maxStaleMs }: AuthenticateOptions): void {
   if (staleForMs > maxStaleMs) throw new GatewayError('not_ready', { retryAfterS: 5 });
 }
 
-/** @returns the caller, or the code of the key's fault */
 function callerOf(
   found: FoundKey | undefined,
   { directory, nowMs }: AuthenticateOptions,
@@ -95,7 +92,7 @@ function bearerToken(value: string): string | null {
   return /^bearer +([^\s]+)\s*$/i.exec(value)?.[1] ?? null;
 }
 
-/** A time that cannot be read counts as past. */
+/** An invalid time counts as past. */
 function isPast(iso: string | null, nowMs: number): boolean {
   return iso !== null && !(Date.parse(iso) > nowMs);
 }
@@ -104,8 +101,5 @@ function refused(code: KeyFault, detail?: string): GatewayError {
   return new GatewayError(code, { headers: CHALLENGE, ...(detail === undefined ? {} : { detail }) });
 }
 
-/**
- * @param seen receives the caller's team and key, for the log line
- * @throws GatewayError as {@link authenticate}
- */
+/** @param seen receives team and key, for the log line. @throws GatewayError as {@link authenticate} */
 export type Identify = (keys: KeyHeaders, seen: { team: string | null; key: string | null }) => Caller;

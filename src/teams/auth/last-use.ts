@@ -1,4 +1,4 @@
-/** When each key was last used: noted in memory, written in batches, at most once a minute for each key. */
+/** The last use of each key: kept in memory, written in batches, at most once a minute per key. */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
 import { createCountBatches } from '../../store/count-batches.js';
@@ -6,7 +6,7 @@ import type { Counters } from '../../store/port.js';
 
 const GROUP = 'keys/last-used';
 const KEPT_MS = 800 * 86_400_000;
-/** A use this long after the last one that was written is written, too. */
+/** Minimum interval of written uses of a key. */
 const STEP_MS = 60_000;
 const EVERY_MS = 5000;
 
@@ -30,16 +30,16 @@ export function createLastUse(counters: Counters, clock: Clock, logger: Logger, 
 
   return {
     note: (keyId: string) => void used.set(keyId, Math.floor(clock.now())),
-    /** @returns epoch milliseconds by key id, this process's newest uses included. @throws StoreUnavailable */
+    /** @returns epoch milliseconds by key id, including unwritten uses of this process. @throws StoreUnavailable */
     async read(): Promise<ReadonlyMap<string, number>> {
       const [stored = new Map<string, number>()] = await counters.read([GROUP]);
       const newest = new Map(stored);
       for (const [id, at] of used) newest.set(id, Math.max(at, newest.get(id) ?? 0));
       return newest;
     },
-    /** Writes what is due. @returns whether the store took it */
+    /** @returns whether the store took it */
     flush: batches.flush,
-    /** Writes every use that is not written yet, if the store takes it. */
+    /** Writes all unwritten uses, if the store takes them. */
     async close(): Promise<void> {
       stepMs = 1;
       await batches.close();

@@ -8,7 +8,7 @@ import { TEAM_PREFIX } from './directory.js';
 import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';
 
-/** Adopts a restored registry, with the revocations known here, but not a new, empty one. */
+/** Adopts a restored registry, with revocations known here, but not an empty one. */
 export function successionRules(sealer: Sealer): SuccessionRules {
   return {
     refuse(known, found) {
@@ -20,7 +20,7 @@ export function successionRules(sealer: Sealer): SuccessionRules {
   };
 }
 
-/** @returns null where the sealer opens the vault and the peppers */
+/** @returns null if the sealer decrypts vault and peppers */
 function sealFault(records: Pick<Registry, 'get'>, sealer: Sealer): SealError | null {
   const vault = records.get(VAULT_RECORD)?.value;
   const peppers = [PEPPER_RECORD, TOKEN_PEPPER_RECORD].map((id) => records.get(id)?.value);
@@ -38,14 +38,13 @@ function textsOf(records: ReadonlyMap<string, RegistryRecord>): Texts {
   return new Map([...records].map(([id, { value }]) => [id, value]));
 }
 
-/** Record id to text. */
+/** Texts by record id. */
 type Texts = ReadonlyMap<string, string>;
 
 /**
- * Revocations outlive a change of the registry: revoked keys, secrets that were rolled away, and the lives of deleted
- * teams stay so, whichever registry or backup replaces the known one.
+ * Revocations survive a replacement of the registry: of keys, rolled secrets and deleted teams.
  * @param found the records that replace the known ones
- * @returns records that `found` lacks or has without the revocation, as they have to be
+ * @returns corrected records that `found` lacks, or has without the revocation
  */
 export function revocationsFor(known: Texts, found: Texts): Map<string, string> {
   const changed = new Map<string, string>();
@@ -63,21 +62,20 @@ export function revocationsFor(known: Texts, found: Texts): Map<string, string> 
   return changed;
 }
 
-/** Whether the team was deleted more often by one record than by the other. */
 function isLater(id: string, one: string, other: string): boolean {
   return LifeRecord.read(one, id).life > LifeRecord.read(other, id).life;
 }
 
-/** Kept also where `found` does not have it: a later registry or backup may. */
+/** Kept even if `found` lacks the key: a later registry or backup may have it. */
 function isRevokedKey(id: string, text: string): boolean {
   return id.startsWith(KEY_PREFIX) && KeyRecord.read(text, id).revokedAt !== null;
 }
 
-/** @returns null where `found` has every revocation of the known key */
+/** @returns null if `found` has all revocations of the key */
 function withRevocation(known: KeyRecord, found: KeyRecord): KeyRecord | null {
   const revokedAt = found.revokedAt ?? known.revokedAt;
   const current = found.secrets[0]?.hash;
-  // Only the last secret rolled away is still there to be compared; by their number all are known.
+  // Records keep only the last rolled secret, so rolls are compared by number, too.
   const isRolledAway =
     (known.rolls ?? 0) > (found.rolls ?? 0) || known.secrets.slice(1).some(({ hash }) => hash === current);
   const { rolls, secrets } = known;
@@ -85,15 +83,12 @@ function withRevocation(known: KeyRecord, found: KeyRecord): KeyRecord | null {
   return revokedAt === found.revokedAt ? null : { ...found, revokedAt };
 }
 
-/** Whether the registry has teams or keys; records that every start creates do not count. */
+/** Whether there are teams or keys; records that every start creates do not count. */
 export function isPeoples(ids: Iterable<string>): boolean {
   return [...ids].some((id) => id.startsWith(TEAM_PREFIX) || id.startsWith(KEY_PREFIX));
 }
 
-/**
- * Without this check, an exchanged key would seal new records that no other process opens, while stored records stay
- * under the key before: half of the store under each.
- */
+/** Refuses a master key that does not decrypt stored records: new records would be encrypted with another key. */
 export function opensWhatIsStored(registry: Pick<Registry, 'get'>) {
   return (value: string): { readonly was: string; readonly allowed: string }[] => {
     const sealer = createSealer({ name: 'GATEWAY_MASTER_KEY', read: () => value, onChange: () => {} });
@@ -109,15 +104,10 @@ export function opensWhatIsStored(registry: Pick<Registry, 'get'>) {
   };
 }
 
-/** Records that nothing but a master key opens. */
+/** Encrypted records. */
 export const SEALED_RECORDS: readonly string[] = [PEPPER_RECORD, TOKEN_PEPPER_RECORD, VAULT_RECORD];
 
-/**
- * Where the master key is lost, sealed records are of no use, nor are the team keys: their hashes are keyed by the
- * pepper. Teams, purges and learned facts stay.
- * @param ids of all records
- * @returns ids of the records to be deleted
- */
+/** @returns ids of records that are useless without the master key: encrypted ones, and keys, hashed with the pepper */
 export function sealedAndKeys(ids: Iterable<string>): readonly string[] {
   return [...ids].filter((id) => SEALED_RECORDS.includes(id) || id.startsWith(KEY_PREFIX));
 }

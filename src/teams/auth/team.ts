@@ -1,4 +1,4 @@
-/** A team: scopes, advertisers, limits. One schema validates, types and documents it. */
+/** The schema of a team, which validates, types and documents it. */
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../../lib/record.js';
 import { WriteGuard } from '../write-guard/rule.js';
@@ -29,7 +29,7 @@ const DEFAULT_LIMITS = {
   maxConcurrent: 32,
 };
 
-/** Without `default`: a validator would fill it in, and a patch of one limit would reset all others. */
+/** Without `default`, which a validator would apply: a patch of one limit would reset the others. */
 const limit = (name: keyof typeof DEFAULT_LIMITS, maximum: number, description: string) =>
   Type.Integer({
     minimum: 1,
@@ -47,7 +47,7 @@ const TeamLimits = Type.Object(
   { additionalProperties: false },
 );
 
-/** Closed, unlike a plain partial object: a misspelt limit must be refused. */
+/** Closed, as a misspelt limit must be refused. */
 const SomeLimits = Type.Object(Type.Partial(TeamLimits).properties, { additionalProperties: false });
 
 export const Team = Type.Object(
@@ -83,16 +83,13 @@ export const Team = Type.Object(
 );
 export type Team = Frozen<Static<typeof Team>>;
 
-/** A team in answers: open, because a newer release may have added members. */
+/** A team in answers; open for members of newer releases. */
 export const ShownTeam = Type.Object(
   { ...Team.properties, limits: Type.Object(TeamLimits.properties, { title: 'Limits' }) },
   { title: 'Team' },
 );
 
-/**
- * A stored team: open, because another release may have added members. Unknown scopes permit nothing, unknown formats
- * are never requested. Bounds are checked on writes only.
- */
+/** A stored team; open for scopes, formats and members of other releases. Bounds are checked on writes only. */
 export const StoredTeam = recordForm(
   Type.Object({
     id: Type.String(),
@@ -108,13 +105,13 @@ export const StoredTeam = recordForm(
     ipAllow: Type.Array(Type.String()),
     defaultFormat: Type.Unsafe<(typeof FORMATS)[number]>(Type.String()),
     disabled: Type.Boolean(),
-    /** May be of another release: check it by `isWriteGuard` before enforcing it. */
+    /** May be from another release: check it by `isWriteGuard` before enforcing it. */
     writeGuard: Type.Optional(Type.Unsafe<WriteGuard>(Type.Unknown())),
     managedBy: Type.Optional(Type.Unsafe<'file'>(Type.String())),
   }),
 );
 
-/** Members that a body may set, all optional. */
+/** Settable members, all optional. */
 const Settable = {
   ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
   limits: Type.Optional(SomeLimits),
@@ -139,7 +136,7 @@ export const TeamPatch = Type.Object(
 );
 export type TeamPatch = Frozen<Static<typeof TeamPatch>>;
 
-/** Adds the defaults. Without a list of advertisers a team sees none: forgetting the list must not grant them all. */
+/** Adds the defaults. A team without a list of advertisers sees none. */
 export function completeTeam(body: NewTeam): Team {
   return {
     name: body.id,
@@ -165,7 +162,7 @@ export function patchTeam(team: Team, { writeGuard, ...patch }: TeamPatch): Team
   };
 }
 
-/** Keeps those members of the replaced team that this release does not know. */
+/** Keeps members of the replaced team that are unknown to this release. */
 export function withUnknown(team: Team, before: Team): Team {
   return {
     ...unknownOf(before, Team.properties),

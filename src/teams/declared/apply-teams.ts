@@ -1,4 +1,4 @@
-/** Applies a file of teams: one commit for all of them, an audit line for each. */
+/** Applies a file of teams in one commit, with an audit line per team. */
 import type { Clock } from '../../lib/clock.js';
 import type { RegistryCommit } from '../../store/port.js';
 import { commitChange } from '../../store/registry/record-book.js';
@@ -22,10 +22,10 @@ export interface Declaration {
   readonly dryRun: boolean;
 }
 
-/** Replicas that start together apply the same file. */
+/** Replicas that start together conflict. */
 const MAX_TRIES = 5;
 
-/** @returns the changes, made or planned. @throws GatewayError `conflict`, StoreUnavailable */
+/** @returns the executed or planned changes. @throws GatewayError `conflict`, StoreUnavailable */
 export async function applyTeams(
   options: ApplyOptions,
   { teams, removed, dryRun }: Declaration,
@@ -60,10 +60,7 @@ function commitOf(changes: readonly TeamChange[], options: ApplyOptions, actor: 
   };
 }
 
-/**
- * The records to be written to delete a team. Its keys stay, revoked, so that they do not come back with its id; the end
- * of its life revokes all keys that are not known here yet.
- */
+/** @returns records that delete a team: its keys stay, revoked; the end of its life revokes keys unknown here */
 export function removalOf(
   id: string,
   { registry, directory }: Omit<ApplyOptions, 'clock'>,

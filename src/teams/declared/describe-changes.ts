@@ -1,4 +1,4 @@
-/** A plan as people read it: a sign, the team, and what changes of it. */
+/** Planned changes as text. */
 import type { Team } from '../auth/team.js';
 import type { TeamChange } from './plan-teams.js';
 
@@ -17,7 +17,7 @@ const REMARKS: Readonly<Partial<Record<TeamChange['action'], string>>> = {
   delete: ' is no longer in the file: deleted, and its keys revoked permanently',
 };
 
-/** @returns one line for each team, with a line for each member that changes below it */
+/** @returns a line per team, followed by a line per changed member */
 export function describeChanges(changes: readonly TeamChange[]): string[] {
   return changes.flatMap(({ id, action, before, after }) => [
     `${SIGNS[action]}${id}${REMARKS[action] ?? ''}`,
@@ -64,7 +64,7 @@ function flatten({ id: _, limits, writeGuard, ...rest }: Team): Map<string, unkn
   return new Map<string, unknown>([...Object.entries(rest), ...inner, ...rules]);
 }
 
-/** Without a guard every write passes; a guard without routes refuses every write. */
+/** A removed guard allows every write; a guard without routes refuses every write. */
 function guardAsWhole(before: Team | null, { writeGuard: after }: Team): [string, unknown][] {
   if (after === undefined) return before?.writeGuard === undefined ? [] : [['writeGuard', 'removed']];
   const isEmpty = (guard: Team['writeGuard']) => guard !== undefined && Object.keys(guard).length === 0;
@@ -73,7 +73,7 @@ function guardAsWhole(before: Team | null, { writeGuard: after }: Team): [string
     : [];
 }
 
-/** A replacer for JSON: a rule whose members stand in another order is the same. */
+/** A JSON replacer: the order of members does not count. */
 function inOrder(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -90,7 +90,7 @@ function memberChange(before: unknown, after: unknown): string {
   return text(before) === text(after) ? '' : `${text(before)} → ${text(after)}`;
 }
 
-/** A line break in a name would look like a line of its own. */
+/** Without line breaks, which would look like separate lines. */
 function text(value: unknown): string {
   if (value === undefined) return 'none';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');

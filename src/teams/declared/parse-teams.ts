@@ -1,4 +1,4 @@
-/** Parses a file of teams. Its faults name the line, the place and what is allowed. */
+/** Parses a file of teams. Faults have line, path and allowed values. */
 import Type from 'typebox';
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { faultsOf, type SchemaFault, valueAt } from '../../lib/faults.js';
@@ -7,7 +7,7 @@ import { listFaults, TeamList } from './team-faults.js';
 
 export interface ParsedTeams {
   readonly teams: readonly NewTeam[];
-  /** One line each, e.g. `config/teams.yaml:7: teams.0.id: was "A"; allowed is …`; the teams count only without any. */
+  /** One line each, e.g. `config/teams.yaml:7: teams.0.id: was "A"; allowed is …`; if there are any, ignore `teams`. */
   readonly faults: readonly string[];
 }
 
@@ -22,9 +22,7 @@ export function parseTeams(text: string, source: string): ParsedTeams {
   );
   if (syntax.length > 0) return { teams: [], faults: syntax };
   const value = toPlain(document);
-  if (value === UNDEFINED_ALIAS) {
-    return { teams: [], faults: [`${source}: ${syntaxFault('BAD_ALIAS')}`] };
-  }
+  if (value === UNDEFINED_ALIAS) return { teams: [], faults: [`${source}: ${syntaxFault('BAD_ALIAS')}`] };
   const inOrder = (faults: readonly Fault[]) =>
     faults
       .map(({ path, message }) => ({
@@ -45,7 +43,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** The parser's own messages quote the file, its codes do not. */
+/** By code, as the parser's messages quote the file. */
 function syntaxFault(code: string): string {
   if (code === 'BAD_ALIAS') return 'undefined alias (*); quote text that starts with *: "*"';
   return `invalid YAML: ${code.toLowerCase().replaceAll('_', ' ')}`;
@@ -82,7 +80,7 @@ function shown(was: unknown): string {
   return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}…`;
 }
 
-/** Where a place begins in the text; where it is not there, or behind an alias, as near to it as there is something. */
+/** Offset of a path in the text; if it is missing or an alias, of its nearest ancestor. */
 function offsetOf(document: Document, path: readonly string[]): number {
   let node: unknown = document.contents;
   let offset = 0;

@@ -1,22 +1,19 @@
-/** Plans the changes that make the teams equal to a file's. Pure. */
+/** Plans the changes from existing to declared teams. Pure. */
 import { completeTeam, type NewTeam, type Team, withUnknown } from '../auth/team.js';
 
-/** Options for a team that left its file. */
+/** Options for teams that are no longer in the file. */
 export const REMOVED = ['keep', 'release', 'delete'] as const;
 export type Removed = (typeof REMOVED)[number];
 
 export interface TeamChange {
   readonly id: string;
-  /**
-   * none: unchanged · keep: no longer declared, left as it is · release: no longer declared, from now on
-   * managed by hand · delete: no longer declared, deleted, its keys revoked
-   */
+  /** `none`: unchanged. `keep`, `release` (to be managed by hand), `delete`: no longer declared. */
   readonly action: 'create' | 'update' | 'none' | Removed;
   readonly before: Team | null;
   readonly after: Team | null;
 }
 
-/** Declared teams in the file's order, then those that are not declared any more. Teams made by hand are left alone. */
+/** Declared teams in the file's order, then those no longer declared. Teams managed by hand are ignored. */
 export function planTeams(
   declared: readonly NewTeam[],
   existing: readonly Team[],
@@ -42,7 +39,6 @@ export function planTeams(
   ];
 }
 
-/** Whether a change has to be written. */
 export function isWritten({ action }: TeamChange): boolean {
   return action !== 'none' && action !== 'keep';
 }
@@ -51,7 +47,7 @@ function byHand({ managedBy: _, ...team }: Team): Team {
   return team;
 }
 
-/** The order of scopes, advertisers and addresses means nothing. */
+/** The order of scopes, advertisers and addresses does not count. */
 function isSame(left: Team, right: Team): boolean {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]) as Set<keyof Team>;
   return [...names].every((name) => canonical(left[name]) === canonical(right[name]));

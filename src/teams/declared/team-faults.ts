@@ -22,7 +22,7 @@ export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
   });
 }
 
-/** @param place of the team in the body or file */
+/** @param place path of the team in the body or file */
 export function addressFaults(ipAllow: readonly string[] = [], place = ''): FieldFault[] {
   const message = 'must be an IPv4 or IPv6 address, or a range such as 10.0.0.0/8';
   return ipAllow.flatMap((range, index) =>

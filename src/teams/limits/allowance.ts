@@ -1,10 +1,8 @@
 /**
- * Permits of buckets that all replicas share, drawn from the store in batches, so that most requests are decided
- * without asking it.
+ * Permits of buckets that all replicas share, drawn from the store in batches, so that most requests need no store call.
  *
- * A permit is taken from the shared bucket before it is used, so the replicas together never use more than there are;
- * what lies unused with them is at most {@link BATCH_PART} of a bucket, and for {@link HELD_MS}. While the
- * store is away every replica keeps to its own part of the bucket.
+ * A permit is drawn before it is used, so the replicas together never exceed the bucket. They hold at most
+ * {@link BATCH_PART} of a bucket unused, for at most {@link HELD_MS}. Without the store, each replica uses its own part.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -12,38 +10,37 @@ import { type QuotaGrant, type Quotas, StoreUnavailable } from '../../store/port
 import { describeGrant, leftIn, type QuotaBucket, refilled } from '../../store/quota-bucket.js';
 import type { Replicas } from './replicas.js';
 
-/** Part of a bucket that all replicas together draw at once. */
+/** Part of a bucket in the batches of all replicas together. */
 const BATCH_PART = 0.05;
-/** Permits unused for so long are released: with them, a bucket that has refilled would be more than full. */
+/** Unused permits are released after this time: a refilled bucket would be more than full with them. */
 const HELD_MS = 15_000;
-/** Bounds of the interval at which the store is asked about an empty bucket. */
+/** Bounds of the interval of store calls about an empty bucket. */
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];
-/** A store that did not answer is left alone for so long. */
+/** Pause of store calls after a failure. */
 const AWAY_MS = 1000;
-/** Beyond this number, leases of no use any more are dropped. */
+/** Above this number, expired leases are dropped. */
 const MANY_LEASES = 1024;
 
-/** A bucket as all replicas agree on it. */
+/** A bucket that all replicas share. */
 export interface Bucket {
   readonly key: string;
-  /** Permits in a full bucket. */
   readonly capacity: number;
-  /** Permits that come back; 0: none ever. */
+  /** 0: no refill. */
   readonly refillPerMs: number;
-  /** Real time after which the store may forget it: when it is full again, or of no use. */
+  /** Real time after which the store may drop it, as it is full again or expired. */
   readonly ttlMs: number;
-  /** Permits drawn at once; by default a small part of the bucket. */
+  /** Permits per draw; default: a small part of the bucket. */
   readonly batch?: number;
 }
 
-/** Known state of a bucket. Unused permits of other replicas count as used. */
+/** Known state of a bucket. Permits held by other replicas count as used. */
 interface QuotaStatus {
   readonly left: number;
-  /** Milliseconds until there is one more; Infinity when there never will be. */
+  /** Time until the next permit; Infinity: never. */
   readonly nextInMs: number;
 }
 
-/** This replica's part in one bucket. */
+/** This replica's state of a bucket. */
 interface Lease {
   /** The latest definition. */
   bucket: Bucket;
@@ -53,13 +50,13 @@ interface Lease {
   held: number;
   /** When they were drawn, by the monotonic clock. */
   drawnAtMs: number;
-  /** The bucket's last answer, and when by the wall clock; null before the first. */
+  /** The store's last answer with its wall time; null: none yet. */
   said: { readonly left: number; readonly nextInMs: number; readonly atMs: number } | null;
-  /** When an empty bucket may be asked again; 0: now. */
+  /** Earliest next store call about an empty bucket; 0: now. */
   askAtMs: number;
-  /** This replica's own part, while the store is away. */
+  /** This replica's part, without the store. */
   own: QuotaBucket | null;
-  /** Permits used of it that never come back; charged to the shared bucket once the store is back. */
+  /** Permits used of `own` without refill, to be charged to the shared bucket once the store is back. */
   uncharged: number;
   waiting: number;
   drawing: Promise<void> | null;
@@ -82,7 +79,7 @@ export class Allowances {
     this.#parts = parts;
   }
 
-  /** Uses one permit. @returns null when there was one, else milliseconds until there may be one */
+  /** Uses a permit. @returns null: done; else milliseconds until there may be one */
   async take(bucket: Bucket): Promise<number | null> {
     const lease = this.#leaseOf(bucket);
     lease.waiting += 1;
@@ -103,7 +100,7 @@ export class Allowances {
     }
   }
 
-  /** Uses one permit that is at hand. @returns false where there is none: then {@link take} decides */
+  /** Uses a held permit. @returns false: there is none, call {@link take} */
   takeAtHand(bucket: Bucket): boolean {
     const lease = this.#leaseOf(bucket);
     if (lease.held < 1 || isOld(lease)) return false;
@@ -111,7 +108,7 @@ export class Allowances {
     return true;
   }
 
-  /** Whether the bucket is empty, by an answer of the store that is at most a second old. */
+  /** Whether the bucket is empty, by an answer of the store at most a second old. */
   async isEmpty(bucket: Bucket): Promise<boolean> {
     const lease = this.#leaseOf(bucket);
     const { clock } = this.#parts;
@@ -120,7 +117,7 @@ export class Allowances {
     return lease.held < 1 && bucketLeft(lease, bucket, clock.now()) < 1;
   }
 
-  /** Gives back a permit that was not used after all, to the bucket it was taken from. */
+  /** Returns an unused permit to its bucket. */
   putBack(bucket: Bucket): void {
     const lease = this.#leaseOf(bucket);
     if (lease.own !== null) {
@@ -130,7 +127,7 @@ export class Allowances {
     this.#giveBack(lease);
   }
 
-  /** Makes at least so many permits count as used. @throws StoreUnavailable */
+  /** Raises the used permits to at least `used`. @throws StoreUnavailable */
   async charge(bucket: Bucket, used: number): Promise<void> {
     const { quotas, clock } = this.#parts;
     const take = { ...bucket, nowMs: clock.now() };
@@ -139,12 +136,12 @@ export class Allowances {
     if (missing > 0) await quotas.take(bucket.key, { ...take, want: missing });
   }
 
-  /** Without asking the store. */
+  /** Without the store. */
   look(bucket: Bucket): QuotaStatus {
     return statusOf(this.#leases.get(bucket.key), bucket, this.#parts.clock.now());
   }
 
-  /** Asks the store first; while it is away, answers from memory. */
+  /** From the store, or from memory if it is unavailable. */
   async refresh(bucket: Bucket): Promise<QuotaStatus> {
     const lease = this.#leaseOf(bucket);
     await this.#look(lease);
@@ -183,13 +180,13 @@ export class Allowances {
     return known;
   }
 
-  /** Drops leases of past days, whose buckets are never used again. */
+  /** Drops leases of past days. */
   #forgetUnused(nowMs: number): void {
     for (const [key, { usedAtMs, bucket }] of this.#leases)
       if (nowMs - usedAtMs > bucket.ttlMs) this.#leases.delete(key);
   }
 
-  /** Draws a batch from the shared bucket, or as many permits as are waited for. */
+  /** Draws a batch, or as many permits as callers wait for. */
   async #draw(lease: Lease): Promise<void> {
     const { replicas, clock } = this.#parts;
     const [{ bucket }, nowMs] = [lease, clock.now()];
@@ -197,7 +194,7 @@ export class Allowances {
     const grant = await this.#ask(lease, Math.max(batch, lease.waiting), nowMs);
     lease.held += grant.granted;
     lease.drawnAtMs = clock.monotonicMs();
-    // The limit was changed meanwhile.
+    // The limit has changed meanwhile.
     if (!isSameLimit(bucket, lease.bucket)) return this.#release(lease);
     hear(lease, grant, nowMs);
     const waitMs = Math.min(Math.max(grant.nextInMs, ASK_AGAIN_MIN_MS), ASK_AGAIN_MAX_MS);
@@ -209,7 +206,7 @@ export class Allowances {
     hear(lease, await this.#ask(lease, 0, nowMs), nowMs);
   }
 
-  /** @param want permits; 0 only reads the rest. @param nowMs by the wall clock */
+  /** @param want permits; 0 only reads. @param nowMs wall time */
   async #ask(lease: Lease, want: number, nowMs: number): Promise<QuotaGrant> {
     const { quotas, replicas, clock, logger } = this.#parts;
     const { bucket } = lease;
@@ -228,11 +225,11 @@ export class Allowances {
     return takeOwn(lease, bucket, { want, nowMs, capacity: replicas.share(bucket.capacity) });
   }
 
-  /** Charges what was used while the store was away. @throws StoreUnavailable */
+  /** Charges permits used without the store. @throws StoreUnavailable */
   async #chargeOwn(lease: Lease, nowMs: number): Promise<void> {
     const { bucket } = lease;
     const charge = (want: number) => this.#parts.quotas.take(bucket.key, { ...bucket, want, nowMs });
-    // A store that answers too late may still count what it was asked for: first ask for nothing.
+    // A call that times out may still be counted, so test the store first.
     await charge(0);
     const { uncharged } = lease;
     if (uncharged === 0) return;
@@ -245,13 +242,13 @@ export class Allowances {
     }
   }
 
-  /** A bucket that refills has its permits back already, and must not get them twice. */
+  /** A bucket with refill has refilled the permits already. */
   #release(lease: Lease): void {
     if (lease.bucket.refillPerMs === 0) this.#giveBack(lease);
     else lease.held = 0;
   }
 
-  /** Returns unused permits to their bucket; a store that is away gets them with the next return. */
+  /** Returns unused permits; an unavailable store gets them with the next return. */
   #giveBack(lease: Lease): void {
     const { quotas, logger } = this.#parts;
     const { bucket, held } = lease;
@@ -283,7 +280,7 @@ function hear(lease: Lease, { left, nextInMs }: QuotaGrant, nowMs: number): void
   lease.said = { left, nextInMs, atMs: nowMs };
 }
 
-/** An empty bucket is not asked again yet. A clock set back causes no extra wait. */
+/** Whether an empty bucket may not be asked yet. A clock set back causes no extra wait. */
 function mustWait({ said, askAtMs }: Lease, nowMs: number): boolean {
   return said !== null && nowMs >= said.atMs && nowMs < askAtMs;
 }
@@ -292,7 +289,7 @@ function isFresh({ said }: Lease, nowMs: number): boolean {
   return said !== null && nowMs >= said.atMs && nowMs - said.atMs < ASK_AGAIN_MAX_MS;
 }
 
-/** Permits in a bucket by now, fractions among them. */
+/** Permits in a bucket now, with fractions. */
 function bucketLeft({ said }: Lease, { capacity, refillPerMs }: Bucket, nowMs: number): number {
   if (said === null) return capacity;
   return Math.min(capacity, said.left + Math.max(0, nowMs - said.atMs) * refillPerMs);
@@ -310,10 +307,7 @@ function statusOf(lease: Lease | undefined, bucket: Bucket, nowMs: number): Quot
   return { left, nextInMs: Math.max(0, nextIn(lease, nowMs)) };
 }
 
-/**
- * The part starts with the fill level of the whole at its last answer, so that an outage adds no permits.
- * @param capacity this replica's part of the bucket, permits
- */
+/** The part starts with the known fill level of the whole, so that an outage adds no permits. */
 function takeOwn(
   lease: Lease,
   bucket: Bucket,

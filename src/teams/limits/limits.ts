@@ -1,8 +1,6 @@
 /**
- * The limits of teams: requests a minute and at once, and platform calls a day. All replicas share them.
- *
- * A minute's requests may come together; after that one comes back every minute / limit (the generic cell rate
- * algorithm, whose burst is the limit). How many may run at once is split among the replicas.
+ * The limits of teams over all replicas: requests per minute, concurrent requests, platform calls per day. Requests follow
+ * the generic cell rate algorithm with a burst of a whole minute; concurrency is divided among the replicas.
  */
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
@@ -25,7 +23,7 @@ export function createLimits({
   readonly store: Pick<Store, 'quotas' | 'presence'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The id of this process among all, and the information it publishes. */
+  /** Id and published information of this process. */
   readonly self?: Pick<ReplicasOptions, 'id' | 'info'>;
   /** Undefined for ids that are not teams. */
   readonly teamOf: (id: string) => Team | undefined;
@@ -36,7 +34,7 @@ export function createLimits({
     replicas,
     teams: createTeamLimits(allowances, replicas),
     shares: createDailyShares(allowances, teamOf, clock),
-    /** Returns unused permits, and takes this replica off the list. */
+    /** Returns unused permits, and removes this replica from the list. */
     async close(): Promise<void> {
       await allowances.close();
       await replicas.leave();
@@ -45,10 +43,10 @@ export function createLimits({
 }
 
 export interface RateStanding {
-  /** Requests a minute. */
+  /** Requests per minute. */
   readonly limit: number;
   readonly left: number;
-  /** Seconds until the limit is whole again or, where none is left, until there is one. */
+  /** Seconds until all requests are available, or the next one if none is left. */
   readonly resetS: number;
 }
 
@@ -62,10 +60,10 @@ export function createTeamLimits(
 ) {
   const running = new Map<string, number>();
 
-  /** Concurrent requests of the team that this replica accepts: its part of `maxConcurrent`. */
+  /** This replica's part of `maxConcurrent`. */
   const concurrencyHere = ({ limits }: Team): number => replicas.share(limits.maxConcurrent);
 
-  /** Further requests of the team that this replica would accept now. */
+  /** Further concurrent requests that this replica accepts now. */
   const concurrencyLeft = (team: Team): number =>
     Math.max(0, concurrencyHere(team) - (running.get(team.id) ?? 0));
 
@@ -94,9 +92,9 @@ export function createTeamLimits(
   return {
     /**
      * Charges a request to its team.
-     * @param onResponseClosed gets the function to call at the end of the request, which may be called more than once
-     * @returns null where it is charged already, without the store
-     * @throws GatewayError `rate_limited`, from the promise as well
+     * @param onResponseClosed receives the function to call at the end of the request, once or more
+     * @returns null: charged without the store
+     * @throws GatewayError `rate_limited`, directly or by the promise
      */
     enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
       if (concurrencyLeft(team) === 0) {
@@ -111,7 +109,7 @@ export function createTeamLimits(
       onResponseClosed(leave);
       return allowances.takeAtHand(bucketOf(team)) ? null : charge(team, leave);
     },
-    /** Without asking the store. */
+    /** Without the store. */
     rate(team: Team): RateStanding {
       const { left, nextInMs } = allowances.look(bucketOf(team));
       const limit = team.limits.requestsPerMinute;
@@ -123,7 +121,7 @@ export function createTeamLimits(
   };
 }
 
-/** A team whose limits are changed is another value. */
+/** A changed team is another object. */
 const buckets = new WeakMap<Team, Bucket>();
 
 function bucketOf(team: Team): Bucket {
@@ -143,10 +141,7 @@ function bucketOf(team: Team): Bucket {
 const DAY_MS = 86_400_000;
 const UNCOUNTED: Charge = { putBack() {} };
 
-/**
- * Platform calls a day, by UTC.
- * @param teamOf undefined for ids that are not teams, such as the gateway itself, whose calls are not counted
- */
+/** Platform calls per UTC day. @param teamOf undefined for other ids, such as the gateway's, whose calls are not counted */
 export function createDailyShares(
   allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh' | 'isEmpty'>,
   teamOf: (id: string) => Team | undefined,
@@ -157,9 +152,9 @@ export function createDailyShares(
     key: `calls:${id}:${new Date(clock.now()).toISOString().slice(0, 10)}`,
     capacity: limits.upstreamCallsPerDay,
     refillPerMs: 0,
-    // Drawn one by one, for each call: a permit that never comes back must not lie with a replica that may be killed.
+    // A killed replica would lose permits held in advance.
     batch: 1,
-    // Longer than a day: the clocks of other replicas may be ahead or behind.
+    // Clocks of replicas may differ.
     ttlMs: 2 * DAY_MS,
   });
   const exhausted = ({ limits }: Team) =>
@@ -174,14 +169,14 @@ export function createDailyShares(
       if (team === undefined) return UNCOUNTED;
       const bucket = bucketOf(team);
       if ((await allowances.take(bucket)) !== null) throw exhausted(team);
-      // To the day it was charged to, which may be over by then.
+      // To the day it was charged to, which may be over.
       return { putBack: () => allowances.putBack(bucket) };
     },
     async exhausted(id: string): Promise<GatewayError | null> {
       const team = teamOf(id);
       return team !== undefined && (await allowances.isEmpty(bucketOf(team))) ? exhausted(team) : null;
     },
-    /** Restores today's use of a team to a store that has lost it. @throws StoreUnavailable */
+    /** Restores today's use of a team in a store that has lost it. @throws StoreUnavailable */
     async recall(id: string, calls: number): Promise<void> {
       const team = teamOf(id);
       if (team !== undefined) await allowances.charge(bucketOf(team), calls);

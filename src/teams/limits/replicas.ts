@@ -1,8 +1,4 @@
-/**
- * The processes that serve requests now, and this one's part of a limit.
- *
- * Real time, never the movable clock: a process is there or it is not.
- */
+/** The serving processes, and this one's part of a limit. In real time, not by the movable clock. */
 import type { Logger } from 'pino';
 import { randomId } from '../../lib/chance.js';
 import { startTicks, stopTicks } from '../../lib/time.js';
@@ -13,12 +9,12 @@ export type Replicas = ReturnType<typeof createReplicas>;
 export interface ReplicasOptions {
   readonly presence: Presence;
   readonly logger: Logger;
-  /** The id of this process; random when not given. */
+  /** Of this process; default: random. */
   readonly id?: string;
-  /** The information that this process publishes with each beat, as text. */
+  /** Published by this process with each beat. */
   readonly info?: () => string;
   readonly beatMs?: number;
-  /** A process that was killed is still counted for so long. */
+  /** How long a killed process is counted. */
   readonly lapseMs?: number;
 }
 
@@ -48,26 +44,23 @@ export function createReplicas(options: ReplicasOptions) {
   }, beatMs).unref();
 
   return {
-    /** Processes that serve requests, at least 1. While the store is away the last count stays. */
+    /** Serving processes, at least 1. Without the store, the last count. */
     get count(): number {
       return count;
     },
-    /** The other processes with their last information. While the store is away they stay. */
+    /** The other processes with their last information. Without the store, the last list. */
     get others(): readonly Present[] {
       return others;
     },
-    /**
-     * This process's part of a whole number, at least 1. The parts of all replicas add up to `whole`, where that is no
-     * less than their count.
-     */
+    /** This process's part of `whole`, at least 1. The parts add up to `whole`, if that is at least the number of replicas. */
     share: (whole: number): number => Math.max(1, Math.floor(whole / count) + (rank < whole % count ? 1 : 0)),
-    /** Lists this process as serving requests. The first count is known when it resolves. */
+    /** Lists this process as serving. Resolves after the first count. */
     async join(): Promise<void> {
       joined = true;
       await looking;
       await look();
     },
-    /** Stops counting and, where it has joined, takes this process off the list. */
+    /** Stops counting, and removes this process from the list if it has joined. */
     async leave(): Promise<void> {
       stopTicks(timer);
       await looking;

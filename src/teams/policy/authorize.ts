@@ -1,5 +1,4 @@
 /** Authorization: {@link checkCaller} before the query is parsed, {@link checkQuery} after; both before the cache. */
-
 import { GatewayError } from '../../errors.js';
 import type { Caller } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
@@ -7,9 +6,9 @@ import { checkAddress } from './check-address.js';
 import { type AccountRequest, checkAdvertiser } from './check-advertiser.js';
 
 export interface AccessRequest extends AccountRequest {
-  /** Days of the period, both ends included; null when it is open. */
+  /** Days of the period, both ends included; null: it is open. */
   readonly rangeDays: number | null;
-  /** The period has no start: the platform may choose any. */
+  /** The period has no start. */
   readonly opensEarly?: boolean;
 }
 
@@ -51,7 +50,7 @@ function checkRange({ team }: Caller, { rangeDays, opensEarly = false }: AccessR
       : `The period of ${rangeDays} days exceeds the limit of this team.`,
     errors: [
       {
-        // The contract's name for it, `_period` included.
+        // The contract names `dateTo`, also for `_period`.
         param: 'dateTo',
         message: opensEarly
           ? `the period may cover at most ${maxRangeDays} days, and without dateFrom it may start on any day: add dateFrom`

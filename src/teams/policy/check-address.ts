@@ -2,20 +2,20 @@ import ipaddr from 'ipaddr.js';
 import { GatewayError } from '../../errors.js';
 import type { Caller } from '../auth/authenticate.js';
 
-/** The caller's address is in the team's list, when it has one. */
+/** @throws GatewayError `ip_forbidden` */
 export function checkAddress({ team: { ipAllow } }: Caller, address: string): void {
   if (ipAllow.length > 0 && !ipAllow.some((range) => isInRange(address, range)))
     throw new GatewayError('ip_forbidden');
 }
 
-/** Whether a text is an address or a CIDR range, IPv4 or IPv6, written out in full. */
+/** Whether a text is a full IPv4 or IPv6 address or CIDR range. */
 export function isAddressRange(text: string): boolean {
   return parseRange(text) !== null;
 }
 
 type Range = readonly [network: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
 
-/** ipaddr.js also takes `127.1`, `10/8` and `0x7f000001`; in an allow list they are more likely slips. */
+/** Refuses `127.1`, `10/8` and `0x7f000001`, which ipaddr.js accepts: they are probably mistakes. */
 function parseRange(text: string): Range | null {
   const isRange = text.includes('/');
   if (text.includes(':')) {
@@ -26,7 +26,7 @@ function parseRange(text: string): Range | null {
   return ipaddr.IPv4.isValidFourPartDecimal(text) ? [ipaddr.IPv4.parse(text), 32] : null;
 }
 
-/** IPv4 addresses mapped into IPv6 (`::ffff:10.0.0.1`) count as IPv4, in lists as in callers. */
+/** IPv4-mapped IPv6 addresses (`::ffff:10.0.0.1`) count as IPv4. */
 function unmapped([network, bits]: readonly [ipaddr.IPv6, number]): Range {
   return network.isIPv4MappedAddress() && bits >= 96 ? [network.toIPv4Address(), bits - 96] : [network, bits];
 }

@@ -27,11 +27,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team has no access to the advertiser in ${clipName(foreign.param)}.`,
-      help: advertiserHelp(
-        team.advertisers,
-        team.id,
-        `, or ask your operator to add it to the team ${team.id}`,
-      ),
+      help: advertiserHelp(team, `, or ask your operator to add it to the team ${team.id}`),
     });
   }
   const [lookalike] = access.lookalikes(isOwn);
@@ -45,7 +41,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
       detail: `The team is limited to certain advertisers; name one by ${fields}.`,
-      help: advertiserHelp(team.advertisers, team.id, `, named by ${fields}`),
+      help: advertiserHelp(team, `, named by ${fields}`),
     });
   }
   passed.add(access);
@@ -54,8 +50,9 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
 /** Advertisers listed in a message; `/gateway/v1/me` has all. */
 const MAX_NAMED = 20;
 
-function advertiserHelp(own: readonly (number | string)[], team: string, more: string): string {
-  if (own.length === 0) return `Ask your operator to grant the team ${team} an advertiser; it has none.`;
+function advertiserHelp({ id, advertisers }: Caller['team'], more: string): string {
+  const own = advertisers === '*' ? [] : advertisers;
+  if (own.length === 0) return `Ask your operator to grant the team ${id} an advertiser; it has none.`;
   const left = own.length - MAX_NAMED;
   const others = left > 0 ? ` and ${left} more, see GET /gateway/v1/me` : '';
   return `Use an advertiser of your team (${own.slice(0, MAX_NAMED).join(', ')}${others})${more}.`;
@@ -73,10 +70,7 @@ export function refuseForeignAccounts(caller: Caller, accounts: readonly string[
   });
 }
 
-/**
- * The same for a refusal: a message that names another account is withheld.
- * @returns the error for the team
- */
+/** The same for a refusal: a message that names another account is withheld. */
 export function withholdForeignAccounts(caller: Caller, error: unknown): unknown {
   if (!(error instanceof GatewayError) || mayBeShown(caller, error.options.upstreamAccounts ?? []))
     return error;

@@ -2,17 +2,17 @@
 import type { Outcome } from '../../outcome.js';
 
 /**
- * Upper edges of the latency bins, milliseconds. They are part of what is stored: other edges need other fields
- * (`groups.ts`). What took longer than the last one is counted in it.
+ * Upper bounds of the latency bins, milliseconds; the last bin also has all longer requests. Stored: other bounds need
+ * other fields (`groups.ts`).
  */
 export const BINS_MS = [
   0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000,
 ] as const;
 
-/** One minute or hour. The requests are not among the numbers: they are the sum of the outcomes. */
+/** A minute or hour. The number of requests is the sum of the outcomes. */
 export type Cell = Float64Array;
 
-/** Where each number stands; part of what is stored. New ones go to the end. */
+/** Index of each number; stored, so new ones go to the end. */
 export const AT = {
   errors: 0,
   rateLimited: 1,
@@ -29,23 +29,23 @@ export const AT = {
   platformCallsSaved: 12,
   /** The first of {@link BINS_MS}. */
   bins: 13,
-  /** Most that waited for a place among the platform's calls. */
+  /** Longest queue for platform calls. */
   queue: 29,
-  /** One more than the least that was left of what the platform allows; 0: not known. */
+  /** Lowest remaining rate of the platform, plus 1; 0: unknown. */
   budget: 30,
-  /** One more than the second of the minute or hour at which the last request ended; 0: there was none. */
+  /** Second of the minute or hour at which the last request ended, plus 1; 0: none. */
   last: 31,
 } as const;
 
 const CELL_SIZE = 32;
-/** Before it are sums. */
+/** Numbers before it are sums. */
 export const FIRST_OF_NO_SUM = AT.queue;
 
 export function emptyCell(): Cell {
   return new Float64Array(CELL_SIZE);
 }
 
-/** Adds what was counted elsewhere of the same time. */
+/** Adds another cell of the same time. */
 export function mergeInto(cell: Cell, more: Cell): void {
   for (let at = 0; at < FIRST_OF_NO_SUM; at += 1)
     cell[at] = Math.min(Number.MAX_SAFE_INTEGER, (cell[at] as number) + (more[at] as number));
@@ -81,10 +81,7 @@ export function binAt(durationMs: number): number {
   return AT.bins + bin;
 }
 
-/**
- * The latency that so many of all requests did not exceed, as far as bins tell it.
- * @param share from 0 to 1. @returns null where there was no request
- */
+/** A quantile of the latency, interpolated in its bin. @param share from 0 to 1. @returns null without requests */
 export function quantileMs(cell: Cell, share: number): number | null {
   const counts = BINS_MS.map((_, bin) => cell[AT.bins + bin] as number);
   const all = counts.reduce((sum, count) => sum + count, 0);

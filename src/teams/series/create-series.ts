@@ -1,6 +1,6 @@
 /**
- * What the gateway counts of itself over time: of all requests by the minute, kept a day, and of each team by the hour, kept 90
- * days. Each process counts in memory and adds it now and then to the counters that all processes share.
+ * Counters over time: of all requests by minute, kept a day, and of each team by hour, kept 90 days. Each process counts in
+ * memory, and adds its counts periodically to the shared counters.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -39,10 +39,10 @@ import { createSeriesTally, type SeriesTally } from './tally.js';
 
 // Reads cells of the counters.
 
-/** Cells by the beginning of their minute or hour, milliseconds. */
+/** Cells by start of their minute or hour, milliseconds. */
 type TimedCells = readonly (readonly [number, Cell])[];
 
-/** @param lengthMs of the time that a group holds. @returns its numbers since the epoch, whole days where they begin in one */
+/** @param lengthMs length of a group. @returns numbers of groups since the epoch */
 function partsOf(fromMs: number, toMs: number, lengthMs: number): number[] {
   const first = Math.floor(fromMs / lengthMs);
   return Array.from({ length: Math.floor((toMs - 1) / lengthMs) - first + 1 }, (_, at) => first + at);
@@ -83,7 +83,7 @@ function readHours(counters: Counters, steps: Steps, names: readonly string[]): 
   return readCells(counters, places, HOUR_MS);
 }
 
-/** What sums them up: days, but for the first, of which only the last hours may be asked for. */
+/** Hours of the first day, which may be partial, and whole days. */
 async function readDays(counters: Counters, steps: Steps, names: readonly string[]): Promise<TimedCells> {
   const [first = 0, ...days] = partsOf(steps.fromMs, endOf(steps), DAY_MS);
   const ofFirst = { ...steps, count: Math.ceil(((first + 1) * DAY_MS - steps.fromMs) / steps.stepMs) };
@@ -93,7 +93,7 @@ async function readDays(counters: Counters, steps: Steps, names: readonly string
   return [...(await readHours(counters, ofFirst, names)), ...(await readCells(counters, places, DAY_MS))];
 }
 
-/** Teams of which anything was counted on the days of it, by id, and the names of their lives. */
+/** Teams with counts on these days, by id, with the names of their lives. */
 async function readTeams(counters: Counters, steps: Steps): Promise<ReadonlyMap<string, readonly string[]>> {
   const days = await readGroups(counters, partsOf(steps.fromMs, endOf(steps), DAY_MS).map(teamsGroup));
   const names = [...new Set(days.flatMap((day) => [...day.keys()]))].sort();
@@ -105,22 +105,22 @@ async function readTeams(counters: Counters, steps: Steps): Promise<ReadonlyMap<
 /** The team of a series. */
 interface SeriesTeam {
   readonly id: string;
-  /** Platform calls it may cause a day; null: not known, as of one that was deleted. */
+  /** Null for a deleted team. */
   readonly callsPerDay: number | null;
-  /** The team itself is shown its present life; operators all lives of the id. */
+  /** The team sees its present life; operators see all lives of the id. */
   readonly lives: 'present' | 'all';
 }
 
 export interface Series extends Pick<SeriesTally, 'add'> {
-  /** A try of a platform call. */
+  /** An attempt of a platform call. */
   addCall(team: string): void;
-  /** @param team null: all requests together. @throws StoreUnavailable, here and below */
+  /** @param team null: all requests. @throws StoreUnavailable, here and below */
   read(range: Range, team: SeriesTeam | null): Promise<ShownSeries>;
-  /** Each team of which anything was counted, by its id, all lives together. */
+  /** Each team with counts, all its lives together. */
   ledger(range: Range, titleOf: (id: string) => string | undefined): Promise<readonly LedgerRow[]>;
-  /** Writes what was counted so far. @returns whether the store took it all. Never rejects */
+  /** @returns whether the store took all counts. Never rejects */
   flush(): Promise<boolean>;
-  /** Writes what is left, as long as the store takes it within a few seconds. */
+  /** Writes the rest, if the store takes it within a few seconds. */
   close(): Promise<void>;
 }
 
@@ -140,7 +140,7 @@ interface SeriesOptions {
   readonly nameOf?: (team: string) => string;
 }
 
-/** A killed process loses at most this. After a quiet time the first counts are written at the next tick. */
+/** A killed process loses at most this time. After idle time, the first counts are written at the next tick. */
 const FLUSH_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 1000;
 const CLOSE_TRIES = 3;
@@ -161,7 +161,7 @@ export function createSeries(options: SeriesOptions): Series {
     await flush();
   });
 
-  /** So that what this process has counted is in what is read. */
+  /** So that reads include the counts of this process. */
   async function writeFirst(): Promise<void> {
     // A running flush may have started before the last count.
     await flush();

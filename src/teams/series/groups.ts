@@ -1,4 +1,4 @@
-/** In which group of the store's counters which time is counted, and cells as its fields. Pure. */
+/** Groups of the store's counters by time, and cells as their fields. Pure. */
 import { isoDay } from '../../reports/query/days.js';
 import type { CountBatch } from '../../store/count-batches.js';
 import type { CounterAdd, CounterRaise } from '../../store/port.js';
@@ -8,10 +8,10 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** All requests together, in the place of a team's id. */
+/** All requests, in place of a team's id. */
 export const ALL = '*';
 
-/** A group of so few fields is stored compactly. */
+/** Redis stores such small groups compactly. */
 export const HOURS_OF_GROUP = 6;
 
 /** A day, plus the partial hour at either end. */
@@ -21,20 +21,19 @@ const HOURS_KEPT_MS = 92 * DAY_MS;
 /** The minutes of an hour. @param hour since the epoch */
 export const minutesGroup = (hour: number): string => `series:minutes:${hour}`;
 
-/** Some hours of a team, in one of its lives, or of {@link ALL}. @param part of {@link HOURS_OF_GROUP} hours, since the epoch */
+/** Hours of a life of a team, or of {@link ALL}. @param part of {@link HOURS_OF_GROUP} hours, since the epoch */
 export const hoursGroup = (part: number, team: string): string => `series:hours:${part}:${team}`;
 
-/** A day of a team, in one of its lives: the sum of its hours, as slot 0. @param day since the epoch */
+/** A day of a life of a team: the sum of its hours, as slot 0. @param day since the epoch */
 export const daysGroup = (day: number, team: string): string => `series:days:${isoDay(day)}:${team}`;
 
-/** The names of the teams of a day: one field each. */
+/** One field per team of a day. */
 export const teamsGroup = (day: number): string => `series:teams:${isoDay(day)}`;
 
-/** Counts since the last take. */
 export interface Counted {
-  /** By the minute since the epoch. */
+  /** By minute since the epoch. */
   readonly minutes: ReadonlyMap<number, Cell>;
-  /** By team, then by the hour since the epoch. */
+  /** By team, then by hour since the epoch. */
   readonly teams: ReadonlyMap<string, ReadonlyMap<number, Cell>>;
 }
 
@@ -64,14 +63,14 @@ export function toBatches({ minutes, teams }: Counted, nowMs: number): CountBatc
 
 const emptyBatch = (ttlMs: number) => ({ adds: [] as CounterAdd[], raises: [] as CounterRaise[], ttlMs });
 
-/** In a longer time, which began so many seconds before, the last request ended so much later. */
+/** A cell of a longer time that started so many seconds before. */
 function asPartOf(cell: Cell, seconds: number): Cell {
   const part = cell.slice();
   if (part[AT.last] !== 0) part[AT.last] = (part[AT.last] as number) + seconds;
   return part;
 }
 
-/** The budget is the least of a time, and counters keep the greatest. */
+/** The budget is a minimum, and counters keep maxima. */
 const BUDGET_TOP = 2 ** 40;
 
 /** A field is `<slot>.<place of the number in the cell>`. */
@@ -84,7 +83,7 @@ function addFields(batch: ReturnType<typeof emptyBatch>, group: string, slot: nu
   }
 }
 
-/** @returns the cells of a group by their slots; fields of other releases are left out */
+/** @returns cells by slot; fields of other releases are ignored */
 export function cellsOf(group: ReadonlyMap<string, number>): Map<number, Cell> {
   const cells = new Map<number, Cell>();
   for (const [field, number] of group) {

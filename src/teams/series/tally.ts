@@ -11,29 +11,29 @@ export interface CountedRequest {
   readonly outcome: Outcome | null;
   readonly tier: 'l1' | 'store' | null;
   readonly code: string | null;
-  /** Platform calls that the same answer would have cost without a cache. */
+  /** Platform calls of the same answer without a cache. */
   readonly plainCalls: number;
   readonly platformCalls: number;
 }
 
 export interface SeriesTally {
   add(request: CountedRequest, status: number, durationMs: number): void;
-  /** A try of a platform call. @param left what the platform still allows; null: it does not say */
+  /** An attempt of a platform call. @param left the platform's remaining rate; null: unknown */
   addCall(team: string, left: number | null): void;
-  /** So many wait for a place among the platform's calls now. */
+  /** @param count present length of the queue for platform calls */
   queued(count: number): void;
   isEmpty(): boolean;
   /** Returns all counts and resets them. */
   take(): Counted;
 }
 
-/** A cell that is counted in now, and the time that it is of. */
+/** The present cell. */
 interface Current {
   fromMs: number;
   cell: Cell;
 }
 
-/** The gateway's own refusals for having asked too much. */
+/** The gateway's own refusals by limits. */
 const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
 
 /** @param nameOf a team in its present life */
@@ -46,7 +46,7 @@ export function createSeriesTally(
   let minute: Current = { fromMs: Number.NaN, cell: emptyCell() };
   let hours = new Map<string, Current>();
 
-  /** Whichever way the clock went, the cell of its present minute. */
+  /** The cell of the present minute, even if the clock was set back. */
   function minuteAt(nowMs: number): Cell {
     if (nowMs - minute.fromMs < MINUTE_MS && nowMs >= minute.fromMs) return minute.cell;
     const number = Math.floor(nowMs / MINUTE_MS);

@@ -1,23 +1,22 @@
-/** A browser's request as far as sessions care: its origin, its cookie, and whether it may use the session. */
+/** Origin and cookie of a browser's request, and whether it may use the session. */
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import { invalidSession, isSame, type Session, type Sessions } from './sessions.js';
 
-/** As the browser sees it, behind trusted proxies resolved. */
+/** A request as the browser sent it, before trusted proxies. */
 export interface Arrival {
   readonly method: string;
   readonly host: string;
   /** Origin of this host's own page. */
   readonly ownOrigin: string;
-  /** The origin header; undefined without one. */
   readonly origin: string | undefined;
   readonly cookie: string | undefined;
   readonly csrf: string | undefined;
-  /** Whether a cookie for it has to be kept to TLS. */
+  /** Whether the cookie must be limited to TLS. */
   readonly secure: boolean;
 }
 
-/** This machine, as a browser names it. */
+/** Host names of this machine in browsers. */
 const LOOPBACK_HOST = /^(?:localhost|[a-z0-9.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
@@ -38,50 +37,41 @@ export function arrivalOf(request: FastifyRequest): Arrival {
 /** 256 random bits in base64url. */
 const ID_FORM = /^[A-Za-z0-9_-]{43}$/;
 
-/**
- * @param header all cookies, as Node joins several by `; `
- * @returns a session's id; `bad` where it cannot be one, or is there twice; null where there is none
- */
-function readSessionCookie(header: string | undefined, name: string): { readonly id: string } | 'bad' | null {
-  if (header === undefined) return null;
-  const [id, ...others] = header
+/** @returns the id in the session cookie; null without one. @throws GatewayError `invalid_session` */
+function sessionIdIn(header: string | undefined, name: Sessions['cookie']): string | null {
+  const [id, ...others] = (header ?? '')
     .split(';')
     .map((pair) => pair.trim())
     .filter((pair) => pair === name || pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1));
   if (id === undefined) return null;
-  // Which of two is meant is unknown: a neighbour on the same domain may have set the other one.
-  return others.length === 0 && ID_FORM.test(id) ? { id } : 'bad';
+  // Another host of the domain may have set a second cookie, and it is unknown which one is right.
+  if (others.length === 0 && ID_FORM.test(id)) return id;
+  throw invalidSession(name, `The cookie ${name} is not one that the gateway gave, or there are two of it.`);
 }
 
-/** @param secure false for a browser on this machine that came without TLS, which would not keep it otherwise */
+/** @param secure false for a browser on this machine without TLS, which would not keep the cookie otherwise */
 export function writeSessionCookie(name: string, id: string, maxAgeS: number, secure: boolean): string {
   return `${name}=${id}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
-/** Has a browser drop it. */
+/** Deletes the cookie. */
 export function endSessionCookie(name: string, secure: boolean): string {
   return writeSessionCookie(name, '', 0, secure);
 }
 
 /**
- * Whether a request may use the session of its cookie.
- * @returns null where the request shows no session
+ * Checks the session cookie of a request.
+ * @returns null without a cookie
  * @throws GatewayError `invalid_session`; `session_forbidden` for a request that another page may have made; `not_ready`
  */
 export async function judgeSession(
   arrival: Arrival,
   sessions: Pick<Sessions, 'cookie' | 'find'>,
 ): Promise<Session | null> {
-  const { cookie } = sessions;
-  const shown = readSessionCookie(arrival.cookie, cookie);
-  if (shown === null) return null;
-  if (shown === 'bad')
-    throw invalidSession(
-      cookie,
-      `The cookie ${cookie} is not one that the gateway gave, or there are two of it.`,
-    );
-  const session = await sessions.find(shown.id);
+  const id = sessionIdIn(arrival.cookie, sessions.cookie);
+  if (id === null) return null;
+  const session = await sessions.find(id);
   checkPage(arrival, session);
   return session;
 }
@@ -96,10 +86,7 @@ function checkPage({ method, host, origin, csrf }: Arrival, session: Session): v
     throw forbidden("The request lacks the session's x-csrf-token, or has another one.");
 }
 
-/**
- * Another site's page must not sign a person in, who would then work under that name.
- * @throws GatewayError `session_forbidden`
- */
+/** Another site must not sign a user in under its own name. @throws GatewayError `session_forbidden` */
 export function checkSignIn({ host, origin, ownOrigin }: Arrival): void {
   if (host === '') throw forbidden('The request names no host, which a session is bound to.');
   if (origin === undefined || origin === ownOrigin) return;

@@ -1,8 +1,8 @@
 /**
- * Sessions of the pages for people: opened, found again by the id in a cookie, and closed. Kept in the store.
+ * Sessions of console and explorer, in the store.
  *
- * The store has neither the id, nor the token or key that signed in: it has a digest of the id, and what signed in as a MAC
- * under the id. So a copy of the store opens nothing and confirms no guess, not even one of a short token.
+ * The store has only a digest of a session's id, and a MAC under the id of the token or key that signed in. So a copy of the
+ * store opens no session and confirms no guess, even of a short token.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
@@ -13,20 +13,20 @@ import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { type Documents, type Store, StoreUnavailable } from '../../store/port.js';
 
-/** A session ends after so long, whatever is done with it. */
+/** Maximum lifetime. */
 export const LIFETIME_MS = 12 * 3_600_000;
-/** It ends after so long without a request. */
+/** Maximum time without a request. */
 const IDLE_MS = 3_600_000;
-/** Cache time of checked sessions: a page sends ten requests at once. A session ended elsewhere ends here after this. */
+/** Cache time of checked sessions, as a page sends ten requests at once. A session ended elsewhere ends here after it. */
 const MEMORY_MS = 500;
 const MAX_REMEMBERED = 10_000;
-/** How exactly the store knows when a session was last used. */
+/** Resolution of the stored last use. */
 const TOUCH_MS = 60_000;
-/** The store only collects garbage. */
+/** Expiry in the store only collects garbage. */
 const SLACK_MS = 2 * TOUCH_MS;
-/** Maximum sign-ins per holder, so that no key can fill the store with sessions. */
+/** Limit of sign-ins per holder, so that no key can fill the store. */
 const SIGN_INS = { capacity: 100, refillPerMs: 100 / 3_600_000, ttlMs: 3_600_000 };
-/** Others may note its use meanwhile, each once in {@link TOUCH_MS}. */
+/** Other processes may update its last use meanwhile, each once in {@link TOUCH_MS}. */
 const CLOSE_TRIES = 10;
 
 export interface Session {
@@ -35,10 +35,10 @@ export interface Session {
   readonly holder: string;
   readonly host: string;
   readonly origin: string;
-  /** A page sends it with each change. No other page knows it: it is in an answer, and in no cookie. */
+  /** Required with writes. Only the page knows it, as it is in an answer and not in a cookie. */
   readonly csrf: string;
   readonly endsAtMs: number;
-  /** Whether this signed in: a token, or the stored hash of a key's secret. */
+  /** Whether this proof signed in: a token, or the stored hash of a key's secret. */
   binds(proof: string): boolean;
 }
 
@@ -51,11 +51,11 @@ const SessionRecord = recordForm(
     holder: Type.String(),
     /** MAC of the credential that signed in, by {@link bind}. */
     bound: Type.String(),
-    /** As the browser named it when it signed in; and its origin. */
+    /** Host and origin of the browser at sign-in. */
     host: Type.String(),
     origin: Type.String(),
     createdAtMs: Type.Number(),
-    /** The last request, to a minute. */
+    /** The last request, with a resolution of a minute. */
     seenAtMs: Type.Number(),
   }),
 );
@@ -92,11 +92,10 @@ export function createSessions(
   }
 
   return {
-    /** Name of its cookie. */
     cookie,
     /**
      * @param note called before the session is created; if it fails, there is no session
-     * @throws GatewayError `rate_limited` for a holder who signs in all the time; `not_ready`; whatever `note` throws
+     * @throws GatewayError `rate_limited` after too many sign-ins; `not_ready`; errors of `note`
      */
     async open(
       { holder, proof }: { readonly holder: string; readonly proof: string },
@@ -124,7 +123,7 @@ export function createSessions(
       if (record === null) throw invalidSession(cookie);
       return sessionOf(id, record);
     },
-    /** Dead here when it returns, and elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
+    /** Ended here on return, elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
     async close(id: string): Promise<void> {
       const document = documentOf(id);
       await unlessAway(remove(documents, document));
@@ -138,7 +137,7 @@ const REALMS: Readonly<Record<SessionCookie, string>> = {
   dgw_explorer: 'dsp-gateway',
 };
 
-/** @param detail instead of the code's meaning */
+/** @param detail default: the code's text */
 export function invalidSession(cookie: SessionCookie, detail?: string): GatewayError {
   return new GatewayError('invalid_session', {
     headers: { 'www-authenticate': `Bearer realm="${REALMS[cookie]}"` },
@@ -146,7 +145,7 @@ export function invalidSession(cookie: SessionCookie, detail?: string): GatewayE
   });
 }
 
-/** Reads a session, and notes its use once a minute. */
+/** Reads a session, and updates its last use once a minute. */
 async function read(documents: Documents, document: string, nowMs: number): Promise<SessionRecord | null> {
   const text = await documents.get(document);
   // A session of an unknown format has ended.
@@ -172,7 +171,7 @@ async function remove(documents: Documents, document: string): Promise<void> {
   throw new StoreUnavailable('other processes noted the use of a session each time it was to be closed');
 }
 
-/** Its name in the store. */
+/** Name of the document in the store. */
 export function sessionDocument(cookie: SessionCookie, id: string): string {
   return `session:${cookie}:${hash('sha256', id, 'base64url')}`;
 }
@@ -197,7 +196,6 @@ function sessionOf(id: string, record: SessionRecord): Session {
   };
 }
 
-/** @param proof what signed in: a token, or the stored hash of a key's secret */
 function bind(id: string, proof: string): string {
   return mac(id, `holder ${proof}`);
 }

@@ -1,10 +1,7 @@
 import type { Logger } from 'pino';
 import type { Usage } from './usage.js';
 
-/**
- * Counts what teams have used today against their daily shares, at a start: the buckets of the embedded store do not
- * outlive the process, and its journal of usage does.
- */
+/** At startup, restores the daily shares from stored usage: buckets of the embedded store end with the process. */
 export async function recallShares(
   shares: { recall(team: string, calls: number): Promise<void> },
   usage: Pick<Usage, 'daysBack' | 'read'>,

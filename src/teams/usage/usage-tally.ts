@@ -7,7 +7,7 @@ import type { Pending, UsageField } from './usage-day.js';
 
 // Counters of one request. Pure.
 
-/** Collapsed ones waited for the platform as misses do. */
+/** Collapsed requests waited for the platform like misses. */
 const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
   hit: 'hits',
   stale: 'stale',
@@ -18,7 +18,7 @@ const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
   collapsed: 'misses',
 };
 
-/** The gateway's own refusals for having asked too much. */
+/** The gateway's own refusals by limits. */
 const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
 
 export type Answered = Pick<
@@ -26,7 +26,7 @@ export type Answered = Pick<
   'outcome' | 'code' | 'rows' | 'platformCalls' | 'plainCalls' | 'bytesOut' | 'via'
 >;
 
-/** @returns the platform calls that a cache saved */
+/** @returns platform calls saved by the cache */
 export function savedCalls({
   outcome,
   plainCalls,
@@ -36,7 +36,7 @@ export function savedCalls({
   return Math.max(0, plainCalls - platformCalls);
 }
 
-/** @param add called for each field that grows, with how much, which may be 0; the tries of platform calls are counted where they are made */
+/** @param add called for each field, perhaps with 0. Platform calls are counted where they are made */
 export function countRequest(
   status: number,
   answered: Answered,
@@ -60,7 +60,6 @@ export function countRequest(
 
 export interface UsageTally {
   add(team: string, counts: ReadonlyMap<UsageField, number>): void;
-  /** Adds what an answered request counts as. */
   addRequest(team: string, status: number, answered: Answered): void;
   isEmpty(): boolean;
   /** Returns all counts and resets them. */

@@ -1,6 +1,4 @@
-/**
- * Usage per team and day: counted in memory, written in batches.
- */
+/** Usage per team and day: counted in memory, written in batches. */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
 import { daysBetween, isoDay } from '../../reports/query/days.js';
@@ -10,16 +8,12 @@ import { teamOfName } from '../team-life.js';
 import { addDays, dayGroup, readDay, teamGroup, toBatch, type UsageDay } from './usage-day.js';
 import { createUsageTally, type UsageTally } from './usage-tally.js';
 
-/** Retention: enough to compare a year with the previous one. */
+/** Retention, to compare a year with the previous one. */
 const KEPT_MS = 800 * 86_400_000;
 
 // Reading usage from the store.
 
-/**
- * By day, then by team, all lives of it together; days without anything are left out.
- * @param from first day, `YYYY-MM-DD`; `to` is the last. @param team only this one
- * @throws StoreUnavailable
- */
+/** See {@link Usage.read}. */
 async function readUsage(counters: Counters, from: string, to: string, team?: string): Promise<UsageDay[]> {
   const days = daysBetween(from, to);
   const groups = await readGroups(counters, days.map(dayGroup));
@@ -38,7 +32,7 @@ async function readUsage(counters: Counters, from: string, to: string, team?: st
   return [...found.keys()].sort().map((key) => found.get(key) as UsageDay);
 }
 
-/** The same of one life of a team, by its name. @throws StoreUnavailable */
+/** The same for one life of a team. @throws StoreUnavailable */
 async function readLife(counters: Counters, from: string, to: string, name: string): Promise<UsageDay[]> {
   return readPlaces(
     counters,
@@ -58,19 +52,19 @@ async function readPlaces(
 }
 
 export interface Usage extends Pick<UsageTally, 'add' | 'addRequest'> {
-  /** Writes what was counted so far. @returns whether the store took it all */
+  /** @returns whether the store took all counts */
   flush(): Promise<boolean>;
   /**
-   * What the store holds: by day, then by team, all lives of it together; days without anything are left out.
-   * @param from first day, `YYYY-MM-DD`. @param team only this one
+   * Stored usage by day, then by team, all its lives together; days without usage are omitted.
+   * @param from first day, `YYYY-MM-DD`; `to` is the last. @param team default: all
    * @throws StoreUnavailable
    */
   read(from: string, to: string, team?: string): Promise<UsageDay[]>;
-  /** The last 30 days of a team's present life, newest last; null when the store is away. */
+  /** The last 30 days of a team's present life, newest last; null without the store. */
   recent(team: string): Promise<Omit<UsageDay, 'team'>[] | null>;
-  /** Today by UTC, and the day so many days before. */
+  /** UTC days: today, and `count` days before. */
   daysBack(count: number): { readonly from: string; readonly to: string };
-  /** Writes what is left, as long as the store takes it within a few seconds. */
+  /** Writes the rest, if the store takes it within a few seconds. */
   close(): Promise<void>;
 }
 
@@ -78,13 +72,13 @@ export interface UsageOptions {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A team in its present life: its id, and behind a colon what tells it from those that were deleted. Absent: the id. */
+  /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
   readonly nameOf?: (team: string) => string;
   /** Time between two batches. */
   readonly everyMs?: number;
 }
 
-/** Contract: at most 5 s are lost when the process is killed; writing takes its time, too. */
+/** By contract, a killed process loses at most 5 s, including the time of writing. */
 const EVERY_MS = 2000;
 /** As `/gateway/v1/me` shows them. */
 const RECENT_DAYS = 30;

@@ -1,6 +1,6 @@
 /**
- * Stops writes, of one team or of all. The order is kept in the registry, so it is in force in every replica as soon as
- * its registry is in step, outlives restarts, and is written with its audit line.
+ * Stops writes of one team or all. A stop is a record of the registry: it applies in every replica as soon as its registry
+ * is updated, survives restarts, and is written with its audit line.
  */
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
@@ -12,12 +12,12 @@ import { guardUnavailable } from './reservations.js';
 const ALL = 'writes/all';
 const TEAM_PREFIX = 'writes/team/';
 
-/** How old the known state of the brake may be where a guard relies on it, milliseconds. */
+/** Maximum age of the known stops for writes of guarded teams. */
 const STALE_MS = 2_000;
 
 export const Stop = Type.Object(
   {
-    /** Who stopped it: the name of an admin token. */
+    /** Name of an admin token. */
     by: Type.String(),
     at: Type.String({ format: 'date-time' }),
     reason: Type.String(),
@@ -32,12 +32,12 @@ export type BrakeLever = ReturnType<typeof createBrake>;
 export type Brake = Pick<BrakeLever, 'check'>;
 
 /**
- * @param isGuarded whether a team's writes rely on the brake: where its state is unknown, they are refused. Unguarded
- *   teams continue on the last known state, so they lose nothing when the store is away.
+ * @param isGuarded writes of guarded teams are refused while the stops are unknown; others continue on the last known
+ *   state
  */
 export function createBrake(registry: Registry, isGuarded: (team: string) => boolean) {
   return {
-    /** @throws GatewayError `writes_stopped` when stopped for all or this team, `write_guard_unavailable` when its state is older than 2 s */
+    /** @throws GatewayError `writes_stopped`; `write_guard_unavailable` for a guarded team, after {@link STALE_MS} */
     check(team: string): void {
       const all = registry.get(ALL)?.value;
       if (all !== undefined) throw stopped(readStop(all), 'of all teams');
@@ -45,7 +45,7 @@ export function createBrake(registry: Registry, isGuarded: (team: string) => boo
       if (own !== undefined) throw stopped(readStop(own), 'of this team');
       if (registry.staleForMs() > STALE_MS && isGuarded(team)) throw guardUnavailable(NOT_KNOWN);
     },
-    /** Those in force; `all` is null where writes are not stopped for all. */
+    /** The active stops. `all`: null if there is no stop of all teams. */
     stops(): {
       readonly all: WriteStop | null;
       readonly teams: readonly (WriteStop & { readonly team: string })[];
@@ -59,18 +59,14 @@ export function createBrake(registry: Registry, isGuarded: (team: string) => boo
         teams: teams.sort((one, other) => (one.team < other.team ? -1 : 1)),
       };
     },
-    /**
-     * @param team null: all teams
-     * @param audit a line stored with it
-     * @throws StoreUnavailable
-     */
+    /** @param team null: all teams. @throws StoreUnavailable */
     stop(team: string | null, stop: WriteStop, audit: string): Promise<void> {
       return updateRecord(registry, idOf(team), () => ({ text: JSON.stringify(stop), audit: [audit] }));
     },
     /** @throws GatewayError `conflict` if there is no stop, or it changed at the same time; StoreUnavailable */
     async resume(team: string | null, audit: string): Promise<void> {
       const id = idOf(team);
-      // A stop that this replica has not seen yet can be lifted, too.
+      // This replica may not know the stop yet.
       await registry.refresh();
       await commitChange(registry, STOPPED_ANEW, () => {
         const found = registry.get(id);

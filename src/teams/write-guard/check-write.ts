@@ -1,4 +1,4 @@
-/** Checks a write against its team's guard: every rule with the request's value and the limit. Pure. */
+/** Checks a write against every rule of its team's guard. Pure. */
 import { hash } from 'node:crypto';
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../../reports/rows/json.js';
 import { limitOf, showAmount, toMillionths } from './amount.js';
@@ -23,7 +23,7 @@ export interface WriteFacts {
   readonly hasIdempotencyKey: boolean;
 }
 
-export interface Judged {
+interface Judged {
   readonly checks: readonly Check[];
   /** The amount of the rule's budget, millionths; null if there is none, or it is unreadable. */
   readonly amount: number | null;
@@ -61,7 +61,7 @@ function clip(text: string, most = MAX_SHOWN): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** Names from a request may hold any character: JSON escapes them. */
+/** Names as JSON, which escapes them. */
 function list(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.map(quoted).join(', ');
 }

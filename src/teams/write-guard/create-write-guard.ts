@@ -1,4 +1,4 @@
-/** The parts of the write guard that all replicas share: reservations, the brake, and the count of unknown writes. */
+/** Composition of reservations, brake, and the count of unknown writes. */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/load.js';
 import type { Clock } from '../../lib/clock.js';
@@ -38,7 +38,7 @@ export function createWriteGuard({
   return { reservations, brake, unknownWrites: countUnknown(reservations, logger) };
 }
 
-/** Often enough for an alert, and seldom enough for a list of thousands. */
+/** Short enough for an alert, and long enough for a list of thousands. */
 const LOOK_MS = 30_000;
 
 /** Counts unknown writes, for the metrics. */
@@ -56,9 +56,9 @@ export function countUnknown(book: Pick<ReservationBook, 'unknown'>, logger: Log
   const looking = repeat(LOOK_MS, look);
   looking.now();
   return {
-    /** As of the last look; null before the first, and while the store does not answer. */
+    /** As of the last look; null: none yet, or without the store. */
     count: (): number | null => last,
-    /** Looks now. Never rejects. */
+    /** Never rejects. */
     look,
     stop: looking.stop,
   };

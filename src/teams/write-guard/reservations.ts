@@ -1,6 +1,6 @@
 /**
- * Reservations of a day's budget, in the store that all replicas share: one durable step for each write, before anything
- * is sent. The outcome of the write is recorded afterwards; until then its amount is charged.
+ * Reservations of a day's budget in the store: one durable charge per write, before anything is sent. The outcome is
+ * recorded afterwards; until then the amount stays charged.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
@@ -17,23 +17,23 @@ export interface ReserveAsk {
   readonly team: string;
   /** E.g. `POST /api/v1/campaign/create`. */
   readonly route: string;
-  /** Millionths of the rule's currency, a safe integer; null where the rule has no budget. */
+  /** Millionths of the rule's currency, a safe integer; null: the rule has no budget. */
   readonly amount: number | null;
-  /** The rule's limit for a day, in the same unit; null: none. */
+  /** Daily limit in millionths; null: none. */
   readonly max: number | null;
   readonly currency?: string | undefined;
 }
 
 export interface Reservation {
   readonly id: string;
-  /** While the write is under way in the life it was reserved in, as `nameInLife` writes it; its id where it is listed. */
+  /** As `nameInLife` writes it during the write; the id in lists. */
   readonly team: string;
   readonly route: string;
-  /** The day it is taken from, e.g. `2026-11-23`, by `platform.timezone`. */
+  /** The charged day, e.g. `2026-11-23`, by `platform.timezone`. */
   readonly day: string;
-  /** null where the rule has no budget. */
+  /** Null: the rule has no budget. */
   readonly amount: number | null;
-  /** null where the rule names none. */
+  /** Null: the rule has no currency. */
   readonly currency: string | null;
   readonly atMs: number;
 }
@@ -44,12 +44,11 @@ interface UnknownWrite extends Reservation {
   readonly why: string;
 }
 
-/** `left` is what the day still allows, in the unit of the ask; below 0 where the limit was lowered since. */
+/** `left`: rest of the day in millionths; below 0 if the limit was lowered. */
 type Reserved =
   | { readonly kind: 'reserved'; readonly reservation: Reservation }
   | { readonly kind: 'over'; readonly day: string; readonly left: number };
 
-/** @param detail the unknown fact, for the caller */
 export function guardUnavailable(detail: string, cause?: unknown): GatewayError {
   return new GatewayError('write_guard_unavailable', { detail, retryAfterS: 5, cause });
 }
@@ -68,13 +67,11 @@ export function createReservations({
   nameOf = (team) => team,
 }: {
   readonly charges: Charges;
-  /** Those of the registry. */
   readonly leases: Pick<Leases, 'claim' | 'release'>;
-  /** Wall time, with an operator's offset. */
   readonly now: () => number;
-  /** Where the platform begins its day (IANA name). */
+  /** Of the platform's day, IANA name. */
   readonly timezone: string;
-  /** Longest time of a write, milliseconds: `platform.timeoutMs`. */
+  /** Maximum time of a write: `platform.timeoutMs`. */
   readonly callMs: number;
   readonly logger: Logger;
   /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
@@ -90,8 +87,8 @@ export function createReservations({
 
   return {
     /**
-     * Atomically and durably, before anything is sent; also where the day has no limit, so that its outcome can be
-     * recorded. @throws GatewayError `write_guard_unavailable`
+     * Atomically and durably, even without a daily limit, so that the outcome can be recorded.
+     * @throws GatewayError `write_guard_unavailable`
      */
     async reserve({ max, currency, ...write }: ReserveAsk): Promise<Reserved> {
       const team = nameOf(write.team);
@@ -102,20 +99,20 @@ export function createReservations({
       const { kind, charged } = await makeCharge(whole, charges, outcomes);
       if (kind === 'made') return { kind: 'reserved', reservation };
       if (max !== null) return { kind: 'over', day: reservation.day, left: max - charged };
-      // Too large to count, on a day without limit: noted, but not counted.
+      // Too large to count, on a day without limit.
       await makeCharge({ ...ask, amount: 0, max: Number.MAX_SAFE_INTEGER }, charges, outcomes);
       return { kind: 'reserved', reservation };
     },
-    // These three never reject: the caller is owed the platform's answer. What the store does not take is tried again,
-    // and the amount stays charged until it is taken.
-    /** The platform certainly did not act: the amount goes back to its day. */
+    // These three never reject, as the caller must get the platform's answer. The store is retried; the amount stays charged
+    // until then.
+    /** The platform has certainly not executed the write: the amount returns to its day. */
     giveBack: ({ id }: Reservation): Promise<void> => outcomes.record(id, { how: 'back' }),
-    /** The platform answered that it acted. */
+    /** The platform has executed the write. */
     keep: ({ id }: Reservation): Promise<void> => outcomes.record(id, { how: 'kept' }),
-    /** The outcome is unknown: the amount stays charged, and is listed until settled. */
+    /** The outcome is unknown: the amount stays charged, and the write is listed until settled. */
     keepUnknown: (write: Reservation, why: string): Promise<void> =>
       outcomes.record(write.id, { anew: { ...chargeOf(write), note: noteOf(write, why) } }),
-    /** As {@link Reserved} tells it. @throws GatewayError `write_guard_unavailable` */
+    /** See {@link Reserved}. @throws GatewayError `write_guard_unavailable` */
     async left(
       team: string,
       route: string,
@@ -136,10 +133,10 @@ export function createReservations({
     /** @returns writes of unknown outcome, oldest first. @throws StoreUnavailable */
     unknown,
     /**
-     * Ends one of {@link unknown}: it stays charged, or is given back to its day.
-     * @param note called first, once the write is found and locked
-     * @throws GatewayError `not_found` for one that is not unknown (any more), `conflict` while another settles it, or when it became known;
-     *   StoreUnavailable; whatever `note` throws, and then nothing is done
+     * Records the outcome of an unknown write: its amount stays charged, or returns to its day.
+     * @param note called before, when the write is found and locked; its errors prevent the settlement
+     * @throws GatewayError `not_found` if the write is not unknown; `conflict` if another request settles it, or it becomes
+     *   known; StoreUnavailable
      */
     async settle(
       id: string,
@@ -160,12 +157,12 @@ export function createReservations({
         await leases.release([lease], owner).catch(() => {});
       }
     },
-    /** Waits for outcomes that are still to be recorded, as far as the store takes them now. */
+    /** Tries once more to record waiting outcomes. */
     settled: (): Promise<void> => outcomes.settled(),
   };
 }
 
-/** @throws GatewayError when it is not certain that the charge is made, and will last */
+/** @throws GatewayError if it is not certain that the charge is durable */
 async function makeCharge(ask: ChargeAsk, charges: Charges, outcomes: Outcomes): Promise<ChargeAnswer> {
   let answer: ChargeAnswer;
   try {
@@ -182,10 +179,10 @@ async function makeCharge(ask: ChargeAsk, charges: Charges, outcomes: Outcomes):
   throw guardUnavailable(NOT_CONFIRMED);
 }
 
-/** Days without an open charge are forgotten so long after the last charge to them. */
+/** Retention of a day without open charges, after its last charge. */
 const PURSE_TTL_MS = 40 * 86_400_000;
 
-/** The charge of a write. A day without a limit counts, too: it may get one before it is over. */
+/** The charge of a write, also of a day without a limit, which may get one. */
 function chargeOf({ id, team, route, day, ...noted }: Reservation): ChargeAsk {
   const purse = purseOf({ team, route, day });
   const [amount, max] = [noted.amount ?? 0, Number.MAX_SAFE_INTEGER];
@@ -193,9 +190,8 @@ function chargeOf({ id, team, route, day, ...noted }: Reservation): ChargeAsk {
 }
 
 /**
- * Longer than a settlement takes: three calls of the store. The charge does not depend on it, for a charge is ended
- * once: two who settle the same after it has lapsed leave two lines in the audit, and the later one is told `conflict`.
- * A process that dies while settling holds up others for so long.
+ * Longer than a settlement, which has three store calls. After expiry, a second settlement adds an audit line and fails with
+ * `conflict`, as a charge ends once. A process that dies while settling blocks others for this time.
  */
 const SETTLE_LEASE_MS = 30_000;
 
@@ -213,7 +209,7 @@ const NOT_LISTED =
 type Outcome = { readonly how: 'kept' | 'back' } | { readonly anew: ChargeAsk };
 
 const AGAIN_MS = 2_000;
-/** So many wait for the store at most; as many charges may be open. */
+/** Maximum waiting outcomes, equal to the maximum of open charges. */
 const WAITING_MAX = 10_000;
 
 /** Records outcomes in the store, and retries while it does not respond. */
@@ -228,12 +224,12 @@ class Outcomes {
     this.#logger = logger;
   }
 
-  /** Never rejects: what the store does not take now is tried again behind the caller's back. */
+  /** Never rejects: a failure is retried in the background. */
   async record(id: string, outcome: Outcome): Promise<void> {
     if (!(await this.#attempt(id, outcome))) this.recordLater(id, outcome);
   }
 
-  /** The same, but not now: the store has just failed. */
+  /** Without a first attempt, as the store has just failed. */
   recordLater(id: string, outcome: Outcome): void {
     if (this.#waiting.size === 0)
       this.#logger.warn('failed to record outcomes of guarded writes; retrying until the store answers');
@@ -241,7 +237,7 @@ class Outcomes {
     else this.#logger.error({ charge: id }, 'dropped the outcome of a guarded write: too many wait');
   }
 
-  /** Tries the waiting outcomes once more. Those that the store does not take stay charged, and are listed as unknown. */
+  /** Retries once. Unrecorded writes stay charged, and are listed as unknown. */
   async settled(): Promise<void> {
     await this.#again.stop();
     await this.#attemptAll();
@@ -253,7 +249,7 @@ class Outcomes {
     );
   }
 
-  /** One after the other, until the store does not answer. */
+  /** Stops at the first failure. */
   async #attemptAll(): Promise<void> {
     for (const [id, outcome] of this.#waiting) {
       if (!(await this.#attempt(id, outcome))) return;
@@ -282,7 +278,7 @@ class Outcomes {
   }
 }
 
-// Stored texts: the name of a purse, and a note beside each open charge.
+// Stored texts: the name of a purse, and the note of an open charge.
 
 const Purse = recordForm(Type.Tuple([Type.String(), Type.String(), Type.String()]));
 
@@ -290,22 +286,22 @@ const Note = recordForm(
   Type.Object({
     /** Epoch milliseconds. */
     atMs: Type.Number(),
-    /** Set once it is known that the outcome is not. */
+    /** Why the outcome is unknown. */
     why: Type.Optional(Type.String()),
-    /** Amount of the write; absent in notes of releases that only had charged amounts. */
+    /** Absent in notes of older releases, which had only charged amounts. */
     amount: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
     currency: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
 );
 
-/** A write is answered, or given up, within the time limit of calls; a little later its outcome is recorded. */
+/** Time to record an outcome after the time limit of calls. */
 const SETTLE_MS = 10_000;
 const WHY_MAX = 300;
 
 const UNREADABLE: ReturnType<typeof Note.parse> & object = { atMs: 0, why: 'its record is unreadable' };
 const NOT_RECORDED = 'the gateway stopped or lost its store before recording the outcome';
 
-/** @returns the purse that a team's writes of one route are charged to on one day */
+/** The purse of a team's writes of one route on one day. */
 export function purseOf({ team, route, day }: Pick<Reservation, 'team' | 'route' | 'day'>): string {
   return JSON.stringify([team, route, day]);
 }
@@ -318,10 +314,7 @@ export function noteOf(
   return JSON.stringify({ atMs, why: why?.slice(0, WHY_MAX), amount, currency });
 }
 
-/**
- * @param callMs longest time of a call
- * @returns null while its call may be running. An unreadable charge is from another release, and counts as unknown
- */
+/** @returns null while the call may be running. An unreadable charge is from another release, and counts as unknown */
 export function unknownWrite(
   { id, purse, amount: charged, note }: Charge,
   nowMs: number,

@@ -61,7 +61,7 @@ export const WriteGuard = Type.Record(Type.String(), GuardRule, {
 });
 export type WriteGuard = Frozen<Static<typeof WriteGuard>>;
 
-/** Whether this release knows every member of a stored guard. A partly known guard must not be enforced in part. */
+/** Whether this release knows every member of a stored guard, which must not be enforced in part. */
 export const isWriteGuard = recordForm(WriteGuard).is;
 
 /**
@@ -87,7 +87,7 @@ interface NamedField {
   readonly field: string;
 }
 
-/** Every field that a rule reads. */
+/** All fields that a rule reads. */
 export function fieldsOf({ budget, amounts = [] }: GuardRule): NamedField[] {
   const fields = amounts.map(({ field }, index) => ({ param: `amounts.${index}.field`, field }));
   const { field, currencyField } = budget ?? {};
@@ -96,9 +96,9 @@ export function fieldsOf({ budget, amounts = [] }: GuardRule): NamedField[] {
   return fields;
 }
 
-/** Names that no reader folds, splits or normalises: no dot or bracket, printable ASCII only. */
+/** Names that no parser changes or splits. */
 const PLAIN = /^[A-Za-z0-9_-]+$/;
-/** Names with a special meaning in languages that platforms are written in. */
+/** Names with a special meaning in programming languages. */
 const SPECIAL_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 export const PLAIN_NAMES =
@@ -108,15 +108,15 @@ export function isPlainName(name: string): boolean {
   return PLAIN.test(name) && !SPECIAL_NAMES.has(name);
 }
 
-/** `body.budget.total` as the names that lead to it. */
+/** `body.budget.total` → `budget`, `total` */
 export function segmentsOf(field: string): readonly string[] {
   return field.split('.').slice(1);
 }
 
 /**
- * Whether a name may be read as the next step, or the next steps at once, to a field, and is not that step itself:
- * `Budget`, `budget_total` and `budgetTotal` for `budget.total`.
- * @param rest the names that still lead to the field
+ * Whether a parser may take a different name for the next part, or several parts, of a path: `Budget`, `budget_total` and
+ * `budgetTotal` for `budget.total`.
+ * @param rest the parts still to be matched
  */
 export function looksLike(name: string, rest: readonly string[]): boolean {
   if (name === rest[0]) return false;
@@ -135,10 +135,10 @@ function fold(name: string): string {
 
 // Faults beyond the schema: routes that never match, limits that contradict each other.
 
-/** A path that passes the path gate: no other could match. */
+/** Only paths that pass the path gate can match. */
 const ROUTE = /^(POST|PUT|PATCH|DELETE) \/api\/v1(?:\/[A-Za-z0-9._~-]+)*(?:\/[A-Za-z0-9._~-]+|\/\*)$/;
 
-/** @param place of the guard's team in a body or file, e.g. `teams.0.` */
+/** @param place path of the team in the body or file, e.g. `teams.0.` */
 export function guardFaults(guard: WriteGuard | null | undefined, place = ''): FieldFault[] {
   return Object.entries(guard ?? {}).flatMap(([route, rule]) =>
     [...ruleFaults(route, rule)].map(([param, message]) => ({
@@ -148,7 +148,7 @@ export function guardFaults(guard: WriteGuard | null | undefined, place = ''): F
   );
 }
 
-/** `param` is a place in the rule; empty: the rule itself. */
+/** `param`: path in the rule; empty: the rule itself. */
 type Faults = Generator<readonly [param: string, message: string]>;
 
 function* ruleFaults(route: string, rule: GuardRule): Faults {
