@@ -1,4 +1,4 @@
-/** A gateway as it is shipped, with teams that may see everything and ask without end. */
+/** A gateway as it is shipped, with teams whose limits are never reached. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +14,7 @@ const LIMITS = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 100_000_000,
  * @param profile a folder for its CPU profile, written when it ends
  * @param watched whether it tells how late its event loop is
  * @param silent whether it logs warnings alone: that it listens is seen by asking it
+ * @param advertisers the list of each team, by its place; by default each sees all
  * @returns its process, its address, and a key for each team; `loop`, asked at the end of a time, tells of that time
  */
 export async function startGateway(options) {
@@ -23,6 +24,7 @@ export async function startGateway(options) {
     env = {},
     core = null,
     teams = 1,
+    advertisers = () => '*',
     profile = null,
     watched = false,
     silent = false,
@@ -53,7 +55,9 @@ export async function startGateway(options) {
   const urls = silent ? await urlsOf(chosen) : await urlsIn(output);
   const keys = [];
   for (let n = 1; n <= teams; n++) {
-    await manage(urls.admin, '/admin/v1/teams', { id: `team-${n}`, advertisers: '*', limits: LIMITS });
+    await manage(urls.admin, '/admin/v1/teams', {
+      ...{ id: `team-${n}`, advertisers: advertisers(n - 1), limits: LIMITS },
+    });
     keys.push((await manage(urls.admin, `/admin/v1/teams/team-${n}/keys`, {})).key);
   }
   const { pid } = running.child;

@@ -16,15 +16,21 @@ export const HIT_CASES = [
   { title: 'Not modified (304), of 8 kB', days: 9, headers: { 'if-none-match': '*' } },
 ];
 
-/** A report of so many days for each of many advertisers, spelt as an app would. */
+/** A report of so many days for each of many advertisers; apps write the parameters in any order. */
 export function targetsOf(days, reports = REPORTS) {
   const day = (at) => new Date(at).toISOString().slice(0, 10);
   const from = day(LAST_DAY_MS - (days - 1) * 86_400_000);
-  return Array.from(
-    { length: reports },
-    (_, n) =>
-      `/api/v1/report/campaigns/get?advertiserId=${n + 1}&byDate=1&byCampaign=1&dateFrom=${from}&dateTo=${day(LAST_DAY_MS)}`,
-  );
+  const rest = ['byDate=1', 'byCampaign=1', `dateFrom=${from}`, `dateTo=${day(LAST_DAY_MS)}`];
+  return Array.from({ length: reports }, (_, n) => {
+    const parameters = [`advertiserId=${n + 1}`, ...rest];
+    const turned = n % parameters.length;
+    return `/api/v1/report/campaigns/get?${[...parameters.slice(turned), ...parameters.slice(0, turned)].join('&')}`;
+  });
+}
+
+/** The advertisers of one of the teams, which ask for the reports of {@link targetsOf} in turn. */
+export function advertisersOf(team, teams = TEAMS, reports = REPORTS) {
+  return Array.from({ length: reports }, (_, n) => n + 1).filter((id) => (id - 1) % teams === team);
 }
 
 const NODE_PEERS = {
@@ -78,6 +84,7 @@ async function gateway({ folder, platform, profile }, env, silent = false) {
   return startGateway({
     folder: join(folder, `gateway-${Object.keys(env).length}-${Math.random()}`),
     ...{ profile, platform, env, core: SERVER_CORE, teams: TEAMS, silent },
+    advertisers: advertisersOf,
   });
 }
 
@@ -162,8 +169,9 @@ export async function answering(port) {
 /** Twice: what was learned from the first answers is there for the second. */
 export async function warm({ name, url, targets, keys }) {
   for (const round of [1, 2]) {
-    for (const target of targets) {
-      const { statusCode, body } = await request(url + target, { headers: { 'x-api-key': keys[0] } });
+    for (const [n, target] of targets.entries()) {
+      const headers = { 'x-api-key': keys[n % keys.length] };
+      const { statusCode, body } = await request(url + target, { headers });
       await body.dump();
       if (statusCode !== 200 && statusCode !== 304)
         throw new Error(`${name} answered ${statusCode} in round ${round}`);
