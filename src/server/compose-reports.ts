@@ -163,8 +163,6 @@ function composeGateway(options: ReportingOptions) {
   };
 }
 
-export type Reporting = ReturnType<typeof composeReports>;
-
 export function composeReports(options: ReportingOptions) {
   const { g, settled, close } = composeGateway(options);
   const { parse, now, learner, evidence, retention, background } = g;

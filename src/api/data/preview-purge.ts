@@ -4,9 +4,8 @@ import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
 import { dayNumber } from '../../reports/query/days.js';
 import { dayRefs, wholeRef } from '../../reports/question.js';
-import { showId } from '../../reports/rows/answer-meta.js';
 import type { Entry } from '../../reports/rows/entry.js';
-import { type NamedReport, parseNamed, unlessAway } from './ask.js';
+import { type NamedReport, parseNamed, showScope, unlessAway } from './ask.js';
 
 /**
  * @returns `days`: in the scope; null where an end is open. `reports`: measured reports by date that would be fetched
@@ -22,11 +21,7 @@ export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedRe
   return {
     // Never as a list: a calendar has millions.
     days: from === undefined || to === undefined ? null : numberOf(to) - numberOf(from) + 1,
-    reports: known.filter(isHit).map(({ account, split, ...one }) => ({
-      ...one,
-      advertiserId: showId(account),
-      split: split === '' ? [] : split.split('+'),
-    })),
+    reports: known.filter(isHit).map(showScope),
     report: named === null ? null : await previewReport(g, scope, named),
   };
 }

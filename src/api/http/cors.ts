@@ -1,4 +1,4 @@
-/** Pages of other origins: which of them may read the data plane's answers, and what of their headers. */
+/** CORS: the origins whose pages may read answers of the data plane, and the headers they may read. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EXPOSED_HEADERS } from '../openapi/headers.js';
@@ -6,8 +6,8 @@ import { EXPOSED_HEADERS } from '../openapi/headers.js';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * To be called before whatever may refuse a request: a page has to be able to read a 404, too.
- * @param origins none: answers say nothing of CORS
+ * Called before any hook that may refuse a request: pages must be able to read a 404, too.
+ * @param origins none: no CORS headers
  */
 export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return;
@@ -29,7 +29,6 @@ function pairs(flat: readonly string[]): [string, string][] {
   return flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] as string]] : []));
 }
 
-/** Answers say themselves what they vary by; the origin comes on top. */
 async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const vary = String(reply.getHeader('vary') ?? '');
   if (!/\borigin\b/i.test(vary)) reply.header('vary', vary === '' ? 'origin' : `${vary}, origin`);

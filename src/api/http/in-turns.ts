@@ -1,4 +1,4 @@
-/** A large body on its way out: by the piece, and not all that the system would take in one turn of the event loop. */
+/** Sends a large body in pieces, over several turns of the event loop. */
 import { turn } from '../../lib/time.js';
 import { AT_ONCE_BYTES, HIT_BYTES } from '../../reports/report-call.js';
 

@@ -1,4 +1,4 @@
-/** A JSON body, read strictly: what the gateway checks must be what the platform will read. */
+/** Parses a JSON body strictly: the platform must read it as the gateway did. */
 import { GatewayError } from '../../errors.js';
 import { clip } from '../../lib/http/problem.js';
 import { JsonError, JsonObject, parseJson } from '../../reports/rows/json.js';
@@ -11,9 +11,9 @@ export interface BodyLimits {
 }
 
 /**
- * @param limits none when not given
+ * @param limits default: none
  * @returns the body's object; an empty body is an empty object
- * @throws GatewayError `invalid_body` for anything but one JSON object in UTF-8 without duplicate members
+ * @throws GatewayError `invalid_body` unless it is one JSON object in UTF-8 without duplicate members
  */
 export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
   if (bytes.length === 0) return new JsonObject([], []);

@@ -4,28 +4,28 @@ import { CATALOGUE, GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
 
 const REPORTS = '/api/v1/report/';
-/** Characters of a path for which suggestions are made. */
+/** Longer paths get no suggestion. */
 const LONGEST = 120;
 
 /**
  * @param known addresses of this plane, without wildcards
- * @returns the address that is near, or undefined where none is
+ * @returns a similar address
  */
 export function nearPath(path: string, known: readonly string[]): string | undefined {
   const plain = path.toLowerCase().replace(/\/+$/, '');
   if (plain === '') return undefined;
   return (
     known.find((one) => one.toLowerCase() === plain) ??
-    // Its beginning was left out: `/me`, `/v1/me`.
+    // Without its beginning: `/me`, `/v1/me`.
     known.find((one) => one.endsWith(plain)) ??
-    // It was counted up, or left out in the middle: `/gateway/v2/me`, `/gateway/me`.
+    // With another version or none: `/gateway/v2/me`, `/gateway/me`.
     known.find((one) => withoutVersion(one) === withoutVersion(plain)) ??
     OTHER_NAMES.find(([pattern, to]) => pattern.test(plain) && known.includes(to))?.[1] ??
     nearName(plain, known)
   );
 }
 
-/** @returns the report that is meant by an address which leaves out or misspells what stands before it */
+/** @returns the address of a report whose prefix was omitted or misspelt */
 export function nearReport(path: string): string | undefined {
   if (path.length > LONGEST) return undefined;
   const found = /^(?:\/api)?(?:\/v\d+)?\/reports?\/(.+?)\/*$/i.exec(path)?.[1];

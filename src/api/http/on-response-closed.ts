@@ -1,16 +1,12 @@
-/** The end of a request, whichever way it comes. */
 import type { ServerResponse } from 'node:http';
 
 /**
- * @returns tells when the last byte of the answer was handed to the system, and when the connection is gone; at once
- * when that was so before anybody asked, for then no event comes any more
+ * @returns registers a listener for the end of the answer: its last byte was given to the system, or the connection closed.
+ * After the end, the listener is called at once
  */
 export function onResponseClosed(raw: ServerResponse): (leave: () => void) => void {
   return (leave) => {
-    if (raw.destroyed || raw.writableFinished) {
-      leave();
-      return;
-    }
+    if (raw.destroyed || raw.writableFinished) return leave();
     raw.once('finish', leave);
     raw.once('close', leave);
   };

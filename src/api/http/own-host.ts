@@ -1,10 +1,10 @@
 /**
- * Whether a `host` header names this machine as those call it who may ask without a token. A page in a browser can
- * have its own name resolve to an address of ours and read the answer; it cannot change the name.
+ * Against DNS rebinding: a page can let its own name resolve to this machine, but cannot change the name. Calls without a token
+ * are therefore accepted only under an address, a private name or a declared one.
  */
 import { isIP } from 'node:net';
 
-/** Suffixes of names that nobody outside can own: of this machine, a cluster, a private network. */
+/** Suffixes of names that cannot be registered: of this machine, a cluster, a private network. */
 const PRIVATE = ['localhost', 'local', 'internal', 'svc', 'cluster.local', 'home.arpa'];
 
 /**

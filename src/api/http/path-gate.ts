@@ -1,6 +1,6 @@
 /**
- * The one gate before all routing: a path has one spelling, or it is refused. Beside a wildcard proxy every other
- * spelling (`/Report/x`, `/report//x`, `%2e%2e`) would miss the guarded route and reach the platform with its token.
+ * The gate before all routing: only the canonical spelling of a path is accepted. Any other (`/Report/x`, `/report//x`,
+ * `%2e%2e`) would miss the guarded route, and the wildcard proxy would pass it to the platform with the token.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../errors.js';
@@ -11,9 +11,9 @@ import { corsOf, PREFLIGHT_VARY } from './cors.js';
 import { type Accounted, GONE } from './finish.js';
 import { noteProblem, problemAnswer } from './problem-reply.js';
 
-// Requests that the next reader might take for others: another version of HTTP, no host, two of them, or a body where none belongs.
+// Requests that another parser might read differently: by HTTP version, host, or a body where none is expected.
 
-/** @returns why a request cannot be read in one way only, or null */
+/** @returns why a request is ambiguous, or null */
 export function ambiguityOf(raw: IncomingMessage): GatewayError | null {
   // Node's parser takes a request line without a version for HTTP/0.9, and knows 2.0.
   if (raw.httpVersion !== '1.1' && raw.httpVersion !== '1.0')
@@ -57,7 +57,7 @@ export function gateFault(target: string, rules: GateRules): GateFault | null {
   return brokenRule(target, rules.wider) === null ? null : 'invalid_path';
 }
 
-/** Paths that passed are remembered: so many, and of targets of at most so many characters, which they keep in memory. */
+/** Accepted paths are remembered, from targets of limited length: a slice keeps its whole target in memory. */
 const [MAX_REMEMBERED, MAX_TARGET_CHARS] = [500, 1024];
 
 /** @returns the same as {@link gateFault}, without checking the characters of a known path again */
@@ -83,13 +83,13 @@ export function splitTarget(target: string): [path: string, query: string] {
   return cut < 0 ? [target, ''] : [target.slice(0, cut), target.slice(cut + 1)];
 }
 
-/** @returns which rule of the plain form a request target breaks, to follow "The path", or null */
+/** @returns the broken rule of the canonical form, as the rest of a sentence after "The path"; null: none */
 function brokenRule(target: string, wider: GateRules['wider']): string | null {
   const [path] = splitTarget(target);
   if (!path.startsWith('/')) return 'does not start with /';
   if (target.includes('#')) return 'has a fragment (#), which clients must not send';
   if (!PLAIN.test(path) && !wider.some((wide) => wide.path.test(path))) return characterRule(path);
-  // `a../` and `/..a` as well: what reads `..` without looking for the whole segment takes them for a way up.
+  // `a../` and `/..a` too: a parser that does not compare whole segments would go up a level.
   if (path.split('/').some((segment) => segment === '.' || /^\.\.|\.\.$/.test(segment)))
     return 'has a segment that is . or begins or ends with ..';
   return apiRule(path);
@@ -101,12 +101,12 @@ function characterRule(path: string): string {
   return 'has a character other than A-Z a-z 0-9 . _ ~ - in a segment';
 }
 
-/** Below /api the platform may read what is spelt differently as the same. */
+/** Below /api, the platform may treat other spellings as the same path. */
 function apiRule(path: string): string | null {
   const lower = path.toLowerCase();
   if (lower !== '/api' && !lower.startsWith('/api/')) return null;
   if (path.endsWith('/')) return 'ends with a slash';
-  // The version is fixed as a beginning, so that no `/api/V1x` passes; the others as whole segments.
+  // The version is compared as a prefix, so that no `/api/V1x` passes; the others as whole segments.
   const fixed = ['/api', '/api/v1', '/api/v1/report'].findLast(
     (prefix) => lower === prefix || lower.startsWith(prefix === '/api/v1' ? prefix : `${prefix}/`),
   ) as string;
@@ -130,7 +130,7 @@ export function widerPath(path: string, chars: string): { readonly path: RegExp 
   return { path: new RegExp(`^${pattern}$`, 'u') };
 }
 
-// Answers a request target that the path gate refuses. No router has seen it, and none will.
+// Answers refused request targets, which do not reach the router.
 
 interface PathRefusal {
   readonly corsOrigins: readonly string[];
@@ -161,7 +161,7 @@ export function refusePath(
   const ambiguity = ambiguityOf(raw);
   const { preflight, headers: allowed } = corsOf(raw, corsOrigins);
   const own = { 'x-request-id': id, ...(ambiguity === null ? allowed : {}) };
-  // The page is let on to its request, so that it can read why that is refused.
+  // The page may send its request, so that it can read the refusal.
   if (preflight && ambiguity === null) {
     response.writeHead(204, { ...own, vary: PREFLIGHT_VARY }).end();
     return;

@@ -1,4 +1,4 @@
-/** Whatever was thrown, as a problem document; what must stay inside goes to the trace for the log. */
+/** Answers errors with problem documents. Internal details go to the trace, for the log. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
@@ -20,7 +20,7 @@ const FRAMEWORK: Readonly<Record<string, ErrorCode>> = {
 };
 
 export interface ProblemRules {
-  /** Status of a body that does not fit its schema, which each plane has its own for. */
+  /** Status for a body that violates its schema; it depends on the plane. */
   readonly invalidBodyStatus: number;
 }
 
@@ -29,7 +29,7 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
     sendProblem(translate(error, rules, request), request, reply),
   );
   const notFound = createNotFound(app);
-  // Before the body is read, whose faults would be reported first. With a callback, because every request passes here.
+  // Before the body is read, else its faults would be reported first. With a callback, for speed.
   app.addHook('onRequest', (request, _reply, done) => {
     done(request.is404 ? notFound(request) : undefined);
   });
@@ -37,13 +37,13 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
 
 function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   noteProblem(request.trace, error);
-  // An answer that broke off before its first byte may have left them.
+  // Left over from an answer that failed before its first byte.
   for (const name of OF_AN_ANSWER) reply.removeHeader(name);
   const { status, headers, body } = problemAnswer(error, request.id, request.raw);
   return reply.code(status).headers(headers).send(body);
 }
 
-/** For log and metrics, which get more than the caller. */
+/** For log and metrics. */
 export function noteProblem(trace: Trace, error: GatewayError): void {
   trace.outcome = 'error';
   trace.code = error.code;

@@ -1,4 +1,4 @@
-/** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
+/** The Fastify instance of a plane: with path gate, traces, one log line per request, and problem documents. */
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -29,14 +29,14 @@ import { type Accounted, GONE } from './finish.js';
 import { ambiguityOf, createGate, type GateRules, refusePath } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
 
-// Requests that Node's parser refuses, and CONNECT: they never become a request, and are answered on the socket.
+// Requests that Node's parser refuses, and CONNECT: Fastify does not see them, so they are answered on the socket.
 
 interface Refused {
   readonly status: number;
   readonly code: ErrorCode;
 }
 
-/** The error's code where nothing is broken, and the gateway is taken for a proxy. */
+/** Error code for CONNECT, which is not a broken request. */
 const IS_CONNECT = 'CONNECT';
 
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): Refused | null {
@@ -95,20 +95,20 @@ export interface ServerOptions {
   readonly plane: 'data' | 'admin' | 'metrics';
   readonly logger: Logger;
   readonly gate: GateRules;
-  /** Called before any routing. @returns whether it answers; if not, nothing has happened */
+  /** Called before any routing. @returns whether it answers; if not, it has no effect */
   readonly answerFirst?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Pages of these may read what is answered; none where absent. */
+  /** Origins whose pages may read answers; default: none. */
   readonly corsOrigins?: readonly string[];
   readonly problems: ProblemRules;
   readonly maxHeaderBytes: number;
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
   readonly trustedProxies: readonly string[];
-  /** Makes spans of requests; absent where nothing collects them. */
+  /** Records spans of requests; default: none. */
   readonly tracing?: Pick<RequestTracing, 'around'>;
-  /** Told about every request that could not even be parsed, for metrics. */
+  /** Called for each request that cannot be parsed, for metrics. */
   readonly onBroken: (status: number) => void;
-  /** Called at the end of every request. @param complete false when the connection ended before the answer did */
+  /** Called at the end of each request. @param complete false if the connection ended before the answer */
   readonly onDone: OnDone;
 }
 
@@ -162,19 +162,19 @@ function gatedServer(route: RequestListener, options: ServerOptions): Server {
       maxHeaderSize: options.maxHeaderBytes,
       // A keep-alive connection outlives a load balancer's idle time (60 s is common), or it resets under a request.
       keepAliveTimeout: 72_000,
-      // Equal, for Node never ends a slow body while the time for headers is the longer one.
+      // Equal: if the timeout of headers is longer, Node does not end a slow body.
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
-      // Node looks for requests that take too long every 30 s; a caller would have that on top.
+      // Node's default adds up to 30 s to these timeouts.
       connectionsCheckingInterval: 1000,
       // Checked by ambiguityOf, where the answer is a problem document.
       requireHostHeader: false,
     },
     tracedBy(options.tracing, listener),
   );
-  // Their bytes are bounded; of more than 2000 Node would leave out the rest, a second host or key among them.
+  // Unlimited, because the bytes are limited: Node drops headers after 2000, and among them a second host or key.
   server.maxHeadersCount = 0;
-  // Without a listener the connection would be closed without a word.
+  // Without a listener Node closes the connection without an answer.
   server.on('connect', (_request, socket) =>
     server.emit('clientError', Object.assign(new Error('CONNECT'), { code: IS_CONNECT }), socket),
   );
@@ -188,7 +188,7 @@ function tracedBy(tracing: ServerOptions['tracing'], listener: RequestListener):
   return (request, response) => tracing.around(request, () => listener(request, response));
 }
 
-/** Gives every request its trace, and its one line, when it is over whichever way. */
+/** Gives each request its trace, and calls `onDone` once, however it ends. */
 function traceRequests(app: FastifyInstance, onDone: OnDone): void {
   app.decorateRequest('trace', null as unknown as Trace);
   const accounted = new WeakSet<FastifyRequest>();
@@ -209,15 +209,15 @@ function traceRequests(app: FastifyInstance, onDone: OnDone): void {
   });
 }
 
-// Answers that wait their turn, where requests were sent ahead. When the connection ends Node tells the one whose turn
-// it is, and forgets the others: whatever was held for them would be held for ever.
+// Queued answers of pipelined requests. When the connection ends, Node emits `close` only on the current answer; resources of
+// the queued ones would never be released.
 
-/** One listener for each connection, however many wait. */
+/** One listener per connection, for all its queued answers. */
 const waiting = new WeakMap<Socket, Set<ServerResponse>>();
 
-/** To be called when a request has come: its answer gets its `close` whenever the connection ends. */
+/** Called for each request: emits `close` on its answer when the connection ends. */
 function tellWhenGone({ socket }: IncomingMessage, response: ServerResponse): void {
-  // It has its turn already: Node tells it.
+  // The current answer: Node emits its event.
   if (response.socket !== null) return;
   const answers = waiting.get(socket) ?? watch(socket);
   answers.add(response);

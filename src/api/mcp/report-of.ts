@@ -13,8 +13,8 @@ export interface ReportRules {
 }
 
 /**
- * Names, values and accounts are checked later, as for every query: nothing here decides about access.
- * @param shape further parameters of the gateway's own
+ * Names, values and accounts are checked later, as for every query.
+ * @param shape parameters of the gateway
  * @throws GatewayError `invalid_query`; `uri_too_long`
  */
 export function reportOf(

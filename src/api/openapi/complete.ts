@@ -1,11 +1,11 @@
-/** Makes the generated OpenAPI document whole: what routes tell as `config.operation`, and what holds for all of them. */
+/** Completes the generated OpenAPI document by the `config.operation` of routes, and by common parts. */
 import { RESPONSE_HEADERS } from './headers.js';
 import { hoistNamed } from './hoist.js';
 import type { Operation } from './operation.js';
 import type { Plane } from './plane.js';
 import { asHead, described, type Generated, type Written, writeOperation } from './write-operation.js';
 
-/** Where the operation travels on its way through the generator. */
+/** Passes the operation through the generator. */
 export const CARRIER = 'x-operation';
 
 interface Carrier {
@@ -14,7 +14,7 @@ interface Carrier {
 
 type Paths = Record<string, Record<string, Generated & Carrier>>;
 
-/** @throws Error when a route tells nothing of its answers, or two schemas have one name */
+/** @throws Error if a route does not describe its answers, or two schemas have the same name */
 export function complete<T extends object>(generated: T, plane: Plane): T {
   const document = structuredClone(generated) as T & { paths?: Paths; components?: object };
   const paths: Record<string, Record<string, Written>> = {};
@@ -22,7 +22,7 @@ export function complete<T extends object>(generated: T, plane: Plane): T {
   for (const [path, method, { [CARRIER]: operation, ...shown }] of callsOf(document.paths ?? {}, plane)) {
     if (operation === undefined)
       throw new Error(
-        `${method.toUpperCase()} ${path} tells nothing of its answers: give it config.operation`,
+        `${method.toUpperCase()} ${path} does not describe its answers: give it config.operation`,
       );
     const one = { ...operation, id: freeId(operation.id, ids) };
     const written = writeOperation({ path, method, shown, operation: one }, plane);
@@ -38,7 +38,7 @@ export function complete<T extends object>(generated: T, plane: Plane): T {
   const tags = Object.entries(plane.tags).filter(([name]) => used.has(name));
   return hoistNamed({
     ...document,
-    // Wherever the document itself was read.
+    // The server of the document.
     servers: [{ url: '/', description: 'This gateway.' }],
     tags: tags.map(([name, description]) => ({ name, description })),
     paths,
@@ -59,7 +59,7 @@ function callsOf(paths: Paths, { further }: Plane): [path: string, method: strin
   ];
 }
 
-/** Ids that are made of paths may meet: those of `a.b` and `a/b` do. */
+/** Ids made from paths may collide: those of `a.b` and `a/b` do. */
 function freeId(wanted: string, ids: Set<string>): string {
   let id = wanted;
   for (let next = 2; ids.has(id); next += 1) id = `${wanted}${next}`;

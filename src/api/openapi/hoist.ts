@@ -1,13 +1,13 @@
-/** Moves named parts to the components of the document, and refers to them. */
+/** Moves named parts to the components of the document, and replaces them by references. */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-/** The member by which an answer has a name. A schema has it by its `title`. */
+/** Member with the name of an answer. Schemas are named by their `title`. */
 export const NAME = 'x-name';
 
 /**
  * @returns the document, its schemas with a title and its answers with a name among its components
- * @throws Error when two different ones have the same name
+ * @throws Error if two different ones have the same name
  */
 export function hoistNamed<T extends object>(document: T): T {
   const { paths, components, ...others } = document as T & { paths: Json; components?: object };
@@ -33,13 +33,13 @@ function hoist(value: Json, named: Named): Json {
       isData(name, member) ? member : hoist(member, named),
     ]),
   );
-  // A property of this name is an object; the name of a schema is a text.
+  // A property called `title` is an object.
   const { title } = members;
   if (typeof answer === 'string') return refer('responses', answer, members, named);
   return typeof title === 'string' ? refer('schemas', title, members, named) : members;
 }
 
-/** Examples are no schemas, though a member of theirs may be called `title`. */
+/** Examples are not schemas, but may have a member `title`. */
 const isData = (name: string, member: Json) => name === 'examples' && Array.isArray(member);
 
 function refer(kind: Kind, name: string, value: Json, named: Named): Json {

@@ -10,16 +10,16 @@ import type { ErrorCode } from '../../errors.js';
 import type { RequestHeader, ResponseHeader } from './headers.js';
 
 export interface Answer {
-  /** Where several operations have the same one. */
+  /** Name of an answer that several operations have. */
   readonly name?: string;
   readonly description: string;
   /** Media type to schema; absent: no body. */
   readonly content?: Readonly<Record<string, TSchema>>;
-  /** Beside those that every answer has. */
+  /** Without those of every answer. */
   readonly headers?: readonly ResponseHeader[];
 }
 
-/** A code with the status that the catalogue has for it, or with another one. */
+/** A code with the status of the catalogue, or with another one. */
 export type ProblemCode = ErrorCode | { readonly code: ErrorCode; readonly status: number };
 
 /** Of a body that is read as JSON. */
@@ -50,19 +50,19 @@ export const PLATFORM_PROBLEMS = [
 export interface Operation {
   /** Unique on its plane; generated clients name their functions by it. */
   readonly id: string;
-  /** Which parameters there are in the path, in words. */
+  /** Descriptions of the parameters in the path. */
   readonly path?: Readonly<Record<string, string>>;
-  /** Parameters of the query, which the route reads itself. */
+  /** Query parameters; the route reads them itself. */
   readonly query?: TObject;
-  /** Beside those that show who calls. */
+  /** Without those of credentials. */
   readonly headers?: readonly RequestHeader[];
   /** Media type to schema of a body that the route reads itself. */
   readonly body?: Readonly<Record<string, TSchema>>;
   /** By status, or `2XX` and the like. */
   readonly answers: Readonly<Record<string, Answer>>;
-  /** On the admin plane: the least role that may make the call; absent: owner. */
+  /** On the admin plane: the minimum role; default: owner. */
   readonly role?: AdminRole;
-  /** Beside those of every operation, or of every authenticated one. */
+  /** Without those of every operation, or of every authenticated one. */
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -82,7 +82,7 @@ export function shownToTeams(tag: string, summary: string, operation: Operation)
   };
 }
 
-/** An id for an operation that is named by its path alone: `get`, `/report/campaigns/get` → `getReportCampaignsGet`. */
+/** The id of an operation without a name: `get`, `/report/campaigns/get` → `getReportCampaignsGet`. */
 export function idOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return method.toLowerCase() + words.map(capitalized).join('');

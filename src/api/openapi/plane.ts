@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../errors.js';
 import type { ResponseHeader } from './headers.js';
 import type { Operation } from './operation.js';
 
-/** A call that no route of its own stands for. */
+/** A call without a route of its own. */
 export interface FurtherCall {
   readonly method: string;
   readonly path: string;
@@ -14,7 +14,7 @@ export interface FurtherCall {
 
 export interface Plane {
   readonly admin: boolean;
-  /** Name to what belongs under it. */
+  /** Name to description. */
   readonly tags: Readonly<Record<string, string>>;
   readonly callers: (method: string, operation: Operation) => readonly ErrorCode[];
   /** Headers of every answer to an authenticated caller. */

@@ -1,4 +1,4 @@
-/** One operation of the OpenAPI document, from what its route tells and what the generator made of its schema. */
+/** Writes one operation of the OpenAPI document, from the description by its route and the generated part. */
 import Type, { type TObject, type TSchema } from 'typebox';
 import { CATALOGUE, type ErrorCode, statusOf } from '../../errors.js';
 import { REQUEST_HEADERS, type ResponseHeader } from './headers.js';
@@ -7,7 +7,7 @@ import type { Answer, Operation, ProblemCode } from './operation.js';
 import type { Plane } from './plane.js';
 import { text } from './schemas.js';
 
-// Problems in the OpenAPI document: their schema, and an answer for each status that an operation can give one with.
+// Problems: their schema, and an answer for each status.
 
 const PROBLEM_TYPE = 'application/problem+json';
 
@@ -179,7 +179,7 @@ export function writeOperation({ path, method, shown, operation }: Call, plane: 
   };
 }
 
-/** A problem beside an answer that has its status, or that may have it. */
+/** Combines a problem with an answer of the same status or range. */
 function besides(
   answers: Readonly<Record<string, Answer>>,
   problems: Readonly<Record<string, Answer>>,
@@ -222,7 +222,7 @@ function inQuery({ properties, required }: TObject): object[] {
   }));
 }
 
-/** A schema, and its description where pages show it: beside it. */
+/** Moves the description of a schema beside it, where pages show it. */
 export function described(schema: TSchema): { readonly description?: string; readonly schema: object } {
   const { description, ...rest } = schema as TSchema & { description?: string };
   return description === undefined ? { schema: rest } : { description, schema: rest };
@@ -238,7 +238,7 @@ interface BodySchema {
   readonly additionalProperties?: boolean;
 }
 
-/** Nothing where an empty object is all that is taken; and a body may be left out where no member must be given. */
+/** Nothing for a body without members. A body without required members is optional. */
 function takenBody(content: Readonly<Record<string, { readonly schema: TSchema }>> | undefined): object {
   if (content === undefined) return {};
   const schemas = Object.values(content).map(({ schema }) => schema as BodySchema);
@@ -253,7 +253,7 @@ function writeAnswer(answer: Answer, always: readonly ResponseHeader[]): Written
   const { name, description, content, headers = [] } = answer;
   const names: ResponseHeader[] = ['x-request-id', ...always, ...headers];
   return {
-    // An operation that is open to anybody has fewer headers.
+    // Open operations have fewer headers.
     ...(name === undefined ? {} : { [NAME]: always.length === 0 ? name : `${name}.caller` }),
     description,
     headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
@@ -261,7 +261,7 @@ function writeAnswer(answer: Answer, always: readonly ResponseHeader[]): Written
   };
 }
 
-/** The same call, of whose answers there are the headers alone. */
+/** The HEAD of a GET: its answers have no content. */
 export function asHead(get: Written, operationId: string): Written {
   const responses = Object.entries(get.responses).map(([status, answer]) => {
     const { content: _content, [NAME]: name, ...bare } = answer;

@@ -1,6 +1,6 @@
 /**
- * One request to the platform by @fastify/reply-from, with the platform client around it: the client gives the slot, the
- * token and the deadline, and judges the answer before anything of it reaches the caller.
+ * One request to the platform by @fastify/reply-from. The platform client around it gives slot, token and deadline, and
+ * checks the answer before the caller gets any of it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyHttpProxyOptions } from '@fastify/http-proxy';
@@ -10,8 +10,8 @@ import { GatewayError } from '../../errors.js';
 import type { OutgoingCall, PlatformAnswer } from '../../platform/slot.js';
 
 /**
- * Of the caller's headers only these go on: an allow-list, since no deny-list knows all spellings. No range: of an answer
- * that is sent in two pieces neither shows that it holds a half of the token.
+ * The caller's headers that are passed on. An allow-list, because no deny-list knows all spellings. No range: a token split
+ * over two answers could not be masked.
  */
 const REQUEST_HEADERS = new Set([
   'accept-language',
@@ -30,8 +30,8 @@ const REQUEST_HEADERS = new Set([
 const SIGNAL = Symbol('ends the call');
 
 /**
- * The agent as reply-from is to use it. reply-from has no way to break off a request, so the signal travels among the
- * headers. Only a call that has a slot has a signal: any other is refused here, with nothing sent.
+ * The agent for reply-from. reply-from cannot abort a request, so the signal is passed among the headers. A call without a
+ * slot has no signal and is refused here; nothing is sent.
  */
 export function agentOfSlots(agent: Dispatcher): { request: Dispatcher['request'] } {
   const request = (
@@ -40,12 +40,12 @@ export function agentOfSlots(agent: Dispatcher): { request: Dispatcher['request'
   ): void => {
     const { [SIGNAL]: signal } = options.headers as { readonly [SIGNAL]?: AbortSignal };
     if (signal !== undefined) agent.request({ ...options, signal }, done);
-    else throw new GatewayError('internal_error', { internal: 'a call that no check let through' });
+    else throw new GatewayError('internal_error', { internal: 'a call without a slot' });
   };
   return { request: request as Dispatcher['request'] };
 }
 
-/** @param options further ones of reply-from @param call as the platform client has it; its path is the destination's */
+/** @param options further options of reply-from */
 export function askByProxy(
   reply: FastifyReply,
   destination: string,
@@ -55,14 +55,13 @@ export function askByProxy(
   const { raw, body, method } = reply.request;
   const isRead = method === 'GET' || method === 'HEAD';
   return new Promise((resolve, reject) => {
-    // reply-from tells nobody of an answer to a request that its caller broke off. A read is then ended by its signal, and a
-    // body that streams by its connection. A write that has arrived whole has to be answered, for its outcome must be known:
-    // it does not count as broken off once its end was read.
+    // reply-from reports no answer once the caller has disconnected. Then a read is ended by its signal, and a streaming body
+    // by its connection. A write whose body was read to its end still needs its answer, because its outcome must be known.
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    const cut = () => raw.readableEnded || reject(new Error('the caller broke off its body'));
+    const cut = () => raw.readableEnded || reject(new Error('the caller aborted its body'));
     if (body) reply.raw.once('close', cut);
     else if (!isRead) raw.resume();
-    const told = {
+    const proxied = {
       ...options,
       rewriteRequestHeaders: (_request, headers) =>
         ({
@@ -76,9 +75,9 @@ export function askByProxy(
       onError: (_reply, { error }) => queueMicrotask(() => reject(error.cause ?? error)),
     } satisfies FastifyHttpProxyOptions['replyOptions'];
     try {
-      reply.from(destination, told);
+      reply.from(destination, proxied);
     } catch (error) {
-      // Thrown before anything was sent: a fault of the gateway's own, for which no circuit opens.
+      // Thrown before anything was sent: an error of the gateway, so it must not open the circuit.
       reject(new GatewayError('internal_error', { cause: error }));
     }
   });
@@ -92,7 +91,7 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-/** reply-from types its answer as one of Node's server, which has no body and another name for the status. */
+/** reply-from types its answer as a response of Node's server, without a body and with another name for the status. */
 function answerOf(response: unknown): PlatformAnswer {
   const { stream, ...answer } = response as Omit<PlatformAnswer, 'body'> & {
     readonly stream: PlatformAnswer['body'];

@@ -28,10 +28,10 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
   };
   return {
     /**
-     * The last step before a write is sent, when it has its slot: it may have waited long.
-     * @param judge whether it may be sent by what holds now, and what it takes of its day; asked before and after the store
-     * @returns null for a write that no rule is for
-     * @throws GatewayError `writes_stopped`, `write_guard_refused`, `write_guard_unavailable`; whatever `judge` throws; then
+     * The last step before a write is sent, once it has its slot: it may have waited long.
+     * @param judge checks the write by the current rules, before and after the store. @returns its charge
+     * @returns null for a write without a rule
+     * @throws GatewayError `writes_stopped`, `write_guard_refused`, `write_guard_unavailable`; and the errors of `judge`. Then
      *   nothing is reserved
      */
     async begin(team: string, judge: () => Charge | null): Promise<Reservation | null> {
@@ -40,7 +40,7 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
       const reserved = await reservations.reserve({ team, ...charge });
       if (reserved.kind === 'over') throw refusal(dayCheck(charge, reserved));
       try {
-        // The store may have taken its time.
+        // The rules may have changed while the store worked.
         if (!isDeepStrictEqual(look(team, judge), charge)) throw guardUnavailable(CHANGED);
       } catch (error) {
         await reservations.giveBack(reserved.reservation);
@@ -49,14 +49,14 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
       return reserved.reservation;
     },
     /**
-     * Never throws: the caller is owed the platform's answer. It is awaited before that is given: whoever has it finds the
-     * day and the list as they are, on every replica. That takes one call of the store, and none while it is known to be away.
+     * Awaited before the caller gets the platform's answer, so that every replica then shows the new budget. Takes one call of
+     * the store, none while it is known to be away. Never throws: the caller must get the answer.
      */
-    async end(reservation: Reservation | null, became: WriteOutcome): Promise<void> {
+    async end(reservation: Reservation | null, outcome: WriteOutcome): Promise<void> {
       if (reservation === null) return;
       try {
-        if ('unknown' in became) await reservations.keepUnknown(reservation, became.unknown);
-        else if (became.acted) await reservations.keep(reservation);
+        if ('unknown' in outcome) await reservations.keepUnknown(reservation, outcome.unknown);
+        else if (outcome.acted) await reservations.keep(reservation);
         else await reservations.giveBack(reservation);
       } catch (error) {
         logger.error(
@@ -71,13 +71,13 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
 const CHANGED =
   "The team's write guard changed while this write was checked. Nothing was sent; send it again.";
 
-/** @param left of the day, millionths; below 0 where more is charged than it allows now */
+/** @param left budget of the day in millionths; below 0 if more is charged than is allowed now */
 export function dayCheck(
   charge: Charge,
   { day, left }: { readonly day: string; readonly left: number },
 ): Check {
   const { currency } = charge;
-  // Both are there wherever a day has a limit.
+  // Neither is null if the day has a limit.
   const [amount, max] = [charge.amount ?? 0, charge.max ?? 0];
   const limit = `at most ${showAmount(max, currency)} a day, ${showAmount(Math.max(0, left), currency)} left on ${day}`;
   return check('budget.maxPerDay', amount <= left, showAmount(amount, currency), limit);

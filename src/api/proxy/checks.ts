@@ -1,5 +1,4 @@
-/** Which rule a pass-through request falls under, and what of its query and body may reach the platform. Pure. */
-
+/** The rule of a pass-through request, and the checks of its query and body. Pure. */
 import type { RouteRule } from '../../config/schema.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { accountLookalikes, type OwnIds } from '../../reports/query/account-lookalikes.js';
@@ -12,19 +11,18 @@ import type { Scope } from '../../teams/auth/team.js';
 import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
 import { overrideRefused } from './method-override.js';
 
-/** The one parameter of the gateway's own. */
 const DRY_RUN = '_dryRun';
-/** `name`, `name[]`, `name[key]`: what the platform's framework reads as nothing else. */
+/** `name`, `name[]`, `name[key]`: names that the platform's framework reads in one way only. */
 const QUERY_NAME = /^[A-Za-z][A-Za-z0-9_]*(\[[A-Za-z0-9_]*\])*$/;
 
 export interface PassRules {
   readonly routes: readonly RouteRule[];
   readonly accountPattern: RegExp;
-  /** Names an operator vouches for: they name no account. */
+  /** Names that match the pattern but are declared to name no account. */
   readonly nonAccounts?: readonly string[];
 }
 
-/** The declared rule for a route, if there is one; a HEAD has that of its GET. A segment `*` stands for any one. */
+/** The declared rule of a route; a HEAD has the rule of its GET. A segment `*` stands for any segment. */
 export function findRule(method: string, path: string, rules: PassRules): RouteRule | undefined {
   const forMethod = (wanted: string) =>
     rules.routes.find((rule) => rule.method === wanted && matches(rule.path, path));
@@ -44,20 +42,19 @@ export function isWrite(method: string, rule: RouteRule | undefined): boolean {
   return method !== 'GET' && method !== 'HEAD' && rule?.read !== true;
 }
 
-/** Reads need `platform:read`, writes `platform:write`. */
 export function scopeOf(method: string, rule: RouteRule | undefined): Scope {
   return isWrite(method, rule) ? 'platform:write' : 'platform:read';
 }
 
-/** Whether the body has to be read, and not only streamed, before the call may go. */
+/** Whether the body must be read before the call, instead of being streamed. */
 export function mustReadBody(caller: Caller, rule: RouteRule | undefined): boolean {
   return caller.team.advertisers !== '*' || rule?.read === true;
 }
 
 /**
- * The query in the spelling in which it was checked, without what is the gateway's own.
- * @param takesDryRun whether `_dryRun` means anything: `dryRun` tells whether a write is to be looked at only
- * @throws GatewayError `invalid_query` for names that the platform might read as others
+ * The query in canonical spelling, without the gateway's own parameter.
+ * @param takesDryRun whether `_dryRun` is allowed
+ * @throws GatewayError `invalid_query` for names that the platform might read as other names
  */
 export function checkQuery(text: string, takesDryRun = false) {
   const given = parseQueryText(text);
@@ -80,8 +77,8 @@ function nameFault(name: string): string {
 }
 
 /**
- * @throws GatewayError `invalid_body` for members that would change the method, or that no reader agrees on; and for a dry run
- * that is asked for in the wrong place, and would be sent
+ * @throws GatewayError `invalid_body` for members that change the method, names with control characters, and a `_dryRun` in
+ *   the body: such a write would be sent
  */
 export function checkBody(body: JsonObject): void {
   if (body.names.includes('_method')) throw overrideRefused();
@@ -107,7 +104,7 @@ function refuseControlNames(json: Json): void {
   for (const value of json.values) refuseControlNames(value);
 }
 
-// May the team have this of the platform? The last look at accounts before a pass-through request is sent.
+// The check of accounts, before a pass-through request is sent.
 
 interface Asker {
   readonly caller: Caller;
@@ -117,7 +114,7 @@ interface Asker {
 
 interface Asked {
   readonly pairs: readonly QueryPair[];
-  /** The object in its body, when it is JSON. */
+  /** The object in a JSON body. */
   readonly parsed: JsonObject | null;
 }
 
@@ -130,7 +127,7 @@ export function checkAccount({ caller, rule, path }: Asker, asked: Asked, rules:
   if (rule === undefined || rule.account.length === 0) throw new GatewayError('route_forbidden');
   const { pairs, parsed: body } = asked;
   const declared = rule.account.flatMap((place) => declaredAccount(place, asked));
-  // The declared places first: a refusal then names the very field.
+  // Declared fields first: the refusal names the first one.
   const accounts: NamedAccount[] = [
     ...declared,
     ...accountsInPath(path),
@@ -158,7 +155,7 @@ function lookalikesOf(
     value: body?.values[index] as Json,
     asks: rule.read,
   }));
-  // A field that is declared for the one is not checked in the other.
+  // Fields are declared for query and body separately.
   const fieldsIn = (place: string) =>
     rule.account
       .filter((field) => field.startsWith(`${place}.`))
@@ -169,7 +166,7 @@ function lookalikesOf(
   ];
 }
 
-/** `advertisers[0][id]=2` names an account by all of its parts, as the same in a body would. */
+/** All parts of `advertisers[0][id]=2` count, as in a body. */
 function namedIn({ name, value }: QueryPair, pattern: RegExp): NamedAccount {
   if (isAccountName(name, pattern)) return { param: name, values: [value] };
   return { param: name, values: [...collectAccounts(asDocument(name, value), pattern)] };

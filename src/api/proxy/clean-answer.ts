@@ -1,4 +1,4 @@
-/** The platform's answer to a pass-through request, made fit to be streamed to the caller. */
+/** The platform's answer to a pass-through request, streamed to the caller without the token. */
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { GatewayError } from '../../errors.js';
 import { startTicks, stopTicks, uptimeMs } from '../../lib/time.js';
@@ -8,9 +8,9 @@ import { holdsToken, maskStream } from '../../platform/scrub.js';
 import type { Response } from '../../platform/slot.js';
 import { createPatience, type PatienceRules } from './read-patience.js';
 
-// Memory for small pass-through answers, so that the platform's part of a call is over before the caller's is.
+// Buffers for small answers, so that the platform's part of a call ends before the caller's.
 
-/** A larger answer is a stream: it would not be whole in there anyway. */
+/** Larger answers are streamed. */
 const MOST_EACH = 1_048_576;
 const MOST_TOGETHER = 64 * MOST_EACH;
 /** Buffer of a stream. */
@@ -22,16 +22,15 @@ export function createAnswerBuffers(totalBytes = MOST_TOGETHER) {
   let taken = 0;
   return {
     /**
-     * @param length of the answer, bytes; null when it is not known
-     * @returns how much of it may wait for the caller, 0 for no more than any stream holds; and what gives it back, to
-     *   be called once
+     * @param length of the answer in bytes; null: unknown
+     * @returns bytes that may be buffered, 0: no more than in any stream; and a function to return them, to be called once
      */
     take(length: number | null): { readonly bytes: number; readonly giveBack: () => void } {
       const wanted = length ?? MOST_EACH;
       if (wanted <= HELD_ANYWAY || wanted > MOST_EACH || taken + wanted > totalBytes)
         return { bytes: 0, giveBack: () => {} };
       taken += wanted;
-      // One piece more than the whole: a stream that is full to the brim does not end.
+      // One piece more than the answer: a full stream does not end.
       return { bytes: wanted + HELD_ANYWAY, giveBack: () => (taken -= wanted) };
     },
     get taken(): number {
@@ -40,15 +39,15 @@ export function createAnswerBuffers(totalBytes = MOST_TOGETHER) {
   };
 }
 
-// The last piece of a pass-through body's way: what waits for the caller waits here, and not for ever.
+// The last stage of a streamed body. It ends a standstill.
 
-/** Least and longest time between two looks. */
+/** Shortest and longest time between two checks, milliseconds. */
 const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
 
 /**
- * @param bufferBytes what may wait for the caller, so that the platform's part is over before the caller's is
- * @param assertStillAllowed asked at each look, at least once a second. @throws GatewayError when the caller may not have more
- * @returns a stream that fails with a GatewayError, whatever broke it off
+ * @param bufferBytes bytes that may be buffered for the caller
+ * @param assertStillAllowed called at least once a second. @throws GatewayError if the caller has lost access
+ * @returns a stream whose only failures are GatewayErrors
  */
 export function createOutlet(
   rules: PatienceRules,
@@ -93,7 +92,7 @@ export function createOutlet(
   return outlet;
 }
 
-/** Fails with the same error for those who listen now and for those who look at it later. */
+/** Fails with the same error for current listeners and for later readers of `errored`. */
 class Outlet extends Transform {
   override destroy(error?: Error | null): this {
     return super.destroy(error ? asBodyFailure(error) : undefined);
@@ -138,15 +137,14 @@ export interface CleanAnswer {
 
 export interface CleanOptions extends PatienceRules {
   readonly buffers: AnswerBuffers;
-  /** Asked once a second while the answer lasts. @throws GatewayError when its caller may not have more of it */
+  /** Called once a second during the answer. @throws GatewayError if the caller has lost access */
   readonly assertStillAllowed: () => void;
 }
 
 /**
- * The platform's answer without its token, in plain coding, cut off when it falls silent, or the caller does not read.
- * Small answers are buffered here, so that they do not hold a slot of the platform.
- *
- * @throws GatewayError `upstream_invalid_response` for a coding that cannot be undone, and for a part of a body
+ * The platform's answer without its token and without content coding. It is aborted if the platform falls silent or the caller
+ * does not read. Small answers are buffered, so that they do not hold a slot.
+ * @throws GatewayError `upstream_invalid_response` for an unsupported coding, and for a part of a body
  */
 export function cleanAnswer(response: Response, method: string, options: CleanOptions): CleanAnswer {
   if (response.status === 206) throw invalid('status 206 without a range request');
@@ -154,7 +152,7 @@ export function cleanAnswer(response: Response, method: string, options: CleanOp
   // Without a body (RFC 9110, section 6.4.1) a decoder would fail.
   const bodiless = method === 'HEAD' || response.status === 204 || response.status === 304;
   const { 'content-length': length, ...headers } = shownHeaders(response);
-  // A decoded body has another length; a masked one has not.
+  // Decoding changes the length, masking does not.
   const known = coding === null && length !== undefined;
   const buffer = options.buffers.take(bodiless ? 0 : known ? Number(length) : null);
   const outlet = createOutlet(options, buffer.bytes, options.assertStillAllowed);
@@ -191,7 +189,6 @@ function namesIn(connection: string | string[] | undefined): ReadonlySet<string>
   );
 }
 
-/** Headers of an answer for the caller, beside those about its origin. */
 export function returnedHeaders(headers: Headers): Headers {
   return { 'cache-status': 'dsp-gateway; fwd=bypass', ...headers, 'cache-control': 'private, no-store' };
 }

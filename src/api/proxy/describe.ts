@@ -52,7 +52,7 @@ function describeOperation(method: string, path: string, account: readonly strin
   };
 }
 
-/** A write can be looked at only, and is held to the team's write guard. */
+/** A write has a dry run, and is checked by the team's write guard. */
 function asWrite(operation: Operation): Operation {
   return {
     ...operation,
@@ -69,7 +69,7 @@ const DRY_RUN_QUERY = Type.Object({
   ),
 });
 
-/** JSON, of which the gateway knows where the account stands; other bodies are streamed. */
+/** A JSON body, with the fields declared to hold the account. */
 function bodyOf(account: readonly string[]) {
   const members = account.flatMap((place) => (place.startsWith('body.') ? [place.slice(5)] : []));
   const known = members.map((name) => [

@@ -1,4 +1,4 @@
-/** The answer to a write that is only to be looked at: nothing is sent, nothing is reserved. */
+/** The answer to a dry run of a write: nothing is sent, nothing is reserved. */
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { sortedJson } from '../../reports/rows/json.js';

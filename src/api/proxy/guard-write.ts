@@ -15,7 +15,7 @@ export type DefaultGuard = Config['writeGuard']['default'];
 type Asker = Pick<PassContext, 'caller' | 'rule' | 'method' | 'path'>;
 type Asked = Pick<Question, 'pairs' | 'query' | 'body' | 'parsed' | 'fault' | 'keyed' | 'givenChecksum'>;
 
-/** @throws GatewayError `write_guard_unavailable` for a guard of which this release does not know every member */
+/** @throws GatewayError `write_guard_unavailable` for a guard with members unknown to this release */
 export function guardingOf(
   { caller: { team }, rule, method, path }: Asker,
   fallback: DefaultGuard,
@@ -74,7 +74,7 @@ function checksumCheck(given: string, asker: Asker, asked: Asked): Check {
   return check('checksum', sum === given, sum, given);
 }
 
-/** The bytes of a write with a checksum, or of a dry run, have been read. */
+/** The body of a write with a checksum, or of a dry run, has been read. */
 export function checksumOfWrite(
   { caller, method, path }: Asker,
   { query, body }: Pick<Question, 'query' | 'body'>,

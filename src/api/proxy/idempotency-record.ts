@@ -1,9 +1,8 @@
 /**
- * The key of a write that is to be made once, and what is remembered of it: which request it was, and what became of
- * it. Pure.
+ * The idempotency key of a write, and its record: fingerprints of the request, and the outcome. Pure.
  *
- * The form is the document's text: JSON with the answer's bytes in base64. Neither the key nor the request can be read
- * from it; the answer can, as cached reports can. Members that another release knows are kept as they are.
+ * A record is stored as JSON, with the bytes of the answer in base64. It reveals neither key nor request, but the answer, as a
+ * cached report does. Members of other releases are kept.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -36,7 +35,7 @@ const StoredRecord = recordForm(
   }),
 );
 
-/** An answer as it can be given again, byte for byte. */
+/** An answer that can be repeated byte for byte. */
 export interface KeptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -44,17 +43,17 @@ export interface KeptAnswer {
 }
 
 export type IdempotencyOutcome =
-  /** Asked for, by a process that may be gone. */
+  /** Sent or about to be sent, by a process that may have ended. */
   | { readonly state: 'open' }
   | { readonly state: 'answered'; readonly answer: KeptAnswer }
-  /** The platform may or may not have done it, or did it and the answer is not kept. */
+  /** The platform may or may not have executed it, or executed it and the answer is not kept. */
   | { readonly state: 'unknown'; readonly why: string };
 
 export interface IdempotencyRecord {
-  /** Who asked first; tells two records of the same request apart. */
+  /** Random id of the first request; distinguishes two records of equal requests. */
   readonly owner: string;
   readonly request: string;
-  /** Fingerprint of what it means; absent in records of versions that did not have it. */
+  /** See {@link canonicalFingerprint}; absent in records of older releases. */
   readonly canonical?: string;
   /** Time of the first request, epoch milliseconds. */
   readonly atMs: number;
@@ -66,7 +65,7 @@ export interface KeyedRequest {
   readonly team: string;
   readonly key: string;
   readonly request: string;
-  /** The same of what it means, however it is spelt. */
+  /** See {@link canonicalFingerprint}. */
   readonly canonical?: string;
 }
 
@@ -74,8 +73,8 @@ const HEADER = 'idempotency-key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * @returns null when there is none
- * @throws GatewayError `invalid_request` for two of them, or one that is not 1 to 255 printable ASCII characters
+ * @returns null without one
+ * @throws GatewayError `invalid_request` for two keys, or one that is not 1 to 255 printable ASCII characters
  */
 export function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string | null {
   // `headers` would join two values into one.
@@ -90,7 +89,7 @@ export function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHea
   });
 }
 
-/** The name of the document; keys are of a team, and any text. */
+/** Keys belong to a team and may be any text, so the name is a digest. */
 export function idempotencyDocument(team: string, key: string): string {
   return `idempotency:${hash('sha256', JSON.stringify([team, key]), 'base64url')}`;
 }
@@ -98,12 +97,12 @@ export function idempotencyDocument(team: string, key: string): string {
 export interface FingerprintOf {
   readonly method: string;
   readonly path: string;
-  /** In the spelling that is sent. */
+  /** As sent. */
   readonly query: string;
   readonly body: Buffer | null;
 }
 
-/** Equal for requests that ask the platform for the same. */
+/** Equal for requests that send the platform the same bytes. */
 export function fingerprint({ method, path, query, body }: FingerprintOf): string {
   const head = Buffer.from(`${JSON.stringify([method, path, query])}\n`);
   return hash('sha256', Buffer.concat([head, body ?? Buffer.alloc(0)]), 'base64url');

@@ -1,6 +1,6 @@
 /**
- * A write that carries an idempotency key asks the platform at most once. The record is made before the platform is
- * asked, and outlives the process; where the outcome is not known, nobody asks again until it has lapsed.
+ * A write with an idempotency key is sent to the platform at most once. Its record is stored before the call and outlives the
+ * process. While the outcome is unknown, repeats are refused until the record expires.
  */
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
@@ -24,7 +24,7 @@ import {
 import { readUpTo } from './read-up-to.js';
 import { outcomeOfFailure } from './write-outcome.js';
 
-/** Waits before an outcome that the store did not take is written again. */
+/** Delays of the retries to store an outcome. */
 const AGAIN_MS = [1000, 2000, 5000, 10_000];
 
 const NO_ROOM: IdempotencyOutcome = {
@@ -40,8 +40,8 @@ function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'do
 
   /**
    * @param record the open record
-   * @param outcome null when nothing was done: then the key is free again
-   * @returns whether the store took it
+   * @param outcome null if nothing was executed: then the key is free again
+   * @returns whether it was stored
    */
   async function write(
     document: string,
@@ -53,7 +53,7 @@ function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'do
       await documents.replace(document, writeRecord(record), after, LIFETIME_MS);
       return true;
     } catch (error) {
-      // That it was answered is small, and keeps it from being sent again.
+      // Without the answer the record is small, and still prevents a second call.
       if (isNoRoom(error) && outcome?.state === 'answered') return await write(document, record, NO_ROOM);
       logger.warn(
         { err: error },
@@ -63,7 +63,7 @@ function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'do
     }
   }
 
-  /** Behind the caller's back, after a while. */
+  /** In the background. */
   function settleLater(...outcome: Parameters<typeof write>): void {
     const writing = (async () => {
       for (const waitMs of AGAIN_MS) {
@@ -79,11 +79,11 @@ function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'do
 
   return {
     settleLater,
-    /** Never throws: whatever goes wrong here, the caller is owed the platform's answer. */
+    /** Never throws: the caller must get the platform's answer. */
     async settle(...outcome: Parameters<typeof write>): Promise<void> {
       if (!(await write(...outcome))) settleLater(...outcome);
     },
-    /** Waits for outcomes that are still to be written down. */
+    /** Waits for background retries. */
     async settled(): Promise<void> {
       while (settling.size > 0) await Promise.all(settling);
     },
@@ -96,7 +96,7 @@ function isNoRoom(error: unknown): error is StoreUnavailable {
 
 // The first answer to an idempotency key: recording and replaying it.
 
-/** In a note a third more, as base64. */
+/** A third more when stored, as base64. */
 const KEPT_MAX_BYTES = 1_048_576;
 
 const TOO_LARGE: IdempotencyOutcome = {
@@ -105,7 +105,7 @@ const TOO_LARGE: IdempotencyOutcome = {
 };
 
 interface TakenAnswer {
-  /** To be sent, whether it was read or not. */
+  /** To be sent to the caller. */
   readonly answer: CleanAnswer;
   readonly outcome: IdempotencyOutcome;
 }
@@ -162,7 +162,7 @@ interface IdempotencyOptions {
   readonly callMs: number;
 }
 
-/** Counted by the store, whose time is one for all replicas: that of a machine may be wrong. */
+/** Measured by the store, because clocks of machines may differ. */
 const LIFETIME_MS = 24 * 3_600_000;
 const SETTLE_MS = 10_000;
 
@@ -171,9 +171,8 @@ export function createIdempotency(options: IdempotencyOptions) {
   return {
     /**
      * @param attempt calls the platform; must call `onTry` for each try
-     * @returns the answer of `attempt`, or the first answer to this key once more
-     * @throws GatewayError `idempotency_mismatch`, `idempotency_in_flight`; `not_ready` when the store is away; whatever
-     *   `attempt` throws
+     * @returns the answer of `attempt`, or the recorded one
+     * @throws GatewayError `idempotency_mismatch`, `idempotency_in_flight`; `not_ready` without the store; errors of `attempt`
      */
     async once(
       keyed: KeyedRequest,
@@ -202,7 +201,7 @@ function openRecord({ request, canonical }: KeyedRequest, atMs: number): Idempot
   return { owner: randomId(), ...asked, atMs, outcome: { state: 'open' } };
 }
 
-/** @returns null when `record` is the first, else the text of the one that is there */
+/** @returns null if `record` is the first, else the stored text */
 async function begin(
   document: string,
   record: IdempotencyRecord,
@@ -228,14 +227,14 @@ async function begin(
   }
 }
 
-/** The store drops what has lapsed, but knows nothing of a clock that was moved for a test. */
+/** For a moved test clock, which the store does not know. */
 function hasLapsed(text: string, { now, offsetMs }: IdempotencyOptions['clock']): boolean {
   if (offsetMs === 0) return false;
   const record = readRecord(text);
   return record !== null && now() - record.atMs >= LIFETIME_MS;
 }
 
-/** @throws GatewayError for everything that cannot be given again */
+/** @throws GatewayError unless an answer is recorded for the same request */
 function answerAgain(
   text: string,
   { request, canonical }: KeyedRequest,
@@ -256,7 +255,6 @@ function answerAgain(
   throw outcomeUnknown('the gateway stopped or lost its store before recording it');
 }
 
-/** Nothing was written, and nothing will be. */
 function noRoom(cause: StoreUnavailable): GatewayError {
   return new GatewayError('not_ready', {
     detail: 'The store has no room for another idempotency key. The platform was not called.',

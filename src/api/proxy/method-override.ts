@@ -1,13 +1,13 @@
 /**
- * What of a body the platform's framework would take for another method: a member, field or part named `_method`.
- * Bodies are looked through as they pass, so that neither their size nor their framing is a way around it.
+ * Finds a member, field or part named `_method`, by which the platform's framework would change the method. Streamed bodies are
+ * searched too, so that neither size nor framing evades it.
  */
 import { GatewayError } from '../../errors.js';
 
-/** How a framework reads a body, by its content type; null for one that it leaves alone. */
+/** How a framework parses a body; null: not at all. */
 export type BodyKind = 'json' | 'form' | 'multipart' | null;
 
-/** As in PHP and Symfony: forms by their exact type, JSON by any type that names it. */
+/** As in PHP and Symfony: forms by their exact type, JSON by any type that contains it. */
 export function bodyKindOf(contentType: string | undefined): BodyKind {
   const text = contentType?.trim().toLowerCase() ?? '';
   if (text.startsWith('application/x-www-form-urlencoded')) return 'form';
@@ -18,7 +18,7 @@ export function bodyKindOf(contentType: string | undefined): BodyKind {
 /** PHP drops spaces in front of a field's name, and takes dots and open brackets for underscores. */
 const OVERRIDE = /^\s*[_.[ ]method(?:[\0[]|$)/i;
 
-/** Shown a body piece by piece, and null at its end; tells whether the override is in what has come so far. */
+/** Called with each piece of a body, and with null at its end. @returns whether the override was found */
 type Search = (piece: Uint8Array | null) => boolean;
 
 export function searchOverride(kind: Exclude<BodyKind, null>): Search {
@@ -33,7 +33,7 @@ export function overrideRefused(): GatewayError {
   });
 }
 
-/** A name of which so much has come is another one: the longest spelling of `_method` is shorter. */
+/** Longer than any spelling of `_method`. */
 const LONGEST_NAME = 256;
 
 /** Names between `&` and `=`. */
@@ -64,7 +64,7 @@ const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
 const [OPEN, CLOSE] = [new Set([0x7b, 0x5b]), new Set([0x7d, 0x5d])];
 const SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Texts that a colon follows, in the outermost object. */
+/** Texts before a colon, in the outermost object. */
 function searchJson(): Search {
   let depth = 0;
   /** null outside of texts. */
@@ -91,7 +91,7 @@ function searchJson(): Search {
   };
 }
 
-/** @param source as it stands between its quotes */
+/** @param source the text between the quotes */
 function isOverrideText(source: string): boolean {
   const text = source.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
@@ -104,8 +104,8 @@ const LONGEST_HEAD = 8192;
 const NAME = /(?:^|[;\s])name\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;]*))/gi;
 
 /**
- * The heads of parts: whatever stands between a line that begins with `--` and an empty one, so that the boundary, of
- * which readers have had different ideas, need not be known.
+ * Heads of parts: the text between a line that begins with `--` and an empty line. The boundary is not used, because parsers
+ * read it differently.
  */
 function searchParts(): Search {
   let line = '';

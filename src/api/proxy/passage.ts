@@ -36,23 +36,22 @@ export interface PassContext {
 
 export interface Question extends Omit<TakenBody, 'fault'> {
   readonly pairs: readonly QueryPair[];
-  /** The query, in the spelling in which it was checked. */
+  /** The checked query, in canonical spelling. */
   readonly query: string;
   /** For a guarded write, the reason why its body is not an object; otherwise null. */
   readonly fault: string | null;
-  /** Set for a POST that carries an idempotency key. */
+  /** For a POST with an idempotency key. */
   readonly keyed: KeyedRequest | null;
-  /** Whether nothing is to be sent. */
   readonly dryRun: boolean;
-  /** `x-write-checksum`: of what its caller has looked at. */
+  /** `x-write-checksum`, from a dry run. */
   readonly givenChecksum: string | null;
 }
 
 export type Guarding =
   | { readonly kind: 'read' }
-  /** A write that no rule is for, and that may be sent. */
+  /** A write without a rule that may be sent. */
   | { readonly kind: 'open' }
-  /** A write that no rule is for, and that therefore may not be sent. */
+  /** A write without a rule that may not be sent. */
   | { readonly kind: 'closed'; readonly check: Check }
   | { readonly kind: 'ruled'; readonly route: string; readonly rule: GuardRule };
 
@@ -74,12 +73,12 @@ export interface Charge extends Omit<DayLimit, 'max'> {
 export type Passage = PassContext &
   Question & {
     /**
-     * Passes a write through its checks once more, by what holds when its turn has come.
-     * @returns what it takes of its day; null for a write that no rule is for
-     * @throws GatewayError as on arrival; `write_guard_unavailable` where its body was not read as it would be now
+     * Checks a write again just before it is sent, by the current rules.
+     * @returns its charge; null for a write without a rule
+     * @throws GatewayError as on arrival; `write_guard_unavailable` if its body would be read differently now
      */
     readonly judgeAgain: () => Charge | null;
-    /** @throws GatewayError 401, 403 when its caller may not use this route any more */
+    /** @throws GatewayError 401, 403 if the caller has lost access to the route */
     readonly assertStillAllowed: () => void;
   };
 
@@ -89,10 +88,7 @@ export interface AdmitOptions {
   readonly rules: PassRules;
 }
 
-/**
- * Who it is, and whether they may use this route now.
- * @throws GatewayError 401, 403, 429
- */
+/** Authenticates and authorizes the caller for the route. @throws GatewayError 401, 403, 429 */
 export async function admitCaller(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -109,7 +105,7 @@ export async function admitCaller(
   return { caller, method, path, rule, trace, gone: goneSignal(reply) };
 }
 
-/** Who it is as of now, and whether they may use this route. @throws GatewayError 401, 403 */
+/** The same without limits, by the current state. @throws GatewayError 401, 403 */
 export function recognize(
   { method, raw, ip, trace }: FastifyRequest,
   rule: RouteRule | undefined,

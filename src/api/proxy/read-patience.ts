@@ -1,14 +1,14 @@
 /**
- * How long a body on its way from the platform to a caller may stand still, and whose fault that is: the platform's
- * silence, or the caller's slowness. What stands still because the caller does not read is no silence. Pure.
+ * Decides when a streamed body has stopped for too long, and whether the platform is silent or the caller is slow. While the
+ * caller does not read, the platform does not count as silent. Pure.
  */
 
 export interface PatienceRules {
   /** Longest silence of the platform, milliseconds. */
   readonly silenceMs: number;
-  /** Slowest caller that is waited for, bytes a second; 0: none is too slow. */
+  /** Minimum speed of the caller, bytes per second; 0: none. */
   readonly minBytesPerSecond: number;
-  /** Time over which that is judged, milliseconds. */
+  /** Time over which that speed is measured, milliseconds. */
   readonly overMs: number;
 }
 
@@ -16,7 +16,7 @@ export interface Progress {
   readonly arrived: number;
   /** Accepted by the caller's connection. */
   readonly taken: number;
-  /** Whether no more is asked of the platform until the caller has taken some. */
+  /** Whether the buffers are full, so that the platform is not read. */
   readonly full: boolean;
   /** Whether the whole has arrived. */
   readonly whole: boolean;
@@ -25,14 +25,13 @@ export interface Progress {
 export type Standstill = 'platform-silent' | 'caller-slow' | null;
 
 /**
- * A system takes megabytes into the buffers of a connection before it shows that the other side does not read, and
- * then nothing until a good part of them is empty. Whoever came back from such a pause is given that time again, with
- * something on top, for the buffers grow.
+ * The system buffers megabytes of a connection: then it accepts nothing until a large part was read. A caller that resumed
+ * after such a pause may pause this many times as long again, because the buffers grow.
  */
 const PAUSE_GROWTH = 4;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** @returns judges the progress; to be asked now and then, with the time in milliseconds */
+/** @returns a function to call regularly, with the time in milliseconds */
 export function createPatience(rules: PatienceRules, startMs: number) {
   let heard = { arrived: 0, atMs: startMs };
   let began = { taken: 0, atMs: startMs };

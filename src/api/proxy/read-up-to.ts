@@ -37,6 +37,6 @@ export async function readUpTo(stream: Readable, maxBytes: number, reading: Read
       await letGo();
     }
   }
-  // One piece at a time: what waits for its reader waits in `stream`, where it is seen.
+  // One piece at a time: the rest stays in `stream`, where it counts as unread.
   return { whole: null, rest: Readable.from(all(), { objectMode: false, highWaterMark: 1 }) };
 }

@@ -1,6 +1,6 @@
 /**
- * Everything under `/api/v1/` that is not a report: streamed to the platform and back by @fastify/http-proxy, with
- * the gateway's client around each request, so that token, budget, pause and retries are the same for all calls.
+ * Everything below `/api/v1/` that is not a report: streamed by @fastify/http-proxy, with the platform client around each
+ * request, so that token, budget, pause and retries are the same for all calls.
  */
 import httpProxy, { type FastifyHttpProxyOptions } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -77,12 +77,12 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
       request.passage = { ...context, ...question, judgeAgain, assertStillAllowed };
       if (question.stream !== null) request.body = question.stream;
     },
-    // A place among the platform's calls is taken here, behind the look for an earlier answer to an idempotency key: that
-    // answer needs no place, and what fails while a place is waited for has to free the key.
+    // The place among streamed calls is taken after the lookup of the idempotency key: a recorded answer needs none, and a
+    // failure while waiting for a place has to free the key.
     handler: async (request, reply, destination, replyOptions) => {
       const { passage, trace } = request;
       if (passage === null)
-        throw new GatewayError('internal_error', { internal: 'a request that no check let through' });
+        throw new GatewayError('internal_error', { internal: 'a request without a passage' });
       const { statusCode, headers, body } = await answer(passage, (call) =>
         askByProxy(reply, destination, { ...replyOptions, ...bodyOf(passage, request) }, call),
       ).catch((error: unknown) => {
@@ -97,10 +97,9 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
     },
     replyOptions: {
       queryString: (_search, _url, request) => request.passage?.query ?? '',
-      // reply-from copies headers before anybody has judged the answer, and of a failed try none may stand on the next one's:
-      // the answer's are set in `handler`.
+      // reply-from copies headers before the answer is checked, also those of failed tries: `handler` sets them instead.
       rewriteHeaders: () => ({}),
-      // The gateway's own retry policy holds; reply-from's takes the unit of retry-after for milliseconds.
+      // The platform client retries; reply-from reads retry-after as milliseconds.
       retryDelay: () => null,
     },
   };

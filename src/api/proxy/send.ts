@@ -1,4 +1,4 @@
-/** Sends what passed every check: a place for its answer, a slot of the platform, what its day has left. */
+/** Sends a checked request: takes a place for its answer, a slot of the platform, and the budget of a write. */
 import { uptimeMs } from '../../lib/time.js';
 import type { Call, CallKind, PlatformClient } from '../../platform/client.js';
 import type { PlatformRequest, Response } from '../../platform/slot.js';
@@ -19,10 +19,10 @@ export interface SendingOptions {
   readonly timeoutMs: number;
 }
 
-/** How one request is made, once there is a slot for it. */
+/** Makes one request, once it has a slot. */
 export type Ask = NonNullable<PlatformRequest['ask']>;
 
-/** Takes a place for the answer first, and lets go of it when the platform's part is over. */
+/** The place is taken first, and released when the platform's body ends. */
 export function createSending({ platform, places, charging, timeoutMs }: SendingOptions) {
   return async function send<T>(
     { caller, method, path, query, body, stream, rule, gone, trace, judgeAgain }: Passage,
@@ -88,7 +88,7 @@ export interface AnsweringOptions extends SendingOptions {
   readonly answers: Omit<CleanOptions, 'assertStillAllowed'>;
 }
 
-/** @returns gives the platform's answer, made fit for the caller; with an idempotency key, the first answer to it */
+/** @returns a function for the platform's answer; with an idempotency key, for the first answer to it */
 export function createAnswering(options: AnsweringOptions) {
   const { idempotency, answers } = options;
   const send = createSending(options);

@@ -1,4 +1,4 @@
-/** Reads the body of a pass-through request where it has to be checked, and looks through it elsewhere. */
+/** Reads the body of a pass-through request if it must be checked, else scans it while streaming. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../errors.js';
@@ -9,37 +9,35 @@ import { bodyKindOf, overrideRefused, searchOverride } from './method-override.j
 import { readUpTo } from './read-up-to.js';
 
 export interface TakenBody {
-  /** The very bytes that were checked; null when there are none, or the body is streamed. */
+  /** The checked bytes; null without a body, or if it is streamed. */
   readonly body: Buffer | null;
-  /** The body that is streamed, looked through as it goes; null when it was read, or there is none. */
+  /** The streamed body, scanned on the way; null without a body, or if it was read. */
   readonly stream: Readable | null;
-  /** The object in `body`, when it is JSON. */
+  /** The object in a JSON `body`. */
   readonly parsed: JsonObject | null;
   /** For a guarded write: the reason why its body is not an object. */
   readonly fault?: string;
 }
 
 /**
- * Why a body is read: json: a rule looks into it, so it is JSON or refused · guarded: the same, where it is the guard
- * that refuses · whole: its bytes are compared · none: it is streamed
+ * Why a body is read. json: its content is checked, so other bodies are refused; guarded: the same, but the write guard
+ * refuses; whole: its bytes are compared; none: it is streamed
  */
 export type BodyNeed = 'json' | 'guarded' | 'whole' | 'none';
 
 interface Sent {
-  /** Absent when the request has no body. */
   readonly stream: Readable | null | undefined;
   readonly headers: IncomingHttpHeaders;
 }
 
 const PLAIN_JSON = /^\s*application\/json\s*(?:;|$)/i;
-/** In one coding, and no other charset than JSON has. */
+/** One content type, without a charset other than UTF-8. */
 const GUARDED_TYPE = /^\s*application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 /** Bytes of an upload that are checked before the platform is called. */
 const UPLOAD_BYTES = 65_536;
 
 /**
  * Bodies in which a framework looks for `_method` are read whole if small, else scanned while streaming.
- *
  * @throws GatewayError `unsupported_media_type`, `invalid_body`, `body_too_large`
  */
 export async function takeBody(
@@ -74,7 +72,7 @@ export async function takeBody(
   const search = searchOverride(kind);
   const most = kind === 'multipart' && !isWhole ? UPLOAD_BYTES : maxBytes;
   const look = (piece: Buffer | null): void => {
-    // Broken off there, the platform never has the whole, and does nothing.
+    // An incomplete body has no effect on the platform.
     if (search(piece)) throw overrideRefused();
   };
   const { whole: body, rest } = await readUpTo(stream, most, { look });

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net';
 import { startTicks, stopTicks, uptimeMs } from '../../lib/time.js';
 import { createPatience, type PatienceRules } from './read-patience.js';
 
-/** Least and longest time between two looks, milliseconds. */
+/** Shortest and longest time between two checks, milliseconds. */
 const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
 
 /**
- * Breaks off the connection of a caller who does not read an answer that was handed to it whole: until it has, its team
- * has one place less. The time in which the answer waits for its turn, behind others on its connection, is not the caller's.
+ * Closes the connection of a caller that does not read an answer written as a whole: the answer counts as a concurrent request
+ * of its team. Time in the queue behind other answers of the connection does not count.
  * @param socketOf null while the answer is queued
- * @returns to be called when the answer is over
+ * @returns a function to call at the end of the answer
  */
 export function watchReader(socketOf: () => Socket | null, rules: PatienceRules): () => void {
   let judge = createPatience(rules, uptimeMs());

@@ -1,6 +1,6 @@
 /**
- * What happens, as it happens: a line for each answered request of the data plane, from all processes, while somebody looks.
- * Who looks says so again and again over the store's bus; nobody makes a line before it was heard, or longer than it holds.
+ * A line per answered request of the data plane, from all processes, while there are watchers. Watchers announce themselves
+ * every second over the store's bus; a process makes lines only for a few seconds after an announcement.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
@@ -8,7 +8,7 @@ import { startTicks, stopTicks, type Timer } from '../../lib/time.js';
 import type { Bus } from '../../store/port.js';
 
 export interface TailLine {
-  /** ISO time at which it was over. */
+  /** ISO time of its end. */
   readonly at: string;
   readonly team: string | null;
   readonly key: string | null;
@@ -17,7 +17,7 @@ export interface TailLine {
   readonly path: string;
   readonly status: number;
   readonly outcome: string | null;
-  /** By which way it came, where that is not plain HTTP. */
+  /** Its protocol, if not plain HTTP. */
   readonly via?: string;
   readonly platformCalls: number;
   readonly ms: number;
@@ -33,10 +33,10 @@ export interface Watcher {
 }
 
 export interface Tail {
-  /** Whether anybody looks: asked before a line is made. */
+  /** Whether there are watchers; read before a line is made. */
   readonly isOn: boolean;
   note(line: Omit<TailLine, 'at'>): void;
-  /** @returns ends it */
+  /** @returns a function to stop */
   watch(watcher: Watcher): () => void;
   close(): void;
 }
@@ -50,7 +50,7 @@ export interface TailOptions {
 const WANTED = 'tail-wanted';
 const LINES = 'tail-lines';
 const SAY_EVERY_MS = 1000;
-/** Some that were lost do not end it. */
+/** Longer than several announcements, because some may be lost. */
 const HOLDS_MS = 5000;
 const SEND_EVERY_MS = 200;
 /** Lines per process and batch; further ones are only counted. */

@@ -10,8 +10,6 @@ const KEPT_MS = 800 * 86_400_000;
 const STEP_MS = 60_000;
 const EVERY_MS = 5000;
 
-export type LastUse = ReturnType<typeof createLastUse>;
-
 export function createLastUse(counters: Counters, clock: Clock, logger: Logger, everyMs = EVERY_MS) {
   const used = new Map<string, number>();
   const written = new Map<string, number>();
