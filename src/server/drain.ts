@@ -15,26 +15,22 @@ const LOOK_MS = 25;
 /** Maximum turns of the event loop to wait for an empty backlog. */
 const MOST_TURNS = 10_000;
 
-export interface Drain {
-  /** Running requests. */
-  running(): number;
-  /**
-   * Starts closing connections.
-   * @param withinMs time limit, after which the caller closes the rest
-   * @returns resolves when all connections are closed and no new ones are accepted
-   */
-  start(withinMs: number): Promise<void>;
-}
+export type Drain = ReturnType<typeof createDrain>;
 
 /**
  * @param servers before their first connection
  * @param nowMs monotonic milliseconds
  */
-export function createDrain(servers: readonly Server[], nowMs = uptimeMs): Drain {
+export function createDrain(servers: readonly Server[], nowMs = uptimeMs) {
   const connections = watchConnections(servers, nowMs);
   return {
+    /** Number of running requests. */
     running: connections.running,
-    async start(withinMs) {
+    /**
+     * Resolves when all connections are closed and no new ones are accepted.
+     * @param withinMs time limit, after which the caller closes the rest
+     */
+    async start(withinMs: number): Promise<void> {
       const startedMs = nowMs();
       const past = (ms: number) => nowMs() - startedMs >= ms;
       connections.announceClose();
@@ -73,22 +69,6 @@ async function emptyBacklog({ arrivals }: Connections): Promise<void> {
 /** A connection idle for this long is not between two requests. */
 const IDLE_MS = 1000;
 
-interface Connections {
-  readonly count: number;
-  /** Running requests, including unread responses. */
-  running(): number;
-  /** Resolves when the current responses have ended. */
-  answered(): Promise<unknown>;
-  /** Sets `connection: close` on all current and later responses. */
-  announceClose(): void;
-  /** Whether there are no requests, and were no arrivals for a while. */
-  isQuiet(): boolean;
-
-  closeIdle(): void;
-  /** Number of connections and requests so far. */
-  arrivals(): number;
-}
-
 interface Connection {
   /**
    * Open responses; several with pipelining. Not a Set, whose rehashed tables would delay garbage collection of ended
@@ -99,11 +79,9 @@ interface Connection {
   idleSinceMs: number;
 }
 
-/**
- * @param servers before their first connection
- * @param nowMs monotonic milliseconds
- */
-function watchConnections(servers: readonly Server[], nowMs: () => number): Connections {
+type Connections = ReturnType<typeof watchConnections>;
+
+function watchConnections(servers: readonly Server[], nowMs: () => number) {
   const connections = new Map<Socket, Connection>();
   let closing = false;
   let arrivals = 0;
@@ -144,9 +122,12 @@ function watchConnections(servers: readonly Server[], nowMs: () => number): Conn
     get count() {
       return connections.size;
     },
+    /** Running requests, including unread responses. */
     running: () => answers().length,
+    /** Resolves when the current responses have ended. */
     answered: () =>
       Promise.all(answers().map((answer) => new Promise((resolve) => answer.once('close', resolve)))),
+    /** Sets `connection: close` on all current and later responses. */
     announceClose() {
       closing = true;
       answers().forEach(announceClose);
@@ -156,6 +137,7 @@ function watchConnections(servers: readonly Server[], nowMs: () => number): Conn
     closeIdle() {
       for (const [socket, connection] of connections) if (isIdle(connection)) socket.destroySoon();
     },
+    /** Number of connections and requests so far. */
     arrivals: () => arrivals,
   };
 }

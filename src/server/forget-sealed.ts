@@ -11,15 +11,11 @@ import { auditLine } from '../telemetry/audit.js';
 import { createLog } from '../telemetry/logger.js';
 import { openStore, redisConnection } from './open-store.js';
 
-export interface Forgotten {
-  readonly teams: number;
-  readonly keys: number;
-}
-
 /**
+ * @returns numbers of kept teams and deleted keys
  * @throws StoreRefused if a gateway runs, or the store is empty or unusable; then nothing is changed
  */
-export async function forgetSealed(config: Config): Promise<Forgotten> {
+export async function forgetSealed(config: Config) {
   const isEmbedded = redisConnection(config) === null;
   // Opening would create it.
   if (isEmbedded && !existsSync(stateFolder(config.store.dataDir))) throw emptyStore(config.store.dataDir);

@@ -23,9 +23,7 @@ export async function openStore(
   onCall?: (call: RedisCall) => void,
 ): Promise<Store> {
   const connection = redisConnection(config);
-  if (connection === null) {
-    return await openEmbedded(config, clock, logger);
-  }
+  if (connection === null) return await openEmbedded(config, clock, logger);
   let release: (() => Promise<void>) | null = null;
   for (;;) {
     try {

@@ -19,7 +19,6 @@ import { randomId } from '../lib/chance.js';
 import { createClock } from '../lib/clock.js';
 import { PROBLEM_TYPE, toProblem } from '../lib/http/problem.js';
 import { sleep } from '../lib/time.js';
-import type { Store } from '../store/port.js';
 import { type ApplyOptions, applyTeams } from '../teams/declared/apply-teams.js';
 import { type ParsedTeams, parseTeams } from '../teams/declared/parse-teams.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
@@ -27,7 +26,7 @@ import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
 import { createDrain, type Drain } from './drain.js';
 import { openStore } from './open-store.js';
-import { type LocalSecrets, localSecrets, redactSecrets, settingSecrets } from './secrets.js';
+import { localSecrets, redactSecrets, settingSecrets } from './secrets.js';
 import { createServices, type Services } from './services.js';
 import type { Workers } from './workers.js';
 
@@ -120,7 +119,10 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
   });
   const onCall = tracing?.storeCall;
   const store = await openStore(config, clock, logger, () => holdPort(host, port), onCall);
-  const secrets = await localSecretsOr(store, config);
+  const secrets = await localSecrets(config, store.registry).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const watch = watchSecretFiles(config, logger);
   const services = await createServices({
     config,
@@ -167,16 +169,6 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
       await log.close();
     },
   };
-}
-
-/** Closes the store if the start fails here. */
-async function localSecretsOr(store: Store, config: Config): Promise<LocalSecrets> {
-  try {
-    return await localSecrets(config, store.registry);
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
 }
 
 function watchSecretFiles({ fileSecrets }: Config, logger: Logger): SecretWatch {

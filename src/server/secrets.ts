@@ -58,11 +58,10 @@ export async function localSecrets(
   }
   const take = (generated: Generated): Secret =>
     config.secrets.get(generated.name) ?? fixedSecret(generated.name, generatedIn(folder, generated));
-  const isGiven = config.secrets.has('ADMIN_TOKEN');
   return {
     masterKey: take(MASTER_KEY),
     adminToken: take(ADMIN_TOKEN),
-    adminTokenPath: isGiven ? null : join(folder, ADMIN_TOKEN.file),
+    adminTokenPath: config.secrets.has(ADMIN_TOKEN.name) ? null : join(folder, ADMIN_TOKEN.file),
   };
 }
 
@@ -73,28 +72,17 @@ function keyIsGone(folder: string): ConfigError {
 }
 
 function generatedIn(folder: string, { name, file, rule, make, advice }: Generated): string {
-  const path = join(folder, file);
-  const value = readOrMake(folder, file, make, (message) => refused(name, path, message, advice));
+  const refused = (message: string) =>
+    new ConfigError([`${name} (${join(folder, file)}): ${message}; ${advice}`]);
+  let value: string;
+  try {
+    value = localSecret(folder, file, make).value;
+  } catch (error) {
+    throw refused(`was unusable (${(error as Error).message}); allowed is a readable file`);
+  }
   const [fault] = rule(value);
   if (fault === undefined) return value;
-  throw refused(name, path, `was ${fault.was}; allowed is ${fault.allowed}`, advice);
-}
-
-function readOrMake(
-  folder: string,
-  file: string,
-  make: () => string,
-  refuse: (message: string) => ConfigError,
-): string {
-  try {
-    return localSecret(folder, file, make).value;
-  } catch (error) {
-    throw refuse(`was unusable (${(error as Error).message}); allowed is a readable file`);
-  }
-}
-
-function refused(name: string, path: string, message: string, advice: string): ConfigError {
-  return new ConfigError([`${name} (${path}): ${message}; ${advice}`]);
+  throw refused(`was ${fault.was}; allowed is ${fault.allowed}`);
 }
 
 // Secrets to be hidden from the log.
@@ -117,7 +105,6 @@ function allSecrets(config: Config, { masterKey, adminToken }: LocalSecrets, kee
   ];
 }
 
-/** Secrets of the settings. */
 export function settingSecrets(config: Config): string[] {
   const secrets = [...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret);
   return [...secrets, ...config.admins.map(({ token }) => token)].map((secret) => secret.read());

@@ -58,12 +58,7 @@ function heldToken(keeper: Pick<VaultKeeper, 'vault' | 'onChange'>, now: () => n
   return look;
 }
 
-export interface Services
-  extends Omit<Parts, 'credential'>,
-    Pick<
-      Credential,
-      'keeper' | 'rotation' | 'tokenRecovery' | 'referenceReports' | 'outlook' | 'proveActive'
-    > {
+export interface Services extends Omit<Parts, 'credential'>, Omit<Credential, 'start' | 'establish'> {
   /** Waits for work that outlives its request. */
   settled(): Promise<void>;
   /** Aborts running platform calls and closes everything but the store. */
@@ -72,25 +67,14 @@ export interface Services
 
 /** @throws StoreUnavailable, SealError */
 export async function createServices(options: ServicesOptions): Promise<Services> {
-  const { credential, ...parts } = await createParts(options);
   const {
-    registry,
-    sealer,
-    reporting,
-    idempotency,
-    reservations,
-    limits,
-    usage,
-    series,
-    tail,
-    lastUse,
-    unknownWrites,
-    metrics,
-    clock,
-  } = parts;
+    credential: { start, establish, ...credential },
+    ...parts
+  } = await createParts(options);
+  const { registry, sealer, reporting, limits, usage, metrics, clock } = parts;
   const { logger } = parts.log;
   await recallShares(limits.shares, usage, logger);
-  const { everywhere, led } = await credential.start();
+  const { everywhere, led } = await start();
   const jobs = startJobs({
     everywhere,
     led: { ...led, ...reporting.led },
@@ -100,31 +84,25 @@ export async function createServices(options: ServicesOptions): Promise<Services
   parts.onAnotherRegistry('failed to create pepper and token', async () => {
     await migrateRegistry(registry, clock, logger);
     await ensurePepper(registry, sealer);
-    await credential.establish();
+    await establish();
   });
-  const { keeper, rotation, tokenRecovery, referenceReports, outlook, proveActive } = credential;
   return {
     ...parts,
-    keeper,
-    rotation,
-    tokenRecovery,
-    referenceReports,
-    outlook,
-    proveActive,
+    ...credential,
     async settled() {
       await reporting.settled();
-      await idempotency.settled();
-      await reservations.settled();
+      await parts.idempotency.settled();
+      await parts.reservations.settled();
     },
     async close() {
       const kept = jobs.stop();
-      await unknownWrites.stop();
+      await parts.unknownWrites.stop();
       await reporting.close();
       await limits.close();
       await usage.close();
-      await series.close();
-      tail.close();
-      await lastUse.close();
+      await parts.series.close();
+      parts.tail.close();
+      await parts.lastUse.close();
       registry.stop();
       await parts.agent.destroy();
       // Running platform calls ended with the agent.

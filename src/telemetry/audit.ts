@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { type RecordOf, recordForm } from '../lib/record.js';
 
 export interface Actor {
-  /** Name of the admin token, or `gateway` for the gateway itself. */
+  /** Name of the admin token, or `gateway`. */
   readonly name: string;
   /** Null for the gateway itself. */
   readonly address: string | null;

@@ -86,7 +86,7 @@ export type Finding = Frozen<Static<typeof Finding>>;
 
 type Advice = Pick<Finding, 'says' | 'do'>;
 
-export interface Condition {
+interface Condition {
   readonly part: Exclude<Finding['part'], 'gateway'>;
   /** Its text in `/readyz` and status, to which details may be appended. */
   readonly text: string;

@@ -1,6 +1,4 @@
-/**
- * The condition of each part of the gateway: of this process, and the worst over all processes.
- */
+/** The condition of each part of the gateway: of this process, and the worst over all processes. */
 import { hostname } from 'node:os';
 import Type from 'typebox';
 import { VERSION } from '../lib/package-root.js';
@@ -10,7 +8,7 @@ import { CONDITIONS, type HealthPart, type Measured } from './conditions.js';
 /** `ok`, or what is wrong; never a secret or an address. */
 export type Conditions = Readonly<Record<HealthPart, string>>;
 
-export interface Load {
+interface Load {
   readonly l1Bytes: number;
   readonly l1Entries: number;
   readonly callsRunning: number;
@@ -35,23 +33,13 @@ export interface ProcessHealth extends Conditions, Load, HeldToken {
   readonly version: string;
 }
 
-export interface Health {
-  /** Id of this process. */
-  readonly id: string;
-  /** Adds a source of reports of other processes. If two report the same process, the later source wins. */
-  hear(others: () => readonly ProcessHealth[]): void;
-  own(): ProcessHealth;
-  /** This process first, then the others. */
-  processes(): readonly ProcessHealth[];
-  /** The worst condition of each part over all processes. */
-  worst(): Conditions;
-}
+export type Health = ReturnType<typeof createHealth>;
 
 /**
  * @param measured called later: its parts may be created after this
  * @param held the platform token of this process
  */
-export function createHealth(id: string, measured: () => Measured, held: () => HeldToken): Health {
+export function createHealth(id: string, measured: () => Measured, held: () => HeldToken) {
   const sources: (() => readonly ProcessHealth[])[] = [];
   const host = hostname();
 
@@ -77,18 +65,18 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
   }
 
   return {
+    /** Id of this process. */
     id,
-    hear: (others) => void sources.push(others),
+    /** Adds a source of reports of other processes. If two report the same process, the later source wins. */
+    hear: (others: () => readonly ProcessHealth[]) => void sources.push(others),
     own,
+    /** This process first, then the others. */
     processes,
+    /** The worst condition of each part over all processes. */
     worst() {
       const all = processes();
-      return eachPart((part) =>
-        worstOf(
-          part,
-          all.map((one) => one[part]),
-        ),
-      );
+      const textsOf = (part: HealthPart) => all.map((one) => one[part]);
+      return eachPart((part) => worstOf(part, textsOf(part)));
     },
   };
 }
@@ -134,9 +122,7 @@ export function addLoads(all: readonly Load[]): Load {
   };
 }
 
-/**
- * The report of another process, perhaps of another version: missing members count as `ok` or 0, others are ignored.
- */
+/** The report of another process, perhaps of another version: missing members count as `ok` or 0, others are ignored. */
 const Report = recordForm(
   Type.Object({
     id: Type.String(),

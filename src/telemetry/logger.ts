@@ -71,9 +71,7 @@ interface LoggerOptions {
 
 export interface Log {
   readonly logger: Logger;
-  /**
-   * Writes a JSON line, without line break. Text from callers must have passed {@link Log.clean}.
-   */
+  /** Writes a JSON line, without line break. Text from callers must have passed {@link Log.clean}. */
   write(line: string): void;
   /** Escapes a caller's text for a JSON string, and redacts known secrets. */
   clean(text: string): string;

@@ -56,9 +56,7 @@ export class Trace {
   /** Platform call attempts, with their end after the start. */
   readonly calls: EndedCall[];
 
-  /**
-   * @param keepsSteps false: steps and calls are not recorded
-   */
+  /** @param keepsSteps false: steps and calls are not recorded */
   constructor(
     private readonly monotonicMs: () => number = uptimeMs,
     private readonly keepsSteps = true,

@@ -1,6 +1,4 @@
-/**
- * The interface of tracing. Spans are created from the trace of a request when it is over.
- */
+/** The interface of tracing. Spans are created from the trace of a request when it is over. */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Trace } from './trace.js';

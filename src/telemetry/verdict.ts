@@ -1,6 +1,4 @@
-/**
- * The overall verdict for operators: level, findings and remedies. Computed from known state, without calls.
- */
+/** The overall verdict for operators: level, findings and remedies. Computed from known state, without calls. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { CONDITIONS, Finding, HEALTH_PARTS, type HealthPart, LEVELS, type Measured } from './conditions.js';

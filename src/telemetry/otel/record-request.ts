@@ -26,13 +26,6 @@ export interface EndedStoreCall extends StoreCall {
   readonly endedMs: number;
 }
 
-/** @returns the trace id; null if not sampled */
-export type RecordRequest = (
-  request: TracedRequest,
-  end: RequestEnd,
-  storeCalls: readonly EndedStoreCall[],
-) => string | null;
-
 /** An interval, by `uptimeMs()`. */
 interface Interval {
   readonly startMs: number;
@@ -47,9 +40,10 @@ interface Drawn extends Interval {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'];
 const LONGEST_PATH = 256;
 
-export function createRecorder(tracer: Tracer, { clean, platformHost }: TracingOptions): RecordRequest {
+export function createRecorder(tracer: Tracer, { clean, platformHost }: TracingOptions) {
   const propagator = new W3CTraceContextPropagator();
-  return (request, end, storeCalls) => {
+  /** @returns the trace id; null if not sampled */
+  return (request: TracedRequest, end: RequestEnd, storeCalls: readonly EndedStoreCall[]) => {
     const endMs = uptimeMs();
     const whole = { startMs: endMs - end.durationMs, endMs };
     const draw = createDraw(tracer, whole);
@@ -123,10 +117,8 @@ function drawInside(
   platformHost: string,
 ): void {
   const calls = trace.calls.map((ended) => ({ ended, interval: intervalOf(trace, ended) }));
-  const stages = stagesOf(
-    trace,
-    calls.map(({ interval }) => interval),
-  ).map(({ name, ...interval }) => {
+  const intervals = calls.map(({ interval }) => interval);
+  const stages = stagesOf(trace, intervals).map(({ name, ...interval }) => {
     const span = draw(root.within, name, interval, SpanKind.INTERNAL, {}, false);
     return { ...interval, within: traceApi.setSpan(root.within, span), name };
   });
@@ -136,14 +128,8 @@ function drawInside(
   for (const call of storeCalls) {
     const interval = { startMs: call.startedMs, endMs: call.endedMs };
     const attributes = { 'db.system.name': 'redis', 'db.operation.name': call.name };
-    draw(
-      smallestAround(interval, stages, root),
-      call.name,
-      interval,
-      SpanKind.CLIENT,
-      attributes,
-      call.failed,
-    );
+    const within = smallestAround(interval, stages, root);
+    draw(within, call.name, interval, SpanKind.CLIENT, attributes, call.failed);
   }
 }
 
