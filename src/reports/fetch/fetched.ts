@@ -5,10 +5,9 @@ import type { EntryOrError } from '../cache/entries.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Period } from '../query/period.js';
 import type { Patience, ReportQuestion } from '../question.js';
+import type { Digest } from '../rows/digest.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../rows/entry.js';
-import type { Flaw } from '../rows/flaws.js';
-import type { EmptyEnd, Facts, FreshnessRules } from '../rows/freshness.js';
-import type { Splittable } from '../rows/rows.js';
+import type { EmptyEnd, Facts, FinalRules } from '../rows/freshness.js';
 
 export interface Fetch extends ReportQuestion {
   /** days: split by day · whole: one answer for the period */
@@ -50,7 +49,7 @@ export const LOOK_AGAIN: FetchResult = {
   unsplittable: null,
 };
 
-export interface FetchedAnswer {
+export interface FetchedAnswer extends Pick<Digest, 'splittable' | 'rowCount' | 'doubt' | 'flaws'> {
   readonly kind: 'answer';
   readonly range: Period;
   /** Null if only days were requested and there are some, or if it is no JSON or no report (`rowsFault`). */
@@ -60,11 +59,6 @@ export interface FetchedAnswer {
   readonly bytes: Entry<BytesHeader> | null;
   /** One entry for each day; null if the answer may not be split. */
   readonly days: readonly Entry<RowsHeader>[] | null;
-  readonly splittable: Splittable;
-  readonly rowCount: number;
-  /** Why it may be no report; null: no doubt. */
-  readonly doubt: string | null;
-  readonly flaws: readonly Flaw[];
   /** False for `no-store`, if RFC 9111 decides and forbids it, for one page of several, and if it is or may be no report. */
   readonly storable: boolean;
 }
@@ -102,7 +96,7 @@ export type AnswerFacts = Omit<Facts, keyof EmptyEnd | 'lastDay'> & { readonly s
 export interface Context {
   readonly asked: RequestedRange;
   readonly facts: AnswerFacts;
-  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+  readonly rules: FinalRules;
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;

@@ -11,11 +11,9 @@ import type { Fetched, FetchedAnswer } from './fetched.js';
 import { rowsRuleOf } from './read-answer.js';
 
 /** A report of one final day. */
-export interface ReferenceReport {
+export interface ReferenceReport extends Pick<Report, 'endpoint' | 'split'> {
   readonly account: string;
   readonly target: string;
-  readonly endpoint: string;
-  readonly split: readonly string[];
   readonly day: string;
   readonly rows: number;
 }

@@ -38,7 +38,7 @@ import {
   type Verdict,
   verdictOf,
 } from './evidence.js';
-import { createExpectedChanges, type ExpectedChange } from './expected-changes.js';
+import { createExpectedChanges, type ExpectedChange, FLUSH_EVERY_MS } from './expected-changes.js';
 import { percentAtMost, type Scope, scopeId, scopeOf } from './scope.js';
 import {
   createRules,
@@ -78,7 +78,6 @@ const ABOUT_TRUTH = {
     'wrongPercentAtMost has 95 % confidence for independent dates; dates are not independent. What the platform would have returned at a past time is unknown.',
 };
 const HISTORY_OFF = 'history.enabled is false.';
-const FLUSH_EVERY_MS = 30_000;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 500 * DAY_MS;
 /** Limit of remembered error lines, by scope and day. */
@@ -100,7 +99,7 @@ export class DayEvidence {
   readonly #logged = createLastUsed<true>(MAX_LOGGED);
 
   constructor(options: DayEvidenceOptions) {
-    const { config, policy, registry, logger } = options;
+    const { config, registry, logger } = options;
     const { documents } = options.store;
     const { mode, maxDays } = config.finality;
     const { restatementDays } = config.report;
@@ -119,11 +118,7 @@ export class DayEvidence {
       onWritten: (scope, all) => this.#shareWindow(scope, all),
       onAway,
     });
-    this.#expected = createExpectedChanges({
-      ...options,
-      timezoneOf: policy.timezoneOf,
-      everyMs: FLUSH_EVERY_MS,
-    });
+    this.#expected = createExpectedChanges(options);
     this.rulesFor = this.#rules.rulesFor;
     this.stampOf = this.#rules.stampOf;
     this.readChanges = this.#expected.read;

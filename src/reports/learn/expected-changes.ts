@@ -12,6 +12,7 @@ import { readContents, sumRows } from '../history/read.js';
 import { type Revision, validRevisions } from '../history/revision.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
+import type { ReportPolicy } from '../report-policy.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 
 /** Upper edges of the buckets, as a share of the greater value. Beyond 1 the signs differ. */
@@ -69,8 +70,6 @@ function edgeOf(buckets: readonly number[], wanted: number): number {
   return EDGES.at(-1) as number;
 }
 
-type ContentsStore = Pick<Store['history'], 'contents'>;
-
 const KEPT_MS = 400 * 86_400_000;
 /** Limit of scopes in memory. */
 const SCOPES = 1000;
@@ -78,26 +77,25 @@ const FRESH_MS = 600_000;
 /** Limit of unwritten counts; further ones are dropped. */
 const MAX_WAITING = 20_000;
 
+export const FLUSH_EVERY_MS = 30_000;
+
 export function createExpectedChanges({
   store: { counters, history },
-  timezoneOf,
+  policy: { timezoneOf },
   clock,
   logger,
-  everyMs,
 }: {
-  readonly store: { readonly history: ContentsStore } & Pick<Store, 'counters'>;
-  readonly timezoneOf: (account: string | null) => string;
+  readonly store: Pick<Store, 'counters' | 'history'>;
+  readonly policy: Pick<ReportPolicy, 'timezoneOf'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
   readonly logger: Logger;
-  /** Time between two batches. */
-  readonly everyMs: number;
 }) {
   type Known = { readonly atMs: number; readonly counts: ReadonlyMap<string, number> };
   const known = createLastUsed<Known>(SCOPES);
   const reading = new Set<string>();
   let waiting = new Map<string, CounterAdd>();
   const batches = createCountBatches({
-    ...{ counters, clock, logger, everyMs, what: 'the count of changes' },
+    ...{ counters, clock, logger, everyMs: FLUSH_EVERY_MS, what: 'the count of changes' },
     isEmpty: () => waiting.size === 0,
     take() {
       const adds = [...waiting.values()];
@@ -152,7 +150,7 @@ const groupOf = (scope: Scope) => `expected:${scopeId(scope)}`;
 
 /** One field for each column and age at which the day was seen. */
 async function fieldsOf(
-  store: ContentsStore,
+  store: Store['history'],
   series: string,
   { date, entry, revisions }: FinalDay,
   timezone: string,

@@ -2,15 +2,14 @@
  * Kinds of report (equal except for dates and accounts) of which the platform refuses parts but answers the whole, e.g. a day that
  * has only begun. They are fetched as a whole for a day. A registry record, shared by replicas.
  */
-import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
+import type { Gateway } from '../gateway.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import type { Period } from '../query/period.js';
-import type { ReportPolicy } from '../report-policy.js';
 import { divisibilityId } from './state.js';
 
 const RECORD = 'part-refusals';
@@ -26,18 +25,10 @@ const Entry = recordForm(Type.Tuple([Type.String(), Type.Number()], { additional
 type Entry = RecordOf<typeof Entry>;
 const Entries = recordForm(Type.Array(Type.Unknown()));
 
-export function createPartRefusals({
-  registry,
-  policy,
-  now,
-  logger,
-}: {
-  readonly registry: Registry;
-  readonly policy: Pick<ReportPolicy, 'accountFields' | 'plan'>;
-  readonly now: () => number;
-  readonly logger: Logger;
-}) {
-  const { accountFields, plan } = policy;
+export function createPartRefusals(
+  registry: Registry,
+  { policy: { accountFields, plan }, now, logger }: Pick<Gateway, 'policy' | 'now' | 'logger'>,
+) {
   /** Learned by this process, even if the store is unavailable. */
   const own = new Map<string, number>();
   let shared = new Map<string, number>();

@@ -6,6 +6,7 @@ import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
+import type { Gateway } from '../gateway.js';
 import type { Report } from '../query/canonicalize.js';
 import { divisibilityId } from './state.js';
 
@@ -34,17 +35,9 @@ export type SelectableState = 'learning' | 'proven' | 'due' | 'refuted';
 
 export type Selectable = ReturnType<typeof createSelectable>;
 
-export function createSelectable({
-  registry,
-  accountFields,
-  now,
-}: {
-  readonly registry: Registry;
-  readonly accountFields: readonly string[];
-  readonly now: () => number;
-}) {
+export function createSelectable(registry: Registry, { policy, now }: Pick<Gateway, 'policy' | 'now'>) {
   const book = createRecordBook<Known>(registry, { prefix: 'selectable/', max: MAX_KINDS, read: Known.read });
-  const idOf = (report: Report) => divisibilityId(report, accountFields);
+  const idOf = (report: Report) => divisibilityId(report, policy.accountFields);
   const change = (report: Report, step: (before: Known) => Known) =>
     book.change(idOf(report), (before) => {
       const after = step(before ?? UNKNOWN);

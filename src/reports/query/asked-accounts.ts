@@ -1,5 +1,5 @@
 /** Accounts named in a report request: in its parameters and in its path. */
-import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from '../rows/json.js';
+import { isJsonArray, type Json, JsonObject, writeJson } from '../rows/json.js';
 import {
   accountLookalikes,
   type CandidateParameter,
@@ -62,7 +62,6 @@ export function lookalikesOf(
 
 function jsonTexts(json: Json): string[] {
   if (isJsonArray(json)) return json.flatMap(jsonTexts);
-  if (json instanceof JsonNumber) return [json.text];
   return [typeof json === 'string' ? json : writeJson(json)];
 }
 

@@ -9,9 +9,7 @@ import {
   isOwn,
   type Member,
   type Place,
-  type QueryPair,
   type RawParameters,
-  type RequestParameter,
   readMember,
   readRequestParameters,
   splitOf,
@@ -82,7 +80,8 @@ export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedR
   const unknown = unknownNames(platforms, endpoint, rules);
   faults.push(...unknownNameFaults(unknown, endpoint, rules, lenient));
   const read = platforms.flatMap((one) => readMember(one, rules.table, today, faults));
-  const options = readOutputOptions(given.filter(isOwn).map(asPair), faults);
+  const own = given.filter(isOwn).map(({ name, values }) => ({ name, value: values[0] ?? '' }));
+  const options = readOutputOptions(own, faults);
   const place: Place = request.method === 'POST' ? 'body' : 'query';
   const period = periodOf(read, options.period, today, place, faults);
   if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
@@ -107,10 +106,6 @@ export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedR
       passedOn: unknown.sort((a, b) => (a.name < b.name ? -1 : 1)),
     },
   };
-}
-
-function asPair({ name, values }: RequestParameter): QueryPair {
-  return { name, value: values[0] ?? '' };
 }
 
 function byPlaceAndName(a: Member, b: Member): number {

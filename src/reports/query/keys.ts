@@ -11,12 +11,10 @@ export interface EntryKey {
   readonly field: string;
 }
 
-/** The rows of one period. */
 export function rowsKey(series: string, from: string | null, to: string | null): EntryKey {
   return wholeKey(series, 'w', 'rows', from, to);
 }
 
-/** The platform's own bytes for one period. */
 export function bytesKey(series: string, from: string | null, to: string | null): EntryKey {
   return wholeKey(series, 'b', 'bytes', from, to);
 }
