@@ -132,7 +132,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
   });
 }
 
-/** Fetches the kind as a whole for a day; not if a single day is capped, which concerns one series only. */
+/** Reports of this kind are then fetched as a whole for a day; not if a single day is capped, which concerns one series. */
 function noteUnsplittable(g: Gateway, { report, mode }: Fetch, fetched: Fetched): void {
   if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
   const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;

@@ -25,7 +25,7 @@ export interface RowsHeader extends Common {
   readonly paging: Paging | null;
   /** For a day split from an answer; null for a whole answer. */
   readonly splitFrom: SplitFrom | null;
-  /** Generation of a join of days; a new generation invalidates it. */
+  /** Of a join of days: their generation, see {@link SplitFrom}. */
   readonly joinedUnder?: string;
   /** Why it may be no report. Then it is served if there is nothing better, and never stored. */
   readonly doubt?: string;
