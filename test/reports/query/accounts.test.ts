@@ -176,6 +176,8 @@ describe('accounts shown', () => {
     [{ accounts: { data: [{ id: 2 }] } }, ['2']],
     [{ subAccounts: { data: [{ code: '2' }] } }, ['2']],
     [{ advertisers: { 2: { spent: 5 }, 7: { spent: 6 } } }, ['2', '7']],
+    [{ advertisers: { 0: { spent: 5 }, 7: { spent: 6 } } }, ['0', '7']],
+    [{ advertisers: { 0: { spent: 5 }, 1: { spent: 6 } } }, []],
     [{ byAdvertiser: { 2: { spent: 5 } } }, ['2']],
     [{ extra: '{"advertiserId":2}' }, ['2']],
     [{ extra: ' {"\\u0061dvertiser":{"id":2}}' }, ['2']],
