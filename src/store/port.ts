@@ -155,12 +155,7 @@ export interface RegistryLimits {
   readonly tombstonesMax: number;
 }
 
-export function limitsOf({
-  auditMax = 100_000,
-  tombstonesMax = 10_000,
-}: Partial<RegistryLimits>): RegistryLimits {
-  return { auditMax, tombstonesMax };
-}
+export const REGISTRY_LIMITS: RegistryLimits = { auditMax: 100_000, tombstonesMax: 10_000 };
 
 export interface CounterAdd {
   readonly group: string;

@@ -2,7 +2,7 @@
 import { chmod, copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { BackupTargetRefused, type StoreLog, StoreRefused } from '../refused.js';
-import { openDataFolder, refuseForeign, syncFolder } from './data-folder.js';
+import { nullAt, openDataFolder, refuseForeign, syncFolder } from './data-folder.js';
 import { openState, refuseDamage, refuseOtherSchema, stateFolder } from './durable-folders.js';
 import type { Environment } from './environment.js';
 import { lockFolder } from './folder-lock.js';
@@ -153,11 +153,5 @@ async function settle(folder: string, kind: Kind, advice: string): Promise<void>
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
+  return (await stat(path).catch(nullAt('ENOENT'))) !== null;
 }

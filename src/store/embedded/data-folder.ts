@@ -51,11 +51,16 @@ export async function refuseForeign(folder: string, what: 'alone' | 'all'): Prom
     });
   await check(folder);
   if (what === 'alone') return;
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+  const names = await readdir(folder).catch(nullAt('ENOENT'));
+  for (const name of names ?? []) await check(join(folder, name));
+}
+
+/** @returns handles a rejection: null for an error with this code; throws others */
+export function nullAt(code: string): (error: NodeJS.ErrnoException) => null {
+  return (error) => {
+    if (error.code === code) return null;
     throw error;
-  });
-  for (const name of names) await check(join(folder, name));
+  };
 }
 
 /** Resolves when the disk has all names in the folder. */

@@ -152,12 +152,7 @@ export function chargesOver(table: Table, lapsing: LapsingRecords): Charges {
   };
 }
 
-const amountOf = (value: Buffer | undefined) => (value === undefined ? 0 : fromBytes(WHOLE, value));
-
-function countOpen(draft: Draft): number {
-  const head = draft.get(OPEN_COUNT);
-  return head === null ? 0 : fromBytes(WHOLE, head);
-}
+const amountOf = (value: Buffer | null | undefined) => (value == null ? 0 : fromBytes(WHOLE, value));
 
 function openOf(draft: Draft, id: string) {
   const bytes = draft.get(nameKey(OPEN, id));
@@ -170,7 +165,7 @@ function applyEnd(draft: Draft, id: string, how: 'kept' | 'back', lapsing: Lapsi
   setLapsing(draft, nameKey(ENDED, id), ended);
   if (found === null) return false;
   draft.set(nameKey(OPEN, id), null);
-  draft.set(OPEN_COUNT, toBytes(countOpen(draft) - 1));
+  draft.set(OPEN_COUNT, toBytes(amountOf(draft.get(OPEN_COUNT)) - 1));
   const purseKey = nameKey(PURSES, found.purse);
   const purse = lapsing.alive(draft.get(purseKey));
   if (how === 'back' && purse !== null) {
@@ -191,7 +186,7 @@ function applyCharge(draft: Draft, ask: ChargeAsk, lapsing: LapsingRecords): Cha
   if (ended !== null && ended.endsAtMs - now <= BATCH_MEMORY_MS) return { kind: 'ended', charged };
   if (openOf(draft, id) !== null) return { kind: 'made', charged };
   if (amount > max - charged) return { kind: 'over', charged };
-  const open = countOpen(draft);
+  const open = amountOf(draft.get(OPEN_COUNT));
   if (open >= OPEN_CHARGES_MAX) throw tooManyOpen();
   draft.set(nameKey(OPEN, id), toBytes({ id, purse, amount, note }));
   draft.set(OPEN_COUNT, toBytes(open + 1));

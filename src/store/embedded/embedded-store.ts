@@ -7,9 +7,9 @@ import { createLocalBus } from '../listeners.js';
 import {
   type Bus,
   type Leases,
-  limitsOf,
   type Presence,
   type Quotas,
+  REGISTRY_LIMITS,
   type RegistryLimits,
   type Store,
   StoreUnavailable,
@@ -141,7 +141,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     return {
       kind: 'embedded',
       cache: entries.cache,
-      registry: registryOver(table, limitsOf(options)),
+      registry: registryOver(table, { ...REGISTRY_LIMITS, ...options }),
       counters: countersOver(table, durable),
       charges: chargesOver(table, durable),
       documents: documentsOver(durable, refuseLowDisk),

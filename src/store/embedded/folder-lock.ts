@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { randomId } from '../../lib/chance.js';
 import { sleep, startTicks, stopTicks } from '../../lib/time.js';
 import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
+import { nullAt } from './data-folder.js';
 
 interface FolderLockOptions {
   readonly logger: StoreLog;
@@ -36,6 +37,8 @@ interface Holder {
   readonly startedAt: string | null;
 }
 
+const absent = nullAt('ENOENT');
+
 const HEARTBEAT_MS = 1_000;
 const STALE_AFTER_MS = 5_000;
 const LOOK_EVERY_MS = 200;
@@ -49,7 +52,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions) {
   let tookOver = false;
   let gaveTime = false;
   for (;;) {
-    const file = await createExclusively(path);
+    const file = await open(path, 'wx', 0o600).catch(nullAt('EEXIST'));
     if (file !== null) {
       const lock = await hold(path, file, self, options);
       if (tookOver) await sleep(SETTLE_MS);
@@ -88,13 +91,6 @@ async function removeJudged(path: string, judged: string, { id }: Holder): Promi
   if (!wasJudged) await link(aside, path).catch(() => {});
   await rm(aside, { force: true });
   return wasJudged;
-}
-
-async function createExclusively(path: string): Promise<FileHandle | null> {
-  return await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST') return null;
-    throw error;
-  });
 }
 
 /** @throws StoreRefused if it is a folder */
@@ -241,9 +237,4 @@ export function isStill(path: string, file: Pick<Stats, 'ino' | 'dev'>): () => P
     const found = await stat(path).catch(absent);
     return found !== null && found.ino === file.ino && found.dev === file.dev;
   };
-}
-
-function absent(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
-  throw error;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.js';
-import { limitsOf, type RegistryLimits, type Store, type StoreHealth } from '../port.js';
+import { REGISTRY_LIMITS, type RegistryLimits, type Store, type StoreHealth } from '../port.js';
 import type { StoreLog } from '../refused.js';
 import { createTurns } from '../turns.js';
 import {
@@ -103,7 +103,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     pins: createRedisHistory(registry.link, keys.pins, registry.memory),
     leases: createRedisLeases(data.link, keys),
     registryLeases: createRedisLeases(registry.link, keys),
-    registry: createRedisRegistry(durable, keys.registry, limitsOf(options)),
+    registry: createRedisRegistry(durable, keys.registry, { ...REGISTRY_LIMITS, ...options }),
     counters: createRedisCounters(durable, keys.counters),
     charges: createRedisCharges(durable, keys.charges),
     documents: createRedisDocuments(durable, keys.documents, documentsMaxBytes),

@@ -12,39 +12,40 @@ function changedInBetween(what: string, cause: unknown, help = 'Repeat the call.
 }
 
 interface Conflict {
-  /** The beginning of the error's sentence, e.g. `The teams were`. */
-  readonly what: string;
+  /** The beginning of the error's sentence, e.g. `The teams were`; absent for background work. */
+  readonly what?: string | undefined;
   /** Default: repeat the call. */
   readonly help?: string;
   readonly tries?: number;
 }
 
+const MAX_TRIES = 10;
+const CONFLICT_WAIT_MS = 10;
+
 /**
  * Commits a change, planned again after each conflict.
  * @param plan from the current registry; null: nothing to write. Its errors are thrown
- * @throws GatewayError `conflict`; StoreUnavailable
+ * @throws GatewayError `conflict`, or RegistryConflict without `what`; StoreUnavailable
  */
 export async function commitChange(
   registry: Pick<Registry, 'commit' | 'refresh'>,
   { what, help, tries = 1 }: Conflict,
   plan: () => RegistryCommit | null,
 ): Promise<void> {
-  for (let left = tries; ; left--) {
+  for (let nth = 1; ; nth++) {
     const change = plan();
     if (change === null) return;
     try {
-      await registry.commit(change);
-      return;
+      return await registry.commit(change);
     } catch (error) {
       if (!(error instanceof RegistryConflict)) throw error;
-      if (left <= 1) throw changedInBetween(what, error, help);
+      if (nth === tries) throw what === undefined ? error : changedInBetween(what, error, help);
+      // Random, as replicas would conflict again after equal waits.
+      await sleep(randomShare() * nth * CONFLICT_WAIT_MS);
       await registry.refresh();
     }
   }
 }
-
-const MAX_TRIES = 10;
-const CONFLICT_WAIT_MS = 10;
 
 export interface RecordChange {
   readonly text: string;
@@ -70,30 +71,21 @@ export function updateRecord(
 ): Promise<void> {
   const turns = turnsOf.get(registry) ?? createTurns();
   turnsOf.set(registry, turns);
-  return turns(id, async () => {
-    for (let tries = 1; ; tries++) {
-      const before = registry.get(id);
-      const change = step(before?.value ?? null);
-      if (change === null) return;
-      const { text, also = [], audit = [] } = change;
-      const expected = also.flatMap(([other, , revision]) =>
-        revision === undefined ? [] : [[other, revision] as const],
-      );
-      try {
-        return await registry.commit({
-          writes: new Map([[id, text], ...also.map(([other, value]) => [other, value] as const)]),
-          expect: new Map([[id, before?.revision ?? 0], ...expected]),
-          audit,
-        });
-      } catch (error) {
-        if (!(error instanceof RegistryConflict)) throw error;
-        if (tries === MAX_TRIES) throw what === undefined ? error : changedInBetween(what, error);
-        // Random, as replicas would conflict again after equal waits.
-        await sleep(randomShare() * tries * CONFLICT_WAIT_MS);
-        await registry.refresh();
-      }
-    }
-  });
+  const plan = (): RegistryCommit | null => {
+    const before = registry.get(id);
+    const change = step(before?.value ?? null);
+    if (change === null) return null;
+    const { text, also = [], audit = [] } = change;
+    const expected = also.flatMap(([other, , revision]) =>
+      revision === undefined ? [] : [[other, revision] as const],
+    );
+    return {
+      writes: new Map([[id, text], ...also.map(([other, value]) => [other, value] as const)]),
+      expect: new Map([[id, before?.revision ?? 0], ...expected]),
+      audit,
+    };
+  };
+  return turns(id, () => commitChange(registry, { what, tries: MAX_TRIES }, plan));
 }
 
 type Others = readonly (readonly [record: string, RegistryRecord])[];

@@ -10,7 +10,7 @@ import {
 import { HISTORY_TABLES, historyOver, PIN_TABLES } from '../../../src/store/embedded/history.js';
 import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
 import { createListeners } from '../../../src/store/listeners.js';
-import { limitsOf, type RegistryLimits, type Store } from '../../../src/store/port.js';
+import { REGISTRY_LIMITS, type RegistryLimits, type Store } from '../../../src/store/port.js';
 import type { StoreLog } from '../../../src/store/refused.js';
 import { createMemoryCache, type MemoryEntry } from './memory-cache.js';
 import { createMemoryRegistry, type ServerStart } from './memory-registry.js';
@@ -85,7 +85,10 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
   }
   const toNothing = save();
   return {
-    handle: () => ({ ...parts, registry: createMemoryRegistry(state, server, limitsOf(limits)) }),
+    handle: () => ({
+      ...parts,
+      registry: createMemoryRegistry(state, server, { ...REGISTRY_LIMITS, ...limits }),
+    }),
     save,
     empty: toNothing,
     loseRegistry: () => become(() => state.drop(REGISTRY_LETTERS)),
