@@ -33,13 +33,7 @@ interface RotationOptions extends VerifyOptions {
 type Against = 'active' | 'nothing';
 
 export class Rotation {
-  readonly #options: RotationOptions;
-  readonly #keeper: VaultKeeper;
-
-  constructor(options: RotationOptions) {
-    this.#options = options;
-    this.#keeper = options.keeper;
-  }
+  constructor(private readonly options: RotationOptions) {}
 
   async stage(from: NewToken, actor: Actor): Promise<Vault> {
     return (await this.#stage(this.#tokenOf(from), actor)).vault;
@@ -48,7 +42,7 @@ export class Rotation {
   /** Stages a token unless it has been in the vault. */
   plant(from: NewToken, actor: Actor): Promise<Vault> {
     const token = this.#tokenOf(from);
-    return this.#keeper.move('token.stage', actor, (vault) =>
+    return this.options.keeper.move('token.stage', actor, (vault) =>
       hasSeen(vault, token.fingerprint) ? vault : stage(vault, token),
     );
   }
@@ -65,43 +59,45 @@ export class Rotation {
    * @throws GatewayError `verification_failed`
    */
   async verify(actor: Actor, id?: string, mayGuess = true, against: Against = 'active'): Promise<Vault> {
-    const { pending: token, active } = this.#keeper.vault();
+    const { pending: token, active } = this.options.keeper.vault();
     if (token === null && id === undefined) throw noPending();
     if (token === null || token.id !== (id ?? token.id)) throw superseded();
     let proof: object;
     try {
-      const { target, reason } = await proveToken(token, active, mayGuess, this.#options);
-      const activeNow = against === 'active' ? this.#keeper.vault().active : null;
-      const reportsCompared = await compareWithActive(token, activeNow, this.#options);
+      const { target, reason } = await proveToken(token, active, mayGuess, this.options);
+      const activeNow = against === 'active' ? this.options.keeper.vault().active : null;
+      const reportsCompared = await compareWithActive(token, activeNow, this.options);
       proof = { call: target, reason, reportsCompared };
     } catch (error) {
       if (isUnverified(error)) {
         const reason = error.options.detail;
-        await this.#keeper.note('token.verify', actor, token.id, { verified: false, reason });
+        await this.options.keeper.note('token.verify', actor, token.id, { verified: false, reason });
       }
       throw error;
     }
     const step = (vault: Vault): Vault => {
       if (vault.pending?.id !== token.id) throw superseded();
-      return markVerified(vault, token.id, this.#options.clock.now());
+      return markVerified(vault, token.id, this.options.clock.now());
     };
-    return this.#keeper.move('token.verify', actor, step, { proof });
+    return this.options.keeper.move('token.verify', actor, step, { proof });
   }
 
   activate(force: boolean, actor: Actor, id?: string): Promise<Vault> {
-    return this.#keeper.move('token.activate', actor, (vault) => {
+    return this.options.keeper.move('token.activate', actor, (vault) => {
       if (id !== undefined && vault.active?.id === id) return vault;
       if (id !== undefined && vault.pending?.id !== id) throw superseded();
-      return activate(vault, force, this.#options.clock.now());
+      return activate(vault, force, this.options.clock.now());
     });
   }
 
   rollback(actor: Actor): Promise<Vault> {
-    return this.#keeper.move('token.rollback', actor, (vault) => rollback(vault, this.#options.clock.now()));
+    return this.options.keeper.move('token.rollback', actor, (vault) =>
+      rollback(vault, this.options.clock.now()),
+    );
   }
 
   discard(actor: Actor): Promise<Vault> {
-    return this.#keeper.move('token.discard', actor, discard);
+    return this.options.keeper.move('token.discard', actor, discard);
   }
 
   /**
@@ -125,7 +121,7 @@ export class Rotation {
     } catch (error) {
       if (!isUnverified(error)) throw error;
       if (!force) {
-        await this.#keeper.move('token.discard', actor, (now) =>
+        await this.options.keeper.move('token.discard', actor, (now) =>
           now.pending?.id === id ? discard(now) : now,
         );
         throw error;
@@ -136,20 +132,20 @@ export class Rotation {
 
   async rotate(from: NewToken | null, force: boolean, actor: Actor): Promise<Vault> {
     const id = await this.prepare(from, force, actor);
-    return id === null ? this.#keeper.vault() : this.activate(force, actor, id);
+    return id === null ? this.options.keeper.vault() : this.activate(force, actor, id);
   }
 
   #tokenOf(from: NewToken): Token {
-    return createToken(from, this.#options.pepper(), this.#options.clock.now());
+    return createToken(from, this.options.pepper(), this.options.clock.now());
   }
 
   async #stage(token: Token, actor: Actor) {
-    const vault = await this.#keeper.move('token.stage', actor, (before) => stage(before, token));
+    const vault = await this.options.keeper.move('token.stage', actor, (before) => stage(before, token));
     return { token, vault };
   }
 
   async #mint(actor: Actor) {
-    const { mintToken, clock } = this.#options;
+    const { mintToken, clock } = this.options;
     if (mintToken === null) {
       throw new GatewayError('conflict', {
         detail: 'No token request is configured.',
@@ -159,7 +155,7 @@ export class Rotation {
     const { secret, expiresInS } = await mintToken();
     const expiresAt = expiresInS === null ? null : new Date(clock.now() + expiresInS * 1000).toISOString();
     const token = this.#tokenOf({ secret, source: 'minted', expiresAt });
-    const vault = await this.#keeper.move('token.mint', actor, (before) =>
+    const vault = await this.options.keeper.move('token.mint', actor, (before) =>
       before.active?.fingerprint === token.fingerprint
         ? renew(before, token.expiresAt, token.expiryKnown)
         : stage(before, token),

@@ -52,24 +52,21 @@ interface RecoveryOptions {
 
 export class TokenRecovery implements TokenSource {
   readonly #owner = randomId();
-  readonly #options: RecoveryOptions;
   #running: Promise<void> | null = null;
   #cooldown: Cooldown | null = null;
 
-  constructor(options: RecoveryOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: RecoveryOptions) {}
 
   /** The active token; recovers first if there is none, or it has expired. */
   async current(): Promise<ActiveToken> {
     try {
       if (!this.#isCoolingDown()) await this.#recover(null);
       if (this.#isCoolingDown()) {
-        const leftMs = (this.#cooldown?.untilMs ?? 0) - this.#options.clock.monotonicMs();
+        const leftMs = (this.#cooldown?.untilMs ?? 0) - this.options.clock.monotonicMs();
         const retryAfterS = Math.max(1, Math.ceil(leftMs / 1000));
         throw new GatewayError('credential_unavailable', { retryAfterS });
       }
-      const { id, secret } = this.#options.keeper.active();
+      const { id, secret } = this.options.keeper.active();
       return { id, token: secret };
     } catch (error) {
       if (!(error instanceof SealError)) throw error;
@@ -79,12 +76,12 @@ export class TokenRecovery implements TokenSource {
 
   async refused(id: string): Promise<boolean> {
     const recovered = await this.#recover(id);
-    if (!recovered) this.#options.evidence.note(id, 'refused');
+    if (!recovered) this.options.evidence.note(id, 'refused');
     return recovered;
   }
 
   accepted(id: string): void {
-    this.#options.evidence.note(id, 'accepted');
+    this.options.evidence.note(id, 'accepted');
   }
 
   /** Recovers if no token is active. @returns whether one is active now */
@@ -93,20 +90,20 @@ export class TokenRecovery implements TokenSource {
   }
 
   #activeId(): string | null {
-    return this.#options.keeper.vault().active?.id ?? null;
+    return this.options.keeper.vault().active?.id ?? null;
   }
 
   /** @param refusedId a token that the platform refuses before its expiry; the same below */
   #isUsable({ active }: Vault, refusedId: string | null): boolean {
-    return active !== null && active.id !== refusedId && !isOver(active, this.#options.clock.now());
+    return active !== null && active.id !== refusedId && !isOver(active, this.options.clock.now());
   }
 
   #isRecovered(refusedId: string | null): boolean {
-    return this.#isUsable(this.#options.keeper.vault(), refusedId);
+    return this.#isUsable(this.options.keeper.vault(), refusedId);
   }
 
   #isCoolingDown(): boolean {
-    const { clock } = this.#options;
+    const { clock } = this.options;
     const cooldown = this.#cooldown;
     return (
       cooldown !== null && clock.monotonicMs() < cooldown.untilMs && cooldown.tokenId === this.#activeId()
@@ -119,7 +116,7 @@ export class TokenRecovery implements TokenSource {
     if (this.#isCoolingDown()) return false;
     this.#running ??= this.#leadOrWait(refusedId)
       .catch((error: unknown) => {
-        this.#options.logger.error({ err: error }, 'failed to recover the platform credential');
+        this.options.logger.error({ err: error }, 'failed to recover the platform credential');
       })
       .finally(() => {
         this.#running = null;
@@ -146,7 +143,7 @@ export class TokenRecovery implements TokenSource {
 
   /** @returns false if another replica has recovered, or has not finished after a long wait. @throws StoreUnavailable */
   async #claimLead(refusedId: string | null): Promise<boolean> {
-    const { leases, clock } = this.#options;
+    const { leases, clock } = this.options;
     const endsAtMs = clock.monotonicMs() + WAIT_MS;
     let failures = 0;
     for (;;) {
@@ -171,14 +168,14 @@ export class TokenRecovery implements TokenSource {
   }
 
   async #releaseLead(): Promise<void> {
-    const { leases, logger } = this.#options;
+    const { leases, logger } = this.options;
     await leases.release([LEAD_KEY], this.#owner).catch((error: unknown) => {
       logger.warn({ err: error }, 'failed to release the lease for recovery; it expires by itself');
     });
   }
 
   async #recoverAsLeader(refusedId: string | null): Promise<boolean> {
-    const { leases, keeper, logger } = this.#options;
+    const { leases, keeper, logger } = this.options;
     const renewal = startTicks(() => {
       leases.renew([LEAD_KEY], this.#owner, LEAD_MS).catch((error: unknown) => {
         logger.warn({ err: error }, 'failed to renew the lease for recovery; another replica may take over');
@@ -196,7 +193,7 @@ export class TokenRecovery implements TokenSource {
 
   /** @returns whether the active token is usable now */
   async #replaceToken(refusedId: string | null): Promise<boolean> {
-    const { keeper, canMint, clock, logger } = this.#options;
+    const { keeper, canMint, clock, logger } = this.options;
     const vault = keeper.vault();
     const { active, pending } = vault;
     if (!mayRecover(vault, clock.now())) {
@@ -219,16 +216,16 @@ export class TokenRecovery implements TokenSource {
   async #mint(refusedId: string | null): Promise<void> {
     try {
       // Not compared with the refused token, which sees nothing.
-      const id = await this.#options.rotation.prepare(null, false, GATEWAY_ACTOR, 'nothing');
+      const id = await this.options.rotation.prepare(null, false, GATEWAY_ACTOR, 'nothing');
       // Null: the platform issued the active token again, which helps only if it had expired.
       if (id !== null) await this.#activatePending(refusedId, id);
     } catch (error) {
-      this.#options.logger.error({ err: error }, 'failed to mint a platform token');
+      this.options.logger.error({ err: error }, 'failed to mint a platform token');
     }
   }
 
   async #activatePending(refusedId: string | null, id: string): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.options;
     await this.#move(refusedId, (vault) =>
       vault.pending?.id === id ? activate(noteRecovery(vault, clock.now()), false, clock.now()) : vault,
     );
@@ -236,14 +233,14 @@ export class TokenRecovery implements TokenSource {
 
   /** Changes the vault only while its active token is unusable. */
   async #move(refusedId: string | null, step: (vault: Vault) => Vault): Promise<void> {
-    await this.#options.keeper.move('token.recover', GATEWAY_ACTOR, (vault) =>
+    await this.options.keeper.move('token.recover', GATEWAY_ACTOR, (vault) =>
       this.#isUsable(vault, refusedId) ? vault : step(vault),
     );
   }
 
   /** Whether a recovery of another replica failed recently; false if the store does not answer. */
   async #isCoolingDownElsewhere(): Promise<boolean> {
-    const { leases, logger } = this.#options;
+    const { leases, logger } = this.options;
     const key = cooldownKey(this.#activeId());
     const [isFree] = await leases.claim([key], this.#owner, 1).catch((error: unknown) => {
       logger.warn({ err: error }, 'failed to read the credential cooldown of other replicas; recovering');
@@ -253,7 +250,7 @@ export class TokenRecovery implements TokenSource {
   }
 
   async #startCooldown(): Promise<void> {
-    const { leases, clock, logger } = this.#options;
+    const { leases, clock, logger } = this.options;
     const tokenId = this.#activeId();
     const lastMs = this.#lastCooldownMs(tokenId);
     const lastsMs = lastMs === null ? FIRST_COOLDOWN_MS : Math.min(lastMs * 2, MAX_COOLDOWN_MS);
@@ -267,7 +264,7 @@ export class TokenRecovery implements TokenSource {
   #pauseForStore(): void {
     const tokenId = this.#activeId();
     const lastsMs = this.#lastCooldownMs(tokenId) ?? FIRST_COOLDOWN_MS / 2;
-    const untilMs = this.#options.clock.monotonicMs() + FIRST_COOLDOWN_MS;
+    const untilMs = this.options.clock.monotonicMs() + FIRST_COOLDOWN_MS;
     this.#cooldown = { tokenId, lastsMs, untilMs };
   }
 
@@ -275,6 +272,6 @@ export class TokenRecovery implements TokenSource {
   #lastCooldownMs(tokenId: string | null): number | null {
     const last = this.#cooldown;
     if (last === null || last.tokenId !== tokenId) return null;
-    return this.#options.clock.monotonicMs() - last.untilMs < MAX_COOLDOWN_MS ? last.lastsMs : null;
+    return this.options.clock.monotonicMs() - last.untilMs < MAX_COOLDOWN_MS ? last.lastsMs : null;
   }
 }

@@ -66,7 +66,7 @@ export async function openState(
 /** @throws StoreRefused if another release has written it */
 export function refuseOtherSchema(folder: string, environment: Environment): void {
   const found = environment.read((view) => view.get(SCHEMA));
-  const version = found === null ? null : fromBytes(Schema, found).version;
+  const version = fromBytes(Schema, found)?.version;
   if (version === SCHEMA_VERSION) return;
   throw new StoreRefused(
     `${folder} was written by another release (form ${version ?? 'unknown'}; this one reads ${SCHEMA_VERSION}): use that release, or another GATEWAY_DATA_DIR`,

@@ -152,12 +152,8 @@ export function chargesOver(table: Table, lapsing: LapsingRecords): Charges {
   };
 }
 
-const amountOf = (value: Buffer | null | undefined) => (value == null ? 0 : fromBytes(WHOLE, value));
-
-function openOf(draft: Draft, id: string) {
-  const bytes = draft.get(nameKey(OPEN, id));
-  return bytes === null ? null : fromBytes(Open, bytes);
-}
+const amountOf = (value: Buffer | null = null) => fromBytes(WHOLE, value) ?? 0;
+const openOf = (draft: Draft, id: string) => fromBytes(Open, draft.get(nameKey(OPEN, id)));
 
 function applyEnd(draft: Draft, id: string, how: 'kept' | 'back', lapsing: LapsingRecords): boolean {
   const found = openOf(draft, id);

@@ -38,10 +38,14 @@ export function toBytes(value: unknown): Buffer {
 }
 
 /**
- * Unknown members are kept.
+ * Null for null. Unknown members are kept.
  * @throws StoreUnavailable if it does not match the schema: another release wrote it, as its checksum is right
  */
-export function fromBytes<T extends TSchema>(schema: T, bytes: Buffer): Static<T> {
+export function fromBytes<T extends TSchema, B extends Buffer | null>(
+  schema: T,
+  bytes: B,
+): Static<T> | Extract<B, null> {
+  if (bytes === null) return null as Extract<B, null>;
   const value: unknown = JSON.parse(bytes.toString());
   const validator = VALIDATORS.get(schema) ?? Compile(schema);
   VALIDATORS.set(schema, validator);

@@ -68,15 +68,11 @@ function newHead(): Head {
   return { epoch: randomId(), version: 0, floor: 0, deletions: 0, checkFrom: 1, auditNext: 1 };
 }
 
-const parseHead = (bytes: Buffer | null | undefined) => (bytes == null ? null : fromBytes(Head, bytes));
-const headOf = (draft: Draft): Head => parseHead(draft.get(HEAD)) ?? newHead();
+const headOf = (draft: Draft): Head => fromBytes(Head, draft.get(HEAD)) ?? newHead();
 const changeKey = (revision: number, id: string) => numberKey(CHANGES, revision, nameKey('', id));
 const deletionKey = (revision: number, id: string) => numberKey(DELETIONS, revision, nameKey('', id));
-
-function entryOf(draft: Pick<Draft, 'get'>, id: string) {
-  const bytes = draft.get(nameKey(RECORDS, id));
-  return bytes === null ? null : fromBytes(Entry, bytes);
-}
+const entryOf = (reader: Pick<Draft, 'get'>, id: string) =>
+  fromBytes(Entry, reader.get(nameKey(RECORDS, id)));
 
 /** @throws RegistryConflict, before anything is set */
 function applyCommit(draft: Draft, change: RegistryCommit, limits: RegistryLimits): number {
@@ -145,7 +141,7 @@ function trim(draft: Draft, head: Head, { auditMax, tombstonesMax }: RegistryLim
 }
 
 function snapshot(view: View): RegistrySnapshot | null {
-  const head = parseHead(view.get(HEAD));
+  const head = fromBytes(Head, view.get(HEAD));
   if (head === null) return null;
   const records = new Map<string, RegistryRecord>();
   for (const { value: bytes } of view.range(wholeTable(RECORDS))) {
@@ -156,15 +152,14 @@ function snapshot(view: View): RegistrySnapshot | null {
 }
 
 function changes(view: View, epoch: string, version: number): RegistryDelta | null {
-  const head = parseHead(view.get(HEAD));
+  const head = fromBytes(Head, view.get(HEAD));
   if (head === null || epoch !== head.epoch || version > head.version || version < head.floor) return null;
   const changed = new Map<string, RegistryRecord | null>();
   if (version < head.version) {
     const bounds = { from: numberKey(CHANGES, version + 1), to: wholeTable(CHANGES).to };
     for (const { value: id } of view.range(bounds)) {
-      const bytes = view.get(nameKey(RECORDS, fromBytes(TEXT, id)));
-      if (bytes === null) continue;
-      const entry = fromBytes(Entry, bytes);
+      const entry = entryOf(view, fromBytes(TEXT, id));
+      if (entry === null) continue;
       changed.set(entry.id, entry.value === null ? null : { value: entry.value, revision: entry.revision });
     }
   }
@@ -177,7 +172,7 @@ function readAudit(
   limit: number,
   before: string | undefined,
 ): AuditLine[] {
-  const head = parseHead(view.get(HEAD));
+  const head = fromBytes(Head, view.get(HEAD));
   if (head === null || limit < 1 || (before !== undefined && !/^\d{1,15}$/.test(before))) return [];
   const { auditNext } = head;
   const end = before === undefined ? auditNext : Math.min(auditNext, Number(before));
