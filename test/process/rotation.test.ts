@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   admin,
   ask,
@@ -32,7 +32,6 @@ type Vault = Record<'active' | 'pending' | 'previous', Shown | null>;
 
 async function openFleet() {
   const redis = await startRedis();
-  afterAll(() => redis.close());
   const platform = await startPlatform({ switches: { latencyMs: 5 } });
   const env: Env = {
     ...platform.mintEnv,
@@ -50,7 +49,7 @@ async function openFleet() {
   for (const { data } of gateways) {
     await waitFor('the key', async () => (await ask(data + CACHED, { key: team.key })).status === 200);
   }
-  return { platform, gateways, first, team, sim: simulatorOf(platform.url) };
+  return { platform, redis, gateways, first, team, sim: simulatorOf(platform.url) };
 }
 
 interface Load {
@@ -115,6 +114,7 @@ describe('two gateways under load', () => {
   let fleet: Fleet;
   beforeAll(async () => {
     fleet = await openFleet();
+    return () => fleet.redis.close();
   });
 
   it('never use a wrong token but to prove it, once', async () => {
