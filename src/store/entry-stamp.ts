@@ -10,6 +10,8 @@ import { wholeMs } from './check-input.js';
 import { type CacheWrite, HEADER_MAX_BYTES, VERSION_LEAD_MAX_MS } from './port.js';
 
 export const MARK = [0xd6, 0x03] as const;
+/** The second byte of the mark where the facts are a pack that has the entry. */
+export const PACKED_MARK = 0x04;
 export const STAMP_BYTES = 34;
 const DIGEST_BYTES = 16;
 /** Times and versions fit into six bytes. */
@@ -22,6 +24,7 @@ export interface Stamp {
   readonly bodyBytes: number;
   /** Of the facts, hexadecimal. */
   readonly facts: string;
+  readonly isPacked: boolean;
 }
 
 export interface StampedWrite {
@@ -34,7 +37,7 @@ export interface StampedWrite {
 }
 
 /** @throws RangeError for a lifetime, version or header that the port does not allow */
-export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
+export function stampWrite(write: CacheWrite, nowMs: number, isPacked = false): StampedWrite {
   const ttlMs = wholeMs(write.ttlMs);
   if (write.header.length > HEADER_MAX_BYTES)
     throw new RangeError(`a header of ${write.header.length} bytes`);
@@ -43,6 +46,7 @@ export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
     endsAtMs: Math.min(Math.max(0, Math.floor(nowMs) + ttlMs), LATEST_MS),
     bodyBytes: write.body.length,
     facts: digestOfFacts(write.facts),
+    isPacked,
   };
   return { write, stamp, ttlMs, head: Buffer.concat([encodeStamp(stamp), write.header]) };
 }
@@ -51,9 +55,10 @@ export function digestOfFacts(facts: Buffer): string {
   return hash('sha256', facts, 'hex').slice(0, 2 * DIGEST_BYTES);
 }
 
-function encodeStamp({ version, endsAtMs, bodyBytes, facts }: Stamp): Buffer {
+function encodeStamp({ version, endsAtMs, bodyBytes, facts, isPacked }: Stamp): Buffer {
   const bytes = Buffer.alloc(STAMP_BYTES);
   bytes.set(MARK);
+  if (isPacked) bytes[1] = PACKED_MARK;
   bytes.writeUIntBE(version, 2, 6);
   bytes.writeUIntBE(endsAtMs, 8, 6);
   bytes.writeUInt32BE(bodyBytes, 14);
@@ -64,8 +69,10 @@ function encodeStamp({ version, endsAtMs, bodyBytes, facts }: Stamp): Buffer {
 /** @returns null for bytes without the mark */
 export function readStamp(head: Buffer | null | undefined): Stamp | null {
   if (head === null || head === undefined || head.length < STAMP_BYTES) return null;
-  if (head[0] !== MARK[0] || head[1] !== MARK[1]) return null;
+  const isPacked = head[1] === PACKED_MARK;
+  if (head[0] !== MARK[0] || (head[1] !== MARK[1] && !isPacked)) return null;
   return {
+    isPacked,
     version: head.readUIntBE(2, 6),
     endsAtMs: head.readUIntBE(8, 6),
     bodyBytes: head.readUInt32BE(14),

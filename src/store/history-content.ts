@@ -33,6 +33,27 @@ export function unpackContent(bytes: Buffer | null) {
   };
 }
 
+/** Fewer are stored by themselves, and so are longer bodies. */
+const [PACKED_FROM, PACKED_MAX_BYTES] = [4, 2048];
+
+/** @returns what is to be stored together, by its name. @param nameOf null: never */
+export function groupsToPack<T>(
+  all: readonly T[],
+  nameOf: (one: T) => string | null,
+  bodyOf: (one: T) => Buffer,
+): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const name = nameOf(one);
+    if (name === null || bodyOf(one).length > PACKED_MAX_BYTES) continue;
+    const group = groups.get(name) ?? [];
+    groups.set(name, group);
+    group.push(one);
+  }
+  for (const [name, { length }] of groups) if (length < PACKED_FROM) groups.delete(name);
+  return groups;
+}
+
 /** More than most packs have: one piece of memory is made for each. */
 const CHUNK_BYTES = 32_768;
 

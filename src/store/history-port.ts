@@ -10,11 +10,6 @@ export interface HistoryHeads {
   readonly heads: Buffer;
 }
 
-/** Days of a month from which on their contents of one name are best written together, with small bodies left plain. */
-export const PACKED_FROM = 4;
-/** Longer bodies are not packed. */
-export const PACKED_MAX_BYTES = 2048;
-
 /** Rows of one day, as in a cache entry. */
 export interface HistoryContent {
   /** Epoch milliseconds, rounded down; from 0 to 2^48 - 1. */
@@ -48,7 +43,7 @@ export interface HistoryMonth {
  * later.
  */
 export interface HistoryStore {
-  /** Whether contents of {@link PACKED_FROM} days of a month and one name are compressed together. */
+  /** Whether contents of several days under one name are compressed together, so that bodies are best left plain. */
   readonly packs: boolean;
   /** Limit of the history's size in a store with other data, bytes; null: no limit. */
   roomBytes(): number | null;

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
 import { replaces } from '../../store/entry-stamp.js';
+import { groupsToPack } from '../../store/history-content.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../../store/port.js';
 import type { EntryKey } from '../query/keys.js';
 import { decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
@@ -96,8 +97,12 @@ export function createCacheTier({
   async function writeStore(entries: readonly TierWrite[], begin: Promise<unknown>): Promise<boolean> {
     try {
       await begin;
+      const packed = store.packs ? packedOf(entries) : new Set();
       const encoded = await encode(
-        entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
+        entries.map((entry) => {
+          const { key, version, header, body } = entry;
+          return { id: key.id, version, header, body, isPlain: packed.has(entry) };
+        }),
       );
       const writes = entries.map(({ key, version, ttlMs }, at) => ({
         ...{ series: key.series, group: key.group, field: key.field, version, ttlMs },
@@ -148,6 +153,16 @@ export function createCacheTier({
 function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
   if (written === null || present === null) return written ?? present;
   return replaces(written.version, present.version) ? written : present;
+}
+
+/** Days that the store compresses together. */
+function packedOf(entries: readonly TierWrite[]): ReadonlySet<TierWrite> {
+  const groups = groupsToPack(
+    entries,
+    ({ key }) => key.group,
+    ({ body }) => body,
+  );
+  return new Set([...groups.values()].flat());
 }
 
 /** A larger write would delay the reads of others. */

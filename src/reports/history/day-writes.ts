@@ -1,14 +1,7 @@
 /** Changes of the history by a fetch or a mark: decided on the stored heads, encoded for the store. */
 import { LRUCache } from 'lru-cache';
-import { monthOf } from '../../store/history-content.js';
-import {
-  type HistoryContent,
-  type HistoryHeads,
-  type HistoryStore,
-  type HistoryWrite,
-  PACKED_FROM,
-  PACKED_MAX_BYTES,
-} from '../../store/history-port.js';
+import { groupsToPack, monthOf } from '../../store/history-content.js';
+import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../../store/history-port.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { dayNumber } from '../query/days.js';
 import { digest } from '../query/platform-call.js';
@@ -140,7 +133,9 @@ export async function writesFor(
   changes: readonly DayChange[],
 ): Promise<HistoryWrite[]> {
   const fresh = changes.filter(({ added }) => added !== null);
-  const isPacked = r.store.packs ? packedOf(fresh) : () => false;
+  const packOf = ({ entry, added }: DayChange) => `${monthOf(dateOf(entry))} ${added}`;
+  const packs = r.store.packs ? groupsToPack(fresh, packOf, ({ entry }) => entry.body) : new Map();
+  const isPacked = (one: DayChange) => packs.get(packOf(one))?.includes(one) ?? false;
   const encoded = await r.encode(
     fresh.map((change) => ({
       id: contentName(series, dateOf(change.entry)),
@@ -171,15 +166,6 @@ export async function writesFor(
 
 /** Of the plain bytes of a pack at most about so much is stored. */
 const PACKED_PART = 1 / 3;
-
-/** @returns whether a day will be stored with others */
-function packedOf(fresh: readonly DayChange[]): (one: DayChange) => boolean {
-  const packOf = ({ entry, added }: DayChange) => `${monthOf(dateOf(entry))} ${added}`;
-  const isSmall = ({ entry, added }: DayChange) => added !== null && entry.body.length <= PACKED_MAX_BYTES;
-  const packs = new Map<string, number>();
-  for (const name of fresh.filter(isSmall).map(packOf)) packs.set(name, (packs.get(name) ?? 0) + 1);
-  return (one) => isSmall(one) && (packs.get(packOf(one)) ?? 0) >= PACKED_FROM;
-}
 
 /** Row count of the answer that a day was split from; `days` may come from several answers. */
 export function rowsOfAnswer(days: readonly Entry<RowsHeader>[], { header: one }: Entry<RowsHeader>): number {

@@ -6,13 +6,21 @@ import {
   createKnownFacts,
   type KnownFacts,
   MARK,
+  PACKED_MARK,
   readStamp,
   STAMP_BYTES,
   type Stamp,
   type StampedWrite,
   stampWrite,
 } from '../entry-stamp.js';
-import { type CacheEntry, type CachePlace, type CacheStore, VERSION_LEAD_MAX_MS } from '../port.js';
+import { type DayContents, groupsToPack, packDays, unpackDays } from '../history-content.js';
+import {
+  type CacheEntry,
+  type CachePlace,
+  type CacheStore,
+  type CacheWrite,
+  VERSION_LEAD_MAX_MS,
+} from '../port.js';
 import type { RedisClient } from './connect.js';
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
@@ -49,7 +57,7 @@ end
 local function stampOf(head)
   if not head or #head < ${STAMP_BYTES} then return nil end
   local m, n = string.byte(head, 1, 2)
-  if m ~= ${MARK[0]} or n ~= ${MARK[1]} then return nil end
+  if m ~= ${MARK[0]} or (n ~= ${MARK[1]} and n ~= ${PACKED_MARK}) then return nil end
   local facts = string.gsub(string.sub(head, 19, ${STAMP_BYTES}), '.', function(one)
     return string.format('%02x', string.byte(one))
   end)
@@ -139,7 +147,8 @@ interface Found {
 
 /**
  * Cache entries as fields of a hash for each group: `h:` the stamp, the header and a small body, `d:` a larger body, `f:`
- * facts by their digest. The hash lives as long as the longest of its entries; each says itself when it is over.
+ * facts by their digest. Of several small days that are written together `h:` has the stamp alone, and one `f:` all the
+ * rest, compressed together. The hash lives as long as the longest of its entries; each says itself when it is over.
  *
  * @param clock decides whether an entry is over
  */
@@ -183,15 +192,12 @@ export function createRedisCache(
   }
 
   return {
+    packs: true,
     // What was sent before is done before: commands of one series go to one server, over one connection.
     read,
     async write(entries) {
       if (entries.length === 0) return;
-      const nowMs = clock.now();
-      const writes = entries.map((write): Placed => {
-        const { series, group, field } = write;
-        return { series, group, field, ...stampWrite(write, nowMs) };
-      });
+      const writes = stampAll(entries, clock.now());
       await bound.admit(writes.reduce((sum, one) => sum + bytesOf(one), 0));
       await link.call('multi', (client) =>
         Promise.all(byGroup(writes).map((group) => writeGroup(client, group))),
@@ -274,13 +280,35 @@ function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
     const found = groups.flatMap(({ members }, at) => find(members, fields[at] as Fields));
     if (found.some(({ facts }) => facts === undefined)) await readFacts(found);
     if (found.some(({ body }) => body === null)) await readOwnBodies(found);
-    const entries = new Map(found.map((one) => [one.place, entryOf(one)]));
+    const packs = new Map<Buffer, DayContents>();
+    const entries = new Map(found.map((one) => [one.place, entryOf(one, packs)]));
     return places.map((place) => entries.get(place) ?? null);
   };
 }
 
 /** A write with its place, as `byGroup` takes it. */
 type Placed = StampedWrite & CachePlace;
+
+/** Several small days of a group become the facts that they share. */
+function stampAll(entries: readonly CacheWrite[], nowMs: number): Placed[] {
+  const packs = new Map<CacheWrite, Buffer>();
+  const nameOf = ({ series, group, field, ttlMs }: CacheWrite) =>
+    ttlMs < 1 || Buffer.byteLength(field) !== 2 ? null : `${series.length}:${series}:${group}`;
+  for (const days of groupsToPack(entries, nameOf, ({ body }) => body).values()) {
+    const pack = packDays(new Map(days.map((day) => [day.field, day])));
+    for (const day of days) packs.set(day, pack);
+  }
+  return entries.map((write): Placed => {
+    const { series, group, field, version, ttlMs } = write;
+    const pack = packs.get(write);
+    const place = { series, group, field };
+    if (pack === undefined) return { ...place, ...stampWrite(write, nowMs) };
+    const packed = { ...place, version, ttlMs, header: NOTHING, body: NOTHING, facts: pack };
+    return { ...place, ...stampWrite(packed, nowMs, true) };
+  });
+}
+
+const NOTHING = Buffer.alloc(0);
 
 const bytesOf = ({ head, write }: StampedWrite) => head.length + write.body.length + write.facts.length;
 
@@ -300,9 +328,18 @@ function findOne(place: CachePlace, fields: Fields, known: KnownFacts, nowMs: nu
   return { place, stamp, header: value.subarray(STAMP_BYTES, headEnd), body, facts };
 }
 
-/** A missing part is a missing entry. */
-function entryOf({ stamp, header, body, facts }: Found): CacheEntry | null {
-  return body === null || facts === undefined ? null : { version: stamp.version, header, body, facts };
+/** A missing part is a missing entry. @param packs that were opened */
+function entryOf(
+  { place, stamp, header, body, facts }: Found,
+  packs: Map<Buffer, DayContents>,
+): CacheEntry | null {
+  const { version, isPacked } = stamp;
+  if (body === null || facts === undefined) return null;
+  if (!isPacked) return { version, header, body, facts };
+  const days = packs.get(facts) ?? unpackDays(facts);
+  packs.set(facts, days);
+  const day = days.get(place.field);
+  return day?.version === version ? day : null;
 }
 
 function namesOf(places: readonly CachePlace[]): string[] {

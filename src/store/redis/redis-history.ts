@@ -7,20 +7,14 @@
 import { newStamp } from '../entry-stamp.js';
 import {
   type DayContents,
+  groupsToPack,
   monthOf,
   packContent,
   packDays,
   unpackContent,
   unpackDays,
 } from '../history-content.js';
-import {
-  type HistoryContent,
-  type HistoryMonth,
-  type HistoryStore,
-  type HistoryWrite,
-  PACKED_FROM,
-  PACKED_MAX_BYTES,
-} from '../history-port.js';
+import type { HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
 import { StoreUnavailable } from '../port.js';
 import { answersOf } from './failure.js';
 import type { MonthKeys } from './keys.js';
@@ -262,16 +256,18 @@ const NOTHING = Buffer.alloc(0);
 /** What several days of one month have under one name. */
 function packsOf(writes: readonly HistoryWrite[]): Packs {
   if (new Set(writes.map(({ day }) => day)).size < writes.length) return [];
-  const packs = new Map<string, Map<string, HistoryContent>>();
-  for (const { day, added } of writes)
-    for (const [name, content] of added) {
-      const contents = packs.get(name) ?? new Map();
-      packs.set(name, contents);
-      if (content.body.length <= PACKED_MAX_BYTES) contents.set(day.slice(FIELD_AT), content);
-    }
-  return [...packs].flatMap(([name, contents]) =>
-    contents.size < PACKED_FROM ? [] : { field: `p:${name}`, before: NOTHING, contents },
+  const all = writes.flatMap(({ day, added }) =>
+    [...added].map(([name, content]) => ({ name, content, field: day.slice(FIELD_AT) })),
   );
+  const groups = groupsToPack(
+    all,
+    ({ name }) => name,
+    ({ content }) => content.body,
+  );
+  return [...groups].map(([name, days]) => ({
+    ...{ field: `p:${name}`, before: NOTHING },
+    contents: new Map(days.map(({ field, content }) => [field, content])),
+  }));
 }
 
 /** As the script takes them. */

@@ -317,3 +317,22 @@ describe('checksums in turns', () => {
     expect(await turnsOf(() => crcsInTurns(days))).toBeGreaterThanOrEqual(7);
   });
 });
+
+it('an entry that is left plain for the store reads as the deflated one, whichever was made first', async () => {
+  const header = { ...DAY };
+  const body = Buffer.from('{"a":1},\n'.repeat(40));
+  const write = { id: ID, version: VERSION, header, body };
+  for (const order of [
+    [true, false, true],
+    [false, true, false],
+  ])
+    for (const isPlain of order) {
+      const entry = { version: VERSION, ...encodeEntry({ ...write, isPlain }) };
+      expect(entry.body.equals(body)).toBe(isPlain);
+      const decoded = (await decodeOne(ID, entry)) as RawEntry;
+      expect([decoded.header, decoded.body.equals(body)]).toEqual([header, true]);
+      const changed = Buffer.from(entry.body);
+      changed[3] = 0;
+      expect(await decodeOne(ID, { ...entry, body: changed })).toBe('damaged');
+    }
+});

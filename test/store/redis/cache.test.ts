@@ -29,6 +29,7 @@ async function open(clock?: Clock): Promise<RedisStore> {
 const looking = <T>(use: (control: Redis) => Promise<T>) => withControl(server.url, use);
 const day = (date: string): CachePlace => ({ series: 's', group: date.slice(0, 7), field: date.slice(8) });
 const FIRST = day('2026-03-01');
+const FACTS = Buffer.from('{"columns":[]}');
 
 function writeOf(date: string, changes: Partial<CacheWrite> = {}): CacheWrite {
   return {
@@ -37,7 +38,7 @@ function writeOf(date: string, changes: Partial<CacheWrite> = {}): CacheWrite {
     ttlMs: MINUTE,
     header: Buffer.from('header'),
     body: Buffer.from(date),
-    facts: Buffer.from('{"columns":[]}'),
+    facts: FACTS,
     ...changes,
   };
 }
@@ -71,6 +72,58 @@ describe('a month of a series', () => {
       expect(await control.hstrlen(HASH, 'h:01')).toBe(STAMP_BYTES + 'header'.length + small.length);
       expect(await control.hstrlen(HASH, 'h:02')).toBe(STAMP_BYTES + 'header'.length);
     });
+  });
+
+  it('has several small days that are written together in one field, as small as they are alike', async () => {
+    const store = await open();
+    const dates = Array.from({ length: 9 }, (_, at) => `2026-03-0${at + 1}`);
+    const bodyOf = (date: string) => Buffer.from(`{"date":"${date}","spent":1}`.repeat(30));
+    const writes = dates.map((date) => writeOf(date, { body: bodyOf(date) }));
+    await store.cache.write([...writes, writeOf('2026-03-10', { body: Buffer.alloc(MIDDLE * 2, 'l') })]);
+    await looking(async (control) => {
+      const [pack = '', facts = ''] = (await control.hkeys(HASH)).filter((name) => name.startsWith('f:'));
+      const sizes = [await control.hstrlen(HASH, pack), await control.hstrlen(HASH, facts)];
+      expect(Math.max(...sizes)).toBeLessThan(1000);
+      expect(await control.hstrlen(HASH, 'h:09')).toBe(STAMP_BYTES);
+    });
+    const reader = await open();
+    for (const one of [store, reader]) {
+      const found = await one.cache.read([...dates.map(day), day('2026-03-10')]);
+      expect(found.slice(0, 9).map((entry) => entry?.body)).toEqual(dates.map(bodyOf));
+      expect(found[0]).toEqual({
+        version: 5,
+        header: Buffer.from('header'),
+        body: bodyOf('2026-03-01'),
+        facts: FACTS,
+      });
+      expect(found[1]?.facts).toBe(found[2]?.facts);
+    }
+  });
+
+  it('has the newer of days that were written together twice, and no field that none of them needs', async () => {
+    const store = await open();
+    const dates = Array.from({ length: 9 }, (_, at) => `2026-03-0${at + 1}`);
+    const write = (some: readonly string[], version: number, text: string) =>
+      store.cache.write(some.map((date) => writeOf(date, { version, body: Buffer.from(`${text} ${date}`) })));
+    const fieldCount = () => looking((control) => control.hlen(HASH));
+    await write(dates, 5, 'a');
+    await write(dates.slice(4), 7, 'b');
+    await write(dates.slice(2), 6, 'c');
+    const reader = await open();
+    expect(await bodies(reader, dates)).toEqual(
+      dates.map((date, at) => `${at < 2 ? 'a' : at < 4 ? 'c' : 'b'} ${date}`),
+    );
+    expect(await fieldCount()).toBe(9 + 3);
+    await write(dates, 8, 'd');
+    expect(await bodies(await open(), dates)).toEqual(dates.map((date) => `d ${date}`));
+    expect(await fieldCount()).toBe(9 + 1);
+    await looking(async (control) => {
+      const [pack = ''] = (await control.hkeys(HASH)).filter((name) => name.startsWith('f:'));
+      await control.hdel(HASH, pack);
+    });
+    expect(await bodies(await open(), dates)).toEqual(dates.map(() => null));
+    await write(dates, 7, 'e');
+    expect(await bodies(store, dates)).toEqual(dates.map((date) => `e ${date}`));
   });
 
   it('is read in one command, ninety days in one round trip, by whoever has not seen them before', async () => {
@@ -142,11 +195,11 @@ describe('an entry of which a part is lost', () => {
     ['a part of its head and its body', 50, cutHead],
     ['its body, which has a key of its own', LARGE, (control) => control.del(OWN_KEY)],
     ['its body of another type', LARGE, (control) => replaceByList(control, OWN_KEY)],
-    ['its facts', 10, (control) => control.hdel(HASH, ...FACTS)],
+    ['its facts', 10, (control) => control.hdel(HASH, ...facts)],
     ['everything', 10, (control) => control.del(HASH)],
     ['the hash to another type', 10, (control) => replaceByList(control, HASH)],
   ];
-  const FACTS: string[] = [];
+  const facts: string[] = [];
 
   it.each(lost)(
     'is absent without %s, and can be written again, be it by an older write',
@@ -155,7 +208,7 @@ describe('an entry of which a part is lost', () => {
       const body = Buffer.alloc(bytes, 'x');
       await writer.cache.write([writeOf('2026-03-01', { body })]);
       await looking(async (control) => {
-        FACTS.splice(0, FACTS.length, ...(await control.hkeys(HASH)).filter((name) => name.startsWith('f:')));
+        facts.splice(0, facts.length, ...(await control.hkeys(HASH)).filter((name) => name.startsWith('f:')));
         await lose(control);
       });
       const reader = await open();
