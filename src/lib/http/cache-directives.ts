@@ -30,8 +30,9 @@ export const NO_DIRECTIVES: CacheDirectives = { maxAgeMs: null, maxStaleMs: null
 export function readCacheDirectives(header: string | undefined, mayRefresh: boolean): CacheDirectives {
   if (header === undefined || header === '') return NO_DIRECTIVES;
   const directives = readDirectives(header);
+  const maxAgeMs = directives.has('no-cache') ? 0 : milliseconds(directives.get('max-age'));
   return {
-    maxAgeMs: !mayRefresh ? null : directives.has('no-cache') ? 0 : milliseconds(directives.get('max-age')),
+    maxAgeMs: mayRefresh ? maxAgeMs : null,
     maxStaleMs: directives.has('max-stale')
       ? (milliseconds(directives.get('max-stale')) ?? Number.POSITIVE_INFINITY)
       : null,

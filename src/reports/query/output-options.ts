@@ -94,13 +94,14 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
       faults.push({ param: name, message: `must be one of ${words.join(', ')}` });
     return known;
   };
+  const format = word('_format', FORMATS);
   const fields = given.get('_fields');
   const period = given.get('_period') ?? null;
   if (period !== null && resolvePeriod(period, 0) === null) {
     faults.push({ param: '_period', message: `must be one of ${PERIOD_WORDS}` });
   }
   return {
-    format: word('_format', FORMATS),
+    format,
     totals: flag('_totals'),
     days: flag('_days'),
     period,

@@ -19,15 +19,16 @@ export interface AccountRequest {
  * platform may use any of them.
  */
 export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
-  if (team.advertisers === '*') return;
-  const { isOwn, passed } = ownedBy(team.advertisers);
+  const { id, advertisers } = team;
+  if (advertisers === '*') return;
+  const { isOwn, passed } = ownedBy(advertisers);
   if (passed.has(access)) return;
   const fields = access.accountFields.join(' or ');
   const foreign = access.accounts.find(({ values }) => !values.every(isOwn));
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team has no access to the advertiser in ${clipName(foreign.param)}.`,
-      help: advertiserHelp(team, `, or ask your operator to add it to the team ${team.id}`),
+      help: advertiserHelp(id, advertisers, `, or ask your operator to add it to the team ${id}`),
     });
   }
   const [lookalike] = access.lookalikes(isOwn);
@@ -41,7 +42,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
       detail: `The team is limited to certain advertisers; name one by ${fields}.`,
-      help: advertiserHelp(team, `, named by ${fields}`),
+      help: advertiserHelp(id, advertisers, `, named by ${fields}`),
     });
   }
   passed.add(access);
@@ -50,8 +51,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
 /** Advertisers listed in a message; `/gateway/v1/me` has all. */
 const MAX_NAMED = 20;
 
-function advertiserHelp({ id, advertisers }: Caller['team'], more: string): string {
-  const own = advertisers === '*' ? [] : advertisers;
+function advertiserHelp(id: string, own: readonly (number | string)[], more: string): string {
   if (own.length === 0) return `Ask your operator to grant the team ${id} an advertiser; it has none.`;
   const left = own.length - MAX_NAMED;
   const others = left > 0 ? ` and ${left} more, see GET /gateway/v1/me` : '';

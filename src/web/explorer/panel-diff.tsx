@@ -65,7 +65,7 @@ function MomentsForm({ moments: { from, to }, choose }: MomentsProps) {
       aria-label="Moments"
       onSubmit={(event) => {
         event.preventDefault();
-        choose(momentsOf(`${draft.from},${draft.to}`));
+        choose({ from: draft.from || 'first', to: draft.to || 'latest' });
       }}
     >
       <Fields fields={MOMENTS} values={draft} set={(part) => setDraft({ ...draft, ...part })} />

@@ -70,6 +70,7 @@ describe('readOutputOptions', () => {
     expect(read({ _period: 'last_7_days' }).options.period).toBe('last_7_days');
     expect(read({ _period: 'last_0_days' }).faults).toEqual(['_period']);
     expect(read({ _period: '' }).faults).toEqual(['_period']);
+    expect(read({ _period: 'a', _format: 'b' }).faults).toEqual(['_format', '_period']);
   });
 
   it('refuses names it does not know', () => {

@@ -5,7 +5,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors.js';
 import { createSlowFailures } from '../../../src/teams/auth/auth.js';
 import { authenticate, type KeyHeaders } from '../../../src/teams/auth/authenticate.js';
-import { type Directory, generateApiKey, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
+import {
+  createDirectory,
+  type Directory,
+  generateApiKey,
+  TEAM_PREFIX,
+} from '../../../src/teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
 import { createStandingClock } from '../../support/test-clock.js';
 import { type Keys, openKeys } from './keys.js';
@@ -103,10 +108,7 @@ describe('a key that cannot be', () => {
   });
 
   it('is refused before any look-up, and before the age of the copy is asked', () => {
-    const directory = {
-      ...keys.directory,
-      findKey: () => expect.unreachable('looked up'),
-    };
+    const directory = createDirectory(keys.registry, () => expect.unreachable('looked up'));
     fc.assert(
       fc.property(
         fc.noShrink(fc.nat().map(generateApiKey)),
