@@ -1,4 +1,4 @@
-/** Faults of members that the schema of a body does not find. */
+/** Checks of body members beyond the schema. */
 import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, GatewayError } from '../../errors.js';
 

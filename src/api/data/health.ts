@@ -39,9 +39,7 @@ const OPEN = { tags: ['health'], security: [] };
 const READINESS = titled('Readiness', {
   ready: Type.Boolean({ description: 'This process can answer requests, at least from its cache.' }),
   ...CONDITIONS,
-  worst: Type.Object(CONDITIONS, {
-    description: 'Worst state among all processes.',
-  }),
+  worst: Type.Object(CONDITIONS, { description: 'Worst state among all processes.' }),
 });
 
 const ALIVE = {

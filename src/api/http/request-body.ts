@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import { requireJson } from './json-body.js';
 
-/** Registers routes in a scope of their own, where nothing is read of a body before its handler does. */
+/** Registers routes in a separate scope, where only the handlers read bodies. */
 export function withUnreadBodies(app: FastifyInstance, routes: (scope: FastifyInstance) => void): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

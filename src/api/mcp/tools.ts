@@ -1,8 +1,7 @@
 /** Name, purpose and arguments of each tool, as agents see them. The texts are part of the contract: see `docs/agents.md`. */
-import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { closed } from '../openapi/schemas.js';
 
-const only = <P extends TProperties>(properties: P) => closed(properties);
 const date = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' });
 
 /** Argument of every tool, for the next page of a result. */
@@ -33,7 +32,7 @@ const REPORT = {
   ),
   filters: Type.Optional(
     Type.Array(
-      only({
+      closed({
         name: Type.String({ maxLength: 100 }),
         values: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 500 }),
       }),
@@ -42,7 +41,7 @@ const REPORT = {
   ),
 };
 
-const QUERY_REPORT = only({
+const QUERY_REPORT = closed({
   ...REPORT,
   columns: Type.Optional(
     Type.Array(Type.String({ pattern: '^[^,]{1,200}$' }), {
@@ -52,7 +51,7 @@ const QUERY_REPORT = only({
     }),
   ),
   sort: Type.Optional(
-    only({ column: Type.String({ maxLength: 200 }), order: Type.Optional(Type.Enum(['asc', 'desc'])) }),
+    closed({ column: Type.String({ maxLength: 200 }), order: Type.Optional(Type.Enum(['asc', 'desc'])) }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum rows per result' })),
   totals: Type.Optional(
@@ -69,7 +68,7 @@ const QUERY_REPORT = only({
   ...CURSOR,
 });
 
-const COMPARE = only({
+const COMPARE = closed({
   ...REPORT,
   from: Type.Optional(
     Type.String({ maxLength: 60, description: 'Instant, past day, first, or a pin id; default first' }),
@@ -78,9 +77,9 @@ const COMPARE = only({
   ...CURSOR,
 });
 
-const ABOUT = only({ ...REPORT, ...CURSOR });
-const NOTHING = only(CURSOR);
-const DESCRIBE = only({ endpoint: REPORT.endpoint, ...CURSOR });
+const ABOUT = closed({ ...REPORT, ...CURSOR });
+const NOTHING = closed(CURSOR);
+const DESCRIBE = closed({ endpoint: REPORT.endpoint, ...CURSOR });
 
 export const ARGUMENTS = {
   whoami: NOTHING,

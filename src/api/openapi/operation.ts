@@ -22,10 +22,10 @@ export interface Answer {
 /** A code with the status of the catalogue, or with another one. */
 export type ProblemCode = ErrorCode | { readonly code: ErrorCode; readonly status: number };
 
-/** Of a body that is read as JSON. */
+/** Problems of a JSON body. */
 export const BODY_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type'] as const;
 
-/** Of a call about a report. */
+/** Problems of a call about a report. */
 export const REPORT_PROBLEMS = [
   'invalid_query',
   'scope_missing',
@@ -34,7 +34,7 @@ export const REPORT_PROBLEMS = [
   'rate_limited',
 ] as const;
 
-/** Of a call that may need the platform. */
+/** Problems of a call that may need the platform. */
 export const PLATFORM_PROBLEMS = [
   'upstream_budget_exhausted',
   'upstream_error',

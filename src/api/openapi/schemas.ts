@@ -22,5 +22,5 @@ export const closed = <P extends TProperties>(properties: P, title?: string) =>
 /** The account of a report, as it is shown. */
 export const SHOWN_ACCOUNT = Type.Union([Type.Integer(), Type.String(), Type.Null()]);
 
-/** The account of an order. What JSON does not hold exactly would be another account. */
+/** An account in a body. A number that JSON cannot represent exactly would be another account. */
 export const accountId = (description: string) => integer(1, Number.MAX_SAFE_INTEGER, description);

@@ -158,10 +158,7 @@ const series = operations('series');
 
 export const getSeries = series('getSeries', 'viewer', 'GET /admin/v1/series', {
   summary: 'Requests, outcomes, calls and latency over time',
-  query: Type.Object({
-    range: RANGE,
-    team: ofTeam('Only this team, hourly.'),
-  }),
+  query: Type.Object({ range: RANGE, team: ofTeam('Only this team, hourly.') }),
   answer: SHOWN_SERIES,
   about: '1h: per minute; 24h: per five minutes; 30d and any team: hourly.',
   problems: ['invalid_query', 'not_ready'],

@@ -67,7 +67,7 @@ export const getRevisions = history('getRevisions', 'key', 'GET /gateway/v1/revi
   summary: 'Recorded revisions of each day of a report',
   query: Type.Object(THE_REPORT),
   answer: titled('Revisions', {
-    data: Type.Array(Type.Object({ date: date, revisions: Type.Array(REVISION) }), {
+    data: Type.Array(Type.Object({ date, revisions: Type.Array(REVISION) }), {
       description: 'Every day of the period; a day that was never fetched has no revisions.',
     }),
     meta: Type.Object({
@@ -93,7 +93,7 @@ const DIFF_ANSWER = titled('Diff', {
   data: Type.Array(
     Type.Object(
       {
-        date: date,
+        date,
         changed: Type.Record(Type.String(), CELL),
         kind: Type.Enum(['changed', 'added', 'removed', 'method'], {
           description: 'method: columns or token changed, so the platform may not have changed the data.',

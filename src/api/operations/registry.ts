@@ -20,13 +20,9 @@ export const Backup = closed({
   format: Type.Literal(FORMAT),
   schema: Type.Integer({ minimum: 0, description: 'Version of the records.' }),
   exportedAt: text('ISO time.'),
-  records: Type.Array(
-    closed({
-      id: Type.String({ pattern: BACKUP_ID }),
-      text: Type.String(),
-    }),
-    { description: 'Teams, keys, the vault, the pepper and the purges, as they are stored.' },
-  ),
+  records: Type.Array(closed({ id: Type.String({ pattern: BACKUP_ID }), text: Type.String() }), {
+    description: 'Teams, keys, the vault, the pepper and the purges, as they are stored.',
+  }),
 });
 
 const describe = operations('registry');

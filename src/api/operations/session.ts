@@ -8,7 +8,7 @@ import { changed, operations, REMOVED_ANSWERS } from './operation.js';
 /** Each role includes those before it. */
 export const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
 
-/** Of sessions on both planes. */
+/** Members of the sessions of both planes. */
 export const SESSION_MEMBERS = {
   csrf: text('Send it as x-csrf-token with every call except GET and HEAD.'),
   expiresAt: instant('Latest end of the session; it ends earlier after an hour without a request.'),

@@ -1,7 +1,7 @@
 /** Calls about guarded writes: stop and resume, budgets, writes with an unknown outcome. */
 import Type from 'typebox';
 import { Stop } from '../../teams/write-guard/brake.js';
-import { closed, nullable, text, titled } from '../openapi/schemas.js';
+import { closed, instant, nullable, text, titled } from '../openapi/schemas.js';
 import { OF_TEAM, operations } from './operation.js';
 
 const Order = closed({
@@ -29,7 +29,7 @@ export const UnknownWrite = titled('UnknownWrite', {
   day: text("The day it is charged to, in the platform's time zone."),
   amount: nullable(Type.Number(), 'Null if the rule has no budget.'),
   currency: nullable(Type.String(), "Currency of the rule's budget; null if it names none."),
-  at: Type.String({ format: 'date-time', description: 'When the gateway started to send it.' }),
+  at: instant('When the gateway started to send it.'),
   why: text('Why the outcome is unknown.'),
 });
 
@@ -80,11 +80,7 @@ export const listUnknownWrites = describe('listUnknownWrites', 'viewer', 'GET /a
 export const settleWrite = describe('settleWrite', 'operator', 'POST /admin/v1/writes/settle', {
   summary: 'Record the outcome of an unknown write',
   body: closed({
-    id: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      description: 'Id of an unknown write.',
-    }),
+    id: Type.String({ minLength: 1, maxLength: 100, description: 'Id of an unknown write.' }),
     outcome: Outcome,
   }),
   answer: Type.Object({ settled: UnknownWrite, outcome: Outcome }),

@@ -4,7 +4,10 @@ import './console.css';
 import { Console } from './console.js';
 
 start({
-  ...{ path: '/admin/v1/session', member: 'token', title: 'Console', label: 'Admin token' },
+  path: '/admin/v1/session',
+  member: 'token',
+  title: 'Console',
+  label: 'Admin token',
   about: 'The token is checked',
   children: <Console />,
 });

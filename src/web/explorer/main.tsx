@@ -19,7 +19,10 @@ function Explorer() {
 }
 
 start({
-  ...{ path: '/gateway/v1/session', member: 'key', title: 'Explorer', label: 'Team key' },
+  path: '/gateway/v1/session',
+  member: 'key',
+  title: 'Explorer',
+  label: 'Team key',
   about: 'Your operator issues keys. The key is checked',
   children: <Explorer />,
 });
