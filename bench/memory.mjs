@@ -1,6 +1,6 @@
 /**
- * Private memory (RssAnon) of a gateway's process, on the embedded store and with Redis: after its start, after so many
- * different reports of 8 kB, each time after a moment of rest, and its growth over the last half of them.
+ * Private memory (RssAnon) of a gateway's process, on the embedded store and with Redis: idle after its start, idle after
+ * many different reports of 8 kB, and its growth during the second half of them.
  *
  * Usage: npm run bench:memory -- [--reports 6500] [--gzip] [--json]
  */

@@ -13,9 +13,9 @@ const LIMITS = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 100_000_000,
  * @param env settings beside those that every benchmark needs
  * @param profile a folder for its CPU profile, written when it ends
  * @param watched whether it tells how late its event loop is
- * @param silent whether it logs warnings alone: that it listens is seen by asking it
- * @param advertisers the list of each team, by its place; by default each sees all
- * @returns its process, its address, and a key for each team; `loop`, asked at the end of a time, tells of that time
+ * @param silent whether it logs only warnings; then it is polled until it listens
+ * @param advertisers of each team, by its index; default: all
+ * @returns its process, its address, and a key for each team; `loop` returns the delays since its last call
  */
 export async function startGateway(options) {
   const {

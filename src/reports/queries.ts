@@ -20,7 +20,7 @@ export function createQueries({
   now,
 }: {
   readonly parse: ParseQuery;
-  /** Answers in memory with another one are void. */
+  /** Answers in memory with other stamps are void. */
   readonly stampsOf: (report: Report) => Stamps;
   readonly now: () => number;
 }) {

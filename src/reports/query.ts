@@ -53,7 +53,7 @@ export interface Query {
   lastKey?: { readonly stamps: Stamps; readonly key: string };
 }
 
-/** What an answer was made by: the state of its kind, the window of its days, and when the platform's retention ended. */
+/** The state that an answer depends on: of its kind, of the window of its days, and when the platform's retention ended. */
 export type Stamps = readonly [kind: string, window: string, endedMs: number | null];
 
 export type ParsedCall = Pick<ReportCall, 'endpoint' | 'method' | 'query' | 'accept' | 'acceptEncoding'>;

@@ -17,8 +17,8 @@ export async function serve(
   proxy: ProxySettings,
   describe: (error: unknown) => Promise<StartFault>,
 ): Promise<void> {
-  // Garbage may take this part of what is in use, in percent, before it is collected. V8 itself allows up to 300, and takes
-  // 370 MiB for 6,500 reports of which 70 MiB are in use.
+  // V8 collects garbage once the heap has grown by this percentage. By default it may grow by up to 300 %: 6,500 reports then
+  // take 370 MiB, of which 70 MiB are in use.
   setFlagsFromString('--heap-growing-percent=30');
   // A closed standard error must not end the process.
   process.stderr.on('error', () => {});

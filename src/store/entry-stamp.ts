@@ -10,7 +10,7 @@ import { wholeMs } from './check-input.js';
 import { type CacheWrite, HEADER_MAX_BYTES, VERSION_LEAD_MAX_MS } from './port.js';
 
 export const MARK = [0xd6, 0x03] as const;
-/** The second byte of the mark where the facts are a pack that has the entry. */
+/** The second byte of the mark of an entry in a pack, which is stored in place of the facts. */
 export const PACKED_MARK = 0x04;
 export const STAMP_BYTES = 34;
 const DIGEST_BYTES = 16;

@@ -33,10 +33,10 @@ export function unpackContent(bytes: Buffer | null) {
   };
 }
 
-/** Fewer are stored by themselves, and so are longer bodies. */
+/** Smaller groups and longer bodies are stored separately. */
 const [PACKED_FROM, PACKED_MAX_BYTES] = [4, 2048];
 
-/** @returns what is to be stored together, by its name. @param nameOf null: never */
+/** @returns the groups to store together, by name. @param nameOf null: stored separately */
 export function groupsToPack<T>(
   all: readonly T[],
   nameOf: (one: T) => string | null,
@@ -54,16 +54,16 @@ export function groupsToPack<T>(
   return groups;
 }
 
-/** More than most packs have: one piece of memory is made for each. */
+/** Larger than most packs, so that zlib allocates one buffer for each. */
 const CHUNK_BYTES = 32_768;
 
 /** Contents by day: `07` of `2026-03-07`. */
 export type DayContents = ReadonlyMap<string, HistoryContent>;
 
 /**
- * Contents of up to 31 days together, deflated: counts of different facts and of days (1 byte each), facts behind their
- * length (4), for each day its name (2), its version (6), the place of its facts (1), the lengths of header (1) and body
- * (4), and its header; and all bodies.
+ * A pack: contents of up to 31 days, deflated together. Numbers of distinct facts and of days (1 byte each); each length of
+ * facts (4) with the facts; for each day its name (2), version (6), index of its facts (1), lengths of header (1) and body
+ * (4), and the header; then all bodies.
  */
 export function packDays(contents: DayContents): Buffer {
   const places = new Map<string, number>();
@@ -93,7 +93,7 @@ function numbers(...all: readonly (readonly [value: number, bytes: number])[]): 
   return bytes;
 }
 
-/** @returns none for what is no pack */
+/** @returns no contents for null, or for bytes that are not a pack */
 export function unpackDays(packed: Buffer | null): DayContents {
   if (packed === null) return new Map();
   try {

@@ -43,7 +43,7 @@ export interface HistoryMonth {
  * later.
  */
 export interface HistoryStore {
-  /** Whether contents of several days under one name are compressed together, so that bodies are best left plain. */
+  /** Whether contents of several days with one name are compressed together; small bodies should then be plain. */
   readonly packs: boolean;
   /** Limit of the history's size in a store with other data, bytes; null: no limit. */
   roomBytes(): number | null;

@@ -36,7 +36,7 @@ export interface CacheWrite extends CachePlace, CacheEntry {
  * miss. The places of one call are of one series, which is in one slot of a cluster.
  */
 export interface CacheStore {
-  /** Whether days that are written together are compressed together, so that small bodies are best left plain. */
+  /** Whether days that are written together are compressed together; small bodies should then be plain. */
   readonly packs?: true;
   /**
    * @returns the entries in the order of `places`; null for absent, expired or incomplete ones. The reader checks for damage.

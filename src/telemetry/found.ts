@@ -1,4 +1,4 @@
-/** Results of checks that are not simply well. */
+/** Results of checks, except that all is well. */
 import type { Check } from './checks.js';
 
 export type CheckResult = Omit<Check, 'name'>;

@@ -52,7 +52,7 @@ it('is not well when another process has no token, as status is', async () => {
   );
 });
 
-it('names the versions of processes that differ, also one that tells none', async () => {
+it('names differing versions of processes, also of one that reports none', async () => {
   const { gateway, cli } = await open();
   const { health } = gateway.services;
   health.hear(() => [{ ...health.own(), id: 'other', version: '' }]);

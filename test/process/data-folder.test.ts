@@ -72,7 +72,7 @@ const PAGE_BYTES = 4096;
 /** Pages that say where all others are. */
 const META_PAGES = 2;
 
-/** What is written over a cache. */
+/** Overwrites pages of a cache. */
 const NONSENSE = Buffer.alloc(PAGE_BYTES, 0xff);
 
 it('a cache whose file is cut off, then overwritten at run time is thrown away, and kept anew', async () => {

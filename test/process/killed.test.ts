@@ -35,7 +35,7 @@ async function expectPrivate(dataDir: string): Promise<void> {
   expect((await stat(dataDir)).mode & 0o077).toBe(0);
 }
 
-/** What is done before the gateway is killed. @returns what must hold of the one that is started on its folder */
+/** Uses a gateway before it is killed. @returns checks the gateway that is started on its folder */
 type Scene = (first: Gateway, platform: Platform) => Promise<(second: Gateway) => Promise<void>>;
 
 const cached: Scene = async (first, platform) => {
@@ -234,7 +234,7 @@ describe('kill -9', () => {
     for (const scene of [cached, counted, idempotent, guarded]) checks.push(await scene(first, platform));
     expect(await first.exited).toMatchObject({ signal: 'SIGKILL' });
     const second = await restarted(platform, first, CLOCK);
-    // Past the end of every call that was under way.
+    // After the end of every running call.
     await setClock(second, 2 * MINUTE);
     const [keptCache, keptUsage, keptKeys, keptSpending] = checks;
     for (const check of [keptSpending, keptCache, keptUsage, keptKeys]) await check?.(second);

@@ -47,7 +47,7 @@ describe.concurrent('a start', () => {
     for (const path of ['/admin/v1/status', '/admin/v1/teams', '/openapi.json', '/docs', '/']) {
       expect((await ask(metrics + path, { bearer: gateway.adminToken })).status).toBe(404);
     }
-    // Where the admin token is, is told once.
+    // The path of the admin token is printed once.
     expect(gateway.stderr.match(/The admin token is in /g)).toHaveLength(1);
 
     await gateway.end('SIGKILL');

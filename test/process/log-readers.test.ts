@@ -116,7 +116,7 @@ describe.concurrent('a log', () => {
     await expectServing(expect, onSocket);
   });
 
-  it('on a full disk is told of, and nothing else happens', async ({ expect, onTestFinished }) => {
+  it('on a full disk is reported as failing, and drops no line', async ({ expect, onTestFinished }) => {
     const full = openSync('/dev/full', 'w');
     onTestFinished(() => closeSync(full));
     const scene = await serveInto(full);

@@ -132,7 +132,7 @@ async function tellsOfAll(
   expect((await statusOf(gateway)).processes).toHaveLength(3);
 }
 
-/** While its workers finish what they have it is ready on no plane. */
+/** It is ready on no plane while its workers finish their requests. */
 async function drains(
   gateway: Gateway,
   key: string,

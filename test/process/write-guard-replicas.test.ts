@@ -37,7 +37,7 @@ let redis: RedisServer;
 let gateways: Gateway[];
 let key: string;
 let free: string;
-/** The last of them, whose own way to Redis is late at times. */
+/** The last one; its own connection to Redis is late at times. */
 let late: Gateway;
 let delayMs = 0;
 

@@ -187,7 +187,7 @@ export interface RawWrite {
   /** Of JSON values. */
   readonly header: object;
   readonly body: Buffer;
-  /** Leaves the body as it is: the store compresses it. */
+  /** The body is not deflated, as the store compresses it. */
   readonly isPlain?: boolean;
 }
 

@@ -164,7 +164,7 @@ export async function writesFor(
   });
 }
 
-/** Of the plain bytes of a pack at most about so much is stored. */
+/** Approximate maximum of a pack's stored size, as a share of its plain size. */
 const PACKED_PART = 1 / 3;
 
 /** Row count of the answer that a day was split from; `days` may come from several answers. */

@@ -1,14 +1,14 @@
 /**
- * A list of JSON values in few bytes. One byte is a whole number below 128, or the kind of a value (3 bits) and its length
- * (5 bits; 31: in the 4 bytes that follow), with the value behind it: JSON (of no bytes: null), a text in hexadecimal or
- * base64url as the bytes that it stands for, a whole number.
+ * A list of JSON values in few bytes. The first byte of a value is a whole number below 128, or its kind (3 bits) and its
+ * length (5 bits; 31: the length is in the next 4 bytes). The value follows: JSON (no bytes: null), the bytes of a
+ * hexadecimal or base64url text, or a whole number.
  */
 const SMALL = 0x80;
 const [JSON_TEXT, HEX, BASE64URL, WHOLE] = [0, 1, 2, 3];
 const LONG = 31;
 const LONG_BYTES = 4;
 
-/** With a letter more the last bits of a text whose length is no multiple of four are not lost. */
+/** The added letter keeps the last bits of a base64url text whose length is no multiple of four. */
 const ENCODINGS = [
   { kind: HEX, bytesOf: (text: string) => Buffer.from(text, 'hex') },
   { kind: BASE64URL, bytesOf: (text: string) => Buffer.from(`${text}A`, 'base64url') },
@@ -25,16 +25,14 @@ function piecesOf(value: unknown): Buffer[] {
       const bytes = bytesOf(value);
       if (bytes.length > 0 && readValue(kind, bytes) === value) return [headOf(kind, bytes.length), bytes];
     }
-  if (!Number.isSafeInteger(value) || (value as number) < 0 || Object.is(value, -0)) return textPieces(value);
+  if (!Number.isSafeInteger(value) || (value as number) < 0 || Object.is(value, -0)) {
+    const json = Buffer.from(JSON.stringify(value));
+    return [headOf(JSON_TEXT, json.length), json];
+  }
   if ((value as number) < SMALL) return [Buffer.of(SMALL + (value as number))];
   const digits = (value as number).toString(16);
   const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
   return [headOf(WHOLE, bytes.length), bytes];
-}
-
-function textPieces(value: unknown): Buffer[] {
-  const bytes = Buffer.from(JSON.stringify(value));
-  return [headOf(JSON_TEXT, bytes.length), bytes];
 }
 
 function headOf(kind: number, length: number): Buffer {
@@ -44,7 +42,7 @@ function headOf(kind: number, length: number): Buffer {
   return head;
 }
 
-/** @returns null for other bytes */
+/** @returns null for invalid bytes */
 export function unpackValues(bytes: Buffer): unknown[] | null {
   const values: unknown[] = [];
   try {
@@ -69,7 +67,7 @@ export function unpackValues(bytes: Buffer): unknown[] | null {
   }
 }
 
-/** @throws SyntaxError for what is no JSON */
+/** @throws SyntaxError for invalid JSON */
 function readValue(kind: number, bytes: Buffer): unknown {
   if (kind === HEX) return bytes.toString('hex');
   if (kind === BASE64URL) return bytes.toString('base64url').slice(0, Math.floor((bytes.length * 4) / 3));

@@ -63,7 +63,7 @@ const CONFIRMED_EVERY_MS = 3_600_000;
 
 /** The first byte of stored heads; those of earlier releases are JSON. */
 const FORM = 2;
-/** Of a revision. */
+/** Number of stored values of a revision. */
 const STORED_VALUES = 15;
 
 /** Stored heads of earlier releases: each revision is a list of times, indexes into `shared` and the other members. */
@@ -119,7 +119,8 @@ function unpackHeads(bytes: Buffer) {
     at += count;
     return values.slice(at - count, at);
   };
-  const [asked, shared] = [take(Number(take(1)[0])), take(Number(take(1)[0]))];
+  const takeList = () => take(Number(take(1)[0]));
+  const [asked, shared] = [takeList(), takeList()];
   const revisions: unknown[][] = [];
   while (at < values.length) revisions.push(take(STORED_VALUES));
   // Else some of it is missing.

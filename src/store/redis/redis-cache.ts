@@ -147,8 +147,8 @@ interface Found {
 
 /**
  * Cache entries as fields of a hash for each group: `h:` the stamp, the header and a small body, `d:` a larger body, `f:`
- * facts by their digest. Of several small days that are written together `h:` has the stamp alone, and one `f:` all the
- * rest, compressed together. The hash lives as long as the longest of its entries; each says itself when it is over.
+ * facts by their digest. For small days that are written together, `h:` is the stamp alone, and one `f:` is a pack of the
+ * rest. The hash expires with its last entry; each entry has its own end in its stamp.
  *
  * @param clock decides whether an entry is over
  */
@@ -289,7 +289,7 @@ function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
 /** A write with its place, as `byGroup` takes it. */
 type Placed = StampedWrite & CachePlace;
 
-/** Several small days of a group become the facts that they share. */
+/** Packs small days of a group; a pack is stored as the facts that they share. */
 function stampAll(entries: readonly CacheWrite[], nowMs: number): Placed[] {
   const packs = new Map<CacheWrite, Buffer>();
   const nameOf = ({ series, group, field, ttlMs }: CacheWrite) =>

@@ -1,7 +1,7 @@
 /**
- * The history of reports, on the server of the registry: a hash for each series and month, with `07` the heads of a day
- * behind their stamp (6 bytes), `p:name` rows of several days, `07:name` rows of one, see history-content.ts, `f:digest` facts
- * of these; and a sorted set of all months, so that the oldest are found. Nothing of it expires by itself.
+ * The history of reports, on the server of the registry: a hash for each series and month, and a sorted set of all months,
+ * to find the oldest. Fields of a hash: `07` the stamp (6 bytes) and heads of a day; `07:name` its rows, `f:digest` their
+ * facts; `p:name` a pack with the rows of several days, see history-content.ts. Nothing expires by itself.
  */
 
 import { newStamp } from '../entry-stamp.js';
@@ -30,10 +30,10 @@ const FIELD_AT = 8;
  * Writes days of one series and month. Writes are small, and come only when a day has changed, so that their way through
  * Lua, which copies them, costs less than a second round trip.
  *
- * KEYS: the month's hash. ARGV: counts of days and of packs; packs by their fields, each with what it replaces ('' for none);
- * for each day its field, its stamp ('' for none), its new value, which begins with another stamp, how many contents follow,
- * and how many names; contents by name; names of contents to be removed; and after the days facts by their fields. One 1 or
- * 0 for each day. With packs all is written or nothing, and none returned where a pack or one of several days has changed.
+ * KEYS: the month's hash. ARGV: numbers of days and packs; for each pack its field, the replaced bytes ('': none) and the new
+ * ones ('': delete); for each day its field, its stamp ('': none), its new value, which begins with another stamp, the numbers
+ * of contents and of removed names, then contents by name, and removed names; finally facts by field. Returns 1 or 0 for each
+ * day. With packs all is written or nothing; an empty list means that a pack, or one of several days, has changed.
  */
 const writeHistory = script<number[]>('dgwWriteHistory')`
 local hash, days, packs, done = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), {}
@@ -184,7 +184,7 @@ function createReadFields(link: Link, keys: MonthKeys) {
 
 /** @param read of these keys */
 function createWriteMonth(link: Link, keys: MonthKeys, read: ReadFields) {
-  /** Of packs, with the contents that would be left, from which some are removed. */
+  /** The packs from which contents are removed, with the remaining ones. */
   async function packsWithout(series: string, writes: readonly HistoryWrite[]): Promise<Packs> {
     const gone = writes.flatMap(({ day, removed }) => removed.map((name) => [day, name] as const));
     const packs = new Map(gone.map(([day, name]) => [`p:${name}`, day]));
@@ -207,7 +207,7 @@ function createWriteMonth(link: Link, keys: MonthKeys, read: ReadFields) {
       const made = await writeHistory(link, [hash], argumentsFor(writes, packs));
       if (made.length > 0) return made;
       if (writes.length === 1) continue;
-      // Others have written meanwhile: each day by itself.
+      // Another writer has changed some: each day is written separately.
       const all: number[] = [];
       for (const write of writes) all.push(...(await writeMonth(series, [write])));
       return all;
@@ -245,7 +245,7 @@ function bytesOf(writes: readonly HistoryWrite[]): number {
 
 interface Pack {
   readonly field: string;
-  /** What it replaces. */
+  /** The replaced pack; empty: none. */
   readonly before: Buffer;
   readonly contents: DayContents;
 }
@@ -253,7 +253,7 @@ type Packs = readonly Pack[];
 
 const NOTHING = Buffer.alloc(0);
 
-/** What several days of one month have under one name. */
+/** Contents of several days of one month with the same name. */
 function packsOf(writes: readonly HistoryWrite[]): Packs {
   if (new Set(writes.map(({ day }) => day)).size < writes.length) return [];
   const all = writes.flatMap(({ day, added }) =>
@@ -265,7 +265,8 @@ function packsOf(writes: readonly HistoryWrite[]): Packs {
     ({ content }) => content.body,
   );
   return [...groups].map(([name, days]) => ({
-    ...{ field: `p:${name}`, before: NOTHING },
+    field: `p:${name}`,
+    before: NOTHING,
     contents: new Map(days.map(({ field, content }) => [field, content])),
   }));
 }

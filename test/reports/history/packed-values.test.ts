@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { packValues, unpackValues } from '../../../src/reports/history/packed-values.js';
 
-it('values come back as they were, texts of digests among them', () => {
+it('values are unpacked unchanged, also texts of digests', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 50 }),
     fc.stringMatching(/^[0-9a-f]{0,70}$/),
@@ -21,13 +21,13 @@ it('values come back as they were, texts of digests among them', () => {
   );
 });
 
-it('a digest takes as many bytes as it has', () => {
+it('a digest takes its own bytes and one more', () => {
   expect(packValues(['Xge25ygSTJUBcaNKRu_DMC'])).toHaveLength(1 + 17);
   expect(packValues(['a8c562da180ae91a'])).toHaveLength(1 + 8);
   expect(packValues([0, 127, null])).toHaveLength(3);
 });
 
-it('other bytes are no values', () => {
+it('invalid bytes have no values', () => {
   for (const bytes of [[5], [0x1f, 0, 0], [0x1f, 0xff, 0, 0, 0], [2, 0x7b, 0x7b]])
     expect(unpackValues(Buffer.from(bytes))).toBeNull();
 });

@@ -148,7 +148,7 @@ it('what is no history, or that of a later release, is told from none', () => {
   expect(decodeHeads(Buffer.concat([Buffer.of(3), whole.subarray(1)]))).toBeNull();
 });
 
-it('what earlier releases have written is read', () => {
+it('heads of earlier releases are read', () => {
   const stored =
     '{"form":1,"asked":["1743"],"shared":["Uhw6NWhGsIvqsDJh","first","a8c562da180ae91a",40,8222102284926976],"revisions":[[1795714212470,7,65,270,"Xge25ygSTJUBcaNKRu_DMC",0,1,2,3,4,5,346,{"finalFrom":1795714212477,"unconfirmed":true}]]}';
   const heads = decodeHeads(Buffer.from(stored));

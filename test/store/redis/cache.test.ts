@@ -74,7 +74,7 @@ describe('a month of a series', () => {
     });
   });
 
-  it('has several small days that are written together in one field, as small as they are alike', async () => {
+  it('packs small days that are written together into one small field', async () => {
     const store = await open();
     const dates = Array.from({ length: 9 }, (_, at) => `2026-03-0${at + 1}`);
     const bodyOf = (date: string) => Buffer.from(`{"date":"${date}","spent":1}`.repeat(30));
@@ -100,7 +100,7 @@ describe('a month of a series', () => {
     }
   });
 
-  it('has the newer of days that were written together twice, and no field that none of them needs', async () => {
+  it('reads the newest of days that were packed repeatedly, and keeps no unused pack', async () => {
     const store = await open();
     const dates = Array.from({ length: 9 }, (_, at) => `2026-03-0${at + 1}`);
     const write = (some: readonly string[], version: number, text: string) =>

@@ -1,4 +1,4 @@
-/** How days that are written together lie in Redis. */
+/** Days that are written together, as stored in Redis. */
 import { expect, it, onTestFinished } from 'vitest';
 import { unpackDays } from '../../../src/store/history-content.js';
 import type { HistoryContent } from '../../../src/store/history-port.js';
@@ -25,7 +25,7 @@ async function openFilled() {
   return { history, contents };
 }
 
-it('they are one field, smaller than what is in it', async () => {
+it('days that are written together are one field, smaller than their contents', async () => {
   const { contents } = await openFilled();
   await withControl(server.url, async (control) => {
     expect((await control.hkeys(MONTH)).sort()).toEqual([...DAYS.map((day) => day.slice(8)), PACK].sort());
@@ -34,7 +34,7 @@ it('they are one field, smaller than what is in it', async () => {
   });
 });
 
-it('what is removed of them is nowhere any more, and the field goes with the last', async () => {
+it('a removed day leaves the pack, and the last one deletes it', async () => {
   const { history, contents } = await openFilled();
   const [first, ...others] = DAYS as [string, ...string[]];
   const removalsOf = async (days: readonly string[]) =>
@@ -42,7 +42,7 @@ it('what is removed of them is nowhere any more, and the field goes with the las
       ...{ day: days[at] as string, stamp: one?.stamp ?? 0, heads: Buffer.from('none') },
       ...{ added: new Map(), removed: ['n'] },
     }));
-  // Days by different writers at once: each finds the field as the other has left it.
+  // Days by different writers at once: each finds the pack that the other has written.
   const [one, two] = [await removalsOf([first]), await removalsOf([DAYS[4] as string])];
   expect(await Promise.all([history.write('s', one), history.write('s', two)])).toEqual([[true], [true]]);
   await withControl(server.url, async (control) => {
@@ -54,7 +54,7 @@ it('what is removed of them is nowhere any more, and the field goes with the las
   });
 });
 
-it('is absent where the field is damaged', async () => {
+it('days of a damaged pack are absent', async () => {
   const { history } = await openFilled();
   await withControl(server.url, async (control) => {
     const packed = (await control.hgetBuffer(MONTH, PACK)) as Buffer;
