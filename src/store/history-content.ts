@@ -83,7 +83,7 @@ export function packDays(contents: DayContents): Buffer {
     bodies.push(body);
   }
   const plain = Buffer.concat([Buffer.of(places.size, contents.size), ...facts, ...heads, ...bodies]);
-  return deflateRawSync(plain, { chunkSize: CHUNK_BYTES });
+  return deflateRawSync(plain, { chunkSize: CHUNK_BYTES, windowBits: 14, memLevel: 7 });
 }
 
 function numbers(...all: readonly (readonly [value: number, bytes: number])[]): Buffer {

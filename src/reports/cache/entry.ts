@@ -195,33 +195,29 @@ export function encodeEntry({ id, version, header, body, isPlain = false }: RawW
   // The same entry is written to the cache and to history under two names, one right after the other.
   const before = lately.get(header);
   lately.delete(header);
-  const isSame = before?.version === version && before.plain === body;
-  const made = isSame ? before : makeBytes(version, header, body);
+  const isSame = before?.version === version && before.plain === body && before.isPlain === isPlain;
+  const made = isSame ? before : makeBytes(version, header, body, isPlain);
   if (!isSame) lately.set(header, made);
   const { bytes: unsealed, stored, facts, factsCrc } = made;
   const bytes = Buffer.from(unsealed);
-  if (isPlain) {
-    bytes[CODEC_AT] = PLAIN;
-    bytes.copy(bytes, STORED_CRC_AT, PLAIN_CRC_AT, PLAIN_CRC_AT + 4);
-  }
   bytes.writeUInt32BE(checksum(id, version, bytes, factsCrc), CHECKSUM_AT);
-  return { header: bytes, body: isPlain ? body : stored, facts };
+  return { header: bytes, body: stored, facts };
 }
 
 /** By header. */
 const lately = new WeakMap<object, ReturnType<typeof makeBytes>>();
 
 /** An entry as bytes, without the checksum that ties it to its name. */
-function makeBytes(version: number, header: object, plain: Buffer) {
+function makeBytes(version: number, header: object, plain: Buffer, isPlain: boolean) {
   const { bytes, rest } = pack(version, header);
   const facts = Buffer.from(JSON.stringify(rest));
-  const stored = deflateBody(plain);
+  const stored = isPlain ? plain : deflateBody(plain);
   bytes[0] = FORMAT;
   bytes[CODEC_AT] = stored === plain ? PLAIN : DEFLATED;
   bytes.writeUInt32BE(plain.length, PLAIN_LENGTH_AT);
   bytes.writeUInt32BE(crc32(plain), PLAIN_CRC_AT);
   bytes.writeUInt32BE(crc32(stored), STORED_CRC_AT);
-  return { version, plain, bytes, stored, facts, factsCrc: crc32(facts) };
+  return { version, plain, isPlain, bytes, stored, facts, factsCrc: crc32(facts) };
 }
 
 /** `damaged`: not the bytes that were written under this name; `unknown`: written by another release. */

@@ -57,7 +57,7 @@ for i = 3, 3 * packs, 3 do
 end
 for i = 1, days do
   local day, added, removed = ARGV[at], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-  local same = isSame(at)
+  local same = packs > 0 or isSame(at)
   if same then redis.call('HSET', hash, day, ARGV[at + 2]) end
   at = at + 5
   for _ = 1, added do
