@@ -1,5 +1,6 @@
 /**
- * What reports take in Redis, and what a hit from there costs: bytes and keys for each report, commands and round trips of
+ * What reports take in Redis, cache and history, and what a hit from there costs: bytes and keys for each report (cache and
+ * history: of their keys, as Redis counts them; in all: what the data of the server grew by), commands and round trips of
  * a hit and of a miss, and requests a second of hits that are not in the process's own memory, beside those that are and
  * beside bare node:http. 1024 different reports of 8 kB, split by day, 64 connections; alternating rounds.
  *
@@ -86,19 +87,23 @@ const inMemory = await gatewayWith('memory', 134_217_728);
 const bare = startNode([here('peers.mjs'), 'node-http', platformUrl, targets[0]], { core: SERVER_CORE });
 const bareUrl = await firstLine(bare);
 
+const before = await redis.counts();
 const miss = await trips(stored, targets);
 await new Promise((resolve) => setTimeout(resolve, 500));
 const { bytes } = await ask(stored, targets);
-const size = await redis.sizeOf('stored:*:cache*');
+const grownBytes = (await redis.counts()).dataBytes - before.dataBytes;
+const [cache, history] = [await redis.sizeOf('stored:*:cache*'), await redis.sizeOf('stored:*:history*')];
 await ask(stored, targets);
 const hit = await trips(stored, targets);
 await ask(inMemory, targets);
 await ask(inMemory, targets);
 const report = {
   jsonBytes: bytes / targets.length,
-  redisBytes: size.bytes / targets.length,
-  ratio: size.bytes / bytes,
-  keys: size.keys / targets.length,
+  cacheBytes: cache.bytes / targets.length,
+  historyBytes: history.bytes / targets.length,
+  redisBytes: grownBytes / targets.length,
+  ratio: grownBytes / bytes,
+  keys: (cache.keys + history.keys) / targets.length,
   ...{ hit, miss },
 };
 
@@ -134,9 +139,11 @@ const [plain, memory] = rates;
 const tell = (line) => process.stdout.write(`${line}\n`);
 if (values.json) tell(JSON.stringify({ ...report, rates }));
 else {
-  tell('| JSON, bytes | in Redis, bytes | Redis / JSON | keys a report |\n|--:|--:|--:|--:|');
+  tell('| JSON, bytes | cache | history | in Redis, in all | of the JSON | keys a report |');
+  tell('|--:|--:|--:|--:|--:|--:|');
+  const sizes = [report.jsonBytes, report.cacheBytes, report.historyBytes, report.redisBytes];
   tell(
-    `| ${report.jsonBytes.toFixed(0)} | ${report.redisBytes.toFixed(0)} | ${report.ratio.toFixed(2)} | ${report.keys.toFixed(2)} |`,
+    `| ${sizes.map((size) => size.toFixed(0)).join(' | ')} | ${report.ratio.toFixed(2)} | ${report.keys.toFixed(2)} |`,
   );
   tell('\n| | round trips | commands |\n|---|--:|---|');
   for (const [name, { roundTrips, commands, outcomes }] of [

@@ -36,7 +36,8 @@ async function countsOf(control) {
   const commands = new Map(
     [...text.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(([, name, calls]) => [name, Number(calls)]),
   );
-  return { reads: Number(/^total_reads_processed:(\d+)/m.exec(text)[1]), commands };
+  const numberOf = (name) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)[1]);
+  return { reads: numberOf('total_reads_processed'), dataBytes: numberOf('used_memory_dataset'), commands };
 }
 
 /** Commands between two counts, those of scripts among them, in words: so many for each of `requests`. */
