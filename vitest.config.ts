@@ -28,7 +28,7 @@ export default defineConfig({
       // A test that asserts nothing has not passed.
       requireAssertions: true,
       // Long for the same reason.
-      poll: { timeout: 20_000, interval: 10 },
+      poll: { timeout: 60_000, interval: 10 },
     },
     coverage: {
       provider: 'v8',

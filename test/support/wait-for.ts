@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Long, because a loaded machine is slow; nothing waits for it to pass. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const INTERVAL_MS = 10;
 
 /** Whose output is told, and whose end ends the waiting. */
