@@ -44,17 +44,22 @@ function checkScope({ team }: Caller, scope: Scope): void {
 function checkRange({ team }: Caller, { rangeDays, opensEarly = false }: AccessRequest): void {
   const { maxRangeDays } = team.limits;
   if (rangeDays === null || rangeDays <= maxRangeDays) return;
+  const most = `at most ${maxRangeDays} days`;
   throw new GatewayError('invalid_query', {
     detail: opensEarly
-      ? 'The period has no start, so it may exceed the limit of this team.'
-      : `The period of ${rangeDays} days exceeds the limit of this team.`,
+      ? `The period has no start, and this team may request ${most}.`
+      : `The period has ${rangeDays} days, and this team may request ${most}.`,
+    // The end may be absent or in `_period`, and correcting it adds no start.
+    help: opensEarly
+      ? `Add dateFrom, so that the period has ${most}.`
+      : `Shorten the period to ${most}, or ask your operator to raise maxRangeDays of the team ${team.id}.`,
     errors: [
       {
         // The contract names `dateTo`, also for `_period`.
         param: 'dateTo',
         message: opensEarly
-          ? `the period may cover at most ${maxRangeDays} days, and without dateFrom it may start on any day: add dateFrom`
-          : `the period may cover at most ${maxRangeDays} days, this one covers ${rangeDays}`,
+          ? `the period may cover ${most}, and without dateFrom it may start on any day: add dateFrom`
+          : `the period may cover ${most}, this one covers ${rangeDays}`,
       },
     ],
   });

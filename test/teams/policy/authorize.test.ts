@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toProblem } from '../../../src/lib/http/problem.js';
 import type { NewTeam } from '../../../src/teams/auth/team.js';
 import { type AccessRequest, checkCaller, checkQuery } from '../../../src/teams/policy/authorize.js';
 import { checkAddress, isAddressRange } from '../../../src/teams/policy/check-address.js';
@@ -141,6 +142,10 @@ describe('authorize: the period', () => {
         errors: [{ param: 'dateTo', message: 'the period may cover at most 31 days, this one covers 32' }],
       },
     });
+    expect(toProblem(error, 'r')).toMatchObject({
+      detail: 'The period has 32 days, and this team may request at most 31 days.',
+      help: 'Shorten the period to at most 31 days, or ask your operator to raise maxRangeDays of the team team.',
+    });
   });
 
   it('refuses one that may begin on any day, and says what to give', () => {
@@ -152,6 +157,11 @@ describe('authorize: the period', () => {
           'the period may cover at most 31 days, and without dateFrom it may start on any day: add dateFrom',
       },
     ]);
+    // Not "Correct dateTo": no dateTo makes up for an absent start.
+    expect(toProblem(error, 'r')).toMatchObject({
+      detail: 'The period has no start, and this team may request at most 31 days.',
+      help: 'Add dateFrom, so that the period has at most 31 days.',
+    });
   });
 
   it('comes after the advertiser: who may not see it is not told more', () => {
