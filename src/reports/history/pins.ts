@@ -123,7 +123,10 @@ export function createPins({ store, encode, isErased }: PinsOptions) {
     if (found === null || found === undefined) return { stamp: 0, pins: [] };
     const pins = decodePins(found.heads);
     if (pins !== null) return { stamp: found.stamp, pins };
-    throw new GatewayError('not_ready', { detail: 'A newer release has written the pins of this team.' });
+    throw new GatewayError('not_ready', {
+      detail: 'The pins of this team cannot be read: a newer release has written them, or they are damaged.',
+      help: 'Ask your operator to run the newest release on all replicas; repeating does not help.',
+    });
   }
 
   /** @param change returns null if nothing changes */

@@ -381,6 +381,24 @@ const codeOf = (work: Promise<unknown>) =>
     (error: GatewayError) => error.code,
   );
 
+it('says of pins in another form why they cannot be read, and that repeating does not help', async () => {
+  const { pins: store } = await openHistory();
+  for (const [owner, heads] of [
+    ['newer:0', '{"pins":{"of":"a newer release"}}'],
+    ['damaged:0', 'x'],
+  ] as const) {
+    const write = { day: '2000-01-01', stamp: 0, heads: Buffer.from(heads), added: new Map(), removed: [] };
+    await store.write(owner, [write]);
+    await expect(roomOn(store).add(owner, pin('pin_1'), [PART])).rejects.toMatchObject({
+      code: 'not_ready',
+      options: {
+        detail: expect.stringContaining('a newer release has written them, or they are damaged'),
+        help: 'Ask your operator to run the newest release on all replicas; repeating does not help.',
+      },
+    });
+  }
+});
+
 it('takes no more than the limit however many replicas add at once, and says the way out', async () => {
   const { pins: store } = await openHistory();
   const [one, other] = [roomOn(store), roomOn(store)];
