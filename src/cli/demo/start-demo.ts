@@ -38,6 +38,24 @@ export async function startDemo(env: Environment): Promise<Demo> {
     switches: { rateLimitPerMinute: 0, latencyMs: 40, accountNames: 'plain' },
   });
   const folder = await mkdtemp(join(tmpdir(), 'dsp-gateway-demo-'));
+  async function clear(): Promise<void> {
+    await simulator.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+  try {
+    return await startWith(simulator, folder, env, clear);
+  } catch (error) {
+    await clear();
+    throw error;
+  }
+}
+
+async function startWith(
+  simulator: Simulator,
+  folder: string,
+  env: Environment,
+  clear: () => Promise<void>,
+): Promise<Demo> {
   const config = loadConfig({
     HOST: '127.0.0.1',
     PORT: await freePort(env.PORT ?? '8080'),
@@ -64,8 +82,7 @@ export async function startDemo(env: Environment): Promise<Demo> {
     settled: gateway.services.settled,
     async stop() {
       await gateway.stop();
-      await simulator.close();
-      await rm(folder, { recursive: true, force: true });
+      await clear();
     },
   };
 }

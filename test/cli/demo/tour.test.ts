@@ -1,5 +1,8 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { startDemo } from '../../../src/cli/demo/start-demo.js';
 import { tour } from '../../../src/cli/demo/tour.js';
 
@@ -20,4 +23,15 @@ it('replaces ports that are taken, those of the environment too', async () => {
   const demo = await startDemo({ PORT: port, ADMIN_PORT: port });
   onTestFinished(() => demo.stop());
   expect([new URL(demo.gatewayUrl).port, new URL(demo.adminUrl).port]).not.toContain(port);
+});
+
+it('leaves no folder behind when the settings are refused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'no-demo-'));
+  vi.stubEnv('TMPDIR', folder);
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
+  });
+  await expect(startDemo({ PORT: 'abc' })).rejects.toThrow('PORT');
+  expect(await readdir(folder)).toEqual([]);
 });
