@@ -87,7 +87,9 @@ export function stage(vault: Vault, token: Token): Vault {
     }
     throw refused(
       'This token is the active one already.',
-      'Nothing needs to be done; GET /admin/v1/token shows it.',
+      vault.active.refusedAt === null
+        ? 'Nothing needs to be done; GET /admin/v1/token shows it.'
+        : 'The platform refuses it: create another token in its dashboard and give that one.',
     );
   }
   const seen = [...vault.seen.filter((one) => one !== token.fingerprint), token.fingerprint].slice(-MAX_SEEN);

@@ -12,6 +12,7 @@ import {
   hasSeen,
   isExpired,
   LIFETIME_MS,
+  markRefused,
   markVerified,
   mayRecover,
   type NewToken,
@@ -23,6 +24,7 @@ import {
   type Token,
   type Vault,
 } from '../../../src/platform/credential/vault.js';
+import { thrownBy } from '../../support/problems.js';
 import { runs } from '../../support/runs.js';
 import { DAY } from '../../support/test-clock.js';
 
@@ -300,4 +302,12 @@ describe('recoveries', () => {
   it('are noted in an empty vault, too', () => {
     expect(noteRecovery(EMPTY_VAULT, NOW)).toEqual({ ...EMPTY_VAULT, recoveredAt: [iso(NOW)] });
   });
+});
+
+it('says of the active token, given again, that another is needed where the platform refuses it', () => {
+  const active = activate(stage(EMPTY_VAULT, token('a')), true, NOW);
+  const help = (vault: Vault) => thrownBy(() => stage(vault, token('a'))).options.help;
+  expect(help(active)).toMatch(/^Nothing needs to be done/);
+  const refused = markRefused(active, active.active?.id ?? '', NOW);
+  expect(help(refused)).toMatch(/^The platform refuses it: create another token/);
 });
