@@ -57,7 +57,8 @@ export async function registerAdminPlane(
     request.actor = GATEWAY_ACTOR;
   });
   await app.register(async (scope) => {
-    scope.removeContentTypeParser('application/json');
+    // Fastify also reads text/plain, as text.
+    scope.removeContentTypeParser(['application/json', 'text/plain']);
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseBody);
     scope.addHook('onRequest', async (request) => {
       if (request.routeOptions.config.isOpen !== true) await authenticateAdmin(request, admins, sessions);

@@ -1,6 +1,6 @@
 /** The admin plane takes a request in one way, or says which part of it can be taken in two. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type SimulatedGateway, startGateway } from '../../support/start-gateway.js';
+import { ADMIN_TOKEN, type SimulatedGateway, startGateway } from '../../support/start-gateway.js';
 import { DAY } from '../../support/test-clock.js';
 import { callAdmin } from './admin-calls.js';
 
@@ -74,6 +74,20 @@ describe('a body', () => {
     expect((await refused(['POST', 'teams', body])).detail).toContain(detail);
     expect(gateway.services.directory.team('a')).toBeUndefined();
   });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded'])(
+    'as %s is refused for its type, not for its members',
+    async (type) => {
+      const { statusCode, body } = await gateway.admin.inject({
+        method: 'POST',
+        url: '/admin/v1/teams',
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type },
+        payload: '{"id":"a"}',
+      });
+      expect([statusCode, JSON.parse(body).code]).toEqual([415, 'unsupported_media_type']);
+      expect(gateway.services.directory.team('a')).toBeUndefined();
+    },
+  );
 });
 
 describe('a query', () => {
