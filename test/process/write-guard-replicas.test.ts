@@ -235,6 +235,8 @@ it(
     await setClock(37 * HOUR);
     const unknown = await unknownOn(one());
     expect(unknown.length).toBeGreaterThanOrEqual(HANGING);
+    // The others learn of the clock a moment later.
+    await waitFor('the clock', async () => (await unknownOn(late)).length === unknown.length, late);
     expect(charged - unknown.length * EACH).toBeLessThanOrEqual(reached * EACH);
     for (const { id, why } of unknown) {
       expect(why).toContain('the gateway stopped');
