@@ -158,8 +158,8 @@ export function createRedisCache(
   bound: Pick<CacheBound, 'admit'>,
   clock: Clock,
 ): CacheStore {
-  const known = createKnownFacts();
-  const read = createReader(link, keys, known, clock);
+  const knownFor = createKnown();
+  const read = createReader(link, keys, knownFor, clock);
 
   async function writeGroup(client: RedisClient, { series, group, members }: CacheGroup<Placed>) {
     const hash = keys.cache(series, group);
@@ -202,7 +202,7 @@ export function createRedisCache(
       await link.call('multi', (client) =>
         Promise.all(byGroup(writes).map((group) => writeGroup(client, group))),
       );
-      for (const { stamp, write } of writes) known.add(stamp.facts, write.facts);
+      for (const { stamp, write } of writes) knownFor(stamp).add(stamp.facts, write.facts);
     },
     async remove(places) {
       if (places.length === 0) return;
@@ -218,11 +218,19 @@ export function createRedisCache(
   };
 }
 
+type KnownFor = (stamp: Stamp) => KnownFacts;
+
+/** Facts apart from packs, which would evict them: each pack is of one month, facts are of many. */
+function createKnown(): KnownFor {
+  const [facts, packs] = [createKnownFacts(), createKnownFacts()];
+  return ({ isPacked }) => (isPacked ? packs : facts);
+}
+
 /**
  * Reads all groups in one round trip, together with other reads; facts that are new to this process and bodies with keys of
  * their own in a second one.
  */
-function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
+function createReader(link: Link, keys: Keys, knownFor: KnownFor, clock: Clock) {
   const readHashes = createReadBatches();
 
   async function readFields(reads: readonly HashRead[]): Promise<Fields[]> {
@@ -231,11 +239,13 @@ function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
   }
 
   function find(places: readonly CachePlace[], fields: Fields): Found[] {
-    // Only a hash that was read as a whole brings more than what was asked for.
-    if (places.length >= WHOLE_GROUP_FROM)
-      for (const [name, bytes] of fields) if (name.startsWith('f:')) known.add(name.slice(2), bytes);
     const nowMs = clock.now();
-    return [...new Set(places)].flatMap((place) => findOne(place, fields, known, nowMs) ?? []);
+    const found = [...new Set(places)].flatMap((place) => findOne(place, fields, knownFor, nowMs) ?? []);
+    // Only a hash that was read as a whole brings facts, too.
+    if (places.length >= WHOLE_GROUP_FROM)
+      for (const one of found)
+        if (one.facts !== undefined) one.facts = knownFor(one.stamp).add(one.stamp.facts, one.facts);
+    return found;
   }
 
   async function readFacts(found: readonly Found[]): Promise<void> {
@@ -250,7 +260,7 @@ function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
     for (const [at, { members }] of groups.entries())
       for (const { one } of members) {
         const bytes = all[at]?.get(`f:${one.stamp.facts}`);
-        if (bytes !== undefined) one.facts = known.add(one.stamp.facts, bytes);
+        if (bytes !== undefined) one.facts = knownFor(one.stamp).add(one.stamp.facts, bytes);
       }
   }
 
@@ -313,7 +323,7 @@ const NOTHING = Buffer.alloc(0);
 const bytesOf = ({ head, write }: StampedWrite) => head.length + write.body.length + write.facts.length;
 
 /** @returns null for what is over, or of which a part is lost */
-function findOne(place: CachePlace, fields: Fields, known: KnownFacts, nowMs: number): Found | null {
+function findOne(place: CachePlace, fields: Fields, knownFor: KnownFor, nowMs: number): Found | null {
   const value = fields.get(`h:${place.field}`);
   const stamp = readStamp(value);
   if (value === undefined || stamp === null || stamp.endsAtMs <= nowMs) return null;
@@ -324,7 +334,7 @@ function findOne(place: CachePlace, fields: Fields, known: KnownFacts, nowMs: nu
   const isOwn = bodyBytes > OWN_KEY_ABOVE_BYTES;
   const body = isBehind ? value.subarray(headEnd) : isOwn ? null : fields.get(`d:${place.field}`);
   if (body === undefined) return null;
-  const facts = known.get(stamp.facts) ?? fields.get(`f:${stamp.facts}`);
+  const facts = knownFor(stamp).get(stamp.facts) ?? fields.get(`f:${stamp.facts}`);
   return { place, stamp, header: value.subarray(STAMP_BYTES, headEnd), body, facts };
 }
 

@@ -1,4 +1,5 @@
 /** How cache entries lie in Redis, and what is made of it when a part of it is lost, old or somebody else's. */
+import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, createClock } from '../../../src/lib/clock.js';
@@ -98,6 +99,21 @@ describe('a month of a series', () => {
       });
       expect(found[1]?.facts).toBe(found[2]?.facts);
     }
+  });
+
+  it('is read in one command after many packs: they do not evict the facts of other days', async () => {
+    const store = await open();
+    await store.cache.write([writeOf('2026-03-01')]);
+    // More than the memory for facts holds.
+    for (let series = 0; series < 600; series += 1)
+      await store.cache.write(
+        ['01', '02', '03', '04'].map((field) => ({
+          ...writeOf(`2026-04-${field}`, { body: randomBytes(2048) }),
+          series: `s${series}`,
+        })),
+      );
+    const commands = await commandsOf(() => store.cache.read([FIRST]));
+    expect(commands.map(([name]) => name)).toEqual(['hmget']);
   });
 
   it('reads the newest of days that were packed repeatedly, and keeps no unused pack', async () => {
