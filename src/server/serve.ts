@@ -17,8 +17,8 @@ export async function serve(
   proxy: ProxySettings,
   describe: (error: unknown) => Promise<StartFault>,
 ): Promise<void> {
-  // V8 collects garbage once the heap has grown by this percentage. By default it may grow by up to 300 %: 6,500 reports then
-  // take 370 MiB, of which 70 MiB are in use.
+  // V8 collects garbage once the heap has grown by this percentage. By default it may grow by up to 300 %, most of it garbage
+  // (`npm run bench:memory`).
   setFlagsFromString('--heap-growing-percent=30');
   // A closed standard error must not end the process.
   process.stderr.on('error', () => {});

@@ -44,7 +44,7 @@ export interface HistoryMonth {
  */
 export interface HistoryStore {
   /** Whether contents of several days with one name are compressed together; small bodies should then be plain. */
-  readonly packs: boolean;
+  readonly packs?: true;
   /** Limit of the history's size in a store with other data, bytes; null: no limit. */
   roomBytes(): number | null;
   /** @param days ISO. @returns in their order; null for what is absent */

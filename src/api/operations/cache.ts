@@ -103,7 +103,9 @@ const Preview = Type.Object(
         entries: Type.Integer(),
         days: Type.Array(date),
         rows: Type.Integer(),
-        bytes: Type.Integer({ description: 'Stored size.' }),
+        bytes: Type.Integer({
+          description: 'Stored size; of days that Redis compresses together, before compression.',
+        }),
       }),
       'Cached entries of the named report that would be removed.',
     ),

@@ -55,7 +55,6 @@ export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof
   }
 
   return {
-    packs: false,
     roomBytes: () => null,
     heads: async (series, days) =>
       table.read((view) =>
