@@ -10,6 +10,7 @@ const run = promisify(execFile);
 /**
  * Asks in turn for every target, with every key.
  * @param targets paths with their queries
+ * @param headers of each request, or a list of them: request n has the n-th, in turn
  * @returns requests a second, the server's CPU microseconds a request, and the answers that were no 2xx or 3xx
  */
 export async function load(options) {
@@ -43,16 +44,15 @@ export async function load(options) {
 
 /** wrk's own non-2xx count has 304 in it. */
 function scriptOf(targets, keys, headers) {
-  const all = Object.entries(headers).map(([name, value]) => `["${name}"]=${JSON.stringify(value)}`);
+  const lists = [headers].flat();
+  const requests = targets.flatMap((target, n) =>
+    lists.map((list) => ({ target, headers: { 'x-api-key': keys[n % keys.length], ...list } })),
+  );
+  const table = (list) => Object.entries(list).map(([name, value]) => `["${name}"]=${JSON.stringify(value)}`);
   return `
-local targets = {${targets.map((one) => JSON.stringify(one)).join(',')}}
-local keys = {${keys.map((one) => JSON.stringify(one)).join(',')}}
 local requests, at, failed = {}, 0, 0
 function init()
-  for n, target in ipairs(targets) do
-    local key = keys[(n - 1) % #keys + 1]
-    requests[n] = wrk.format("GET", target, {["x-api-key"]=key${all.map((one) => `,${one}`).join('')}})
-  end
+${requests.map((one, n) => `  requests[${n + 1}] = wrk.format("GET", ${JSON.stringify(one.target)}, {${table(one.headers)}})`).join('\n')}
 end
 function request()
   at = at % #requests + 1
