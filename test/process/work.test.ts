@@ -3,8 +3,10 @@
  * each of them do more is seen at once. All are ceilings, a little above what was counted. Who lowers a cost lowers its
  * ceiling with it.
  */
+import { createHook } from 'node:async_hooks';
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { fewestCalls } from '../../bench/policies.mjs';
 import { createTrace, ORIGIN_MS, queryOf } from '../../bench/trace.mjs';
 import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
@@ -19,6 +21,10 @@ import { waitFor } from '../support/wait-for.js';
 const MESSAGES_PER_MISS = 7;
 /** A hit that is in Redis alone: the look-ups of days and whole side by side, then the heads its days share. */
 const MESSAGES_PER_REDIS_HIT = 3;
+/** A miss of nine days: the pack of the cache, that of history, and the finished answer in memory. */
+const COMPRESSORS_PER_MISS = 3;
+/** A miss of 45 rows: each text of a row is written once, and few others; counted: 319. */
+const TEXTS_PER_MISS = 350;
 /** The hash of its month. */
 const KEYS_PER_REPORT = 1;
 /** Redis memory for each byte of a report's JSON, its kind proven; counted: 1.02 for these 4.5 KB. */
@@ -27,6 +33,8 @@ const REDIS_BYTES_PER_BYTE = 1.1;
 const CALLS_ON_SHORT_TRACE = 227;
 /** What the whole process allocates for a hit, Node's own HTTP included; counted: 19,923. */
 const BYTES_PER_HIT = 26_000;
+/** Reads and writes of sockets, files and events; counted: 2.2. */
+const SYSTEM_CALLS_PER_HIT = 2.6;
 
 /** Nine final days by campaign. */
 const NINE_DAYS = `${byDay('2026-11-02', '2026-11-10')}&byCampaign=1`;
@@ -64,6 +72,31 @@ it('a miss, a hit in memory and a hit in Redis send Redis so many messages, and 
   expect(memory).toEqual([]);
   const store = await sentBy(other, 'detail=store');
   expect(store.length, store.join('\n')).toBeLessThanOrEqual(MESSAGES_PER_REDIS_HIT);
+});
+
+/** zlib makes a handle for each stream and each synchronous call. */
+async function workDuring(work: () => Promise<unknown>) {
+  let compressors = 0;
+  const hook = createHook({
+    init(_id, type) {
+      if (type === 'ZLIB') compressors += 1;
+    },
+  });
+  const texts = vi.spyOn(JSON, 'stringify');
+  onTestFinished(() => void texts.mockRestore());
+  hook.enable();
+  await work();
+  hook.disable();
+  return { compressors, texts: texts.mock.calls.length };
+}
+
+it('a miss makes so many compressors and writes so many texts, and no more', async () => {
+  const { one, key } = await startReplicas();
+  const { compressors, texts } = await workDuring(() => ask(one, key, NINE_DAYS));
+  expect(compressors).toBeGreaterThan(0);
+  expect(compressors).toBeLessThanOrEqual(COMPRESSORS_PER_MISS);
+  expect(texts).toBeGreaterThan(0);
+  expect(texts).toBeLessThanOrEqual(TEXTS_PER_MISS);
 });
 
 it('a report takes so many keys and bytes in Redis, and no more', async () => {
@@ -119,6 +152,7 @@ async function startCounted() {
   return {
     data,
     key,
+    systemCalls: () => systemCallsOf(started.pid),
     async sweeps(): Promise<number> {
       const text = await (await fetch(`${admin}/metrics`, { headers })).text();
       const count = /gc_duration_seconds_count\{[^}]*kind="minor"[^}]*\} (\d+)/.exec(text)?.[1];
@@ -128,8 +162,14 @@ async function startCounted() {
   };
 }
 
-it('a hit allocates so many bytes, and no more', async () => {
-  const { data, key, sweeps } = await startCounted();
+/** Of all threads, as Linux counts them. */
+function systemCallsOf(pid: number): number {
+  const counts = readFileSync(`/proc/${pid}/io`, 'utf8').matchAll(/^sysc[rw]: (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+it('a hit allocates so many bytes and makes so many system calls, and no more', async () => {
+  const { data, key, sweeps, systemCalls } = await startCounted();
   const agent = new Agent({ connections: 1, pipelining: 1 });
   onTestFinished(() => agent.close());
   const hits = async (count: number) => {
@@ -142,8 +182,11 @@ it('a hit allocates so many bytes, and no more', async () => {
   };
   // Compiled code allocates less than what is interpreted.
   await hits(1000);
-  const before = await sweeps();
+  const [before, callsBefore] = [await sweeps(), systemCalls()];
   await hits(MEASURED_HITS);
+  const calls = (systemCalls() - callsBefore) / MEASURED_HITS;
+  expect(calls).toBeGreaterThan(1);
+  expect(calls).toBeLessThanOrEqual(SYSTEM_CALLS_PER_HIT);
   const bytes = ((await sweeps()) - before) * NURSERY_MIB * MIB;
   expect(bytes / MEASURED_HITS).toBeLessThanOrEqual(BYTES_PER_HIT);
   expect(bytes).toBeGreaterThan(0);
