@@ -71,7 +71,8 @@ async function ask(gateway, all, callers = CALLERS) {
     for (let target = left.pop(); target !== undefined; target = left.pop()) {
       const answer = await request(gateway.url + target, { headers: { 'x-api-key': gateway.keys[0] } });
       if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
-      bytes += (await answer.body.arrayBuffer()).byteLength;
+      const { byteLength } = await answer.body.arrayBuffer();
+      bytes += byteLength;
       outcomes.add(answer.headers['cache-status'].replace(/ttl=\d+/, 'ttl'));
     }
   };
