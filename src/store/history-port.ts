@@ -8,6 +8,8 @@ export interface HistoryHeads {
   /** Changes with each write; never 0. */
   readonly stamp: number;
   readonly heads: Buffer;
+  /** Earlier heads of the day, where an earlier release, which cannot read them, has begun new ones. A write replaces both. */
+  readonly beside?: Buffer;
 }
 
 /** Rows of one day, as in a cache entry. */

@@ -10,7 +10,7 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, isFinal } from '../rows/freshness.js';
 import { contentName } from './read.js';
 import {
-  decodeHeads,
+  decodeStored,
   encodeHeads,
   noteFetch,
   noteMissed,
@@ -64,7 +64,7 @@ interface DayComparison {
 /** Compares a fetched day with the stored heads. */
 export function compareWithHeads(head: HistoryHeads | null, fetched: FetchedDay): DayComparison {
   const { entry, missedFrom } = fetched;
-  const known = head === null ? [] : (decodeHeads(head.heads)?.revisions ?? null);
+  const known = head === null ? [] : (decodeStored(head)?.revisions ?? null);
   // Written by a newer release: do not overwrite members unknown here.
   if (known === null) return { change: null, observation: null };
   const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
@@ -208,7 +208,7 @@ export async function markDays(
   mark: (revisions: Revisions, at: number) => Revisions,
 ): Promise<ReadonlyMap<string, boolean>> {
   const writes = (await store.heads(series, dates)).flatMap((one, at): HistoryWrite[] => {
-    const known = one === null ? null : decodeHeads(one.heads);
+    const known = one === null ? null : decodeStored(one);
     if (one === null || known === null) return [];
     const revisions = mark(known.revisions, at);
     if (revisions === known.revisions) return [];

@@ -5,7 +5,7 @@ import type { HistoryMonth, HistoryStore, HistoryWrite } from '../../store/histo
 import { isoDay } from '../query/days.js';
 import type { Erasures } from './erasures.js';
 import { readContents } from './read.js';
-import { decodeHeads, encodeHeads, type Heads, type Revision, readHeads } from './revision.js';
+import { decodeStored, encodeHeads, type Heads, type Revision, readHeads } from './revision.js';
 
 const AT_ONCE = 100;
 
@@ -59,7 +59,7 @@ async function eraseMonth(options: EraseOptions, what: HistoryMonth): Promise<nu
   const found = await store.heads(what.series, dates);
   const days: Day[] = [];
   for (const [at, one] of found.entries()) {
-    const heads = one === null ? null : decodeHeads(one.heads);
+    const heads = one === null ? null : decodeStored(one);
     if (one === null || heads === null) continue;
     const date = dates[at] as string;
     const erased = await erasedOf(options, what.series, date, heads);

@@ -3,6 +3,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { recordForm } from '../../lib/record.js';
+import type { HistoryHeads } from '../../store/history-port.js';
 import { packValues, unpackValues } from './packed-values.js';
 
 const RevisionForm = Type.Object({
@@ -158,9 +159,21 @@ function idOf(knownFrom: number): string {
 
 const NONE: Heads = { asked: [], revisions: [] };
 
-/** {@link decodeHeads}, or no revisions. Includes void ones. */
-export function readHeads(found: { readonly heads: Buffer } | null | undefined): Heads {
-  return found ? (decodeHeads(found.heads) ?? NONE) : NONE;
+type StoredHeads = Pick<HistoryHeads, 'heads' | 'beside'>;
+
+/** {@link decodeHeads}, of all that is stored of a day. */
+export function decodeStored({ heads, beside }: StoredHeads): Heads | null {
+  const known = decodeHeads(heads);
+  if (known === null || beside === undefined) return known;
+  const earlier = decodeHeads(beside);
+  if (earlier === null) return null;
+  const all = new Map([...earlier.revisions, ...known.revisions].map((one) => [one.id, one]));
+  return { ...known, revisions: [...all.values()].toSorted((a, b) => a.knownFrom - b.knownFrom) };
+}
+
+/** {@link decodeStored}, or no revisions. Includes void ones. */
+export function readHeads(found: StoredHeads | null | undefined): Heads {
+  return found ? (decodeStored(found) ?? NONE) : NONE;
 }
 
 /** Revisions that are not void and of this generation. */

@@ -1,9 +1,12 @@
 /**
  * The history of reports, on the server of the registry: a hash for each series and month, and a sorted set of all months,
- * to find the oldest. Fields of a hash: `07` the stamp (6 bytes) and heads of a day; `07:name` its rows, `f:digest` their
- * facts; `p:name` a pack with the rows of several days, see history-content.ts. Nothing expires by itself.
+ * to find the oldest. Fields of a hash: `h` small heads of days, see day-heads.ts; `07` the stamp (6 bytes) and larger heads of a
+ * day; `07:name` its rows, `f:digest` their facts; `p:name` a pack with the rows of several days, see history-content.ts.
+ * Nothing expires by itself.
  */
 
+import type { LRUCache } from 'lru-cache';
+import { createLastUsed } from '../../lib/last-used.js';
 import { newStamp } from '../entry-stamp.js';
 import {
   type DayContents,
@@ -14,83 +17,68 @@ import {
   unpackContent,
   unpackDays,
 } from '../history-content.js';
-import type { HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
+import type {
+  HistoryContent,
+  HistoryHeads,
+  HistoryMonth,
+  HistoryStore,
+  HistoryWrite,
+} from '../history-port.js';
 import { StoreUnavailable } from '../port.js';
+import { packHeads, STAMP_BYTES, stampBytes, stampOf, unpackHeads } from './day-heads.js';
 import { answersOf } from './failure.js';
 import type { MonthKeys } from './keys.js';
 import type { Link } from './link.js';
 import type { MemoryWatch, ServerMemory } from './memory.js';
 import { script } from './script.js';
 
-const STAMP_BYTES = 6;
 /** `07` of `2026-03-07` */
 const FIELD_AT = 8;
 
-/**
- * Writes days of one series and month. Writes are small, and come only when a day has changed, so that their way through
- * Lua, which copies them, costs less than a second round trip.
- *
- * KEYS: the month's hash. ARGV: numbers of days and packs; for each pack its field, the replaced bytes ('': none) and the new
- * ones ('': delete); for each day its field, its stamp ('': none), its new value, which begins with another stamp, the numbers
- * of contents and of removed names, then contents by name, and removed names; finally facts by field. Returns 1 or 0 for each
- * day. With packs all is written or nothing; an empty list means that a pack, or one of several days, has changed.
- */
-const writeHistory = script<number[]>('dgwWriteHistory')`
-local hash, days, packs, done = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), {}
-local function isSame(at)
-  local present = redis.call('HGET', hash, ARGV[at])
-  return (present and string.sub(present, 1, 6) or '') == ARGV[at + 1]
-end
-local at = 3 + 3 * packs
-if packs > 0 then
-  for _ = 1, days do
-    if not isSame(at) then return days == 1 and {0} or {} end
-    at = at + 5 + 2 * ARGV[at + 3] + ARGV[at + 4]
-  end
-  at = 3 + 3 * packs
-end
-for i = 3, 3 * packs, 3 do
-  if (redis.call('HGET', hash, ARGV[i]) or '') ~= ARGV[i + 1] then return {} end
-end
-for i = 3, 3 * packs, 3 do
-  if ARGV[i + 2] == '' then redis.call('HDEL', hash, ARGV[i]) else redis.call('HSET', hash, ARGV[i], ARGV[i + 2]) end
-end
-for i = 1, days do
-  local day, added, removed = ARGV[at], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-  local same = packs > 0 or isSame(at)
-  if same then redis.call('HSET', hash, day, ARGV[at + 2]) end
-  at = at + 5
-  for _ = 1, added do
-    if same then redis.call('HSET', hash, day .. ':' .. ARGV[at], ARGV[at + 1]) end
-    at = at + 2
-  end
-  for _ = 1, removed do
-    if same then redis.call('HDEL', hash, day .. ':' .. ARGV[at]) end
-    at = at + 1
-  end
-  done[i] = same and 1 or 0
-end
-while at < #ARGV do
-  redis.call('HSETNX', hash, ARGV[at], ARGV[at + 1])
-  at = at + 2
-end
-return done`;
+/** The field of the heads of several days. */
+const SHARED = 'h';
 
-/** Attempts under concurrent writes of other days of a pack. */
-const TRIES = 5;
+/**
+ * Changes fields of a month, if others are as they were read: all of it or nothing. Writes are small, and come only when a day
+ * has changed, so that their way through Lua, which copies them, costs less than a second round trip.
+ *
+ * KEYS: the month's hash. ARGV: numbers of expected and of changed fields; each expected field with its first bytes ('': absent);
+ * each changed field with its value ('': delete); finally facts by field, set only if absent. Returns 1 or 0.
+ */
+const writeHistory = script<number>('dgwWriteHistory')`
+local hash, changed = KEYS[1], 3 + 2 * ARGV[1]
+local facts = changed + 2 * ARGV[2]
+for at = 3, changed - 2, 2 do
+  local value, expected = redis.call('HGET', hash, ARGV[at]) or '', ARGV[at + 1]
+  if string.sub(value, 1, #expected) ~= expected or (expected == '' and value ~= '') then return 0 end
+end
+for at = changed, facts - 2, 2 do
+  if ARGV[at + 1] == '' then redis.call('HDEL', hash, ARGV[at]) else redis.call('HSET', hash, ARGV[at], ARGV[at + 1]) end
+end
+for at = facts, #ARGV - 1, 2 do redis.call('HSETNX', hash, ARGV[at], ARGV[at + 1]) end
+return 1`;
+
+/** Attempts under concurrent writes to a month; each round at least one writer succeeds. */
+const TRIES = 20;
 
 /** Of `maxmemory`: what history may take, and what may be used of it by all before no history is written any more. */
 const [HISTORY_PART, USED_PART] = [0.25, 0.85];
 
 type Memory = Pick<MemoryWatch, 'latest'>;
 
-/** @param memory of its servers */
-export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory): HistoryStore {
+/** @param memory of its servers. @param sharedBelow the bytes from which heads have a field of their own */
+export function createRedisHistory(
+  link: Link,
+  keys: MonthKeys,
+  memory: Memory,
+  sharedBelow: number,
+): HistoryStore {
   const { months } = keys;
   const takeRoom = createRoom(memory);
 
   const read = createReadFields(link, keys);
-  const writeMonth = createWriteMonth(link, keys, read);
+  const lately = createLastUsed<Buffer>(LATELY_READ);
+  const writeMonth = createWriteMonth({ link, keys, read, lately, sharedBelow });
 
   return {
     packs: true,
@@ -99,10 +87,19 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
       return most === 0 ? null : most * HISTORY_PART;
     },
     async heads(series, days) {
+      const all = new Set(days.map(monthOf));
       const fields = days.map((day) => [day, day.slice(FIELD_AT)] as const);
-      return (await read(series, fields)).map((value) => {
-        if (value === null || value.length < STAMP_BYTES) return null;
-        return { stamp: value.readUIntBE(0, STAMP_BYTES), heads: value.subarray(STAMP_BYTES) };
+      const values = await read(series, [...fields, ...[...all].map((month) => [month, SHARED] as const)]);
+      const shared = new Map(
+        [...all].map((month, at) => {
+          const value = values[days.length + at] ?? null;
+          if (value !== null) lately.set(keys.month(series, month), Buffer.from(value));
+          return [month, sharedIn(value)];
+        }),
+      );
+      return fields.map(([day, field], at) => {
+        const [own, beside] = [ownIn(values[at] ?? null), shared.get(monthOf(day))?.(field) ?? null];
+        return own !== null && beside !== null ? { ...own, beside: beside.heads } : (own ?? beside);
       });
     },
     async contents(series, wanted) {
@@ -129,16 +126,15 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
     },
     async write(series, writes) {
       takeRoom(bytesOf(writes));
-      const done = new Map<HistoryWrite, boolean>();
+      const done = new Set<HistoryWrite>();
       for (const month of new Set(writes.map(({ day }) => monthOf(day)))) {
         const some = writes.filter(({ day }) => monthOf(day) === month);
         // First: a month that is not in the list would stay for ever.
         if (some.some(({ stamp }) => stamp === 0))
           await link.call('zadd', (client) => client.zadd(months, 0, memberOf({ series, month })));
-        const made = await writeMonth(series, some);
-        for (const [at, write] of some.entries()) done.set(write, made[at] === 1);
+        for (const write of await writeMonth(series, some)) done.add(write);
       }
-      return writes.map((write) => done.get(write) ?? false);
+      return writes.map((write) => done.has(write));
     },
     async months(after, limit) {
       const from = after === null ? '-' : `(${memberOf(after)}`;
@@ -182,38 +178,127 @@ function createReadFields(link: Link, keys: MonthKeys) {
   };
 }
 
-/** @param read of these keys */
-function createWriteMonth(link: Link, keys: MonthKeys, read: ReadFields) {
-  /** The packs from which contents are removed, with the remaining ones. */
-  async function packsWithout(series: string, writes: readonly HistoryWrite[]): Promise<Packs> {
-    const gone = writes.flatMap(({ day, removed }) => removed.map((name) => [day, name] as const));
-    const packs = new Map(gone.map(([day, name]) => [`p:${name}`, day]));
-    const values = await read(
-      series,
-      [...packs].map(([field, day]) => [day, field]),
-    );
-    return [...packs.keys()].flatMap((field, at) => {
-      const before = values[at] ?? null;
-      const left = new Map(unpackDays(before));
-      for (const [day, name] of gone) if (`p:${name}` === field) left.delete(day.slice(FIELD_AT));
-      return before === null ? [] : [{ field, before, contents: left }];
+/** Heads of days in the field of several. */
+function sharedIn(value: Buffer | null): (field: string) => HistoryHeads | null {
+  const days = unpackHeads(value);
+  if (days !== null) return (field) => days.get(field) ?? null;
+  // Of a newer release: unknown heads of each day.
+  const unknown = ownIn(value);
+  return () => unknown;
+}
+
+function ownIn(value: Buffer | null): HistoryHeads | null {
+  if (value === null || value.length < STAMP_BYTES) return null;
+  return { stamp: stampOf(value), heads: value.subarray(STAMP_BYTES) };
+}
+
+/** What a write expects to be stored, by field. */
+type Fields = ReadonlyMap<string, Buffer>;
+
+interface Writing {
+  readonly link: Link;
+  readonly keys: MonthKeys;
+  readonly read: ReadFields;
+  /** Heads of several days as read for a write, by month. */
+  readonly lately: LRUCache<string, Buffer>;
+  readonly sharedBelow: number;
+}
+
+/** Concurrent writes, about. Each has some hundred bytes. */
+const LATELY_READ = 100;
+
+function createWriteMonth({ link, keys, read, lately, sharedBelow }: Writing) {
+  /** Expects the stored heads to be what the writes have read. */
+  function expectedBy(hash: string, writes: readonly HistoryWrite[]): Fields {
+    const shared = lately.get(hash) ?? null;
+    lately.delete(hash);
+    const days = sharedIn(shared);
+    const own = writes.flatMap(({ day, stamp }) => {
+      const field = day.slice(FIELD_AT);
+      return stamp === 0 || days(field)?.stamp === stamp ? [] : [[field, stampBytes(stamp)] as const];
     });
+    return new Map([...own, ...(shared === null ? [] : [[SHARED, shared] as const])]);
   }
 
-  return async function writeMonth(series: string, writes: readonly HistoryWrite[]): Promise<number[]> {
+  async function stored(series: string, writes: readonly HistoryWrite[]): Promise<Fields> {
+    const month = monthOf(writes[0]?.day ?? '');
+    const names = writes.flatMap(({ day, added, removed }) => [
+      day.slice(FIELD_AT),
+      ...[...added.keys(), ...removed].map((name) => `p:${name}`),
+    ]);
+    const fields = [...new Set([SHARED, ...names])];
+    const values = await read(
+      series,
+      fields.map((field) => [month, field]),
+    );
+    return new Map(fields.flatMap((field, at) => (values[at] ? [[field, values[at]]] : [])));
+  }
+
+  /** @returns those that were made */
+  return async function writeMonth(series: string, writes: readonly HistoryWrite[]) {
     const hash = keys.month(series, monthOf(writes[0]?.day ?? ''));
+    // Packs must be known to remove from them.
+    const isKnown = writes.every(({ removed }) => removed.length === 0);
+    let present = isKnown ? expectedBy(hash, writes) : await stored(series, writes);
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const packs = [...packsOf(writes), ...(await packsWithout(series, writes))];
-      const made = await writeHistory(link, [hash], argumentsFor(writes, packs));
-      if (made.length > 0) return made;
-      if (writes.length === 1) continue;
-      // Another writer has changed some: each day is written separately.
-      const all: number[] = [];
-      for (const write of writes) all.push(...(await writeMonth(series, [write])));
-      return all;
+      const { made, args } = changesOf(writes, present, sharedBelow);
+      const isStored = tries > 0 || !isKnown;
+      if (made.length === 0 && isStored) return made;
+      if ((isStored || made.length === writes.length) && (await writeHistory(link, [hash], args)) === 1)
+        return made;
+      present = await stored(series, writes);
     }
     throw new StoreUnavailable('others change this month of history');
   };
+}
+
+/** @param present heads and packs of the month. @returns writes of days that have not changed, and arguments of the script */
+function changesOf(writes: readonly HistoryWrite[], present: Fields, sharedBelow: number) {
+  const before = present.get(SHARED) ?? null;
+  const known = unpackHeads(before);
+  const days = new Map(known);
+  const shared = sharedIn(before);
+  const stamp = newStamp();
+  const expected = new Map<string, Buffer>();
+  const changed = new Map<string, Buffer>();
+  const made = writes.filter((write) => {
+    const field = write.day.slice(FIELD_AT);
+    const own = present.get(field)?.subarray(0, STAMP_BYTES) ?? NOTHING;
+    const at = own.length > 0 ? stampOf(own) : (shared(field)?.stamp ?? 0);
+    if (at !== write.stamp || expected.has(field) || (known === null && own.length === 0)) return false;
+    expected.set(field, own);
+    const isShared = known !== null && write.heads.length < sharedBelow;
+    if (days.delete(field) || isShared) expected.set(SHARED, before?.subarray(0, STAMP_BYTES) ?? NOTHING);
+    if (isShared) days.set(field, { stamp, heads: write.heads });
+    else changed.set(field, Buffer.concat([stampBytes(stamp), write.heads]));
+    if (isShared && own.length > 0) changed.set(field, NOTHING);
+    return true;
+  });
+  if (expected.has(SHARED)) changed.set(SHARED, days.size === 0 ? NOTHING : packHeads(days));
+  const packs = [...packsOf(made, present), ...packsWithout(made, present)];
+  for (const { field, contents } of packs) {
+    expected.set(field, present.get(field) ?? NOTHING);
+    changed.set(field, contents.size === 0 ? NOTHING : packDays(contents));
+  }
+  const facts = addContents(made, packs, changed);
+  const args = [expected.size, changed.size, ...[...expected, ...changed, ...facts].flat()];
+  return { made, args };
+}
+
+/** Adds contents that are in no pack, and removed ones. @returns facts by field */
+function addContents(writes: readonly HistoryWrite[], packs: readonly Pack[], changed: Map<string, Buffer>) {
+  const facts = new Map<string, Buffer>();
+  for (const { day, added, removed } of writes) {
+    const field = day.slice(FIELD_AT);
+    for (const [name, content] of added) {
+      if (packs.some(({ contents }) => contents.get(field) === content)) continue;
+      const { bytes, digest } = packContent(content);
+      facts.set(`f:${digest}`, content.facts);
+      changed.set(`${field}:${name}`, bytes);
+    }
+    for (const name of removed) changed.set(`${field}:${name}`, NOTHING);
+  }
+  return facts;
 }
 
 /** A write takes so many times its bytes at most: Redis allocates in steps. */
@@ -245,61 +330,36 @@ function bytesOf(writes: readonly HistoryWrite[]): number {
 
 interface Pack {
   readonly field: string;
-  /** The replaced pack; empty: none. */
-  readonly before: Buffer;
   readonly contents: DayContents;
 }
-type Packs = readonly Pack[];
 
 const NOTHING = Buffer.alloc(0);
 
-/** Contents of several days of one month with the same name. */
-function packsOf(writes: readonly HistoryWrite[]): Packs {
-  if (new Set(writes.map(({ day }) => day)).size < writes.length) return [];
+/** Contents of several days with the same name, where no pack has it. */
+function packsOf(writes: readonly HistoryWrite[], present: Fields): Pack[] {
   const all = writes.flatMap(({ day, added }) =>
     [...added].map(([name, content]) => ({ name, content, field: day.slice(FIELD_AT) })),
   );
   const groups = groupsToPack(
     all,
-    ({ name }) => name,
+    ({ name }) => (present.has(`p:${name}`) ? null : name),
     ({ content }) => content.body,
   );
   return [...groups].map(([name, days]) => ({
     field: `p:${name}`,
-    before: NOTHING,
     contents: new Map(days.map(({ field, content }) => [field, content])),
   }));
 }
 
-/** As the script takes them. */
-function argumentsFor(writes: readonly HistoryWrite[], packs: Packs): (string | number | Buffer)[] {
-  const all: (string | number | Buffer)[] = [writes.length, packs.length];
-  for (const { field, before, contents } of packs)
-    all.push(field, before, contents.size === 0 ? NOTHING : packDays(contents));
-  const facts = new Map<string, Buffer>();
-  for (const { day, stamp, heads, added, removed } of writes) {
-    const field = day.slice(FIELD_AT);
-    const loose = [...added].filter(
-      ([, content]) => !packs.some(({ contents }) => contents.get(field) === content),
-    );
-    all.push(field, stampBytes(stamp), Buffer.concat([stampBytes(newStamp()), heads]));
-    all.push(loose.length, removed.length);
-    for (const [name, content] of loose) {
-      const { bytes, digest } = packContent(content);
-      facts.set(`f:${digest}`, content.facts);
-      all.push(name, bytes);
+/** Packs from which contents are removed, with the remaining ones. */
+function packsWithout(writes: readonly HistoryWrite[], present: Fields): Pack[] {
+  const packs = new Map<string, Map<string, HistoryContent>>();
+  for (const { day, removed } of writes)
+    for (const field of removed.map((name) => `p:${name}`)) {
+      const contents = packs.get(field) ?? new Map(unpackDays(present.get(field) ?? null));
+      if (contents.delete(day.slice(FIELD_AT))) packs.set(field, contents);
     }
-    all.push(...removed);
-  }
-  for (const [name, bytes] of facts) all.push(name, bytes);
-  return all;
+  return [...packs].map(([field, contents]) => ({ field, contents }));
 }
 
 const memberOf = ({ series, month }: HistoryMonth) => `${month} ${series}`;
-
-/** '' for none. */
-function stampBytes(stamp: number): Buffer {
-  const bytes = Buffer.alloc(stamp === 0 ? 0 : STAMP_BYTES);
-  if (stamp !== 0) bytes.writeUIntBE(stamp, 0, STAMP_BYTES);
-  return bytes;
-}

@@ -9,6 +9,7 @@ import {
   type RedisClient,
   type RedisConnection,
 } from './connect.js';
+import { SHARED_HEADS_BELOW } from './day-heads.js';
 import { createRedisCharges, createRedisCounters, createRedisDocuments } from './durable.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
@@ -99,8 +100,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   return {
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound, clock),
-    history: createRedisHistory(registry.link, keys.history, registry.memory),
-    pins: createRedisHistory(registry.link, keys.pins, registry.memory),
+    history: createRedisHistory(registry.link, keys.history, registry.memory, SHARED_HEADS_BELOW),
+    pins: createRedisHistory(registry.link, keys.pins, registry.memory, 0),
     leases: createRedisLeases(data.link, keys),
     registryLeases: createRedisLeases(registry.link, keys),
     registry: createRedisRegistry(durable, keys.registry, { ...REGISTRY_LIMITS, ...options }),

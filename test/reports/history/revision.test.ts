@@ -6,6 +6,7 @@ import { isSameMethod, listRevisions, type RevisionsWanted } from '../../../src/
 import type { Erasures } from '../../../src/reports/history/erasures.js';
 import {
   decodeHeads,
+  decodeStored,
   encodeHeads,
   firstSeenAfterEnd,
   knownAt,
@@ -351,4 +352,15 @@ it('lists what was cut off as void, and nothing that was erased', async () => {
   ]);
   const all = listOf([revision(1, { seq: 7 }), revision(2)], ({ seq }) => seq === 7);
   expect((await all(WANTED)).days[0]?.revisions.map(({ revision: { id } }) => id)).toEqual(['2']);
+});
+
+it('what two releases have written beside each other is one list, in order', () => {
+  const [first, second, third] = historyOf(
+    ...['a', 'b', 'c'].map((digest, at) => seenDay(1000 * (at + 1), { digest })),
+  );
+  const encode = (...revisions: readonly (Revision | undefined)[]) =>
+    encodeHeads({ asked: ['1'], revisions: revisions.filter((one) => one !== undefined) });
+  const both = { heads: encode(second, third), beside: encode(first, second) };
+  expect(decodeStored(both)).toEqual({ asked: ['1'], revisions: [first, second, third] });
+  expect(decodeStored({ ...both, beside: Buffer.of(9) })).toBeNull();
 });

@@ -1,7 +1,10 @@
 /** Days that are written together, as stored in Redis. */
-import { expect, it, onTestFinished } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { decodeHeads, decodeStored } from '../../../src/reports/history/revision.js';
 import { unpackDays } from '../../../src/store/history-content.js';
-import type { HistoryContent } from '../../../src/store/history-port.js';
+import type { HistoryContent, HistoryStore } from '../../../src/store/history-port.js';
+import { packHeads, unpackHeads } from '../../../src/store/redis/day-heads.js';
 import { openStore, serverOfFile, withControl } from './open-store.js';
 
 const server = serverOfFile();
@@ -28,7 +31,7 @@ async function openFilled() {
 it('days that are written together are one field, smaller than their contents', async () => {
   const { contents } = await openFilled();
   await withControl(server.url, async (control) => {
-    expect((await control.hkeys(MONTH)).sort()).toEqual([...DAYS.map((day) => day.slice(8)), PACK].sort());
+    expect((await control.hkeys(MONTH)).sort()).toEqual(['h', PACK]);
     const plain = contents.reduce((sum, { body }) => sum + body.length, 0);
     expect(await control.hstrlen(MONTH, PACK)).toBeLessThan(plain / 4);
   });
@@ -64,4 +67,131 @@ it('days of a damaged pack are absent', async () => {
       expect(await history.contents('s', wanted)).toEqual(DAYS.map(() => null));
     }
   });
+});
+
+describe('heads of days', () => {
+  const ofDay = (day: string) => Buffer.concat([Buffer.alloc(70, 'alike'), Buffer.from(day)]);
+  const fieldOf = (day: string) => day.slice(8);
+
+  async function open() {
+    const { store } = await openStore(server.url, { timeoutMs: 10_000 });
+    onTestFinished(() => store.close());
+    return store.history;
+  }
+
+  async function change(history: HistoryStore, days: readonly string[], heads: (day: string) => Buffer) {
+    const found = await history.heads('s', days);
+    const writes = days.map((day, at) => ({
+      ...{ day, stamp: found[at]?.stamp ?? 0, heads: heads(day) },
+      ...{ added: new Map<string, HistoryContent>(), removed: [] },
+    }));
+    return history.write('s', writes);
+  }
+
+  const textsOf = async (history: HistoryStore) =>
+    (await history.heads('s', DAYS)).map((one) => one?.heads.toString() ?? null);
+  const fields = () => withControl(server.url, async (control) => (await control.hkeys(MONTH)).sort());
+
+  it('of days that are alike take little more than those of one', async () => {
+    await change(await open(), DAYS, ofDay);
+    await withControl(server.url, async (control) => {
+      expect(await control.hkeys(MONTH)).toEqual(['h']);
+      expect(await control.hstrlen(MONTH, 'h')).toBeLessThan(ofDay('').length + DAYS.length * 10);
+    });
+  });
+
+  it('are all written by concurrent writers of different days', async () => {
+    const writers = await Promise.all(DAYS.map(open));
+    const all = DAYS.map((day, at) => change(writers[at] as HistoryStore, [day], ofDay));
+    expect(await Promise.all(all)).toEqual(DAYS.map(() => [true]));
+    expect(await textsOf(await open())).toEqual(DAYS.map((day) => String(ofDay(day))));
+  });
+
+  it('have a field of their own while they are long', async () => {
+    const history = await open();
+    const [first] = DAYS as [string];
+    await change(history, DAYS, ofDay);
+    expect(await change(history, [first], () => Buffer.alloc(256, 'x'))).toEqual([true]);
+    expect(await fields()).toEqual([fieldOf(first), 'h']);
+    expect((await textsOf(history)).map((one) => one?.length)).toEqual(
+      DAYS.map((_, at) => (at > 0 ? 80 : 256)),
+    );
+    await change(history, DAYS, () => Buffer.alloc(256, 'y'));
+    expect(await fields()).toEqual(DAYS.map(fieldOf));
+    await change(history, DAYS, ofDay);
+    expect(await fields()).toEqual(['h']);
+    expect(await textsOf(history)).toEqual(DAYS.map((day) => String(ofDay(day))));
+  });
+
+  it('of an earlier release are read, and join the others with their next write', async () => {
+    const history = await open();
+    const [first, ...others] = DAYS as [string, ...string[]];
+    await change(history, others, ofDay);
+    await withControl(server.url, (control) =>
+      control.hset(MONTH, fieldOf(first), Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 7]), ofDay(first)])),
+    );
+    expect((await history.heads('s', [first]))[0]).toEqual({ stamp: 7, heads: ofDay(first) });
+    expect(await change(history, [first], ofDay)).toEqual([true]);
+    expect(await fields()).toEqual(['h']);
+    expect(await textsOf(history)).toEqual(DAYS.map((day) => String(ofDay(day))));
+  });
+
+  it('that an earlier release has begun anew are told with those that it could not read', async () => {
+    const history = await open();
+    const [first] = DAYS as [string];
+    await change(history, DAYS, ofDay);
+    const [before] = await history.heads('s', [first]);
+    await withControl(server.url, (control) =>
+      control.hset(MONTH, fieldOf(first), Buffer.from([0, 0, 0, 0, 0, 7, 65])),
+    );
+    const late = {
+      day: first,
+      stamp: before?.stamp ?? 0,
+      heads: ofDay('late'),
+      added: new Map(),
+      removed: [],
+    };
+    expect(await history.write('s', [late])).toEqual([false]);
+    const [found] = await history.heads('s', [first]);
+    expect(found).toEqual({ stamp: 7, heads: Buffer.from('A'), beside: ofDay(first) });
+    expect(await change(history, [first], () => Buffer.from('both'))).toEqual([true]);
+    expect(await fields()).toEqual(['h']);
+    expect((await textsOf(history))[0]).toBe('both');
+  });
+
+  it('of a later release are unknown, and stay', async () => {
+    const history = await open();
+    const unknown = Buffer.from([0, 0, 0, 0, 0, 7, 4, 1, 2, 3]);
+    await withControl(server.url, (control) => control.hset(MONTH, 'h', unknown));
+    const found = await history.heads('s', DAYS);
+    expect(found.map((one) => one && decodeStored(one))).toEqual(DAYS.map(() => null));
+    expect(found).not.toContain(null);
+    const writes = DAYS.map((day) => ({ day, stamp: 0, heads: ofDay(day), added: new Map(), removed: [] }));
+    expect(await history.write('s', writes)).toEqual(DAYS.map(() => false));
+    expect(await change(history, DAYS, ofDay)).toEqual(DAYS.map(() => false));
+    await withControl(server.url, async (control) => {
+      expect(await control.hgetallBuffer(MONTH)).toEqual({ h: unknown });
+    });
+  });
+});
+
+it('any heads of any days are unpacked unchanged', () => {
+  const heads = fc
+    .array(fc.constantFrom('a', 'b', 'ab'), { maxLength: 120 })
+    .map((all) => Buffer.from(all.join('')));
+  const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { maxLength: 31 });
+  const stamps = fc.constantFrom(1, 2, 2 ** 48 - 1);
+  fc.assert(
+    fc.property(days, fc.infiniteStream(fc.tuple(heads, stamps)), (numbers, stream) => {
+      const all = new Map(
+        numbers.map((day) => {
+          const [one, stamp] = stream.next().value;
+          return [String(day).padStart(2, '0'), { stamp, heads: one }] as const;
+        }),
+      );
+      const packed = packHeads(all);
+      expect(unpackHeads(packed)).toEqual(all);
+      expect(decodeHeads(packed.subarray(6))).toBeNull();
+    }),
+  );
 });

@@ -1,0 +1,75 @@
+/**
+ * Small heads of several days of a month as one value: they share most bytes, and a field of a hash costs about 90 beside its
+ * value. Stamp of the value (6 bytes, big endian) · form (1); for each day its number (1; +128: a stamp follows, otherwise that of
+ * the day before it), numbers of bytes that its heads begin and end with as those of the day before it (1 each) and of other
+ * bytes (1); the stamp (6); the other bytes.
+ */
+import { newStamp } from '../entry-stamp.js';
+import type { HistoryHeads } from '../history-port.js';
+
+export const STAMP_BYTES = 6;
+/** No first byte of heads of one day: earlier forms and this one are told apart. */
+const FORM = 3;
+const HAS_STAMP = 128;
+const NOTHING = Buffer.alloc(0);
+
+/** Longer heads have a field of their own, as each write of a day replaces the whole value. */
+export const SHARED_HEADS_BELOW = 256;
+
+/** By day: `07` of `2026-03-07`. */
+type DayHeads = ReadonlyMap<string, HistoryHeads>;
+
+/** @param days with heads of fewer bytes than {@link SHARED_HEADS_BELOW} */
+export function packHeads(days: DayHeads): Buffer {
+  const pieces = [stampBytes(newStamp()), Buffer.of(FORM)];
+  let last: HistoryHeads = { stamp: 0, heads: NOTHING };
+  for (const [day, one] of days) {
+    const [before, { heads }] = [last.heads, one];
+    const most = Math.min(before.length, heads.length);
+    let [start, end] = [0, 0];
+    while (start < most && heads[start] === before[start]) start += 1;
+    while (start + end < most && heads.at(-1 - end) === before.at(-1 - end)) end += 1;
+    const hasStamp = one.stamp !== last.stamp;
+    const other = heads.subarray(start, heads.length - end);
+    pieces.push(Buffer.of(Number(day) + (hasStamp ? HAS_STAMP : 0), start, end, other.length));
+    pieces.push(hasStamp ? stampBytes(one.stamp) : NOTHING, other);
+    last = one;
+  }
+  return Buffer.concat(pieces);
+}
+
+/** @returns null for bytes of another form; such data is left unchanged */
+export function unpackHeads(bytes: Buffer | null): DayHeads | null {
+  const days = new Map<string, HistoryHeads>();
+  if (bytes === null) return days;
+  if (bytes[STAMP_BYTES] !== FORM) return null;
+  let last: HistoryHeads = { stamp: 0, heads: NOTHING };
+  for (let at = STAMP_BYTES + 1; at < bytes.length; ) {
+    const [day = 0, start = 0, end = 0, length = 0] = bytes.subarray(at, at + 4);
+    const stampAt = at + 4;
+    const otherAt = stampAt + (day >= HAS_STAMP ? STAMP_BYTES : 0);
+    at = otherAt + length;
+    if (at > bytes.length || start + end > last.heads.length) return null;
+    const { heads } = last;
+    last = {
+      stamp: day >= HAS_STAMP ? stampOf(bytes.subarray(stampAt)) : last.stamp,
+      heads: Buffer.concat([
+        heads.subarray(0, start),
+        bytes.subarray(otherAt, at),
+        heads.subarray(heads.length - end),
+      ]),
+    };
+    days.set(String(day % HAS_STAMP).padStart(2, '0'), last);
+  }
+  return days;
+}
+
+export function stampOf(bytes: Buffer): number {
+  return bytes.readUIntBE(0, STAMP_BYTES);
+}
+
+export function stampBytes(stamp: number): Buffer {
+  const bytes = Buffer.alloc(STAMP_BYTES);
+  bytes.writeUIntBE(stamp, 0, STAMP_BYTES);
+  return bytes;
+}
