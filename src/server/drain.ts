@@ -102,10 +102,15 @@ function watchConnections(servers: readonly Server[], nowMs: () => number) {
     const connection = arrived(socket);
     connection.answers.push(response);
     if (closing) announceClose(response);
-    response.once('close', () => {
-      connection.answers.splice(connection.answers.indexOf(response), 1);
-      connection.idleSinceMs = nowMs();
-    });
+    response.on('close', ended);
+  }
+
+  /** One function for all responses: a closure of each would cost more than the rest. */
+  function ended(this: ServerResponse): void {
+    const connection = connections.get(this.req.socket);
+    if (connection === undefined) return;
+    connection.answers.splice(connection.answers.indexOf(this), 1);
+    connection.idleSinceMs = nowMs();
   }
 
   for (const server of servers) {

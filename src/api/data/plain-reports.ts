@@ -2,7 +2,7 @@
  * Reports by plain GET or HEAD: no body, one host, one key, at most one of each relevant header. They are answered before
  * Fastify's router, which with its hooks costs more than a hit; `reports.ts` has the route of all others.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { asGatewayError } from '../../errors.js';
@@ -14,6 +14,7 @@ import { Trace } from '../../telemetry/trace.js';
 import { type Finish, GONE, measured } from '../http/finish.js';
 import { inTurns } from '../http/in-turns.js';
 import { noteProblem, problemAnswer } from '../http/problem-reply.js';
+import { endEmpty, headText, sendAtOnce } from '../http/send-at-once.js';
 import { REPORT_PREFIX } from './reports.js';
 
 export interface PlainReportsOptions {
@@ -44,6 +45,7 @@ export function createPlainReports(options: PlainReportsOptions) {
     const plain = readPlainRequest(raw);
     if (plain === null || !plain.target.startsWith(REPORT_PREFIX)) return false;
     const { method, target } = plain;
+    endEmpty(raw);
     const cut = target.indexOf('?');
     const path = cut < 0 ? target : target.slice(0, cut);
     const trace = new Trace(uptimeMs, keepsSteps);
@@ -91,7 +93,7 @@ class Exchange {
 
   constructor(
     readonly options: PlainReportsOptions,
-    readonly sharedHead: (reply: ReportReply) => readonly string[],
+    readonly sharedHead: (reply: ReportReply) => SharedHead,
     readonly id: string,
     readonly method: string,
     readonly raw: IncomingMessage,
@@ -111,22 +113,23 @@ class Exchange {
     const { method, response, trace, options } = this;
     if (response.destroyed) return;
     const { status, body } = reply;
-    response.writeHead(status, this.ownHead().concat(this.sharedHead(reply)));
-    if (body === null || method === 'HEAD') {
-      response.end();
-      this.endIfTaken();
-      return;
-    }
-    const length = lengthOf(body);
-    if (length > HIT_BYTES) {
+    const length = body === null || method === 'HEAD' ? 0 : lengthOf(body);
+    const own = this.ownHead();
+    const shared = this.sharedHead(reply);
+    if (body !== null && length > HIT_BYTES) {
+      response.writeHead(status, own.concat(shared.list));
       const out = options.outlet();
       pipeline(Readable.from(inTurns(body)), out, () => {});
       pipeline(measured(out, trace), response, () => {});
       return;
     }
     trace.bytesOut = length;
-    response.end(body.length === 1 ? body[0] : Buffer.concat(body, length));
-    if (response.writableLength > 0)
+    const whole = body === null || length === 0 ? null : wholeOf(body, length);
+    if (!sendAtOnce(response, status, headText(own), shared.text, whole)) {
+      response.writeHead(status, own.concat(shared.list));
+      response.end(whole);
+    }
+    if (response.writableLength > 0 && length > 0)
       response.once(
         'close',
         options.watch(() => response.socket),
@@ -178,20 +181,34 @@ class Exchange {
   }
 }
 
+interface SharedHead {
+  /** Names and values alternate. */
+  readonly list: readonly string[];
+  readonly text: Buffer;
+}
+
 /** @returns the headers of a reply, composed once per reply object */
 function createSharedHeads({ headers: further, alsoVary }: PlainReportsOptions) {
-  const heads = new WeakMap<ReportReply, readonly string[]>();
-  return (reply: ReportReply): readonly string[] => {
+  const heads = new WeakMap<ReportReply, SharedHead>();
+  return (reply: ReportReply): SharedHead => {
     const known = heads.get(reply);
     if (known !== undefined) return known;
     const { headers, body } = reply;
-    const head = [...further];
-    for (const name in headers) head.push(name, headers[name] as string);
-    if (alsoVary !== '') head[head.indexOf('vary') + 1] += alsoVary;
-    if (body !== null) head.push('content-length', String(lengthOf(body)));
+    const list = [...further];
+    for (const name in headers) {
+      validateHeaderValue(name, headers[name] as string);
+      list.push(name, headers[name] as string);
+    }
+    if (alsoVary !== '') list[list.indexOf('vary') + 1] += alsoVary;
+    if (body !== null) list.push('content-length', String(lengthOf(body)));
+    const head = { list, text: Buffer.from(headText(list), 'latin1') };
     heads.set(reply, head);
     return head;
   };
+}
+
+function wholeOf(body: readonly Buffer[], length: number): Buffer {
+  return body.length === 1 ? (body[0] as Buffer) : Buffer.concat(body, length);
 }
 
 function lengthOf(body: readonly Buffer[]): number {

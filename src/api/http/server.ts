@@ -28,6 +28,7 @@ import { registerCors } from './cors.js';
 import { type Accounted, GONE } from './finish.js';
 import { ambiguityOf, createGate, type GateRules, refusePath } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
+import { KEEP_ALIVE_MS } from './send-at-once.js';
 
 // Requests that Node's parser refuses, and CONNECT: Fastify does not see them, so they are answered on the socket.
 
@@ -160,8 +161,7 @@ function gatedServer(route: RequestListener, options: ServerOptions): Server {
   const server = createHttpServer(
     {
       maxHeaderSize: options.maxHeaderBytes,
-      // A keep-alive connection outlives a load balancer's idle time (60 s is common), or it resets under a request.
-      keepAliveTimeout: 72_000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       // Equal: if the timeout of headers is longer, Node does not end a slow body.
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,

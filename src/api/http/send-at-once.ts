@@ -1,0 +1,90 @@
+/** Sends an answer as one write. Node's `writeHead` and `end` check each header again and take three. */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { Socket } from 'node:net';
+import { wallMs } from '../../lib/time.js';
+
+/** A connection outlives the idle time of a load balancer (60 s is common), or it resets under a request. */
+export const KEEP_ALIVE_MS = 72_000;
+const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
+
+/** The same members since Node 0.10; there is no public API. */
+type Unsent = ServerResponse & { _header: string; _headerSent: boolean };
+
+/** Head and body are copied here: a new buffer of this size for each answer would be slower than the copy. */
+const BLOCK_BYTES = 65_536;
+/** Of the status line, and the headers of the connection and of the request. */
+const OWN_BYTES = 1024;
+let block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+
+/** @param headers names and values alternate; the values are valid */
+export function headText(headers: readonly string[]): string {
+  let text = '';
+  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
+  return text;
+}
+
+/**
+ * @param own headers of this answer, see {@link headText}
+ * @param shared further ones, prepared
+ * @returns false if the answer has to wait for others, ends the connection, or is large; then nothing was sent
+ */
+export function sendAtOnce(
+  response: ServerResponse,
+  status: number,
+  own: string,
+  shared: Buffer,
+  body: Buffer | null,
+): boolean {
+  const { socket } = response;
+  if (!(socket instanceof Socket) || socket.writableLength > 0 || !socket.writable) return false;
+  if (!response.shouldKeepAlive || response.hasHeader('connection')) return false;
+  if (own.length > OWN_BYTES || shared.length + (body?.length ?? 0) > BLOCK_BYTES - 2 * OWN_BYTES)
+    return false;
+  const head = `${startOf(status)}${own}`;
+  let length = block.write(head, 'latin1');
+  block.set(shared, length);
+  length += shared.length;
+  block[length++] = CR;
+  block[length++] = LF;
+  if (body !== null) {
+    block.set(body, length);
+    length += body.length;
+  }
+  response.statusCode = status;
+  (response as Unsent)._header = head;
+  (response as Unsent)._headerSent = true;
+  socket.write(block.subarray(0, length));
+  response.end();
+  // The socket reads the rest of it later.
+  if (socket.writableLength > 0) block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  return true;
+}
+
+const [CR, LF] = [13, 10];
+let starts: string[] = [];
+let startsS = Number.NaN;
+
+/** Status line, date and connection, remembered for the second. */
+function startOf(status: number): string {
+  const nowS = Math.floor(wallMs() / 1000);
+  if (nowS !== startsS) [startsS, starts] = [nowS, []];
+  starts[status] ??=
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nDate: ${new Date(nowS * 1000).toUTCString()}\r\n${KEPT}`;
+  return starts[status];
+}
+
+/**
+ * Ends the stream of a request without a body, which Node would open, read and close. Node 24 does the same with
+ * `optimizeEmptyRequests`.
+ */
+export function endEmpty(request: IncomingMessage): void {
+  const { _readableState: state } = request as unknown as {
+    readonly _readableState: Record<string, boolean>;
+  };
+  state.ended = true;
+  state.endEmitted = true;
+  state.destroyed = true;
+  state.closed = true;
+  state.closeEmitted = true;
+  (request as IncomingMessage & { _dumped: boolean })._dumped = true;
+}
