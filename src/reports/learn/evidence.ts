@@ -12,7 +12,7 @@ import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 import { sortedHashOf } from '../rows/select-rows.js';
 
 /** Greater ages count as this one. */
-const MAX_AGE = 90;
+export const MAX_AGE = 90;
 const AGES = Array.from({ length: MAX_AGE }, (_, at) => at + 1);
 
 /** Days kept by date; of older ones only the latest change is kept. */

@@ -13,6 +13,7 @@ import { type Revision, validRevisions } from '../history/revision.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
 import type { ReportPolicy } from '../report-policy.js';
+import { MAX_AGE } from './evidence.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 
 /** Upper edges of the buckets, as a share of the greater value. Beyond 1 the signs differ. */
@@ -124,10 +125,9 @@ export function createExpectedChanges({
   return {
     /** Counts days of a series that were seen final for the first time. @throws StoreUnavailable */
     async note(report: Report, series: string, days: readonly FinalDay[]): Promise<void> {
-      const timezone = timezoneOf(report.account);
+      const [timezone, group] = [timezoneOf(report.account), groupOf(scopeOf(report))];
       for (const day of days)
-        for (const field of await fieldsOf(history, series, day, timezone))
-          add(groupOf(scopeOf(report)), field);
+        for (const field of await fieldsOf(history, series, day, timezone)) add(group, field);
     },
     /** By column; null without enough days, or if not read yet. */
     of(report: Report, ageDays: number): ExpectedChange | null {
@@ -148,7 +148,7 @@ export function createExpectedChanges({
 
 const groupOf = (scope: Scope) => `expected:${scopeId(scope)}`;
 
-/** One field for each column and age at which the day was seen. */
+/** One field for each column and age at which the day was seen. Greater ages than {@link MAX_AGE} are never shown. */
 async function fieldsOf(
   store: Store['history'],
   series: string,
@@ -157,8 +157,12 @@ async function fieldsOf(
 ): Promise<string[]> {
   const final = revisions.at(-1) as Revision;
   const seen = validRevisions(revisions, final.generation).filter(
-    (one) => one.unconfirmed !== true && (one.schema === final.schema || one.rowCount === 0),
+    (one) =>
+      one.ageDays <= MAX_AGE &&
+      one.unconfirmed !== true &&
+      (one.schema === final.schema || one.rowCount === 0),
   );
+  if (seen.length === 0) return [];
   const others = seen.filter(({ digest }) => digest !== final.digest);
   const contents = await readContents(
     store,
@@ -173,7 +177,7 @@ async function fieldsOf(
     if (old === null || old === undefined) continue;
     const then = at < 0 ? later : await sumRows(old);
     const until = dayAt(revision.confirmedUntil, timezone) - (dayNumber(date) as number);
-    for (let age = Math.max(0, revision.ageDays); age <= Math.min(until, final.ageDays); age += 1)
+    for (let age = Math.max(0, revision.ageDays); age <= Math.min(until, final.ageDays, MAX_AGE); age += 1)
       for (const [column, value] of Object.entries(later))
         fields.set(
           `${age} ${column}`,

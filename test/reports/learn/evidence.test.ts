@@ -1,7 +1,7 @@
 /** Finality and truth, measured: what is seen comes to the same in any order, by any replica. */
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DayObservation } from '../../../src/reports/history/day-writes.js';
 import type { Revision } from '../../../src/reports/history/revision.js';
 import {
@@ -23,13 +23,23 @@ import {
   VERDICTS,
   verdictOf,
 } from '../../../src/reports/learn/evidence.js';
-import { bucketOf, expectedOf, relativeChange } from '../../../src/reports/learn/expected-changes.js';
+import {
+  bucketOf,
+  createExpectedChanges,
+  expectedOf,
+  relativeChange,
+} from '../../../src/reports/learn/expected-changes.js';
 import { percentAtMost, upperBound } from '../../../src/reports/learn/scope.js';
 import { windowOf } from '../../../src/reports/learn/windows.js';
+import type { Report } from '../../../src/reports/query/canonicalize.js';
 import { dayNumber, isoDay } from '../../../src/reports/query/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../../../src/reports/rows/entry.js';
 import { isFinalDay } from '../../../src/reports/rows/freshness.js';
 import { sortedHashOf } from '../../../src/reports/rows/select-rows.js';
+import type { Counters } from '../../../src/store/port.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { openInMemory } from '../../support/shared-registry.js';
+import { createTestClock } from '../../support/test-clock.js';
 
 const RULES = { restatementDays: 5, maxDays: 45 };
 const FIRST = dayNumber('2026-01-01') as number;
@@ -329,4 +339,34 @@ it('is the rule of three where nothing was seen, and the exact one elsewhere', (
   expect([upperBound(0, 0), upperBound(7, 7)]).toEqual([1, 1]);
   expect(percentAtMost(0, 1_000_000)).toBeGreaterThan(0);
   expect(percentAtMost(2000, 40_000)).toBeCloseTo(5.18, 1);
+});
+
+it('counts ages up to 90 alone, and reads no rows of days first seen later', async () => {
+  const clock = createTestClock();
+  const counted: string[] = [];
+  const counters: Counters = {
+    add: async (_id, adds) => void counted.push(...adds.map(({ field }) => field)),
+    read: async (groups) => groups.map(() => new Map()),
+  };
+  const { history } = await openInMemory(clock);
+  const expected = createExpectedChanges({
+    ...{ store: { counters, history }, policy: { timezoneOf: () => 'UTC' }, clock },
+    logger: createRecordedLog().logger,
+  });
+  onTestFinished(async () => void (await expected.close()));
+  const today = Math.floor(clock.now() / 86_400_000);
+  const seenFrom = (ageDays: number) => {
+    const facts = { digest: 'd', schema: 's', generation: 'g', rowCount: 1, ageDays };
+    const revision = { ...facts, confirmedUntil: clock.now() } as Revision;
+    const entry = { header: {}, body: Buffer.from('{"clicks":1}') } as Entry<RowsHeader>;
+    return { date: isoDay(today - 92), entry, revisions: [revision] };
+  };
+  const report = { endpoint: 'e', split: ['date'], account: '1' } as unknown as Report;
+  const [late, early] = [seenFrom(91), seenFrom(89)];
+  const read = vi.spyOn(late.entry.body, 'toString');
+  await expected.note(report, 'series', [late]);
+  expect(read).not.toHaveBeenCalled();
+  await expected.note(report, 'series', [{ ...early, revisions: [...early.revisions, ...late.revisions] }]);
+  await expected.flush();
+  expect(counted.sort()).toEqual(['89 0 clicks', '90 0 clicks']);
 });
