@@ -210,15 +210,26 @@ const lately = new WeakMap<object, ReturnType<typeof makeBytes>>();
 /** An entry as bytes, without the checksum that ties it to its name. */
 function makeBytes(version: number, header: object, plain: Buffer, isPlain: boolean) {
   const { bytes, rest } = pack(version, header);
-  const facts = Buffer.from(JSON.stringify(rest));
+  const { facts, factsCrc } = factsOf(JSON.stringify(rest));
   const stored = isPlain ? plain : deflateBody(plain);
   bytes[0] = FORMAT;
   bytes[CODEC_AT] = stored === plain ? PLAIN : DEFLATED;
   bytes.writeUInt32BE(plain.length, PLAIN_LENGTH_AT);
   bytes.writeUInt32BE(crc32(plain), PLAIN_CRC_AT);
   bytes.writeUInt32BE(crc32(stored), STORED_CRC_AT);
-  return { version, plain, isPlain, bytes, stored, facts, factsCrc: crc32(facts) };
+  return { version, plain, isPlain, bytes, stored, facts, factsCrc };
 }
+
+/** Days of an answer have equal facts: one buffer for all of them, whose digest is computed once. */
+function factsOf(text: string) {
+  if (latestFacts.text !== text) {
+    const facts = Buffer.from(text);
+    latestFacts = { text, facts, factsCrc: crc32(facts) };
+  }
+  return latestFacts;
+}
+
+let latestFacts = { text: '', facts: NOTHING, factsCrc: 0 };
 
 /** `damaged`: not the bytes that were written under this name; `unknown`: written by another release. */
 export type Decoded = RawEntry | 'damaged' | 'unknown';

@@ -19,8 +19,6 @@ export const PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
 const REMOVED_AT_ONCE = 500;
 
 export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof PIN_TABLES): HistoryStore {
-  const keys = keysOf(tables);
-  const { headsKey, contentKey, factsKey, monthKey } = keys;
   const [HEADS, CONTENT, FACTS, MONTH] = tables;
   const toMonth = ({ key, value }: { key: Buffer; value: Buffer }): HistoryMonth => ({
     series: value.toString(),
@@ -29,19 +27,20 @@ export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof
 
   function writeDay(
     draft: Draft,
-    series: string,
+    { series, headsKey, contentKey, factsKey, monthKey }: SeriesKeys,
     { day, stamp, heads, added, removed }: HistoryWrite,
   ): boolean {
-    if (draft.stampOf(headsKey(series, day)) !== stamp) return false;
-    draft.set(headsKey(series, day), heads);
-    const setShared = (key: Buffer, value: Buffer) => draft.has(key) || draft.set(key, value);
-    setShared(monthKey(monthOf(day), series), Buffer.from(series));
+    const key = headsKey(day);
+    if (draft.stampOf(key) !== stamp) return false;
+    draft.set(key, heads);
+    const setShared = (key: Buffer, value: () => Buffer) => draft.has(key) || draft.set(key, value());
+    setShared(monthKey(monthOf(day)), () => Buffer.from(series));
     for (const [name, content] of added) {
       const { bytes, digest } = packContent(content);
-      draft.set(contentKey(series, day, name), bytes);
-      setShared(factsKey(series, monthOf(day), digest), content.facts);
+      draft.set(contentKey(day, name), bytes);
+      setShared(factsKey(monthOf(day), digest), () => content.facts);
     }
-    for (const name of removed) draft.set(contentKey(series, day, name), null);
+    for (const name of removed) draft.set(contentKey(day, name), null);
     return true;
   }
 
@@ -56,64 +55,74 @@ export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof
 
   return {
     roomBytes: () => null,
-    heads: async (series, days) =>
-      table.read((view) =>
+    async heads(series, days) {
+      const { headsKey } = keysOf(tables, series);
+      return table.read((view) =>
         days.map((day) => {
-          const key = headsKey(series, day);
+          const key = headsKey(day);
           const heads = view.get(key);
           return heads && { stamp: view.stampOf(key), heads };
         }),
-      ),
-    contents: async (series, wanted) =>
-      table.read((view) => wanted.map(({ day, name }) => contentOf(keys, view, series, day, name))),
-    write: (series, writes) => table.change((draft) => writes.map((one) => writeDay(draft, series, one))),
+      );
+    },
+    async contents(series, wanted) {
+      const keys = keysOf(tables, series);
+      return table.read((view) => wanted.map(({ day, name }) => contentOf(keys, view, day, name)));
+    },
+    write(series, writes) {
+      const keys = keysOf(tables, series);
+      return table.change((draft) => writes.map((one) => writeDay(draft, keys, one)));
+    },
     async months(after, limit) {
       const { from, to } = wholeTable(MONTH);
       const start =
-        after === null ? from : Buffer.concat([monthKey(after.month, after.series), Buffer.of(0)]);
+        after === null
+          ? from
+          : Buffer.concat([keysOf(tables, after.series).monthKey(after.month), Buffer.of(0)]);
       return table.read((view) => view.range({ from: start, to, limit })).map(toMonth);
     },
     async remove({ series, month }) {
+      const { keyIn, monthKey } = keysOf(tables, series);
       // Heads first: a reader meanwhile finds nothing instead of a part.
       for (const letter of [HEADS, CONTENT, FACTS]) {
-        const from = seriesKey(letter, series, month);
+        const from = keyIn(letter)(month);
         await removeRange(from, Buffer.concat([from, Buffer.of(0xff)]));
       }
-      await table.change((draft) => draft.set(monthKey(month, series), null));
+      await table.change((draft) => draft.set(monthKey(month), null));
     },
   };
 }
 
 function contentOf(
-  { contentKey, factsKey }: TableKeys,
+  { contentKey, factsKey }: SeriesKeys,
   view: View,
-  series: string,
   day: string,
   name: string,
 ): HistoryContent | null {
-  const found = unpackContent(view.get(contentKey(series, day, name)));
+  const found = unpackContent(view.get(contentKey(day, name)));
   if (found === null) return null;
   const { digest, ...content } = found;
-  const facts = view.get(factsKey(series, monthOf(day), digest));
+  const facts = view.get(factsKey(monthOf(day), digest));
   return facts === null ? null : { ...content, facts };
 }
 
-const digestOf = (series: string) => hash('sha256', series, 'buffer').subarray(0, 16);
+type SeriesKeys = ReturnType<typeof keysOf>;
 
-/** @param rest a day, or the beginning of one */
-function seriesKey(table: string, series: string, rest: string): Buffer {
-  return Buffer.concat([Buffer.from(table), digestOf(series), Buffer.from(rest)]);
-}
-
-type TableKeys = ReturnType<typeof keysOf>;
-
-function keysOf([heads, content, facts, month]: readonly string[]) {
+/** The keys of one series, whose digest is computed once. */
+function keysOf([heads, content, facts, month]: readonly string[], series: string) {
+  const digest = hash('sha256', series, 'buffer').subarray(0, 16);
+  /** @returns makes keys of a day, or of the beginning of one */
+  const keyIn = (table = '') => {
+    const start = Buffer.concat([Buffer.from(table), digest]);
+    return (rest: string) => Buffer.concat([start, Buffer.from(rest)]);
+  };
+  const [contentIn, factsIn] = [keyIn(content), keyIn(facts)];
   return {
-    headsKey: (series: string, day: string) => seriesKey(heads as string, series, day),
-    contentKey: (series: string, day: string, name: string) =>
-      seriesKey(content as string, series, `${day}:${name}`),
-    factsKey: (series: string, of: string, digest: string) =>
-      seriesKey(facts as string, series, `${of}:${digest}`),
-    monthKey: (of: string, series: string) => Buffer.concat([Buffer.from(month + of), digestOf(series)]),
+    series,
+    keyIn,
+    headsKey: keyIn(heads),
+    contentKey: (day: string, name: string) => contentIn(`${day}:${name}`),
+    factsKey: (of: string, digest: string) => factsIn(`${of}:${digest}`),
+    monthKey: (of: string) => Buffer.concat([Buffer.from(month + of), digest]),
   };
 }
