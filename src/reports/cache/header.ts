@@ -37,7 +37,6 @@ const DIGEST_BYTES = 17;
 const FORMS = { at: 0, words: ['rows', 'bytes', 'refusal'] } as const;
 const KINDS = { at: 2, words: ['bounded', 'open', 'undeclared'] } as const;
 const EMPTY_TAILS = { at: 4, words: ['no', 'unconfirmed', 'confirmed'] } as const;
-const WORDS = { form: FORMS, kind: KINDS, emptyTail: EMPTY_TAILS } as const;
 const HAS_HASH = 1 << 6;
 const HAS_SPLIT_FROM = 1 << 7;
 const HAS_EMPTY_SINCE = 1 << 8;
@@ -61,34 +60,59 @@ export interface Packed {
   readonly rest: Members;
 }
 
+/** Hot path, as {@link unpack}: one walk over the members. */
 export function pack(version: number, header: object): Packed {
   const bytes = Buffer.alloc(PACKED_MAX_BYTES);
-  const members: Members = { ...header };
-  const taken = new Set<string>();
+  const members = header as Members;
+  const rest: [name: string, value: unknown][] = [];
   let marks = 0;
-  const take = (name: string, bits: number): void => {
-    if (bits === 0) return;
-    marks |= bits;
-    taken.add(name);
-  };
-  for (const [name, { at, words }] of Object.entries(WORDS)) {
-    const known: readonly unknown[] = words;
-    take(name, (known.indexOf(members[name]) + 1) << at);
+  for (const name of Object.keys(members)) {
+    const value = members[name];
+    const mark = place(bytes, name, value, version, members);
+    if (mark === 0) rest.push([name, value]);
+    marks |= mark;
   }
-  for (const [name, { at, bytes: width, mark }] of Object.entries(NUMBERS))
-    take(name, writeNumber(bytes, at, width, members[name]) ? mark : 0);
-  take('fetchStartedAt', Object.is(members.fetchStartedAt, version) ? HAS_START : 0);
-  take('seq', writeSeq(bytes, members.seq) ? HAS_SEQ : 0);
-  take('emptySince', writeEmptySince(bytes, members.emptySince, members.lastDay) ? HAS_EMPTY_SINCE : 0);
-  take('lastDay', writeDay(bytes, LAST_DAY, members.lastDay) ? HAS_LAST_DAY : 0);
-  take('hash', writeDigest(bytes, HASH, members.hash) ? HAS_HASH : 0);
-  const splitFrom = packSplitFrom(bytes, members.splitFrom);
-  if (splitFrom !== null) take('splitFrom', HAS_SPLIT_FROM);
+  if (marks & HAS_SPLIT_FROM) rest.push(['splitFrom', restOfSplitFrom(members.splitFrom as Members)]);
   bytes.writeUInt16BE(marks, MARKS_AT);
   // A new object: one with deleted members would be slow.
-  const rest = Object.entries(members).filter(([name]) => !taken.has(name));
-  if (splitFrom !== null) rest.push(['splitFrom', splitFrom]);
   return { bytes: bytes.subarray(0, lengthBy(marks)), rest: Object.fromEntries(rest) };
+}
+
+/** Writes a member to its place. @returns its marks; 0 if it has none, or the value does not fit */
+function place(bytes: Buffer, name: string, value: unknown, version: number, { lastDay }: Members): number {
+  switch (name) {
+    case 'form':
+      return markOf(FORMS, value);
+    case 'kind':
+      return markOf(KINDS, value);
+    case 'emptyTail':
+      return markOf(EMPTY_TAILS, value);
+    case 'fetchedAt':
+    case 'fetchedOn':
+    case 'originMs':
+    case 'rowCount': {
+      const { at, bytes: width, mark } = NUMBERS[name];
+      return writeNumber(bytes, at, width, value) ? mark : 0;
+    }
+    case 'fetchStartedAt':
+      return Object.is(value, version) ? HAS_START : 0;
+    case 'seq':
+      return writeSeq(bytes, value) ? HAS_SEQ : 0;
+    case 'emptySince':
+      return writeEmptySince(bytes, value, lastDay) ? HAS_EMPTY_SINCE : 0;
+    case 'lastDay':
+      return writeDay(bytes, LAST_DAY, value) ? HAS_LAST_DAY : 0;
+    case 'hash':
+      return writeDigest(bytes, HASH, value) ? HAS_HASH : 0;
+    case 'splitFrom':
+      return writeSplitFrom(bytes, value) ? HAS_SPLIT_FROM : 0;
+    default:
+      return 0;
+  }
+}
+
+function markOf({ at, words }: { readonly at: number; readonly words: readonly unknown[] }, value: unknown) {
+  return (words.indexOf(value) + 1) << at;
 }
 
 function lengthBy(marks: number): number {
@@ -146,15 +170,18 @@ function addMembers<T extends object>(target: T, members: object): T {
   return Object.defineProperties(target, Object.getOwnPropertyDescriptors(members));
 }
 
-/** @returns its members without a place in the header; null when it does not fit */
-function packSplitFrom(bytes: Buffer, splitFrom: unknown): Members | null {
-  if (!isObject(splitFrom)) return null;
-  const { from, to, sortedHash, ...rest } = splitFrom;
-  const fits =
-    writeDay(bytes, SPLIT_FROM, from) &&
-    writeDay(bytes, SPLIT_TO, to) &&
-    writeDigest(bytes, SORTED_HASH, sortedHash);
-  return fits ? rest : null;
+function writeSplitFrom(bytes: Buffer, splitFrom: unknown): boolean {
+  return (
+    isObject(splitFrom) &&
+    writeDay(bytes, SPLIT_FROM, splitFrom.from) &&
+    writeDay(bytes, SPLIT_TO, splitFrom.to) &&
+    writeDigest(bytes, SORTED_HASH, splitFrom.sortedHash)
+  );
+}
+
+/** Its members without a place in the header. */
+function restOfSplitFrom({ from, to, sortedHash, ...rest }: Members): Members {
+  return rest;
 }
 
 /** Packs a single run that begins with the last day, the usual case of an empty day. */
@@ -194,8 +221,8 @@ function readDay(bytes: Buffer, at: number): string {
 
 function writeDigest(bytes: Buffer, at: number, digest: unknown): boolean {
   if (typeof digest !== 'string' || digest.length !== DIGEST_CHARS) return false;
-  const decoded = Buffer.from(`${digest}AA`, 'base64url');
-  decoded.copy(bytes, at, 0, DIGEST_BYTES);
+  // The added letter completes the last byte.
+  bytes.write(`${digest}A`, at, DIGEST_BYTES, 'base64url');
   return readDigest(bytes, at) === digest;
 }
 

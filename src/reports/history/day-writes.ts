@@ -167,15 +167,13 @@ export async function writesFor(
 /** Approximate maximum of a pack's stored size, as a share of its plain size. */
 const PACKED_PART = 1 / 3;
 
-/** Row count of the answer that a day was split from; `days` may come from several answers. */
-export function rowsOfAnswer(days: readonly Entry<RowsHeader>[], { header: one }: Entry<RowsHeader>): number {
-  return days.reduce((sum, { header }) => {
-    const isOfIt =
-      header.fetchStartedAt === one.fetchStartedAt &&
-      header.splitFrom?.from === one.splitFrom?.from &&
-      header.splitFrom?.to === one.splitFrom?.to;
-    return isOfIt ? sum + header.rowCount : sum;
-  }, 0);
+/** @returns the row count of the answer that a day was split from; `days` may come from several answers */
+export function rowsOfAnswers(days: readonly Entry<RowsHeader>[]): (day: Entry<RowsHeader>) => number {
+  const answerOf = ({ header: { fetchStartedAt, splitFrom } }: Entry<RowsHeader>) =>
+    `${fetchStartedAt} ${splitFrom?.from} ${splitFrom?.to}`;
+  const rows = new Map<string, number>();
+  for (const day of days) rows.set(answerOf(day), (rows.get(answerOf(day)) ?? 0) + day.header.rowCount);
+  return (day) => rows.get(answerOf(day)) ?? 0;
 }
 
 /** Days that these writes made final for the first time. */

@@ -19,7 +19,7 @@ import {
   type FinalDay,
   finalizedBy,
   markDays,
-  rowsOfAnswer,
+  rowsOfAnswers,
   withMark,
   writesFor,
 } from './day-writes.js';
@@ -254,21 +254,15 @@ async function writeOnce(
   const { store, latest, missed, metrics } = r;
   const { series, rules } = fetched;
   const heads = await store.heads(series, days.map(dateOf));
+  const [rowsOf, credential] = [rowsOfAnswers(fetched.days), r.credential()];
   const looks = days.map((entry, at) => {
     const { fetchStartedAt } = entry.header;
     const name = nameOf(series, dateOf(entry));
     if (fetchStartedAt < (latest.get(name) ?? fetchStartedAt))
       return { change: 'late', observation: null } as const;
     latest.set(name, fetchStartedAt);
-    const answerRows = rowsOfAnswer(fetched.days, entry);
-    const missedFrom = missed.get(name);
-    return compareWithHeads(heads[at] ?? null, {
-      entry,
-      answerRows,
-      missedFrom,
-      credential: r.credential(),
-      rules,
-    });
+    const facts = { answerRows: rowsOf(entry), missedFrom: missed.get(name), credential, rules };
+    return compareWithHeads(heads[at] ?? null, { entry, ...facts });
   });
   const observations = looks.flatMap(({ observation }) => observation ?? []);
   told.observations.push(...observations);

@@ -62,10 +62,12 @@ export function isHeavyToFormat(task: FormatTask): boolean {
 
 /** Every day of an answer lists all of its accounts, and rows may have many columns. */
 export function isHeavyToEncode(entries: readonly Pick<RawWrite, 'header' | 'body'>[]): boolean {
-  const bytes = entries.reduce((sum, { header, body }) => {
-    const lists = Object.values(header).filter((value) => Array.isArray(value));
-    return sum + body.length + lists.reduce((names, list) => names + list.length, 0) * BYTES_PER_NAME;
-  }, 0);
+  let bytes = 0;
+  for (const { header, body } of entries) {
+    bytes += body.length;
+    for (const value of Object.values(header))
+      if (Array.isArray(value)) bytes += value.length * BYTES_PER_NAME;
+  }
   return entries.length * ENTRY_NS + bytes * DEFLATED_BYTE_NS > LIMIT_NS;
 }
 
