@@ -133,17 +133,38 @@ export function namesIn(
   for (const { header, body } of entries) {
     const members = membersOf(header.columns, accountFields);
     if (members.length === 0 || header.rowCount === 0) continue;
-    for (const row of rowsWithin(body, leftBytes)) readRow(row, members, found);
+    const rows = rowsWithin(body, leftBytes);
+    if (header.accounts.length === 1) readLast(rows, members, found);
+    else for (const row of rows) readRow(row, members, found);
     leftBytes -= body.length;
     if (leftBytes <= 0) break;
   }
   return found;
 }
 
+/** Of rows of one account: from the last one to one that tells all there is, which usually is the last. */
+function readLast(
+  rows: readonly string[],
+  members: readonly Members[],
+  found: Map<string, string | null>,
+): void {
+  const isNamed = members.some(tellsName);
+  const last = new Map<string, string | null>();
+  for (const row of rows.toReversed()) {
+    const own = new Map<string, string | null>();
+    readRow(row, members, own);
+    for (const [id, name] of own) last.set(id, last.get(id) ?? name);
+    if (last.size > 0 && (!isNamed || [...last.values()].every((name) => name !== null))) break;
+  }
+  for (const [id, name] of last) found.set(id, name ?? found.get(id) ?? null);
+}
+
 /** Whether rows with these columns can have an advertiser's name. */
 function tellsNames(columns: readonly string[], accountFields: readonly string[]): boolean {
-  return membersOf(columns, accountFields).some(({ name, isBoth }) => isBoth || name !== null);
+  return membersOf(columns, accountFields).some(tellsName);
 }
+
+const tellsName = ({ name, isBoth }: Members) => isBoth || name !== null;
 
 /** Members of a row about an advertiser: the id and maybe the name, or an object with both. */
 interface Members {
@@ -153,12 +174,13 @@ interface Members {
 }
 
 function membersOf(columns: readonly string[], accountFields: readonly string[]): Members[] {
-  const columnOf = (plain: string) => columns.find((column) => plainName(column) === plain) ?? null;
+  const plain = columns.map(plainName);
+  const columnOf = (name: string) => columns[plain.indexOf(name)] ?? null;
   return accountFields.flatMap((field) => {
-    const plain = plainName(field);
-    const stem = plain.replace(/id$/, '');
-    const id = columnOf(plain);
-    const whole = stem === plain ? null : columnOf(stem);
+    const name = plainName(field);
+    const stem = name.replace(/id$/, '');
+    const id = columnOf(name);
+    const whole = stem === name ? null : columnOf(stem);
     return [
       ...(id === null ? [] : [{ id, name: columnOf(`${stem}name`), isBoth: false }]),
       ...(whole === null ? [] : [{ id: whole, name: null, isBoth: true }]),

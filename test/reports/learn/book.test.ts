@@ -1,6 +1,6 @@
 /** Advertisers and their names: what rows say, and what becomes of it when several replicas have seen something. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   bounded,
   decodeAdvertisers,
@@ -18,10 +18,10 @@ import { DOCUMENT_MAX_BYTES } from '../../../src/store/port.js';
 
 const FIELDS = ['advertiserId', 'userId'];
 
-function entry(rows: readonly object[]): Entry<RowsHeader> {
+function entry(rows: readonly object[], accounts: readonly string[] = []): Entry<RowsHeader> {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return {
-    header: { columns, rowCount: rows.length } as unknown as RowsHeader,
+    header: { columns, accounts, rowCount: rows.length } as unknown as RowsHeader,
     body: Buffer.from(rows.map((row) => JSON.stringify(row)).join(ROW_SEPARATOR)),
   };
 }
@@ -52,6 +52,24 @@ describe('names in rows', () => {
     expect(of('x'.repeat(1000))).toBe('x'.repeat(MAX_NAME));
     expect(of(`${'x'.repeat(MAX_NAME - 1)}😀`)).toBe(`${'x'.repeat(MAX_NAME - 1)}\ufffd`);
     for (const none of ['', '   ', 7, null, ['x']]) expect(of(none)).toBeNull();
+  });
+
+  it('of one advertiser are read from the last row alone, or from the last one with a name', () => {
+    const row = (advertiserName?: string) => ({ advertiserId: 1, advertiserName, clicks: 1 });
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => void parse.mockRestore());
+    const of = (...days: object[][]) =>
+      Object.fromEntries(
+        namesIn(
+          days.map((rows) => entry(rows, ['1'])),
+          FIELDS,
+        ),
+      );
+    expect(of([row('Old'), row('New')], [row('Newer'), row('Newest')])).toEqual({ 1: 'Newest' });
+    expect(parse).toHaveBeenCalledTimes(2);
+    expect(of([row('Old'), row('Named'), row(), row()], [row()])).toEqual({ 1: 'Named' });
+    expect(of([{ clicks: 1 }, { advertiserId: 1 }])).toEqual({ 1: null });
+    expect(of([{ advertiserId: 1 }, { clicks: 1 }])).toEqual({ 1: null });
   });
 
   it('are looked for in the beginning of a large answer alone, in whole rows', () => {
