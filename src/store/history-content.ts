@@ -3,6 +3,7 @@
  * body. The facts are stored separately, once for all contents that share them.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { packColumns, unpackColumns } from './columns.js';
 import { digestOfFacts } from './entry-stamp.js';
 import type { HistoryContent } from './history-port.js';
 
@@ -60,61 +61,83 @@ const CHUNK_BYTES = 32_768;
 /** Contents by day: `07` of `2026-03-07`. */
 export type DayContents = ReadonlyMap<string, HistoryContent>;
 
+/** The first byte of a pack with bodies in columns: no deflate begins with it. */
+const IN_COLUMNS = 6;
+/** Of a day, without its header. */
+const [HEAD_BYTES, DAY_BYTES] = [14, 2];
+const LINE = Buffer.from('\n');
+
 /**
  * A pack: contents of up to 31 days, deflated together. Numbers of distinct facts and of days (1 byte each); each length of
  * facts (4) with the facts; for each day its name (2), version (6), index of its facts (1), lengths of header (1) and body
- * (4), and the header; then all bodies.
+ * (4), and the header; then all bodies: joined by line breaks, in columns, see columns.ts. Those of an earlier release, and of
+ * lines of many shapes, follow each other as they are; then {@link IN_COLUMNS} is not in front.
  */
 export function packDays(contents: DayContents): Buffer {
-  const places = new Map<string, number>();
   const facts: Buffer[] = [];
   const heads: Buffer[] = [];
   const bodies: Buffer[] = [];
   for (const [day, { version, header, body, facts: one }] of contents) {
-    const name = one.toString('latin1');
-    if (!places.has(name)) facts.push(numbers([one.length, 4]), one);
-    places.set(name, places.get(name) ?? places.size);
-    const place = places.get(name) as number;
-    heads.push(
-      Buffer.from(day),
-      numbers([version, 6], [place, 1], [header.length, 1], [body.length, 4]),
-      header,
-    );
+    const known = facts.findIndex((other) => other.equals(one));
+    if (known < 0) facts.push(one);
+    const place = known < 0 ? facts.length - 1 : known;
+    const head = Buffer.alloc(HEAD_BYTES);
+    let at = head.write(day, 'latin1');
+    at = head.writeUIntBE(Math.floor(version), at, 6);
+    at = head.writeUInt8(place, at);
+    head.writeUInt32BE(body.length, head.writeUInt8(header.length, at));
+    heads.push(head, header);
     bodies.push(body);
   }
-  const plain = Buffer.concat([Buffer.of(places.size, contents.size), ...facts, ...heads, ...bodies]);
-  return deflateRawSync(plain, { chunkSize: CHUNK_BYTES, windowBits: 14, memLevel: 7 });
-}
-
-function numbers(...all: readonly (readonly [value: number, bytes: number])[]): Buffer {
-  const bytes = Buffer.alloc(all.reduce((sum, [, width]) => sum + width, 0));
-  let at = 0;
-  for (const [value, width] of all) at = bytes.writeUIntBE(Math.floor(value), at, width);
-  return bytes;
+  const columns = packColumns(Buffer.concat(bodies.flatMap((body, at) => (at > 0 ? [LINE, body] : body))));
+  const front = [
+    Buffer.of(facts.length, contents.size),
+    ...facts.flatMap((one) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(one.length);
+      return [length, one];
+    }),
+    ...heads,
+  ];
+  const plain = Buffer.concat([...front, ...(columns === null ? bodies : [columns])]);
+  const packed = deflateRawSync(plain, { chunkSize: CHUNK_BYTES, windowBits: 14, memLevel: 7 });
+  return columns === null ? packed : Buffer.concat([Buffer.of(IN_COLUMNS), packed]);
 }
 
 /** @returns no contents for null, or for bytes that are not a pack */
 export function unpackDays(packed: Buffer | null): DayContents {
   if (packed === null) return new Map();
   try {
-    const plain = inflateRawSync(packed, { chunkSize: CHUNK_BYTES });
+    const isInColumns = packed[0] === IN_COLUMNS;
+    const plain = inflateRawSync(packed.subarray(isInColumns ? 1 : 0), { chunkSize: CHUNK_BYTES });
     let at = 0;
     const take = (length: number) => {
       at += length;
       return plain.subarray(at - length, at);
     };
-    const number = (width: number) => take(width).readUIntBE(0, width);
+    const number = (width: number) => {
+      at += width;
+      return plain.readUIntBE(at - width, width);
+    };
     const [factCount, dayCount] = [number(1), number(1)];
     const facts = Array.from({ length: factCount }, () => take(number(4)));
     const days = Array.from({ length: dayCount }, () => {
-      const [day, version, place] = [take(2).toString(), number(6), number(1)];
-      const [headerBytes, bodyBytes] = [number(1), number(4)];
+      at += DAY_BYTES;
+      const day = plain.toString('latin1', at - DAY_BYTES, at);
+      const [version, place, headerBytes, bodyBytes] = [number(6), number(1), number(1), number(4)];
       return { day, version, header: take(headerBytes), bodyBytes, facts: facts[place] as Buffer };
     });
-    const contents = days.map(
-      ({ day, bodyBytes, ...rest }) => [day, { ...rest, body: take(bodyBytes) }] as const,
-    );
-    return new Map(at === plain.length ? contents : []);
+    const gap = isInColumns ? LINE.length : 0;
+    const length = days.reduce((sum, { bodyBytes }) => sum + bodyBytes + gap, -gap);
+    const bodies = isInColumns ? unpackColumns(plain.subarray(at), length) : plain.subarray(at);
+    const contents = new Map<string, HistoryContent>();
+    let from = 0;
+    // Each member by its name: spread objects are slow in V8.
+    for (const { day, version, header, bodyBytes, facts: one } of days) {
+      contents.set(day, { version, header, body: bodies.subarray(from, from + bodyBytes), facts: one });
+      from += bodyBytes + gap;
+    }
+    return bodies.length === length ? contents : new Map();
   } catch {
     return new Map();
   }
