@@ -142,6 +142,21 @@ it('lets what waits go on in order, one in each turn, and none in the turn that 
   expect(await turns.next()).toBeUndefined();
 });
 
+it('lets more go on in a turn where many wait, so that they do not become ever more', async () => {
+  const turns = createTurnQueue();
+  let waiting = 0;
+  const most: number[] = [];
+  for (let turn = 0; turn < 400; turn += 1) {
+    for (let one = 0; one < 4; one += 1) {
+      waiting += 1;
+      void turns.next().then(() => (waiting -= 1));
+    }
+    await setImmediate();
+    most.push(waiting);
+  }
+  expect(Math.max(...most)).toBeLessThan(70);
+});
+
 const QUESTION = { readOn: { fromMs: 0, untilMs: 1 } } as unknown as Query;
 
 /** @returns how many of 1000 questions with so many parameters each are still known when all were remembered */
