@@ -18,6 +18,8 @@ const APART = [
   ),
 ];
 
+const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 export default defineConfig({
   root: here('.'),
   publicDir: false,
@@ -38,6 +40,16 @@ export default defineConfig({
     },
   },
   ssr: { target: 'node', noExternal: true, external: APART },
-  plugins: [{ name: 'pages of the documentation', closeBundle: writePages }],
+  plugins: [
+    { name: 'pages of the documentation', closeBundle: writePages },
+    // V8 keeps the source of a module, and needs two bytes for each character if one of them is not Latin-1.
+    {
+      name: 'Latin-1',
+      generateBundle(_options, bundle) {
+        for (const one of Object.values(bundle))
+          if (one.type === 'chunk') one.code = one.code.replace(/[^\0-\xff]/g, escaped);
+      },
+    },
+  ],
   logLevel: 'warn',
 });

@@ -1,6 +1,6 @@
 /** What `npm pack` makes, started where nothing else is: the packages it needs are those of this checkout. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -44,6 +44,9 @@ it('the package has all that the demo, its pages and its settings need', async (
   );
   expect(stdout).not.toContain('WRONG');
   expect(stderr).toBe('');
+  const program = join(folder, 'package', 'dist', 'program');
+  for (const name of await readdir(program))
+    expect(await readFile(join(program, name), 'utf8'), name).not.toMatch(/[^\0-\xff]/);
   expect(await readdir(empty)).toEqual([]);
   const shipped = await readdir(join(folder, 'package'));
   expect(shipped).toEqual(
