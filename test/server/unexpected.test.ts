@@ -14,7 +14,19 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   const planted = join(await tempFolder(), 'planted.mjs');
-  await writeFile(planted, "process.on('SIGUSR2', () => void Promise.reject(new Error('planted')));\n");
+  await writeFile(
+    planted,
+    `import { syncBuiltinESMExports } from 'node:module';
+import v8 from 'node:v8';
+const { setFlagsFromString } = v8;
+v8.setFlagsFromString = (flag) => {
+  console.error('flag', flag);
+  setFlagsFromString(flag);
+};
+syncBuiltinESMExports();
+process.on('SIGUSR2', () => void Promise.reject(new Error('planted')));
+`,
+  );
   gateway = await startGateway({
     PLATFORM_BASE_URL: 'http://127.0.0.1:9',
     ADMIN_HOST: '0.0.0.0',
@@ -26,6 +38,10 @@ it('an admin plane that others can reach is warned of, and asks for a token all 
   const warned = logLines(gateway).filter(({ msg }) => msg?.includes('the admin plane listens on 0.0.0.0'));
   expect(warned).toHaveLength(1);
   expect((await ask(`${gateway.admin}/admin/v1/status`)).status).toBe(401);
+});
+
+it('V8 lets garbage take only a share of what is in use', () => {
+  expect(gateway.stderr).toContain('flag --heap-growing-percent=30\n');
 });
 
 it('no signal opens a debugger', async () => {
