@@ -54,7 +54,7 @@ describe('the recipe', () => {
   });
 
   it('runs node itself, not as root, and can write to the data folder alone', () => {
-    expect(JSON.parse(only(last, 'ENTRYPOINT'))).toEqual(['node', 'dist/cli.js']);
+    expect(JSON.parse(only(last, 'ENTRYPOINT'))).toEqual(['node', '--max-semi-space-size=8', 'dist/cli.js']);
     expect(JSON.parse(only(last, 'CMD'))).toEqual(['serve']);
     expect(only(last, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(JSON.parse(only(last, 'VOLUME'))).toEqual(['/data']);
@@ -62,6 +62,13 @@ describe('the recipe', () => {
     expect(only(last, 'RUN')).toBe(`mkdir --mode=0700 /data && chown ${only(last, 'USER')} /data`);
     const names = last.instructions.map(([name]) => name);
     expect(names.slice(names.indexOf('USER'))).not.toContain('COPY');
+  });
+
+  it('starts as `npm start` does', async () => {
+    const { scripts } = await readJson<{ scripts: { start: string } }>('package.json');
+    const [entrypoint, command] = ['ENTRYPOINT', 'CMD'].map((name) => JSON.parse(only(last, name)));
+    const [malloc] = only(last, 'ENV').match(/MALLOC_\w+=\d+/) ?? [];
+    expect(scripts.start).toBe([malloc, 'exec', ...entrypoint, ...command].join(' '));
   });
 
   it('is labelled as the package is', async () => {
