@@ -25,14 +25,12 @@ export function createGateway({
   memory,
   answerQuery,
   reply,
-  now,
 }: {
   readonly admit: Admit;
   readonly queries: Queries;
   readonly memory: Pick<AnswerMemory, 'find' | 'used'>;
   readonly answerQuery: AnswerQuery;
   readonly reply: Reply;
-  readonly now: () => number;
 }) {
   /** @returns the reply itself where its body is in memory */
   function answer(
@@ -42,13 +40,14 @@ export function createGateway({
   ): ReportReply | Promise<ReportReply> {
     // What is requested: 400.
     const { query, context, memoryKey } = queries.read(call, body, caller.team);
+    const { arrivedAtMs: nowMs } = context;
     // Nothing cached is touched before a team may see what it requests: 403.
     checkQuery(caller, query.access);
-    const finished = memory.find(memoryKey, query.question.report, context.directives.maxAgeMs);
+    const finished = memory.find(memoryKey, query.question.report, context.directives.maxAgeMs, nowMs);
     if (finished === null) return fetchAnswer(call, caller, query, context, memoryKey);
-    memory.used(query.question, finished);
+    memory.used(query.question, finished, nowMs);
     refuseForeignAccounts(caller, finished.accounts);
-    const remembered = replyFromMemory(query, finished, call.ifNoneMatch, now());
+    const remembered = replyFromMemory(query, finished, call.ifNoneMatch, nowMs);
     noteFromMemory(call.trace, query, finished, remembered);
     return remembered;
   }

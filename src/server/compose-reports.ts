@@ -167,7 +167,9 @@ export function composeReports(options: ReportingOptions) {
   const { g, settled, close } = composeGateway(options);
   const { parse, now, learner, evidence, retention, background } = g;
   const memory = createAnswerMemory({
-    ...{ l1: options.l1, purges: g.purges, now, background },
+    l1: options.l1,
+    purges: g.purges,
+    background,
     onCheckDue(question) {
       const check = checkAfterHit(g, question);
       if (check !== null) background(check);
@@ -180,7 +182,7 @@ export function composeReports(options: ReportingOptions) {
     gateway: g,
     admit: g.admit,
     queries: createQueries({ parse, stampsOf, now }),
-    ...{ memory, now },
+    memory,
     answerQuery: createAnswerQuery(g, memory),
     reply: createReply(now, background),
     canonical: g.canonical,

@@ -178,7 +178,7 @@ async function createParts(options: ServicesOptions) {
     platform,
     idempotency,
     reporting,
-    gateway: createGateway({ ...reporting, now: clock.now }),
+    gateway: createGateway(reporting),
   };
 }
 

@@ -147,9 +147,9 @@ function sharedScene(memory = true): () => Promise<Scene> {
 
 /** The same path where every finished answer has been put out by others. */
 function forgetful(services: Services): Services['gateway'] {
-  const { reporting, clock } = services;
+  const { reporting } = services;
   const memory = { ...reporting.memory, find: () => null };
-  return createGateway({ ...reporting, now: clock.now, memory });
+  return createGateway({ ...reporting, memory });
 }
 
 const storeScene = <G extends TestGateway>(gateway: G, team = {}) => sceneOf(gateway, team, false);

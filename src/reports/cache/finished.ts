@@ -168,6 +168,8 @@ export function isServable(
   // After a clock was set back, an answer from the future may be old.
   if (finished.newestMs > nowMs + MAX_FUTURE_MS) return false;
   if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;
+  // Made since the newest purge.
+  if (finished.seq === purges.seq) return true;
   const { account, accounts, endpoint, from, to } = report;
   return !purges.isPurged({
     seq: finished.seq,
@@ -210,13 +212,11 @@ export type AnswerMemory = ReturnType<typeof createAnswerMemory>;
 export function createAnswerMemory({
   l1,
   purges,
-  now,
   onCheckDue,
   background,
 }: {
   readonly l1: L1;
   readonly purges: Purges;
-  readonly now: () => number;
   /** Called for every answer from memory whose cross-check is due. Must be cheap. */
   readonly onCheckDue: (question: ReportQuestion) => void;
   readonly background: (work: Promise<unknown>) => void;
@@ -239,16 +239,16 @@ export function createAnswerMemory({
 
   return {
     /** @returns an answer that may be served; call {@link used} when it is */
-    find(key: string, report: Report, maxAgeMs: number | null): Finished | null {
+    find(key: string, report: Report, maxAgeMs: number | null, nowMs: number): Finished | null {
       const held = l1.get(key);
-      if (held === undefined || !isServable(held, report, purges, maxAgeMs, now())) return null;
+      if (held === undefined || !isServable(held, report, purges, maxAgeMs, nowMs)) return null;
       const finished = unpack(held);
       if (finished !== held) l1.set(key, finished);
       if (finished.isPieced) compressBehind(key, finished);
       return finished;
     },
-    used(question: ReportQuestion, { checkFromMs }: Finished): void {
-      if (checkFromMs !== null && now() >= checkFromMs) onCheckDue(question);
+    used(question: ReportQuestion, { checkFromMs }: Finished, nowMs: number): void {
+      if (checkFromMs !== null && nowMs >= checkFromMs) onCheckDue(question);
     },
     /** @param pieces see {@link pack} */
     keep(key: string, finished: Finished, pieces: BodyPieces | null): void {

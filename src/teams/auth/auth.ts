@@ -80,11 +80,11 @@ export async function createAuth({
   const directory = createDirectory(registry, pepper);
   const lastUse = createLastUse(counters, clock, logger);
   const identify: Identify = (keys, seen) => {
-    const now = { nowMs: clock.now(), staleForMs: registry.staleForMs() };
-    const caller = authenticate(keys, { directory, maxStaleMs, ...now });
+    const nowMs = clock.now();
+    const caller = authenticate(keys, { directory, maxStaleMs, nowMs, staleForMs: registry.staleForMs() });
     seen.team = caller.team.id;
     seen.key = caller.key.id;
-    lastUse.note(caller.key.id);
+    lastUse.note(caller.key.id, nowMs);
     return caller;
   };
   return {

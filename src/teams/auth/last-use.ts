@@ -27,7 +27,7 @@ export function createLastUse(counters: Counters, clock: Clock, logger: Logger, 
   });
 
   return {
-    note: (keyId: string) => void used.set(keyId, Math.floor(clock.now())),
+    note: (keyId: string, nowMs = clock.now()) => void used.set(keyId, Math.floor(nowMs)),
     /** @returns epoch milliseconds by key id, including unwritten uses of this process. @throws StoreUnavailable */
     async read(): Promise<ReadonlyMap<string, number>> {
       const [stored = new Map<string, number>()] = await counters.read([GROUP]);
