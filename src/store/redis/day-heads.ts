@@ -28,7 +28,8 @@ export function packHeads(days: DayHeads): Buffer {
     const most = Math.min(before.length, heads.length);
     let [start, end] = [0, 0];
     while (start < most && heads[start] === before[start]) start += 1;
-    while (start + end < most && heads.at(-1 - end) === before.at(-1 - end)) end += 1;
+    // By place: `at` takes four times as long.
+    while (start + end < most && heads[heads.length - 1 - end] === before[before.length - 1 - end]) end += 1;
     const hasStamp = one.stamp !== last.stamp;
     const other = heads.subarray(start, heads.length - end);
     pieces.push(Buffer.of(Number(day) + (hasStamp ? HAS_STAMP : 0), start, end, other.length));
@@ -45,7 +46,8 @@ export function unpackHeads(bytes: Buffer | null): DayHeads | null {
   if (bytes[STAMP_BYTES] !== FORM) return null;
   let last: HistoryHeads = { stamp: 0, heads: NOTHING };
   for (let at = STAMP_BYTES + 1; at < bytes.length; ) {
-    const [day = 0, start = 0, end = 0, length = 0] = bytes.subarray(at, at + 4);
+    const [day, start, end] = [bytes[at] ?? 0, bytes[at + 1] ?? 0, bytes[at + 2] ?? 0];
+    const length = bytes[at + 3] ?? 0;
     const stampAt = at + 4;
     const otherAt = stampAt + (day >= HAS_STAMP ? STAMP_BYTES : 0);
     at = otherAt + length;
