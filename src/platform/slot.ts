@@ -105,6 +105,7 @@ export class Slot {
   readonly #admission: Admission;
   readonly #options: PlatformOptions;
   #isUsed = false;
+  #charging: Promise<Charge> | null = null;
   /** Null until the request is sent. */
   #startedMs: number | null = null;
   #response: PlatformAnswer | null = null;
@@ -114,9 +115,18 @@ export class Slot {
     this.#options = options;
   }
 
-  /** Returns it unused. No effect after a request was sent; idempotent. */
+  /** Charges the team's share, once. `send` does it, too; together with other calls of the store it costs no trip of its own. */
+  async charge(): Promise<void> {
+    this.#charging ??= this.#options.shares.take(this.#admission.team);
+    await this.#charging;
+  }
+
+  /** Returns it unused, with the charge. No effect after a request was sent; idempotent. */
   release(): void {
-    if (!this.#isUsed) this.#admission.leave();
+    if (this.#isUsed) return;
+    this.#isUsed = true;
+    this.#admission.leave();
+    this.#putBack();
   }
 
   /**
@@ -138,9 +148,9 @@ export class Slot {
   async #send<T>(request: PlatformRequest, consume: (response: Response) => Promise<T>): Promise<T> {
     const { active, deadline } = this.#admission;
     const { pause, circuit } = this.#options;
-    pause.check();
-    const charge = await this.#charge();
     try {
+      pause.check();
+      await this.#charged();
       const result = await circuit.run(
         () => this.#exchange(request, consume),
         (error) => this.#isPlatformFault(error, request),
@@ -150,7 +160,7 @@ export class Slot {
     } catch (error) {
       if (error instanceof NoAnswer) throw failureOf(error.verdict, active.id, pause);
       if (this.#startedMs === null) {
-        charge.putBack();
+        this.#putBack();
         throw asGatewayError(error);
       }
       this.#report(request, outcomeOf(error, deadline.signal));
@@ -159,13 +169,15 @@ export class Slot {
     }
   }
 
-  async #charge(): Promise<Charge> {
+  async #charged(): Promise<void> {
     const { signal } = this.#admission.deadline;
-    const charging = this.#options.shares.take(this.#admission.team);
-    return await within(signal, () => charging).catch((error: unknown) => {
-      if (signal.aborted) void charging.then((late) => late.putBack()).catch(() => {});
+    await within(signal, () => this.charge()).catch((error: unknown) => {
       throw asFailure(error, signal);
     });
+  }
+
+  #putBack(): void {
+    void this.#charging?.then((charge) => charge.putBack()).catch(() => {});
   }
 
   /**

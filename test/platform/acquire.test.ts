@@ -183,6 +183,20 @@ describe('a slot', () => {
     expect([budget.running, charged]).toEqual([0, []]);
   });
 
+  it('is charged once if it was charged ahead of its use, and has the charge put back if there is none', async () => {
+    const { acquire, charged, state } = open();
+    const slot = await acquire('growth', patient());
+    await Promise.all([slot.charge(), slot.charge()]);
+    expect(charged).toEqual(['growth']);
+    await use(slot);
+    const unused = await acquire('other', patient());
+    void unused.charge();
+    unused.release();
+    unused.release();
+    await tick();
+    expect([state.charges, charged]).toEqual([2, ['growth']]);
+  });
+
   it('has its charge put back when its caller goes while it is being charged', async () => {
     const { acquire, charged, state } = open();
     const caller = new AbortController();

@@ -97,7 +97,7 @@ export class Link {
     this.client = next;
     this.#watch(next);
     this.#circuit.heard();
-    // Reads of this turn are not sent yet, see read-batches.ts.
+    // Commands of this turn are not sent yet, see batches.ts.
     await turn();
     await disconnect(previous, this.#options.timeoutMs);
   }

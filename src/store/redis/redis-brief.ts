@@ -5,6 +5,7 @@ import { createListeners } from '../listeners.js';
 import { type Bus, CLOCK_LEAD_MAX_MS, type Leases, type Presence, type Quotas } from '../port.js';
 import { checkGive, checkTake, describeGrant, leftIn } from '../quota-bucket.js';
 import type { StoreLog } from '../refused.js';
+import { evaluate } from './batches.js';
 import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
 import { answersOf, describeFailure } from './failure.js';
 import type { Keys } from './keys.js';
@@ -124,7 +125,7 @@ export function createRedisLeases(link: Link, keys: Keys): Leases {
       const ms = wholeMs(leaseMs, 1);
       if (names.length === 0) return [];
       const held = await link.call('eval', (client) =>
-        client.eval(CLAIM, names.length, ...names.map(keys.lease), owner, ms),
+        evaluate(client, 'eval', CLAIM, names.map(keys.lease), [owner, ms]),
       );
       return (held as number[]).map((one) => one === 1);
     },

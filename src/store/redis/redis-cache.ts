@@ -21,12 +21,12 @@ import {
   type CacheWrite,
   VERSION_LEAD_MAX_MS,
 } from '../port.js';
+import { type HashRead, readHashes } from './batches.js';
 import type { RedisClient } from './connect.js';
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 import type { CacheBound } from './memory.js';
-import { createReadBatches, type HashRead } from './read-batches.js';
 
 /** Bodies above it have keys of their own: a hash is read by its fields, and dropped as a whole. */
 const OWN_KEY_ABOVE_BYTES = 256 * 1024;
@@ -231,8 +231,6 @@ function createKnown(): KnownFor {
  * their own in a second one.
  */
 function createReader(link: Link, keys: Keys, knownFor: KnownFor, clock: Clock) {
-  const readHashes = createReadBatches();
-
   async function readFields(reads: readonly HashRead[]): Promise<Fields[]> {
     const replies = await link.call('pipeline', async (client) => answersOf(await readHashes(client, reads)));
     return reads.map(({ fields }, at) => fieldsOf(fields ?? [], replies[at]));

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Unconfirmed } from '../port.js';
 import type { StoreLog } from '../refused.js';
+import { evaluate } from './batches.js';
 import type { RedisClient } from './connect.js';
 import { answersOf, describeFailure } from './failure.js';
 import type { Link } from './link.js';
@@ -37,12 +38,12 @@ function sender<Reply>(name: string, lua: string) {
       const sent = scriptsOf(client);
       if (sent.has(sha))
         try {
-          return (await client.evalsha(sha, keys.length, ...keys, ...args)) as Reply;
+          return (await evaluate(client, 'evalsha', sha, keys, args)) as Reply;
         } catch (error) {
           if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
         }
       sent.add(sha);
-      return (await client.eval(lua, keys.length, ...keys, ...args)) as Reply;
+      return (await evaluate(client, 'eval', lua, keys, args)) as Reply;
     });
 }
 

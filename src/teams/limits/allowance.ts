@@ -108,13 +108,14 @@ export class Allowances {
     return true;
   }
 
-  /** Whether the bucket is empty, by an answer of the store at most a second old. */
+  /** Whether the bucket is known to be empty, by an answer of the store at most a second old. A draw finds out otherwise. */
   async isEmpty(bucket: Bucket): Promise<boolean> {
     const lease = this.#leaseOf(bucket);
     const { clock } = this.#parts;
-    if (lease.held >= 1) return false;
-    if (!isFresh(lease, clock.now())) await this.#look(lease);
-    return lease.held < 1 && bucketLeft(lease, bucket, clock.now()) < 1;
+    const isFull = () => lease.held >= 1 || bucketLeft(lease, bucket, clock.now()) >= 1;
+    if (isFull() || isFresh(lease, clock.now())) return !isFull();
+    await this.#look(lease);
+    return !isFull();
   }
 
   /** Returns an unused permit to its bucket. */

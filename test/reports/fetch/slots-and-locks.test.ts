@@ -97,6 +97,44 @@ describe('nobody holds a slot or a lock while he waits', () => {
   });
 });
 
+it('claims locks, reads the store again and charges the share in one trip', async () => {
+  const platform = await startRawPlatform(ROWS);
+  let isHolding = false;
+  const held: { readonly name: string; readonly go: () => void }[] = [];
+  async function hold(name: string): Promise<void> {
+    if (isHolding) await new Promise<void>((go) => held.push({ name, go }));
+  }
+  const gateway = await gatewayAt(platform, {
+    wrapStore({ cache, leases, quotas, ...store }) {
+      const read: typeof cache.read = (...args) => hold('read').then(() => cache.read(...args));
+      const claim: typeof leases.claim = (...args) => hold('claim').then(() => leases.claim(...args));
+      const take: typeof quotas.take = (...args) =>
+        (args[0].startsWith('calls:') ? hold('charge') : Promise.resolve()).then(() => quotas.take(...args));
+      return {
+        ...store,
+        cache: Object.assign(Object.create(cache), { read }),
+        leases: { ...leases, claim },
+        quotas: { ...quotas, take },
+      };
+    },
+  });
+  const key = await gateway.addTeam();
+  isHolding = true;
+  const answer = gateway.report(key, whole(1));
+  const trips: string[][] = [];
+  while (platform.requests.length === 0) {
+    await expect.poll(() => held.length + platform.requests.length).toBeGreaterThan(0);
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    const trip = held.splice(0);
+    if (trip.length > 0) trips.push(trip.map(({ name }) => name));
+    for (const { go } of trip) go();
+  }
+  isHolding = false;
+  for (const { go } of held) go();
+  expect(outcomeOf(await answer)).toBe('200');
+  expect(trips).toEqual([['read'], ['claim', 'read', 'charge']]);
+});
+
 /** Answers the first request as told, and the others as the platform would. */
 const firstly = (first: Handler, then: Handler): Handler => {
   let isFirst = true;

@@ -192,6 +192,19 @@ describe('daily share', () => {
       expect(await shares.exhausted('growth')).toBeNull();
     });
 
+    it('is asked for before a call only when it was used up: the charge tells otherwise', async () => {
+      const { rig, one } = open(3);
+      for (let call = 0; call < 3; call++) {
+        rig.clock.advance(MINUTE);
+        expect(await one.exhausted('growth')).toBeNull();
+        expect(rig.trips).toBe(call);
+        await one.take('growth');
+      }
+      rig.clock.advance(MINUTE);
+      expect(await one.exhausted('growth')).toMatchObject({ code: 'upstream_budget_exhausted' });
+      expect(rig.trips).toBe(4);
+    });
+
     it('is charged once with what was used before, however often that is told', async () => {
       const { team, one, other } = open(10);
       await one.take('growth');

@@ -1,21 +1,19 @@
-/** Reads of one turn go to Redis together, and each is answered for itself. */
+/** Commands of one turn go to Redis together, and each is answered for itself. */
 import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
-import { createReadBatches, type ReadHashes } from '../../../src/store/redis/read-batches.js';
+import { evaluate, readHashes } from '../../../src/store/redis/batches.js';
 import { waitFor } from '../../support/wait-for.js';
 import { serverOfFile, withControl } from './open-store.js';
 
 const server = serverOfFile();
 let client: Redis;
-let readHashes: ReadHashes;
 
 beforeEach(async () => {
   client = new Redis(server.url, { enableOfflineQueue: false, retryStrategy: null });
   client.on('error', () => {});
   await new Promise((resolve) => client.once('ready', resolve));
   onTestFinished(() => client.disconnect());
-  readHashes = createReadBatches();
   await withControl(server.url, async (control) => {
     for (let n = 0; n < 50; n++) await control.hset(`hash-${n}`, 'field', `value ${n}`);
     await control.set('text', 'no hash');
@@ -36,6 +34,33 @@ it('sends those of one turn as one message', async () => {
     expect((await messages()) - before).toBe(2);
     expect(all).toEqual(Array.from({ length: 20 }, (_, n) => [null, [Buffer.from(`value ${n}`)]]));
   });
+});
+
+it('sends scripts with the reads of their turn, in order', async () => {
+  const text = "return {redis.call('HSET', KEYS[1], 'field', ARGV[1]), 'done'}";
+  await withControl(server.url, async (control) => {
+    const messages = async () => Number(/total_reads_processed:(\d+)/.exec(await control.info('stats'))?.[1]);
+    await waitFor('nothing but questions', async () => -(await messages()) + (await messages()) === 1);
+    const before = await messages();
+    const all = await Promise.all([
+      read('hash-1'),
+      evaluate(client, 'eval', text, ['hash-1'], ['changed']),
+      read('hash-1'),
+    ]);
+    expect((await messages()) - before).toBe(2);
+    expect(all).toEqual([
+      [null, [Buffer.from('value 1')]],
+      [0, 'done'],
+      [null, [Buffer.from('changed')]],
+    ]);
+  });
+});
+
+it('passes on the error of a script', async () => {
+  const failing = evaluate(client, 'evalsha', 'f'.repeat(40), ['hash-1'], []);
+  const reading = read('hash-1');
+  await expect(failing).rejects.toThrow(/^NOSCRIPT/);
+  expect(await reading).toEqual([null, [Buffer.from('value 1')]]);
 });
 
 it('answers each with its own, however many come together, in whatever form', async () => {
