@@ -40,15 +40,25 @@ export function collectAccounts(document: Json, pattern: RegExp): Set<string> {
 export function accountsShown(
   document: Json,
   pattern: RegExp,
-  nonAccounts: readonly string[] = [],
+  nonAccounts: readonly string[] = NONE,
 ): Set<string> {
   return collect(document, pattern, nonAccounts);
 }
 
+const NONE: readonly string[] = [];
+const MAX_OWNERS = 16;
+
+type Verdicts = Pick<Collector, 'pattern' | 'nonAccounts' | 'known'>;
+/** For answers, which share lists of names. A process has one pattern. */
+let latest: Verdicts | null = null;
+
 function collect(document: Json, pattern: RegExp, nonAccounts: readonly string[] | null): Set<string> {
-  const collector: Collector = { pattern, nonAccounts, accounts: new Set(), known: new Map(), texts: 0 };
-  visit(collector, document, '');
-  return collector.accounts;
+  const isLatest = latest?.pattern === pattern && latest.nonAccounts === nonAccounts;
+  const verdicts = isLatest && latest !== null ? latest : { pattern, nonAccounts, known: new WeakMap() };
+  if (nonAccounts !== null) latest = verdicts;
+  const accounts = new Set<string>();
+  visit({ ...verdicts, accounts, texts: 0 }, document, '');
+  return accounts;
 }
 
 /** A query parameter as a JSON document: `advertisers[0][id]` is `{"advertisers": {"0": {"id": …}}}`. */
@@ -62,8 +72,8 @@ interface Collector {
   /** Null: only the pattern counts. */
   readonly nonAccounts: readonly string[] | null;
   readonly accounts: Set<string>;
-  /** Memoized by owner and list of names, which rows share. */
-  readonly known: Map<string, Map<readonly string[], Verdict>>;
+  /** Memoized by list of names, which rows share, and owner. */
+  readonly known: WeakMap<readonly string[], Map<string, Verdict>>;
   /** Depth of texts. */
   texts: number;
 }
@@ -72,6 +82,8 @@ interface Collector {
 type Reading = 'every' | AccountNameKind;
 
 interface Verdict {
+  /** Names that are ids of accounts. */
+  readonly ids: readonly string[];
   readonly readings: readonly Reading[];
   readonly ownersBelow: readonly string[];
 }
@@ -129,18 +141,18 @@ function visitText(collector: Collector, text: string, owner: string, isOwned: b
 }
 
 function verdictOn(collector: Collector, names: readonly string[], owner: string): Verdict {
-  const known = collector.known.get(owner) ?? new Map<readonly string[], Verdict>();
-  const verdict = known.get(names) ?? judge(collector, names, owner);
-  collector.known.set(owner, known.set(names, verdict));
+  const known = collector.known.get(names) ?? new Map<string, Verdict>();
+  const verdict = known.get(owner) ?? judge(collector, names, owner);
+  if (known.size >= MAX_OWNERS) known.clear();
+  collector.known.set(names, known.set(owner, verdict));
+  for (const id of verdict.ids) collector.accounts.add(id);
   return verdict;
 }
 
-function judge(collector: Collector, names: readonly string[], owner: string): Verdict {
-  const { pattern, nonAccounts } = collector;
+function judge({ pattern, nonAccounts }: Collector, names: readonly string[], owner: string): Verdict {
   const above = plainName(owner);
   const owners = ['', above, above.replace(/s$/, ''), above.replace(/ies$/, 'y')];
   const isOwned = nonAccounts !== null && owner !== '' && accountNameKind(owner) !== null;
-  if (isOwned) for (const id of idNames(names)) collector.accounts.add(id);
   const readingOf = (name: string): Reading => {
     const bare = plainName(name);
     if (owners.some((prefix) => `${prefix}${bare}`.search(pattern) >= 0)) return 'every';
@@ -148,6 +160,7 @@ function judge(collector: Collector, names: readonly string[], owner: string): V
     return isOwned && holdsId(name) ? 'id' : accountNameKind(name);
   };
   return {
+    ids: isOwned ? idNames(names) : NONE,
     readings: names.map(readingOf),
     ownersBelow: names.map((name) => ownerBelow(owner, name, isOwned)),
   };

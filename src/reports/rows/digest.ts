@@ -13,10 +13,10 @@ import {
   type NormalizeInput,
   namedAlone,
   normalizeAnswer,
+  plansOf,
   typesOf,
   writeRows,
 } from './normalize.js';
-import { camelCase } from './row-names.js';
 import { RowsError } from './rows.js';
 import { sortedHashOf } from './select-rows.js';
 
@@ -109,8 +109,8 @@ function blockOf(
 
 /** Rows are in date order. A day without rows is a block too. */
 function splitByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
-  const { rows, columns } = answer;
-  const isSettled = columns.some((column) => column !== camelCase(column));
+  const { rows, drafts } = answer;
+  const isSettled = [...plansOf(drafts)].some((plan) => plan.isSettled);
   let at = 0;
   return dates.map((date) => {
     const start = at;

@@ -2,6 +2,7 @@
  * Lossless JSON (RFC 8259). Numbers keep their source text, objects the order of their members; `__proto__` is a name like any
  * other. A duplicate member name is an error, because parsers differ in which one they take.
  */
+import { createLastUsed } from '../../lib/last-used.js';
 
 /** `text` has the form of RFC 8259, section 6. */
 export class JsonNumber {
@@ -327,10 +328,28 @@ function addName(shape: Shape, name: string, source: string): boolean {
   return true;
 }
 
+/** Of other documents, by their written names: what is derived from a list of names serves the next answer, too. */
+const shared = createLastUsed<Shape>(256);
+/** Of one document. */
+const MAX_SHARED = 16;
+const SHARED_CHARS = 4096;
+
 /** @returns the first of equal shapes, so that rows with and without an optional member share two */
 function interned(shapes: Map<string, Shape>, shape: Shape): Shape {
   const key = shape.sources.join();
-  const first = shapes.get(key);
-  if (first === undefined) shapes.set(key, shape);
-  return first ?? shape;
+  let first = shapes.get(key);
+  if (first !== undefined) return first;
+  const isShared = shapes.size < MAX_SHARED && key.length <= SHARED_CHARS;
+  first = (isShared ? shared.get(key) : undefined) ?? shape;
+  if (isShared && first === shape) {
+    first = { names: shape.names.map(ownText), sources: shape.sources.map(ownText) };
+    shared.set(first.sources.join(), first);
+  }
+  shapes.set(key, first);
+  return first;
+}
+
+/** A copy: a substring would keep the whole document in memory. */
+export function ownText(piece: string): string {
+  return JSON.parse(JSON.stringify(piece));
 }

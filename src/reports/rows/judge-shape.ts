@@ -36,19 +36,20 @@ export function judgeShape(
 ): string | null {
   const { rows, single, at } = found;
   const columns = new Set(known.columns);
-  const hasRows = rows.some(single ? hasNumber : (row) => isRow(row, columns));
+  const shapes = [...new Set(rows.map(({ names }) => names))];
+  const hasRows = single ? rows.some(hasNumber) : shapes.some((names) => isOfRow(names, columns));
   const sign =
     findErrorSign(document, found.value, hasRows) ?? (hasRows ? null : signOfFirst(document, found));
   if (sign !== null) throw new RowsError(`${JSON.stringify(sign.slice(0, 40))} says it is an error`);
-  const missing = missingColumn(rows, rule.requiredColumns ?? []);
+  const missing = missingColumn(shapes, rule.requiredColumns ?? []);
   if (missing !== null) throw new RowsError(`a row lacks the required column ${JSON.stringify(missing)}`);
   if ((rule.requiredColumns ?? []).length > 0) return null;
-  const strange = rows.length === 0 ? null : doubtInColumns(document, found, columns);
+  const strange = rows.length === 0 ? null : doubtInColumns(document, found, shapes.flat(), columns);
   // A configured path leaves no doubt.
   if (rule.rowsPath !== undefined) return null;
   if (rows.length === 0) return doubtInNothing(document, found, known.places);
   if (!hasRows) return 'no row contains a figure';
-  if (!shareColumn(rows)) return 'the rows have no column in common';
+  if (!shareColumn(shapes)) return 'the rows have no column in common';
   if (strange !== null) return strange;
   if (found.beside && !known.places.includes(at)) return 'another list has a more common name';
   const isEmptyOfFacts = byDate && !rows.some((row) => hasDay(row) || hasNumber(row));
@@ -59,11 +60,11 @@ export function judgeShape(
 function doubtInColumns(
   document: Json,
   { rows, single, value }: FoundRows,
+  names: readonly string[],
   known: ReadonlySet<string>,
 ): string | null {
-  const names = [...new Set(rows.map((row) => row.names))].flat();
-  const shared = names.filter((name) => known.has(name) || known.has(camelCase(name)));
-  if (known.size > 0 && shared.length === 0) throw refused('it has no known column of this endpoint');
+  const isKnown = (name: string) => known.has(name) || known.has(camelCase(name));
+  if (known.size > 0 && !names.some(isKnown)) throw refused('it has no known column of this endpoint');
   if (!single) return null;
   const refusal = findRefusal(rows[0] as JsonObject);
   const word =
@@ -71,7 +72,9 @@ function doubtInColumns(
   if (known.size > 0) {
     if (word !== null) return `its only row has ${word}, as refusals do`;
     const isFigure = (name: string) => !holdsId(name) && !isCallMetadata(name);
-    return shared.some(isFigure) ? null : 'its only row has no known column except ids';
+    return names.some((name) => isKnown(name) && isFigure(name))
+      ? null
+      : 'its only row has no known column except ids';
   }
   if (word !== null) throw refused(`it is one object with ${word} and no list of rows`);
   if (isScalarData(document)) throw refused('"data" is neither a list nor an object');
@@ -109,9 +112,9 @@ function doubtInNothing(
 }
 
 /** An object with call metadata only is no row, unless all members are known columns. */
-function isRow({ names }: JsonObject, known: ReadonlySet<string>): boolean {
-  const isKnown = names.length > 0 && names.every((name) => known.has(camelCase(name)));
-  return isKnown || names.some((name) => !isCallMetadata(name));
+function isOfRow(names: readonly string[], known: ReadonlySet<string>): boolean {
+  if (names.some((name) => !isCallMetadata(name))) return true;
+  return names.length > 0 && names.every((name) => known.has(camelCase(name)));
 }
 
 function hasNumber({ names, values }: JsonObject): boolean {
@@ -125,20 +128,15 @@ function hasDay({ values }: JsonObject): boolean {
   return values.some(startsWithDay);
 }
 
-/** Rows of one shape share their list of names. */
-function shareColumn(rows: readonly JsonObject[]): boolean {
-  const shapes = new Set(rows.map(({ names }) => names));
-  const [first, ...others] = shapes;
-  let common = new Set(first);
-  for (const names of others) common = new Set(names.filter((name) => common.has(name)));
-  return common.size > 0;
+function shareColumn([first = [], ...others]: readonly (readonly string[])[]): boolean {
+  return first.some((name) => others.every((names) => names.includes(name)));
 }
 
-function missingColumn(rows: readonly JsonObject[], required: readonly string[]): string | null {
+function missingColumn(shapes: readonly (readonly string[])[], required: readonly string[]): string | null {
   if (required.length === 0) return null;
-  for (const names of new Set(rows.map((row) => row.names))) {
-    const columns = new Set([...names, ...names.map(camelCase)]);
-    const missing = required.find((name) => !columns.has(name) && !columns.has(camelCase(name)));
+  for (const names of shapes) {
+    const columns = new Set(names.map(camelCase));
+    const missing = required.find((name) => !columns.has(camelCase(name)));
     if (missing !== undefined) return missing;
   }
   return null;

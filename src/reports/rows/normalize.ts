@@ -14,11 +14,11 @@ import {
 } from './column-types.js';
 import { numberInString, numberTokenJson } from './decimal.js';
 import { dateFlaws, type Flaw, platformWarning } from './flaws.js';
-import { type Json, JsonNumber, type JsonObject, parseJson, writeJson } from './json.js';
+import { type Json, JsonNumber, type JsonObject, ownText, parseJson, writeJson } from './json.js';
 import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { filterFlaws, type RowFilter } from './row-filters.js';
-import { columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
+import { camelCase, columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import { type FoundRows, findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
 
 /** Shared by rows with the same members. */
@@ -32,6 +32,10 @@ interface RowPlan {
   readonly text: readonly boolean[];
   /** Index of the date; -1: none. */
   readonly dateAt: number;
+  /** `names` if any differs from its column. */
+  readonly sources: readonly string[] | undefined;
+  /** A column is not in camelCase: its name depends on other rows. */
+  readonly isSettled: boolean;
 }
 
 /** A parsed row. */
@@ -76,7 +80,7 @@ function factsOf(value: Json, isText: boolean): ColumnFacts | null {
 
 /** Orders members as in the first row with the same members. @returns null if all are in that order */
 export function inOneOrder(rows: readonly DraftRow[]): readonly DraftRow[] | null {
-  const plans = new Set(rows.map(({ plan }) => plan));
+  const plans = plansOf(rows);
   if (plans.size === 1) return null;
   const firsts = new Map<string, RowPlan>();
   const orders = new Map<RowPlan, { readonly plan: RowPlan; readonly from: readonly number[] }>();
@@ -205,12 +209,23 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
 }
 
 export function columnsIn(rows: readonly DraftRow[]): Pick<Normalized, 'columns' | 'sources'> {
-  const sources = new Map<string, string>();
-  for (const { names, columns } of new Set(rows.map(({ plan }) => plan)))
-    for (const [at, column] of columns.entries()) sources.set(column, names[at] as string);
+  const [plan, ...others] = plansOf(rows);
+  if (plan !== undefined && others.length === 0) return { columns: plan.columns, sources: plan.sources };
+  const sources = new Map(
+    [...plansOf(rows)].flatMap(({ names, columns }) =>
+      columns.map((column, at) => [column, names[at] as string]),
+    ),
+  );
   const columns = [...sources.keys()];
-  const isAsGiven = columns.every((column) => sources.get(column) === column);
-  return { columns, sources: isAsGiven ? undefined : [...sources.values()] };
+  return { columns, sources: sourcesOf(columns, [...sources.values()]) };
+}
+
+function sourcesOf(columns: readonly string[], names: readonly string[]): readonly string[] | undefined {
+  return columns.every((column, at) => column === names[at]) ? undefined : names;
+}
+
+export function plansOf(rows: readonly DraftRow[]): ReadonlySet<RowPlan> {
+  return new Set(rows.map(({ plan }) => plan));
 }
 
 function flawsOf(
@@ -244,14 +259,7 @@ export function orderByDate<T extends { readonly date: string | null }>(rows: re
 const UNDATED = '~';
 
 function draftRows(rows: readonly JsonObject[], dateField: string | undefined): DraftRow[] {
-  const shapes = [...new Set(rows.map(({ names }) => names))];
-  const columnOf = columnsBySource(shapes.flat().map(ownText));
-  const plans = new Map(
-    shapes.map((names) => [
-      names,
-      planFor(names.map(ownText), dateIndex(names, dateFieldOf(names, dateField)), columnOf),
-    ]),
-  );
+  const plans = plansFor([...new Set(rows.map(({ names }) => names))], dateField);
   const dates = new Map<string, string | null>();
   return rows.map(({ names, values }) => {
     const plan = plans.get(names) as RowPlan;
@@ -259,9 +267,28 @@ function draftRows(rows: readonly JsonObject[], dateField: string | undefined): 
   });
 }
 
+type Plans = ReadonlyMap<readonly string[], RowPlan>;
+/** Of answers whose rows all have these names, with the configured date. */
+const plansAlone = new WeakMap<readonly string[], [dateField: string | undefined, plans: Plans]>();
+
+function plansFor(shapes: readonly (readonly string[])[], dateField: string | undefined): Plans {
+  const [first, second] = shapes;
+  const alone = first === undefined || second !== undefined ? undefined : plansAlone.get(first);
+  if (alone !== undefined && alone[0] === dateField) return alone[1];
+  const columnOf = columnsBySource(shapes.flat().map(ownText));
+  const plans = new Map(
+    shapes.map((names) => [
+      names,
+      planFor(names.map(ownText), dateIndex(names, dateFieldOf(names, dateField)), columnOf),
+    ]),
+  );
+  if (first !== undefined && second === undefined) plansAlone.set(first, [dateField, plans]);
+  return plans;
+}
+
 /** Some of the rows, with the names that they have without the others. */
 export function namedAlone(rows: readonly DraftRow[]): readonly DraftRow[] {
-  const before = [...new Set(rows.map(({ plan }) => plan))];
+  const before = [...plansOf(rows)];
   const columnOf = columnsBySource(before.flatMap(({ names }) => names));
   const plans = new Map(before.map((plan) => [plan, planFor(plan.names, plan.dateAt, columnOf)]));
   return rows.map((row) => ({ ...row, plan: plans.get(row.plan) as RowPlan }));
@@ -275,6 +302,8 @@ function planFor(names: readonly string[], dateAt: number, columnOf: ReadonlyMap
     prefixes: columns.map((column) => `${JSON.stringify(column)}:`),
     text: names.map((name, index) => holdsText(name, columns[index] as string)),
     dateAt,
+    sources: sourcesOf(columns, names),
+    isSettled: columns.some((column) => column !== camelCase(column)),
   };
 }
 
@@ -287,9 +316,4 @@ function dateOf(value: Json | undefined, known: Map<string, string | null>): str
     known.set(value, date);
   }
   return date;
-}
-
-/** A copy: a substring would keep the whole answer in memory. */
-function ownText(piece: string): string {
-  return JSON.parse(JSON.stringify(piece));
 }

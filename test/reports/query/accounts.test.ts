@@ -245,6 +245,27 @@ describe('accounts shown', () => {
     );
   });
 
+  it('judges names that answers share once, and anew under another owner, pattern or word of the operator', () => {
+    const text = '{"advertiser":{"7":1},"other":{"7":1},"buyer_id":"9","clients":["5"]}';
+    let judged = 0;
+    const counting = Object.assign(/^advertiserids?$/, {
+      [Symbol.search](name: string) {
+        judged += 1;
+        return name.search('^advertiserids?$');
+      },
+    });
+    const shown = (pattern: RegExp, nonAccounts: readonly string[]) => [
+      ...accountsShown(parseJson(text), pattern, nonAccounts),
+    ];
+    const none: readonly string[] = [];
+    expect(shown(counting, none)).toEqual(['7', '5']);
+    const first = judged;
+    expect([shown(counting, none), first > 0, judged]).toEqual([['7', '5'], true, first]);
+    expect(shown(/^buyerids?$/, none)).toEqual(['7', '9', '5']);
+    expect(shown(counting, ['clients'])).toEqual(['7']);
+    expect(shown(counting, none)).toEqual(['7', '5']);
+  });
+
   it('takes an operator’s word for a name, but not for one of the pattern', () => {
     expect(shown({ client: 5, clientId: 6, advertiser: 7 }, ['client', 'clientId'])).toEqual(['6', '7']);
   });

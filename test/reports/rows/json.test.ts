@@ -186,6 +186,20 @@ describe('JsonError', () => {
     );
   });
 
+  it('shares names with other documents, but few of one document, and no long ones', () => {
+    const read = (text: string) => (parseJson(text) as JsonObject).names;
+    const names = read('{"shared":1,"n\\u00e4me":2}');
+    expect(names).toEqual(['shared', 'näme']);
+    expect(read('{ "shared" : [] , "n\\u00e4me" : {} }')).toBe(names);
+    expect(read('{"shared":1,"näme":2}')).toEqual(names);
+    const long = `{"${'x'.repeat(5000)}":1}`;
+    expect(read(long)).not.toBe(read(long));
+    const many = `[${Array.from({ length: 20 }, (_, n) => `{"of ${n}":1}`)},{"of 19":2}]`;
+    const [one, other] = [parseJson(many), parseJson(many)] as (readonly JsonObject[])[];
+    const shared = one?.filter((object, at) => object.names === other?.[at]?.names);
+    expect([shared?.length, one?.[20]?.names === one?.[19]?.names]).toEqual([16, true]);
+  });
+
   it('names the place of a fault, and not what stands there', () => {
     const error = errorOf('{"rows":[{"token":"s3cret"},{"token":s3cret}]}');
     expect([error.position, error.path]).toEqual([37, ['rows', 1, 'token']]);

@@ -28,6 +28,20 @@ const jsonOf = ({ rows }: Normalized): string[] => rows.map((row) => row.json);
 const rowOf = (row: string, ask = BY_CAMPAIGN): string =>
   jsonOf(normalizeAnswer(`[${row}]`, ask))[0] as string;
 
+it('names the columns of answers with the same members once', () => {
+  const columnsOf = (text: string, rule: NormalizeInput['rule'] = {}) =>
+    normalizeAnswer(text, { ...BY_DATE, rule }).columns;
+  const columns = columnsOf('[{"date":"2026-11-01","campaign_id":7}]');
+  expect(
+    columnsOf('{"data":[{"date":"2026-11-02","campaign_id":8},{"date":"2026-11-02","campaign_id":9}]}'),
+  ).toBe(columns);
+  const other = normalizeAnswer('[{"date":"2026-11-01","campaign_id":"2026-11-03"}]', {
+    ...BY_DATE,
+    rule: { dateField: 'campaignId' },
+  });
+  expect([other.columns, other.rows[0]?.date]).toEqual([columns, '2026-11-03']);
+});
+
 describe('a row', () => {
   it.each([
     ['{"campaign_id":7,"a__b":1}', '{"campaignId":7,"a_B":1}'],
