@@ -62,8 +62,8 @@ export function dayRef(series: string, date: string): EntryRef {
   return refOfDay(dayKey(series, date), date);
 }
 
-function refOfDay({ id, series, group, field }: EntryKey, date: string): EntryRef {
-  return { id, series, group, field, lock: id, isDay: true, from: date, to: date };
+function refOfDay({ id, series, group, field, history }: EntryKey, date: string): EntryRef {
+  return { id, series, group, field, history, lock: id, isDay: true, from: date, to: date };
 }
 
 /** Questions in progress whose refs are memoized: equal string objects are looked up faster. */

@@ -1,6 +1,7 @@
 /**
  * The stamp before an entry's header in every store:
  * mark (2 bytes) · version (6) · end (6) · length of the body (4) · digest of the facts (16); numbers big endian.
+ * A pointer at a content of history is a stamp with the content's name in place of the last two.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -12,7 +13,9 @@ import { type CacheWrite, HEADER_MAX_BYTES, VERSION_LEAD_MAX_MS } from './port.j
 export const MARK = [0xd6, 0x03] as const;
 /** The second byte of the mark of an entry in a pack, which is stored in place of the facts. */
 export const PACKED_MARK = 0x04;
+export const POINTER_MARK = 0x05;
 export const STAMP_BYTES = 34;
+const NAME_AT = 14;
 const DIGEST_BYTES = 16;
 /** Times and versions fit into six bytes. */
 const LATEST_MS = 2 ** 48 - 1;
@@ -25,6 +28,8 @@ export interface Stamp {
   /** Of the facts, hexadecimal. */
   readonly facts: string;
   readonly isPacked: boolean;
+  /** See {@link CacheWrite}. */
+  readonly pointer?: string | undefined;
 }
 
 export interface StampedWrite {
@@ -37,7 +42,7 @@ export interface StampedWrite {
 }
 
 /** @throws RangeError for a lifetime, version or header that the port does not allow */
-export function stampWrite(write: CacheWrite, nowMs: number, isPacked = false): StampedWrite {
+export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
   const ttlMs = wholeMs(write.ttlMs);
   if (write.header.length > HEADER_MAX_BYTES)
     throw new RangeError(`a header of ${write.header.length} bytes`);
@@ -46,7 +51,8 @@ export function stampWrite(write: CacheWrite, nowMs: number, isPacked = false): 
     endsAtMs: Math.min(Math.max(0, Math.floor(nowMs) + ttlMs), LATEST_MS),
     bodyBytes: write.body.length,
     facts: digestOfFacts(write.facts),
-    isPacked,
+    isPacked: write.isPacked === true,
+    pointer: write.pointer,
   };
   return { write, stamp, ttlMs, head: Buffer.concat([encodeStamp(stamp), write.header]) };
 }
@@ -61,12 +67,17 @@ export function digestOfFacts(facts: Buffer): string {
   return digest;
 }
 
-function encodeStamp({ version, endsAtMs, bodyBytes, facts, isPacked }: Stamp): Buffer {
-  const bytes = Buffer.alloc(STAMP_BYTES);
+function encodeStamp({ version, endsAtMs, bodyBytes, facts, isPacked, pointer }: Stamp): Buffer {
+  const bytes = Buffer.alloc(pointer === undefined ? STAMP_BYTES : NAME_AT + Buffer.byteLength(pointer));
   bytes.set(MARK);
-  if (isPacked) bytes[1] = PACKED_MARK;
   bytes.writeUIntBE(version, 2, 6);
   bytes.writeUIntBE(endsAtMs, 8, 6);
+  if (pointer !== undefined) {
+    bytes[1] = POINTER_MARK;
+    bytes.write(pointer, NAME_AT);
+    return bytes;
+  }
+  if (isPacked) bytes[1] = PACKED_MARK;
   bytes.writeUInt32BE(bodyBytes, 14);
   bytes.write(facts, 18, 'hex');
   return bytes;
@@ -74,13 +85,15 @@ function encodeStamp({ version, endsAtMs, bodyBytes, facts, isPacked }: Stamp): 
 
 /** @returns null for bytes without the mark */
 export function readStamp(head: Buffer | null | undefined): Stamp | null {
-  if (head === null || head === undefined || head.length < STAMP_BYTES) return null;
+  if (head === null || head === undefined || head.length <= NAME_AT || head[0] !== MARK[0]) return null;
+  const times = { version: head.readUIntBE(2, 6), endsAtMs: head.readUIntBE(8, 6) };
+  if (head[1] === POINTER_MARK)
+    return { ...times, isPacked: false, bodyBytes: 0, facts: '', pointer: head.toString('utf8', NAME_AT) };
   const isPacked = head[1] === PACKED_MARK;
-  if (head[0] !== MARK[0] || (head[1] !== MARK[1] && !isPacked)) return null;
+  if (head.length < STAMP_BYTES || (head[1] !== MARK[1] && !isPacked)) return null;
   return {
+    ...times,
     isPacked,
-    version: head.readUIntBE(2, 6),
-    endsAtMs: head.readUIntBE(8, 6),
     bodyBytes: head.readUInt32BE(14),
     facts: head.toString('hex', 18, STAMP_BYTES),
   };

@@ -10,6 +10,8 @@ export interface CachePlace {
   readonly series: string;
   readonly group: string;
   readonly field: string;
+  /** For a day: its series in history. The group is its month there, the field the day. */
+  readonly history?: string | undefined;
 }
 
 /** With the store's stamp at most 128. */
@@ -24,11 +26,17 @@ export interface CacheEntry {
   readonly body: Buffer;
   /** Stored once for all entries of a group, or of more, with equal bytes. Entries read together share the buffer. */
   readonly facts: Buffer;
+  /** Set for the content of history that a pointer leads to. */
+  readonly isHistory?: true;
 }
 
 export interface CacheWrite extends CachePlace, CacheEntry {
   /** By the writer's clock, to collect garbage. A finite number, else a RangeError; below 1 ms the entry is deleted. */
   readonly ttlMs: number;
+  /** Compressed together with others of its group, where the store packs. */
+  readonly isPacked?: true;
+  /** A pointer: the name of its content in history, which has the version and all bytes; those here are empty. */
+  readonly pointer?: string;
 }
 
 /**
@@ -38,8 +46,11 @@ export interface CacheWrite extends CachePlace, CacheEntry {
 export interface CacheStore {
   /** Whether days that are written together are compressed together; small bodies should then be plain. */
   readonly packs?: true;
+  /** Whether an entry with such a body may be a pointer. Absent where history is stored elsewhere. */
+  mayPoint?(place: CachePlace, bodyBytes: number): boolean;
   /**
-   * @returns the entries in the order of `places`; null for absent, expired or incomplete ones. The reader checks for damage.
+   * @returns the entries in the order of `places`; null for absent, expired or incomplete ones, and for pointers to
+   *   what is gone. The reader checks for damage.
    * @param after a call of this store for the same series, begun just before: the read sees its effects, however it ends
    */
   read(places: readonly CachePlace[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]>;

@@ -119,7 +119,7 @@ function breakable(store: Store, outages: readonly Outage[], written: Map<string
     new Proxy(part, {
       get(target, name) {
         const call: unknown = Reflect.get(target, name);
-        if (typeof call !== 'function' || name === 'subscribe') return call;
+        if (typeof call !== 'function' || name === 'subscribe' || name === 'mayPoint') return call;
         return async (...args: unknown[]) => {
           if (outages.some(({ away }) => away)) throw new StoreUnavailable('away');
           if (name === 'publish' && outages.some(({ deaf }) => deaf)) return;

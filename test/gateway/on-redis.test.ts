@@ -181,7 +181,14 @@ it.each<[string, (first: string, second: string) => Promise<unknown>]>([
   ['of another account', (first, second) => control.rename(second, first)],
 ])('an entry %s is fetched anew, not given', async (_whose, displace) => {
   // The second has nothing in its own memory.
-  const { replicas, one: writer, two: reader } = await openReplicas(2, ALWAYS);
+  const {
+    replicas,
+    one: writer,
+    two: reader,
+  } = await openReplicas(2, {
+    ...ALWAYS,
+    history: { enabled: false },
+  });
   const asked: Record<string, { readonly rows: readonly unknown[]; readonly hash: string }> = {};
   const queryOf = (advertiser: string) =>
     byDay('2026-11-02', '2026-11-03').replace('Id=1', `Id=${advertiser}`);
@@ -200,6 +207,35 @@ it.each<[string, (first: string, second: string) => Promise<unknown>]>([
   expect(reportIn(reply).data).toEqual(asked[1]?.rows);
   expect(reply.headers['cache-status']).toContain('fwd=miss');
   expect(reader.log.map(({ msg }) => msg)).toContain('ignored a damaged cache entry');
+});
+
+it('days that a fetch adds to history are kept there alone, and fetched anew when they are gone from it', async () => {
+  const { replicas, one, two } = await openReplicas(2, ALWAYS);
+  const query = byDay('2026-11-02', '2026-11-09');
+  const { data } = reportIn(await one.report(replicas.key, query));
+  const { series } = await one.services.reporting.explain('campaigns/get', query);
+  await replicas.settled();
+  const cached = (await control.keys(`*:cache:{c5:${series}}:2026-11`))[0] ?? '';
+  const month = (await control.keys(`*:history:{${series}}:2026-11`))[0] ?? '';
+  const heads = () => control.hgetall(cached).then((fields) => Object.keys(fields).sort());
+  const days = ['02', '03', '04', '05', '06', '07', '08', '09'];
+  expect(await heads()).toEqual(days.map((day) => `h:${day}`));
+  const reply = await two.report(replicas.key, query);
+  expect([reportIn(reply).data, reply.headers['cache-status']]).toEqual([
+    data,
+    expect.stringContaining('detail=store'),
+  ]);
+  await control.del(month);
+  const later = byDay('2026-11-03', '2026-11-08');
+  const again = await two.report(replicas.key, later);
+  expect(again.headers['cache-status']).toContain('fwd=miss');
+  expect(reportIn(again).data).toEqual(
+    data.filter(({ date }) => String(date) >= '2026-11-03' && String(date) <= '2026-11-08'),
+  );
+  await replicas.settled();
+  // A month that history has lost is kept by the cache itself.
+  expect((await heads()).some((name) => name.startsWith('f:'))).toBe(true);
+  expect(two.log.map(({ msg }) => msg)).not.toContain('ignored a damaged cache entry');
 });
 
 describe('changes that replicas of Redis confirm', () => {

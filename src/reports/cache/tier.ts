@@ -7,7 +7,7 @@ import { turn } from '../../lib/time.js';
 import { replaces } from '../../store/entry-stamp.js';
 import { groupsToPack } from '../../store/history-content.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../../store/port.js';
-import type { EntryKey } from '../query/keys.js';
+import { contentName, type EntryKey } from '../query/keys.js';
 import { decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {
@@ -29,20 +29,34 @@ export interface ReadWhen {
   readonly after?: Promise<unknown>;
 }
 
+/** Days that a fetch has added to history, with the names of their contents there. */
+export type AddedDays = ReadonlyMap<string, string>;
+
+/** When to write to the store. */
+export interface WriteWhen {
+  /** Not before it. */
+  readonly begin: Promise<unknown>;
+  /** The store is not written to before it, either. The entries of these days may be pointers. */
+  readonly added?: Promise<AddedDays>;
+}
+
 /** full: the store responds but has no space. */
 export type TierFault = 'unavailable' | 'damaged' | 'full';
 
 export type CacheTier = ReturnType<typeof createCacheTier>;
+
+interface Encoding {
+  readonly store: CacheStore;
+  /** Entries as bytes, in the same order; large ones on another thread. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+}
 
 export function createCacheTier({
   store,
   encode,
   logger,
   onFault,
-}: {
-  readonly store: CacheStore;
-  /** Entries as bytes, in the same order; large ones on another thread. */
-  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+}: Encoding & {
   readonly logger: Logger;
   readonly onFault: (fault: TierFault) => void;
 }) {
@@ -62,9 +76,9 @@ export function createCacheTier({
   }
 
   async function decode(keys: readonly EntryKey[], found: readonly (CacheEntry | null)[]) {
-    const there = keys.flatMap(({ id }, at) => {
+    const there = keys.flatMap((key, at) => {
       const entry = found[at] ?? null;
-      return entry === null ? [] : [{ id, at, entry }];
+      return entry === null ? [] : [{ id: entry.isHistory ? nameInHistory(key) : key.id, at, entry }];
     });
     const entries: (RawEntry | null)[] = keys.map(() => null);
     for (const [at, decoded] of (await decodeEntries(there)).entries()) {
@@ -94,20 +108,10 @@ export function createCacheTier({
     }
   }
 
-  async function writeStore(entries: readonly TierWrite[], begin: Promise<unknown>): Promise<boolean> {
+  async function writeStore(entries: readonly TierWrite[], { begin, added }: WriteWhen): Promise<boolean> {
     try {
       await begin;
-      const packed = store.packs ? packedOf(entries) : new Set();
-      const encoded = await encode(
-        entries.map((entry) => {
-          const { key, version, header, body } = entry;
-          return { id: key.id, version, header, body, isPlain: packed.has(entry) };
-        }),
-      );
-      const writes = entries.map(({ key, version, ttlMs }, at) => ({
-        ...{ series: key.series, group: key.group, field: key.field, version, ttlMs },
-        ...(encoded[at] as EncodedEntry),
-      }));
+      const writes = await encodeWrites({ store, encode }, entries, (await added) ?? new Map());
       for (const batch of batches(writes)) {
         await store.write(batch);
         // Lets pending hits go first.
@@ -133,21 +137,26 @@ export function createCacheTier({
     },
     /**
      * @param entries of one series
-     * @param begin the store gets them after it; by default after a turn of the event loop, so that reads go first
      * @returns whether the entries were stored
      */
-    async write(entries: readonly TierWrite[], begin: Promise<unknown> = turn()): Promise<boolean> {
+    async write(entries: readonly TierWrite[], when: WriteWhen = { begin: turn() }): Promise<boolean> {
       for (const entry of entries) {
         // The newer content wins, as in the store.
         if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
           underWay.set(entry.key.id, entry);
       }
-      const isStored = await writeStore(entries, begin);
+      const isStored = await writeStore(entries, when);
       for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
       return isStored;
     },
   };
 }
+
+const dateOf = ({ group, field }: EntryKey) => `${group}-${field}`;
+const nameInHistory = (key: EntryKey) => contentName(key.history ?? '', dateOf(key));
+
+const NOTHING = Buffer.alloc(0);
+const NO_BYTES = { header: NOTHING, body: NOTHING, facts: NOTHING };
 
 /** By the stores' rule: a pending write may be older than the entry of another replica. */
 function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
@@ -155,11 +164,41 @@ function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry 
   return replaces(written.version, present.version) ? written : present;
 }
 
+/** As the store takes them: with their bytes, or as pointers at those that history has. */
+async function encodeWrites(
+  { store, encode }: Encoding,
+  entries: readonly TierWrite[],
+  added: AddedDays,
+): Promise<CacheWrite[]> {
+  const pointerOf = ({ key, body }: TierWrite) =>
+    key.history !== undefined && store.mayPoint?.(key, body.length) ? added.get(dateOf(key)) : undefined;
+  const pointers = new Map(entries.map((entry) => [entry, pointerOf(entry)]));
+  const own = entries.filter((entry) => pointers.get(entry) === undefined);
+  const packed = store.packs ? packedOf(own) : new Set();
+  const encoded = await encode(
+    own.map((entry) => {
+      const { key, version, header, body } = entry;
+      return { id: key.id, version, header, body, isPlain: packed.has(entry) };
+    }),
+  );
+  const bytes = new Map(own.map((entry, at) => [entry, encoded[at]]));
+  return entries.map((entry): CacheWrite => {
+    const { series, group, field, history } = entry.key;
+    const pointer = pointers.get(entry);
+    return {
+      ...{ series, group, field, history, version: entry.version, ttlMs: entry.ttlMs },
+      ...(bytes.get(entry) ?? NO_BYTES),
+      ...(pointer !== undefined && { pointer }),
+      ...(packed.has(entry) && { isPacked: true as const }),
+    };
+  });
+}
+
 /** Days that the store compresses together. */
 function packedOf(entries: readonly TierWrite[]): ReadonlySet<TierWrite> {
   const groups = groupsToPack(
     entries,
-    ({ key }) => key.group,
+    ({ key, ttlMs }) => (key.history === undefined || ttlMs < 1 ? null : key.group),
     ({ body }) => body,
   );
   return new Set([...groups.values()].flat());

@@ -3,7 +3,9 @@
  * stored entries are read for comparison, then overwritten.
  */
 
+import type { AddedDays } from '../cache/tier.js';
 import type { Gateway } from '../gateway.js';
+import type { Recorded } from '../history/record.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import type { Fetch, Fetched, FetchResult } from './fetched.js';
 import { prepareResult, previousDays } from './keep.js';
@@ -22,13 +24,14 @@ export async function afterFetch(
   // Rows from history are no new platform data.
   const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
   const before = said === null ? null : previousDays(g, { ...fetch, mode }, said, answered);
-  if (said !== null && fetch.form === 'rows') g.background(learnFromDays(g, fetch, said, answered));
+  const recorded = said === null || fetch.form !== 'rows' ? null : recordDays(g, fetch, said, answered);
   if (fetched.storable && fetched.kind === 'answer') {
     const rows = fetched.days ?? (fetched.rows === null ? [] : [fetched.rows]);
     g.background(answered.then(() => g.advertisers.observed(report, rows)));
   }
   g.background(answered.then(() => noteReference(g, report, fetched)));
-  const writing = g.writeBehind(writes, fetch.patience, before ?? answered);
+  const added = recorded?.then((one) => one.added) ?? NONE_ADDED;
+  const writing = g.writeBehind(writes, fetch.patience, { begin: before ?? answered, added });
   const written = writing.then(({ kept }) => kept);
   g.background(g.replacements.note(series, extents, written));
   const { stored, kept } = await writing;
@@ -37,17 +40,21 @@ export async function afterFetch(
   return { kept, result: { entries, by: 'own', stored, storable, unsplittable } };
 }
 
+const NONE_ADDED: Promise<AddedDays> = Promise.resolve(new Map());
+
 /** Never rejects. @param begin when the store may be read; history reads wait for these days from the call on */
-async function learnFromDays(
+function recordDays(
   g: Gateway,
   { report, series }: Fetch,
   days: readonly Entry<RowsHeader>[],
   begin: Promise<unknown>,
-): Promise<void> {
-  const recorded = g.history.record(report, { series, days, begin }).then(({ observations, finalized }) => {
+): Promise<Recorded> {
+  const recorded = g.history.record(report, { series, days, begin });
+  const learned = recorded.then(({ observations, finalized }) => {
     g.evidence.observed(report, observations);
     g.evidence.finalized(report, series, finalized);
   });
-  await Promise.all([recorded, observeSelection(g, report, { series, days })]);
-  g.explorer.used(g, { report, series });
+  const both = Promise.all([learned, observeSelection(g, report, { series, days })]);
+  g.background(both.then(() => g.explorer.used(g, { report, series })));
+  return recorded;
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.js';
 import type { EntryOrError } from '../cache/entries.js';
 import { daysFound } from '../cache/look-up.js';
 import type { Extent } from '../cache/replacements.js';
-import type { CacheTier, TierWrite } from '../cache/tier.js';
+import type { CacheTier, TierWrite, WriteWhen } from '../cache/tier.js';
 import type { Gateway } from '../gateway.js';
 import type { Comparison } from '../learn/learn.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../query/keys.js';
@@ -122,12 +122,12 @@ export function createWriteBehind(tier: CacheTier, background: Gateway['backgrou
   return async (
     writes: readonly TierWrite[],
     patience: Patience,
-    begin: Promise<unknown>,
+    when: WriteWhen,
   ): Promise<{ stored: boolean; kept: Promise<unknown> }> => {
     if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
     const bytes = writes.reduce((sum, { body }) => sum + body.length, 0);
     behindBytes += bytes;
-    const kept = tier.write(writes, begin).then((isStored) => {
+    const kept = tier.write(writes, when).then((isStored) => {
       behindBytes -= bytes;
       isTaking = isStored;
       return isStored;
@@ -135,7 +135,7 @@ export function createWriteBehind(tier: CacheTier, background: Gateway['backgrou
     background(kept);
     if (patience.isSpent) return { stored: false, kept };
     if (isTaking && behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
-    await begin;
+    await when.begin;
     // Meanwhile the store was found to be unavailable.
     if (patience.isSpent) return { stored: false, kept };
     const stored = await kept;

@@ -4,11 +4,11 @@ import { groupsToPack, monthOf } from '../../store/history-content.js';
 import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../../store/history-port.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { dayNumber } from '../query/days.js';
+import { contentName } from '../query/keys.js';
 import { digest } from '../query/platform-call.js';
 import { holdsTexts, joinTypes } from '../rows/column-types.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, isFinal } from '../rows/freshness.js';
-import { contentName } from './read.js';
 import {
   decodeStored,
   encodeHeads,

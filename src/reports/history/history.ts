@@ -244,7 +244,7 @@ export function createHistory(options: HistoryOptions) {
     isRecorded,
     /** Records what a fetch returned. Never rejects. */
     async record(report: Report, fetched: FetchedDays): Promise<Recorded> {
-      if (!isRecorded(report)) return { observations: [], finalized: [] };
+      if (!isRecorded(report)) return { observations: [], finalized: [], added: new Map() };
       const { endpoint } = report;
       const [asked, rules] = [requestedAccounts(report), options.rulesOf(report)];
       return record(recorder, { ...fetched, endpoint, asked, rules });

@@ -5,6 +5,7 @@ import { turn } from '../../lib/time.js';
 import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { decodeEntries } from '../cache/entry.js';
+import { contentName } from '../query/keys.js';
 import { add, type Decimal, decimalOf, shownAs, ZERO } from '../rows/decimal.js';
 import { type Entry, isEntryHeader, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 import { isAdditive, isMoney } from '../rows/row-names.js';
@@ -19,11 +20,6 @@ import {
   readHeads,
   validRevisions,
 } from './revision.js';
-
-/** Sealed name of a day's rows; they cannot be read under another one. Must never change. */
-export function contentName(series: string, day: string): string {
-  return `h1:{${series}}:${day}`;
-}
 
 /** @returns in order; null for missing or damaged rows. @throws StoreUnavailable */
 export async function readContents(

@@ -129,6 +129,8 @@ export interface Recorded {
   readonly observations: readonly DayObservation[];
   /** Days recorded as final for the first time; each by one replica. */
   readonly finalized: readonly FinalDay[];
+  /** Names of the contents that were added, by day. */
+  readonly added: ReadonlyMap<string, string>;
 }
 
 /** Days of one series that were split from truncated answers. */
@@ -185,7 +187,7 @@ export function createRecorder(options: {
 export async function record(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
   const { series, begin } = fetched;
   const days = fetched.days.filter(isKept);
-  const told = { observations: [], finalized: [] };
+  const told = { observations: [], finalized: [], added: new Map<string, string>() };
   const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
   if (r.waitingBytes > 0 && r.waitingBytes + bytes > MAX_WAITING_BYTES) {
     miss(r, series, days, 'the write queue is full');
@@ -218,6 +220,7 @@ function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], w
 interface RecordResult {
   readonly observations: DayObservation[];
   readonly finalized: FinalDay[];
+  readonly added: Map<string, string>;
 }
 
 /** @returns the days that lost every attempt to concurrent writes */
@@ -272,7 +275,8 @@ async function writeOnce(
   if (changes.length === 0) return [];
   const done = await store.write(series, await writesFor(r, fetched, changes));
   const written = changes.filter((_one, at) => done[at] === true);
-  for (const { entry, kind } of written) {
+  for (const { entry, kind, added } of written) {
+    if (added !== null) told.added.set(dateOf(entry), added);
     metrics.history(kind, 1);
     missed.delete(nameOf(series, dateOf(entry)));
   }

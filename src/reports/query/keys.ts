@@ -9,6 +9,13 @@ export interface EntryKey {
   readonly series: string;
   readonly group: string;
   readonly field: string;
+  /** Of a day. */
+  readonly history?: string | undefined;
+}
+
+/** Sealed name of a day's rows in history; they cannot be read under another one. Must never change. */
+export function contentName(series: string, day: string): string {
+  return `h1:{${series}}:${day}`;
 }
 
 export function rowsKey(series: string, from: string | null, to: string | null): EntryKey {
@@ -30,7 +37,7 @@ export function dayKeys(series: string, dates: readonly string[]): EntryKey[] {
   let group = '';
   return dates.map((date) => {
     if (!date.startsWith(group) || group === '') group = date.slice(0, MONTH_CHARS);
-    return { id: before + date, series: named, group, field: date.slice(MONTH_CHARS + 1) };
+    return { id: before + date, series: named, group, field: date.slice(MONTH_CHARS + 1), history: series };
   });
 }
 

@@ -7,13 +7,6 @@ import { type ChainableCommander, Cluster } from 'ioredis';
 import { nextTurn } from '../../lib/time.js';
 import type { RedisClient } from './connect.js';
 
-/** Of one hash. */
-export interface HashRead {
-  readonly hash: string;
-  /** Null: all there are. */
-  readonly fields: readonly string[] | null;
-}
-
 type Reply = [error: Error | null, result: unknown];
 /** As in pipelines of ioredis. */
 export type Replies = Reply[] | null;
@@ -79,14 +72,6 @@ function inBatch(client: RedisClient, commands: readonly Command[], soon = false
   });
 }
 
-export function readHashes(client: RedisClient, reads: readonly HashRead[]): Promise<Replies> {
-  const read = ({ hash, fields }: HashRead): Command =>
-    fields === null
-      ? (pipeline, done) => pipeline.hgetallBuffer(hash, done)
-      : (pipeline, done) => pipeline.hmgetBuffer(hash, ...fields, done);
-  return inBatch(client, reads.map(read));
-}
-
 /** EVAL or EVALSHA. @throws the error of the reply */
 export async function evaluate(
   client: RedisClient,
@@ -94,9 +79,13 @@ export async function evaluate(
   script: string,
   keys: readonly string[],
   args: readonly (string | number | Buffer)[],
+  isRead = false,
 ): Promise<unknown> {
-  const command: Command = (pipeline, done) => pipeline[how](script, keys.length, ...keys, ...args, done);
-  const replies = await inBatch(client, [command], true);
+  const command: Command = (pipeline, done) =>
+    isRead
+      ? pipeline.callBuffer(how, script, keys.length, ...keys, ...args, done)
+      : pipeline[how](script, keys.length, ...keys, ...args, done);
+  const replies = await inBatch(client, [command], !isRead);
   const [error, result] = replies?.[0] ?? [new Error('Redis did not answer')];
   if (error !== null) throw error;
   return result;

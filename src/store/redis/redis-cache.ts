@@ -1,110 +1,27 @@
-/** How cache entries lie in Redis, and the script that writes them. */
+/** How cache entries lie in Redis. */
 
 import type { Clock } from '../../lib/clock.js';
+import { createLastUsed } from '../../lib/last-used.js';
 import { byGroup, type CacheGroup } from '../check-input.js';
 import {
   createKnownFacts,
   type KnownFacts,
   MARK,
-  PACKED_MARK,
   readStamp,
   STAMP_BYTES,
   type Stamp,
   type StampedWrite,
   stampWrite,
 } from '../entry-stamp.js';
-import { type DayContents, groupsToPack, packDays, unpackDays } from '../history-content.js';
-import {
-  type CacheEntry,
-  type CachePlace,
-  type CacheStore,
-  type CacheWrite,
-  VERSION_LEAD_MAX_MS,
-} from '../port.js';
-import { type HashRead, readHashes } from './batches.js';
+import { type DayContents, packDays, unpackContent, unpackDays } from '../history-content.js';
+import type { CacheEntry, CachePlace, CacheStore, CacheWrite } from '../port.js';
+import { BEHIND_HEAD_BYTES, OWN_KEY_ABOVE_BYTES, READ_GROUPS, WRITE_GROUP } from './cache-scripts.js';
 import type { RedisClient } from './connect.js';
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 import type { CacheBound } from './memory.js';
-
-/** Bodies above it have keys of their own: a hash is read by its fields, and dropped as a whole. */
-const OWN_KEY_ABOVE_BYTES = 256 * 1024;
-/** Bodies up to it lie behind their heads: a field of their own would cost as much again as a small day has bytes. */
-const BEHIND_HEAD_BYTES = 1024;
-
-/**
- * Writes entries of one group in the place of older ones: their heads, with small bodies behind them. Larger bodies and
- * facts follow as plain commands of the same transaction, each only where there is none: through Lua they would be copied
- * twice more. It is sent whole each time, as a transaction cannot find out in between that the server has lost it.
- *
- * KEYS: the group's hash; for each entry the key that a large body has. ARGV: now, the longest lifetime of the entries,
- * milliseconds; for each entry its field, its version, and its head with a small body; '' for one that is gone at once.
- *
- * An entry of which a part is lost is dropped with what is left of it. So are fields that are over, and facts and
- * bodies without a head; but where a head is of another form, its facts are unknown, and all of them stay.
- */
-const WRITE_GROUP = `
-local hash, now, longest = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-local kind = redis.call('TYPE', hash).ok
-if kind ~= 'hash' and kind ~= 'none' then redis.call('UNLINK', hash) end
-
-local function number(text, from, to)
-  local sum = 0
-  for at = from, to do sum = sum * 256 + string.byte(text, at) end
-  return sum
-end
-local function stampOf(head)
-  if not head or #head < ${STAMP_BYTES} then return nil end
-  local m, n = string.byte(head, 1, 2)
-  if m ~= ${MARK[0]} or (n ~= ${MARK[1]} and n ~= ${PACKED_MARK}) then return nil end
-  local facts = string.gsub(string.sub(head, 19, ${STAMP_BYTES}), '.', function(one)
-    return string.format('%02x', string.byte(one))
-  end)
-  return {version = number(head, 3, 8), ends = number(head, 9, 14), bytes = number(head, 15, 18), facts = 'f:' .. facts,
-    size = #head}
-end
-local function isWhole(stamp, field, own)
-  if redis.call('HEXISTS', hash, stamp.facts) == 0 then return false end
-  if stamp.bytes > ${OWN_KEY_ABOVE_BYTES} then return redis.call('TYPE', own).ok == 'string' end
-  if stamp.bytes <= ${BEHIND_HEAD_BYTES} then return stamp.size >= ${STAMP_BYTES} + stamp.bytes end
-  return redis.call('HEXISTS', hash, 'd:' .. field) == 1
-end
-
-local taken = false
-for i = 2, #KEYS do
-  local at = 3 * i - 3
-  local field, new, head = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2]
-  local present = stampOf(redis.call('HGET', hash, 'h:' .. field))
-  if not (present and present.ends > now and present.version > new
-    and present.version <= new + ${VERSION_LEAD_MAX_MS} and isWhole(present, field, KEYS[i])) then
-    redis.call('HDEL', hash, 'h:' .. field, 'd:' .. field)
-    redis.call('UNLINK', KEYS[i])
-    if head ~= '' then
-      redis.call('HSET', hash, 'h:' .. field, head)
-      taken = true
-    end
-  end
-end
-
-local used, facts, foreign = {}, {}, false
-for _, name in ipairs(redis.call('HKEYS', hash)) do
-  local mark, field = string.sub(name, 1, 2), string.sub(name, 3)
-  if mark == 'f:' then facts[#facts + 1] = name
-  elseif mark == 'd:' and redis.call('HEXISTS', hash, 'h:' .. field) == 0 then redis.call('HDEL', hash, name)
-  elseif mark == 'h:' then
-    local stamp = stampOf(redis.call('HGET', hash, name))
-    if not stamp then foreign = true
-    elseif stamp.ends <= now then redis.call('HDEL', hash, name, 'd:' .. field)
-    else used[stamp.facts] = true end
-  end
-end
-if not foreign then
-  for _, name in ipairs(facts) do
-    if not used[name] then redis.call('HDEL', hash, name) end
-  end
-end
-if taken and redis.call('PTTL', hash) < longest then redis.call('PEXPIRE', hash, longest) end`;
+import { readScript } from './script.js';
 
 /**
  * A body at a key of its own: a mark (2 bytes) · the entry's version (6, big endian) · its bytes. What does not start with
@@ -128,45 +45,57 @@ export function decodeVersioned(bytes: Buffer | null, version: number): Buffer |
   return bytes.subarray(HEAD_BYTES);
 }
 
-/** From so many fields on the whole hash of a group is read: it holds little else, and brings the facts with it. */
-const WHOLE_GROUP_FROM = 16;
+/** Larger bodies of history would be copied by the script. */
+const POINTED_MAX_BYTES = OWN_KEY_ABOVE_BYTES;
+/** Months with pointers to what is gone, as after a sweep of history: the next entries of them are kept here. */
+const REMEMBERED_MONTHS = 10_000;
 /** Bodies with keys of their own are read so many bytes at a time. */
 const BATCH_BYTES = 2 * 1024 * 1024;
 
-type Fields = ReadonlyMap<string, Buffer>;
+/** Of what was read before. */
+interface Known {
+  readonly facts: KnownFacts;
+  /** Keys of months of history. */
+  readonly gone: ReturnType<typeof createLastUsed<true>>;
+}
 
-/** An entry whose head was found. */
-interface Found {
-  readonly place: CachePlace;
-  readonly stamp: Stamp;
-  readonly header: Buffer;
-  /** Null: it has a key of its own. */
-  body: Buffer | null;
-  facts: Buffer | undefined;
+/** An entry whose body has a key of its own. */
+interface Headed extends Omit<CacheEntry, 'body'> {
+  readonly bodyBytes: number;
 }
 
 /**
  * Cache entries as fields of a hash for each group: `h:` the stamp, the header and a small body, `d:` a larger body, `f:`
  * facts by their digest. For small days that are written together, `h:` is the stamp alone, and one `f:` is a pack of the
- * rest. The hash expires with its last entry; each entry has its own end in its stamp.
+ * rest. Where history is on the same server, `h:` of a day that was just added to it is a pointer. The hash expires with its
+ * last entry; each entry has its own end in its stamp.
  *
  * @param clock decides whether an entry is over
+ * @param hasHistory whether history is on the same server, and in the same slot
  */
 export function createRedisCache(
   link: Link,
   keys: Keys,
   bound: Pick<CacheBound, 'admit'>,
   clock: Clock,
+  hasHistory: () => boolean,
 ): CacheStore {
-  const knownFor = createKnown();
-  const read = createReader(link, keys, knownFor, clock);
-
-  async function writeGroup(client: RedisClient, { series, group, members }: CacheGroup<Placed>) {
+  const known: Known = { facts: createKnownFacts(), gone: createLastUsed<true>(REMEMBERED_MONTHS) };
+  const keysOf = ({ series, group, members }: CacheGroup<CachePlace>): [hash: string, month: string] => {
     const hash = keys.cache(series, group);
+    const history = members[0]?.history;
+    return [hash, history === undefined || !hasHistory() ? hash : keys.history.month(history, group)];
+  };
+  const read = createReader(link, keys, keysOf, known, clock);
+
+  async function writeGroup(client: RedisClient, group: CacheGroup<Placed>) {
+    const { members } = group;
+    const [hash, month] = keysOf(group);
     const transaction = client.multi().eval(
       WRITE_GROUP,
-      1 + members.length,
+      2 + members.length,
       hash,
+      month,
       ...members.map(({ write }) => keys.cacheBody(write)),
       Math.floor(clock.now()),
       Math.max(...members.map(({ ttlMs }) => ttlMs)),
@@ -179,7 +108,7 @@ export function createRedisCache(
     const facts = new Map<string, Buffer>();
     for (const { write, stamp, ttlMs } of members) {
       if (ttlMs < 1) continue;
-      facts.set(stamp.facts, write.facts);
+      if (stamp.pointer === undefined) facts.set(stamp.facts, write.facts);
       if (write.body.length <= BEHIND_HEAD_BYTES) continue;
       if (write.body.length <= OWN_KEY_ABOVE_BYTES) transaction.hsetnx(hash, `d:${write.field}`, write.body);
       else {
@@ -193,6 +122,11 @@ export function createRedisCache(
 
   return {
     packs: true,
+    mayPoint: ({ history, group }, bodyBytes) =>
+      history !== undefined &&
+      bodyBytes <= POINTED_MAX_BYTES &&
+      hasHistory() &&
+      !known.gone.has(keys.history.month(history, group)),
     // What was sent before is done before: commands of one series go to one server, over one connection.
     read,
     async write(entries) {
@@ -202,14 +136,14 @@ export function createRedisCache(
       await link.call('multi', (client) =>
         Promise.all(byGroup(writes).map((group) => writeGroup(client, group))),
       );
-      for (const { stamp, write } of writes) knownFor(stamp).add(stamp.facts, write.facts);
     },
     async remove(places) {
       if (places.length === 0) return;
       await link.call('pipeline', async (client) => {
         const pipeline = client.pipeline();
         for (const { series, group, members } of byGroup(places)) {
-          pipeline.hdel(keys.cache(series, group), ...namesOf(members));
+          const names = members.flatMap(({ field }) => [`h:${field}`, `d:${field}`]);
+          pipeline.hdel(keys.cache(series, group), ...names);
           pipeline.unlink(...members.map(keys.cacheBody));
         }
         answersOf(await pipeline.exec());
@@ -218,101 +152,108 @@ export function createRedisCache(
   };
 }
 
-type KnownFor = (stamp: Stamp) => KnownFacts;
+type KeysOf = (group: CacheGroup<CachePlace>) => [hash: string, month: string];
 
-/** Facts apart from packs, which would evict them: each pack is of one month, facts are of many. */
-function createKnown(): KnownFor {
-  const [facts, packs] = [createKnownFacts(), createKnownFacts()];
-  return ({ isPacked }) => (isPacked ? packs : facts);
-}
-
-/**
- * Reads all groups in one round trip, together with other reads; facts that are new to this process and bodies with keys of
- * their own in a second one.
- */
-function createReader(link: Link, keys: Keys, knownFor: KnownFor, clock: Clock) {
-  async function readFields(reads: readonly HashRead[]): Promise<Fields[]> {
-    const replies = await link.call('pipeline', async (client) => answersOf(await readHashes(client, reads)));
-    return reads.map(({ fields }, at) => fieldsOf(fields ?? [], replies[at]));
-  }
-
-  function find(places: readonly CachePlace[], fields: Fields): Found[] {
-    const nowMs = clock.now();
-    const found = [...new Set(places)].flatMap((place) => findOne(place, fields, knownFor, nowMs) ?? []);
-    // Only a hash that was read as a whole brings facts, too.
-    if (places.length >= WHOLE_GROUP_FROM)
-      for (const one of found)
-        if (one.facts !== undefined) one.facts = knownFor(one.stamp).add(one.stamp.facts, one.facts);
-    return found;
-  }
-
-  async function readFacts(found: readonly Found[]): Promise<void> {
-    const missing = found.filter(({ facts }) => facts === undefined);
-    const groups = byGroup(missing.map((one) => ({ ...one.place, one })));
-    const all = await readFields(
-      groups.map(({ series, group, members }) => ({
-        hash: keys.cache(series, group),
-        fields: [...new Set(members.map(({ one }) => `f:${one.stamp.facts}`))],
-      })),
+/** Reads all groups in one round trip, together with other reads; bodies with keys of their own in further ones. */
+function createReader(link: Link, keys: Keys, keysOf: KeysOf, known: Known, clock: Clock) {
+  async function addBodies(entries: Map<CachePlace, CacheEntry | Headed | null>): Promise<void> {
+    const headed = [...entries].flatMap(([place, entry]) =>
+      entry !== null && 'bodyBytes' in entry ? [{ place, entry }] : [],
     );
-    for (const [at, { members }] of groups.entries())
-      for (const { one } of members) {
-        const bytes = all[at]?.get(`f:${one.stamp.facts}`);
-        if (bytes !== undefined) one.facts = knownFor(one.stamp).add(one.stamp.facts, bytes);
-      }
-  }
-
-  async function readOwnBodies(found: readonly Found[]): Promise<void> {
-    for (const batch of batchesOf(found.filter(({ body }) => body === null))) {
+    for (const batch of batchesOf(headed)) {
       const bodies = await link.call('pipeline', async (client) => {
         const pipeline = client.pipeline();
         for (const { place } of batch) pipeline.getBuffer(keys.cacheBody(place));
         return answersOf(await pipeline.exec());
       });
-      for (const [at, one] of batch.entries()) {
+      for (const [at, { place, entry }] of batch.entries()) {
+        const { bodyBytes: _, ...rest } = entry;
         const value = bodies[at];
-        one.body = Buffer.isBuffer(value) ? decodeVersioned(value, one.stamp.version) : null;
+        const body = Buffer.isBuffer(value) ? decodeVersioned(value, entry.version) : null;
+        entries.set(place, body && { ...rest, body });
       }
     }
   }
 
   return async (places: readonly CachePlace[]): Promise<(CacheEntry | null)[]> => {
     if (places.length === 0) return [];
-    const groups = byGroup(places);
-    const fields = await readFields(
-      groups.map(({ series, group, members }) => ({
-        hash: keys.cache(series, group),
-        fields: members.length >= WHOLE_GROUP_FROM ? null : namesOf(members),
-      })),
+    const groups = byGroup(places).map((group) => ({ ...group, keys: keysOf(group) }));
+    const reads = Array.from({ length: Math.ceil(groups.length / GROUPS_AT_ONCE) }, (_, at) =>
+      readOf(groups.slice(at * GROUPS_AT_ONCE, (at + 1) * GROUPS_AT_ONCE)),
     );
-    const found = groups.flatMap(({ members }, at) => find(members, fields[at] as Fields));
-    if (found.some(({ facts }) => facts === undefined)) await readFacts(found);
-    if (found.some(({ body }) => body === null)) await readOwnBodies(found);
-    const packs = new Map<Buffer, DayContents>();
-    const entries = new Map(found.map((one) => [one.place, entryOf(one, packs)]));
-    return places.map((place) => entries.get(place) ?? null);
+    const replies = await Promise.all(reads.map(({ keys, args }) => readGroups(link, keys, args)));
+    const nowMs = clock.now();
+    const entries = new Map<CachePlace, CacheEntry | Headed | null>();
+    for (const [at, { members, keys }] of groups.entries()) {
+      const reply = replies[Math.floor(at / GROUPS_AT_ONCE)]?.[at % GROUPS_AT_ONCE] as Reply;
+      const parts: Parts = { fields: fieldsOf(reply), open: createPacks(), known: known.facts };
+      for (const [nth, place] of members.entries()) {
+        const value = reply[0][nth];
+        const stamp = readStamp(value);
+        if (!value || stamp === null || stamp.endsAtMs <= nowMs) continue;
+        const isPointer = stamp.pointer !== undefined;
+        const entry = isPointer
+          ? pointedEntry(place.field, stamp, parts)
+          : ownEntry(place.field, stamp, value, parts);
+        if (isPointer && entry === null) known.gone.set(keys[1], true);
+        entries.set(place, entry);
+      }
+    }
+    await addBodies(entries);
+    return places.map((place) => (entries.get(place) ?? null) as CacheEntry | null);
+  };
+}
+
+/** More would keep Redis from others for long. */
+const GROUPS_AT_ONCE = 4;
+
+const readOf = (groups: readonly (CacheGroup<CachePlace> & { readonly keys: readonly string[] })[]) => ({
+  keys: groups.flatMap(({ keys }) => keys),
+  args: groups.flatMap(({ members }) => [`${members.length}`, ...members.map(({ field }) => `h:${field}`)]),
+});
+
+const readGroups = readScript<readonly Reply[]>('dgwReadCache', READ_GROUPS);
+
+type Values = readonly (Buffer | null)[];
+/** Of one group: heads, then names and values in turns. */
+type Reply = readonly [heads: Values, ...others: Values[]];
+
+/** What entries of one group are made of. */
+interface Parts {
+  /** By name. */
+  readonly fields: ReadonlyMap<string, Buffer>;
+  readonly open: OpenPack;
+  readonly known: KnownFacts;
+}
+
+type OpenPack = (pack: Buffer | undefined) => DayContents;
+
+/** Each pack is opened once for all of its days. */
+function createPacks(): OpenPack {
+  const opened = new Map<Buffer | undefined, DayContents>();
+  return (pack) => {
+    const days = opened.get(pack) ?? unpackDays(pack ?? null);
+    opened.set(pack, days);
+    return days;
   };
 }
 
 /** A write with its place, as `byGroup` takes it. */
 type Placed = StampedWrite & CachePlace;
 
-/** Packs small days of a group; a pack is stored as the facts that they share. */
+/** Days that are packed are stored as stamps; the pack is stored as the facts that they share. */
 function stampAll(entries: readonly CacheWrite[], nowMs: number): Placed[] {
   const packs = new Map<CacheWrite, Buffer>();
-  const nameOf = ({ series, group, field, ttlMs }: CacheWrite) =>
-    ttlMs < 1 || Buffer.byteLength(field) !== 2 ? null : `${series.length}:${series}:${group}`;
-  for (const days of groupsToPack(entries, nameOf, ({ body }) => body).values()) {
-    const pack = packDays(new Map(days.map((day) => [day.field, day])));
-    for (const day of days) packs.set(day, pack);
+  const packed = entries.filter(({ isPacked, ttlMs }) => isPacked && ttlMs >= 1);
+  for (const { members } of byGroup(packed)) {
+    const pack = packDays(new Map(members.map((day) => [day.field, day])));
+    for (const day of members) packs.set(day, pack);
   }
   return entries.map((write): Placed => {
-    const { series, group, field, version, ttlMs } = write;
-    const pack = packs.get(write);
-    const place = { series, group, field };
-    if (pack === undefined) return { ...place, ...stampWrite(write, nowMs) };
-    const packed = { ...place, version, ttlMs, header: NOTHING, body: NOTHING, facts: pack };
-    return { ...place, ...stampWrite(packed, nowMs, true) };
+    const { series, group, field, history } = write;
+    const facts = packs.get(write);
+    const stored = facts === undefined ? write : { ...write, header: NOTHING, body: NOTHING, facts };
+    return { ...{ series, group, field, history }, ...stampWrite(stored, nowMs) };
   });
 }
 
@@ -320,59 +261,65 @@ const NOTHING = Buffer.alloc(0);
 
 const bytesOf = ({ head, write }: StampedWrite) => head.length + write.body.length + write.facts.length;
 
-/** @returns null for what is over, or of which a part is lost */
-function findOne(place: CachePlace, fields: Fields, knownFor: KnownFor, nowMs: number): Found | null {
-  const value = fields.get(`h:${place.field}`);
-  const stamp = readStamp(value);
-  if (value === undefined || stamp === null || stamp.endsAtMs <= nowMs) return null;
-  const { bodyBytes } = stamp;
+/** A missing part is a missing entry. @param value stamp, header and a small body */
+function ownEntry(
+  field: string,
+  { version, bodyBytes, facts: digest, isPacked }: Stamp,
+  value: Buffer,
+  { fields, open, known }: Parts,
+): CacheEntry | Headed | null {
+  const stored = fields.get(`f:${digest}`);
+  if (isPacked) return ofVersion(version, open(stored).get(field));
   const isBehind = bodyBytes <= BEHIND_HEAD_BYTES;
   const headEnd = isBehind ? value.length - bodyBytes : value.length;
-  if (headEnd < STAMP_BYTES) return null;
-  const isOwn = bodyBytes > OWN_KEY_ABOVE_BYTES;
-  const body = isBehind ? value.subarray(headEnd) : isOwn ? null : fields.get(`d:${place.field}`);
-  if (body === undefined) return null;
-  const facts = knownFor(stamp).get(stamp.facts) ?? fields.get(`f:${stamp.facts}`);
-  return { place, stamp, header: value.subarray(STAMP_BYTES, headEnd), body, facts };
+  if (headEnd < STAMP_BYTES || stored === undefined) return null;
+  const header = value.subarray(STAMP_BYTES, headEnd);
+  const facts = known.add(digest, stored);
+  if (bodyBytes > OWN_KEY_ABOVE_BYTES) return { version, header, facts, bodyBytes };
+  const body = isBehind ? value.subarray(headEnd) : fields.get(`d:${field}`);
+  return body === undefined ? null : { version, header, body, facts };
 }
 
-/** A missing part is a missing entry. @param packs that were opened */
-function entryOf(
-  { place, stamp, header, body, facts }: Found,
-  packs: Map<Buffer, DayContents>,
+/** The content of history that a pointer leads to; null if it is gone. */
+function pointedEntry(
+  field: string,
+  { version, pointer }: Stamp,
+  { fields, open, known }: Parts,
 ): CacheEntry | null {
-  const { version, isPacked } = stamp;
-  if (body === null || facts === undefined) return null;
-  if (!isPacked) return { version, header, body, facts };
-  const days = packs.get(facts) ?? unpackDays(facts);
-  packs.set(facts, days);
-  const day = days.get(place.field);
-  return day?.version === version ? day : null;
+  const loose = unpackContent(fields.get(`${field}:${pointer}`) ?? null);
+  const facts = fields.get(`f:${loose?.digest}`);
+  const entry =
+    loose === null
+      ? ofVersion(version, open(fields.get(`p:${pointer}`)).get(field))
+      : ofVersion(version, facts && { ...loose, facts: known.add(loose.digest, facts) });
+  return entry && { ...entry, isHistory: true };
 }
 
-function namesOf(places: readonly CachePlace[]): string[] {
-  return places.flatMap(({ field }) => [`h:${field}`, `d:${field}`]);
+function ofVersion(version: number, entry: CacheEntry | undefined): CacheEntry | null {
+  return entry?.version === version ? entry : null;
 }
 
-/** @param reply values in the order of `names`, or all fields of a hash by their name; anything else is none */
-function fieldsOf(names: readonly string[], reply: unknown): Fields {
+function fieldsOf([, ...others]: Reply): Parts['fields'] {
   const fields = new Map<string, Buffer>();
-  const set = (name: string, value: unknown) => Buffer.isBuffer(value) && fields.set(name, value);
-  if (Array.isArray(reply)) for (const [at, name] of names.entries()) set(name, reply[at]);
-  else for (const [name, value] of Object.entries(reply ?? {})) set(name, value);
+  for (let at = 0; at < others.length; at += 2)
+    for (const [nth, name] of (others[at] ?? []).entries()) {
+      const value = others[at + 1]?.[nth];
+      if (value) fields.set(String(name), value);
+    }
   return fields;
 }
 
-function batchesOf(found: readonly Found[]): Found[][] {
-  const batches: Found[][] = [];
+function batchesOf<T extends { readonly entry: Headed }>(found: readonly T[]): T[][] {
+  const batches: T[][] = [];
   let left = 0;
   for (const one of found) {
-    if (one.stamp.bodyBytes > left) {
+    const { bodyBytes } = one.entry;
+    if (bodyBytes > left) {
       batches.push([]);
       left = BATCH_BYTES;
     }
     batches.at(-1)?.push(one);
-    left -= one.stamp.bodyBytes;
+    left -= bodyBytes;
   }
   return batches;
 }

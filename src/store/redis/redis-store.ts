@@ -81,6 +81,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const bus = new RedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
   const durable = { link: registry.link, replicaWaitMs, minReplicas, logger };
   const turns = createTurns();
+  const inOneSlot = (to: RedisConnection, registryTo?: RedisConnection) =>
+    registryTo === undefined && !('cluster' in to);
+  let hasHistory = inOneSlot(connection, registryConnection);
   let closed = false;
 
   async function move(to: RedisConnection, registryTo?: RedisConnection): Promise<void> {
@@ -89,6 +92,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       await Promise.all(Object.values(next).map((client) => disconnect(client, timeoutMs)));
       throw unavailable('the store is closed');
     }
+    hasHistory = inOneSlot(to, registryTo);
     await Promise.all([
       bus.swap(next.subscriber),
       data.link.swap(next.data),
@@ -99,7 +103,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 
   return {
     kind: 'redis',
-    cache: createRedisCache(data.link, keys, bound, clock),
+    cache: createRedisCache(data.link, keys, bound, clock, () => hasHistory),
     history: createRedisHistory(registry.link, keys.history, registry.memory, SHARED_HEADS_BELOW),
     pins: createRedisHistory(registry.link, keys.pins, registry.memory, 0),
     leases: createRedisLeases(data.link, keys),

@@ -31,19 +31,22 @@ export function script<Reply>(name: string) {
     sender<Reply>(name, String.raw({ raw: text }, ...parts));
 }
 
-function sender<Reply>(name: string, lua: string) {
+/** A script that reads: sent at the end of the turn, with bytes as its reply. */
+export const readScript = <Reply>(name: string, lua: string) => sender<Reply>(name, lua, true);
+
+function sender<Reply>(name: string, lua: string, isRead = false) {
   const sha = createHash('sha1').update(lua).digest('hex');
   return (link: Pick<Link, 'call'>, keys: readonly string[], args: Arguments): Promise<Reply> =>
     link.call(name, async (client) => {
       const sent = scriptsOf(client);
       if (sent.has(sha))
         try {
-          return (await evaluate(client, 'evalsha', sha, keys, args)) as Reply;
+          return (await evaluate(client, 'evalsha', sha, keys, args, isRead)) as Reply;
         } catch (error) {
           if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
         }
       sent.add(sha);
-      return (await evaluate(client, 'eval', lua, keys, args)) as Reply;
+      return (await evaluate(client, 'eval', lua, keys, args, isRead)) as Reply;
     });
 }
 

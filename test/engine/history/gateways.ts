@@ -83,7 +83,7 @@ export async function startGateways({ platform, clock, config, redis }: Gateways
 }
 
 /** What it says without asking anybody, it says while it is away, too. */
-const SYNCHRONOUS: readonly unknown[] = ['roomBytes'];
+const SYNCHRONOUS: readonly unknown[] = ['roomBytes', 'mayPoint'];
 
 function breakable<T extends object>(part: T, outage: Gateways['outage']): T {
   return new Proxy(part, {

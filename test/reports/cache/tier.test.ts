@@ -6,6 +6,7 @@ import { type EncodedEntry, encodeEntry } from '../../../src/reports/cache/entry
 import { createLookUp } from '../../../src/reports/cache/look-up.js';
 import { createCacheTier } from '../../../src/reports/cache/tier.js';
 import { daysBetween } from '../../../src/reports/query/days.js';
+import { contentName, dayKey, rowsKey } from '../../../src/reports/query/keys.js';
 import { dayRef, type EntryRef } from '../../../src/reports/question.js';
 import type { Entry } from '../../../src/reports/rows/entry.js';
 import {
@@ -79,6 +80,51 @@ describe('createCacheTier', () => {
       { key: refOf('small'), ...ENTRY },
     ]);
     expect(sizes.length).toBe(2);
+  });
+
+  it('points at what history has where the store allows it, and packs the other small days', async () => {
+    const written: CacheWrite[] = [];
+    const { tier } = await openTier((store) => ({
+      ...store,
+      packs: true,
+      mayPoint: ({ field }) => field !== '05',
+      async write(writes) {
+        written.push(...writes);
+      },
+    }));
+    const days = ['02', '03', '04', '05', '06', '07'].map((day) => dayKey('s', `2026-11-${day}`));
+    const whole = rowsKey('s', '2026-11-02', '2026-11-07');
+    const names = ['02', '03', '05'].map((day) => [`2026-11-${day}`, `n${day}`] as const);
+    const when = { begin: Promise.resolve(), added: Promise.resolve(new Map(names)) };
+    await tier.write(
+      [...days, whole].map((key) => ({ key, ...ENTRY })),
+      when,
+    );
+    expect(
+      written.map(({ field, pointer, isPacked, body }) => [field, pointer, isPacked, body.length]),
+    ).toEqual([
+      ['02', 'n02', undefined, 0],
+      ['03', 'n03', undefined, 0],
+      ...['04', '05', '06', '07'].map((day) => [day, undefined, true, ENTRY.body.length]),
+      ['rows', undefined, undefined, ENTRY.body.length],
+    ]);
+  });
+
+  it('reads what a pointer leads to under its name in history, and other entries under their own', async () => {
+    const key = dayKey('s', '2026-11-02');
+    const sealed = (id: string): CacheEntry => ({ version: 1, ...encodeEntry({ id, ...ENTRY }) });
+    const found = { own: sealed(key.id), history: sealed(contentName('s', '2026-11-02')) };
+    let entry: CacheEntry = found.own;
+    const { tier, faults } = await openTier((store) => ({ ...store, read: async () => [entry] }));
+    const bodies = async (one: CacheEntry) => {
+      entry = one;
+      return (await tier.read([key])).entries.map((read) => read?.body.toString() ?? null);
+    };
+    expect(await bodies(found.own)).toEqual(['{"a":1}']);
+    expect(await bodies({ ...found.history, isHistory: true })).toEqual(['{"a":1}']);
+    expect(faults).toEqual([]);
+    expect(await bodies(found.history)).toEqual([null]);
+    expect(faults).toEqual(['damaged']);
   });
 
   it('takes what is damaged or foreign for absent, says so, and counts it', async () => {

@@ -271,7 +271,9 @@ describe('keys', () => {
       series: 'c5:abc',
       group: '2026-03',
       field: '05',
+      history: 'abc',
     });
+    expect(rowsKey('abc', '2026-03-01', null).history).toBeUndefined();
     expect(rowsKey('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'rows' });
   });
 });

@@ -1,5 +1,4 @@
 /** How cache entries lie in Redis, and what is made of it when a part of it is lost, old or somebody else's. */
-import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, createClock } from '../../../src/lib/clock.js';
@@ -79,7 +78,7 @@ describe('a month of a series', () => {
     const store = await open();
     const dates = Array.from({ length: 9 }, (_, at) => `2026-03-0${at + 1}`);
     const bodyOf = (date: string) => Buffer.from(`{"date":"${date}","spent":1}`.repeat(30));
-    const writes = dates.map((date) => writeOf(date, { body: bodyOf(date) }));
+    const writes = dates.map((date) => writeOf(date, { body: bodyOf(date), isPacked: true }));
     await store.cache.write([...writes, writeOf('2026-03-10', { body: Buffer.alloc(MIDDLE * 2, 'l') })]);
     await looking(async (control) => {
       const [pack = '', facts = ''] = (await control.hkeys(HASH)).filter((name) => name.startsWith('f:'));
@@ -101,26 +100,13 @@ describe('a month of a series', () => {
     }
   });
 
-  it('is read in one command after many packs: they do not evict the facts of other days', async () => {
-    const store = await open();
-    await store.cache.write([writeOf('2026-03-01')]);
-    // More than the memory for facts holds.
-    for (let series = 0; series < 600; series += 1)
-      await store.cache.write(
-        ['01', '02', '03', '04'].map((field) => ({
-          ...writeOf(`2026-04-${field}`, { body: randomBytes(2048) }),
-          series: `s${series}`,
-        })),
-      );
-    const commands = await commandsOf(() => store.cache.read([FIRST]));
-    expect(commands.map(([name]) => name)).toEqual(['hmget']);
-  });
-
   it('reads the newest of days that were packed repeatedly, and keeps no unused pack', async () => {
     const store = await open();
     const dates = Array.from({ length: 9 }, (_, at) => `2026-03-0${at + 1}`);
     const write = (some: readonly string[], version: number, text: string) =>
-      store.cache.write(some.map((date) => writeOf(date, { version, body: Buffer.from(`${text} ${date}`) })));
+      store.cache.write(
+        some.map((date) => writeOf(date, { version, body: Buffer.from(`${text} ${date}`), isPacked: true })),
+      );
     const fieldCount = () => looking((control) => control.hlen(HASH));
     await write(dates, 5, 'a');
     await write(dates.slice(4), 7, 'b');
@@ -142,21 +128,24 @@ describe('a month of a series', () => {
     expect(await bodies(store, dates)).toEqual(dates.map((date) => `e ${date}`));
   });
 
-  it('is read in one command, ninety days in one round trip, by whoever has not seen them before', async () => {
+  it('is read by one call of a script, facts and packs included, ninety days in one round trip', async () => {
     const writer = await open();
     const dates = ['01', '02', '03', '04'].flatMap((month) =>
       Array.from({ length: 23 }, (_, at) => `2026-${month}-${String(at + 1).padStart(2, '0')}`),
     );
-    await writer.cache.write(dates.map((date) => writeOf(date)));
+    const isPacked = { isPacked: true } as const;
+    await writer.cache.write(
+      dates.map((date) => writeOf(date, date < '2026-03' ? isPacked : { body: Buffer.from(date) })),
+    );
+    await writer.cache.read([FIRST]);
     const reader = await open();
     const commands = await commandsOf(async () => {
       expect(await bodies(reader, dates)).toEqual(dates);
     });
-    expect(commands.map(([name, key]) => [name, key])).toEqual(
-      ['01', '02', '03', '04'].map((month) => ['hgetall', `dgw:4:cache:{s}:2026-${month}`]),
-    );
+    // The first sends the script to the connection.
+    expect(commands.map(([name, _script, keyCount]) => [name, keyCount])).toEqual([['eval', '8']]);
     const few = await commandsOf(() => reader.cache.read([day('2026-01-05'), day('2026-02-05')]));
-    expect(few.map(([name]) => name)).toEqual(['hmget', 'hmget']);
+    expect(few.map(([name]) => name)).toEqual(['evalsha']);
   });
 
   it('is written in one transaction, in which no large body goes through the script', async () => {
