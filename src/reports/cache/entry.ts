@@ -13,8 +13,8 @@ import { promisify } from 'node:util';
 import { constants, crc32, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
 import { turn } from '../../lib/time.js';
 import type { CacheEntry } from '../../store/port.js';
-import { ROW_SEPARATOR, type Segment } from '../rows/entry.js';
-import { isWholeHeader, pack, unpack } from './header.js';
+import { bodyHash, ROW_SEPARATOR, type Segment } from '../rows/entry.js';
+import { isWholeHeader, leaveOutHash, pack, unpack } from './header.js';
 
 // Stored bodies: segments of deflate. Several of them, concatenated, are one stream.
 
@@ -165,8 +165,11 @@ const PLAIN_LENGTH_AT = 29;
 const PLAIN_CRC_AT = 33;
 const STORED_CRC_AT = 37;
 
-/** How a body is stored. */
-const [PLAIN, DEFLATED] = [0, 1] as const;
+/**
+ * How a body is stored. Hashed: plain, and its hash and the checksum of the plain bytes are left out. They follow from it, and
+ * digests are most of what a pack of small days cannot compress.
+ */
+const [PLAIN, DEFLATED, HASHED] = [0, 1, 2] as const;
 
 export interface RawEntry {
   /** See {@link RawWrite}. */
@@ -213,9 +216,11 @@ function makeBytes(version: number, header: object, plain: Buffer, isPlain: bool
   const { facts, factsCrc } = factsOf(JSON.stringify(rest));
   const stored = isPlain ? plain : deflateBody(plain);
   bytes[0] = FORMAT;
-  bytes[CODEC_AT] = stored === plain ? PLAIN : DEFLATED;
+  const isHashed = isPlain && 'hash' in header && header.hash === bodyHash(plain);
+  if (isHashed) leaveOutHash(bytes);
+  bytes[CODEC_AT] = isHashed ? HASHED : stored === plain ? PLAIN : DEFLATED;
   bytes.writeUInt32BE(plain.length, PLAIN_LENGTH_AT);
-  bytes.writeUInt32BE(crc32(plain), PLAIN_CRC_AT);
+  bytes.writeUInt32BE(isHashed ? 0 : crc32(plain), PLAIN_CRC_AT);
   bytes.writeUInt32BE(crc32(stored), STORED_CRC_AT);
   return { version, plain, isPlain, bytes, stored, facts, factsCrc };
 }
@@ -268,14 +273,16 @@ function openEntry(
   if (header[0] !== FORMAT || !isWholeHeader(header)) return 'unknown';
   if (storedCrc !== header.readUInt32BE(STORED_CRC_AT)) return 'damaged';
   const codec = header[CODEC_AT];
-  if ((codec !== PLAIN && codec !== DEFLATED) || known.value === null) return 'unknown';
+  if ((codec !== PLAIN && codec !== DEFLATED && codec !== HASHED) || known.value === null) return 'unknown';
+  const isHashed = codec === HASHED;
+  const members = unpack(version, header, known.value);
   return {
-    header: unpack(version, header, known.value),
+    header: isHashed ? Object.assign(members, { hash: bodyHash(body) }) : members,
     body: {
       bytes: body,
       isDeflated: codec === DEFLATED,
       plainLength: header.readUInt32BE(PLAIN_LENGTH_AT),
-      plainCrc: header.readUInt32BE(PLAIN_CRC_AT),
+      plainCrc: isHashed ? storedCrc : header.readUInt32BE(PLAIN_CRC_AT),
     },
   };
 }

@@ -120,6 +120,12 @@ function lengthBy(marks: number): number {
   return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
 }
 
+/** For a body from which the hash is made again. */
+export function leaveOutHash(bytes: Buffer): void {
+  bytes.fill(0, HASH, HASH + DIGEST_BYTES);
+  bytes.writeUInt16BE(bytes.readUInt16BE(MARKS_AT) & ~HAS_HASH, MARKS_AT);
+}
+
 /** Whether its length matches its marks. */
 export function isWholeHeader(bytes: Buffer): boolean {
   return bytes.length >= HEADER_MIN_BYTES && bytes.length >= lengthBy(bytes.readUInt16BE(MARKS_AT));

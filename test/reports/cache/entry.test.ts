@@ -13,6 +13,7 @@ import {
 } from '../../../src/reports/cache/entry.js';
 import { PACKED_MAX_BYTES } from '../../../src/reports/cache/header.js';
 import { isoDay } from '../../../src/reports/query/days.js';
+import { bodyHash } from '../../../src/reports/rows/entry.js';
 import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
 import { type CacheEntry, HEADER_MAX_BYTES } from '../../../src/store/port.js';
 import { turnsOf } from '../../support/turns.js';
@@ -21,6 +22,7 @@ import { inFormat, laterFormat } from './later-format.js';
 
 const VERSION = Date.parse('2026-11-21T12:00:00Z');
 const HASH = 'n4bQgYhMfWWaL-qgxVrQFA';
+const SORTED = 'ungWv48Bz-pBQUDeXa4iIA';
 const DAY = {
   form: 'rows',
   fetchStartedAt: VERSION,
@@ -37,7 +39,7 @@ const DAY = {
   rowCount: 2,
   paging: null,
   hash: HASH,
-  splitFrom: { from: '2026-11-01', to: '2026-11-14', sortedHash: HASH, generation: 'first' },
+  splitFrom: { from: '2026-11-01', to: '2026-11-14', sortedHash: SORTED, generation: 'first' },
 };
 const ID = 'c5:{series}:d:2026-11-10';
 const BODY = Buffer.from(' {"a":1},\n{"a":2}');
@@ -335,4 +337,22 @@ it('an entry that is left plain for the store reads as the deflated one, whichev
       changed[3] = 0;
       expect(await decodeOne(ID, { ...entry, body: changed })).toBe('damaged');
     }
+});
+
+it('an entry that is left plain holds no digest that follows from its body', async () => {
+  const anyBody = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
+  await fc.assert(
+    fc.asyncProperty(anyBody, fc.boolean(), async (body, isOwn) => {
+      const header = { ...DAY, hash: isOwn ? bodyHash(body) : HASH };
+      const entry = {
+        version: VERSION,
+        ...encodeEntry({ id: ID, version: VERSION, header, body, isPlain: true }),
+      };
+      expect(entry.header.includes(Buffer.from(header.hash, 'base64url').subarray(0, 16))).toBe(!isOwn);
+      const decoded = (await decodeOne(ID, entry)) as RawEntry;
+      expect([decoded.header, decoded.body.equals(body)]).toEqual([header, true]);
+      const longer = Buffer.concat([body, Buffer.of(1)]);
+      expect(await decodeOne(ID, { ...entry, body: longer })).toBe('damaged');
+    }),
+  );
 });
