@@ -1,4 +1,5 @@
 /** Compares the days of a new answer with those of earlier answers. */
+import type { DayRange } from '../cache/plan.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, RowsHeader, SplitFrom } from '../rows/entry.js';
@@ -19,24 +20,28 @@ interface DaysInput extends Pick<DaysOf, 'series' | 'known'> {
   readonly rules: FreshnessRules;
 }
 
-/** A final day with different rows in two answers. */
-export interface Dispute {
+/** A final day in two answers. */
+export interface DayPair {
   readonly date: string;
   readonly older: Entry<RowsHeader>;
   readonly newer: Entry<RowsHeader>;
 }
 
-interface DaysCompared {
+export interface DaysCompared {
   /** Between answers that differ in both ends; only days with rows. */
   readonly agreements: readonly Agreement[];
-  readonly disputes: readonly Dispute[];
+  /** With different rows. */
+  readonly disputes: readonly DayPair[];
+  /** With equal rows, in answers that share one end: they prove nothing. */
+  readonly shared: readonly DayPair[];
   /** Dates on which answers for different periods agree, also without rows. */
   readonly same: ReadonlySet<string>;
 }
 
 export function compareDays({ series, fresh, known, generation, rules }: DaysInput): DaysCompared {
   const agreements: Agreement[] = [];
-  const disputes: Dispute[] = [];
+  const disputes: DayPair[] = [];
+  const shared: DayPair[] = [];
   const same = new Set<string>();
   for (const newer of fresh) {
     const date = newer.header.lastDay as string;
@@ -48,12 +53,14 @@ export function compareDays({ series, fresh, known, generation, rules }: DaysInp
       disputes.push({ date, older, newer });
       continue;
     }
-    if (a.from !== b.from || a.to !== b.to) same.add(date);
-    if (newer.header.rowCount > 0 && a.from !== b.from && a.to !== b.to) {
-      agreements.push({ date, pair: pairId(series, `${a.from}/${a.to}`, `${b.from}/${b.to}`) });
-    }
+    const otherEnds = Number(a.from !== b.from) + Number(a.to !== b.to);
+    if (otherEnds === 0) continue;
+    same.add(date);
+    if (newer.header.rowCount === 0) continue;
+    if (otherEnds === 1) shared.push({ date, older, newer });
+    else agreements.push({ date, pair: pairId(series, `${a.from}/${a.to}`, `${b.from}/${b.to}`) });
   }
-  return { agreements, disputes, same };
+  return { agreements, disputes, shared, same };
 }
 
 /** Only final days can be compared: others may differ legitimately. */
@@ -92,7 +99,7 @@ type Verdict = 'restated' | 'dependent' | 'open';
 /** Limit of older ranges that are fetched again. */
 const ASKED_AGAIN = 3;
 
-export async function settleDisputes(disputes: readonly Dispute[], fetch: FetchRange): Promise<Verdict> {
+export async function settleDisputes(disputes: readonly DayPair[], fetch: FetchRange): Promise<Verdict> {
   const range = independentOf(disputes);
   if (range === null) return 'open';
   const independent = confirms(await fetch(isoDay(range.from), isoDay(range.to)), disputes);
@@ -106,7 +113,7 @@ export async function settleDisputes(disputes: readonly Dispute[], fetch: FetchR
 }
 
 /** Whether these days agree with the newer answers. */
-function confirms(days: Days | null, disputes: readonly Dispute[]): Verdict {
+function confirms(days: Days | null, disputes: readonly DayPair[]): Verdict {
   if (days === null) return 'open';
   for (const { date, newer } of disputes) {
     const day = days.get(date)?.header.splitFrom ?? null;
@@ -116,19 +123,20 @@ function confirms(days: Days | null, disputes: readonly Dispute[]): Verdict {
   return 'restated';
 }
 
-function independentOf(disputes: readonly Dispute[]) {
-  const cuts = disputes.flatMap(({ older, newer }) => [splitFromOf(older), splitFromOf(newer)]);
+/** The range to fetch about days of two answers; see {@link independentRange}. */
+export function independentOf(pairs: readonly DayPair[]): DayRange | null {
+  const cuts = pairs.flatMap(({ older, newer }) => [splitFromOf(older), splitFromOf(newer)]);
   const numbers = (dates: readonly string[]) => dates.map((date) => dayNumber(date) as number);
   return independentRange(
-    numbers(disputes.map(({ date }) => date)),
+    numbers(pairs.map(({ date }) => date)),
     { from: new Set(numbers(cuts.map(({ from }) => from))), to: new Set(numbers(cuts.map(({ to }) => to))) },
-    Math.max(...disputes.map(({ newer }) => newer.header.fetchedOn)),
+    Math.max(...pairs.map(({ newer }) => newer.header.fetchedOn)),
   );
 }
 
 /** Ranges of the older answers, those with most disputes first; without ranges that the newer answer repeats. */
-function olderPeriods(disputes: readonly Dispute[]): [period: string, about: readonly Dispute[]][] {
-  const periods = new Map<string, Dispute[]>();
+function olderPeriods(disputes: readonly DayPair[]): [period: string, about: readonly DayPair[]][] {
+  const periods = new Map<string, DayPair[]>();
   for (const dispute of disputes) {
     const [older, newer] = [splitFromOf(dispute.older), splitFromOf(dispute.newer)];
     if (older.from === newer.from && older.to === newer.to) continue;

@@ -10,7 +10,14 @@ import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { compareDays, type DaysOf, type Dispute, type FetchRange, settleDisputes } from './compare-days.js';
+import {
+  compareDays,
+  type DayPair,
+  type DaysCompared,
+  type DaysOf,
+  type FetchRange,
+  settleDisputes,
+} from './compare-days.js';
 import {
   agree,
   askAsWhole,
@@ -125,11 +132,9 @@ export interface Comparison extends DaysOf {
   readonly fresh: readonly Entry<RowsHeader>[];
 }
 
-interface ComparisonResult {
+interface ComparisonResult extends Pick<DaysCompared, 'same' | 'shared'> {
   /** same: consistent · refuted: numbers depend on the range · changed: restated, or undecided */
   readonly verdict: 'same' | 'refuted' | 'changed';
-  /** Dates on which answers for different periods agree. */
-  readonly same: ReadonlySet<string>;
 }
 
 interface LearnerOptions {
@@ -142,7 +147,7 @@ interface LearnerOptions {
   readonly onDependent: (report: Report, dates: readonly string[]) => void;
 }
 
-const NOTHING: ComparisonResult = { verdict: 'same', same: new Set() };
+const NOTHING: ComparisonResult = { verdict: 'same', same: new Set(), shared: [] };
 
 export function createLearner(options: LearnerOptions) {
   return {
@@ -201,20 +206,20 @@ async function compare(
   const { pinned, generation } = statusOf(options, report);
   if (pinned) return NOTHING;
   const rules = options.policy.rulesFor(report);
-  const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
+  const { agreements, disputes, ...compared } = compareDays({ series, fresh, known, generation, rules });
   if (disputes.length > 0) {
     const verdict = await settle(options, report, disputes, fetch);
-    if (verdict === 'refuted') return { verdict, same };
+    if (verdict === 'refuted') return { verdict, ...compared };
   }
   if (agreements.length > 0)
     await change(options, report, (value) => agree(value, agreements, options.now()));
-  return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
+  return { verdict: disputes.length === 0 ? 'same' : 'changed', ...compared };
 }
 
 async function settle(
   options: LearnerOptions,
   report: Report,
-  disputes: readonly Dispute[],
+  disputes: readonly DayPair[],
   fetch: FetchRange,
 ): Promise<ComparisonResult['verdict']> {
   const verdict = await settleDisputes(disputes, fetch);
@@ -235,7 +240,7 @@ async function settle(
 async function noteRestated(
   options: LearnerOptions,
   report: Report,
-  disputes: readonly Dispute[],
+  disputes: readonly DayPair[],
 ): Promise<void> {
   const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
   await change(options, report, (value) => ages.reduce(noteRestatement, value));

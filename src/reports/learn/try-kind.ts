@@ -1,27 +1,41 @@
 /**
- * Learns from new answers in the background. While reports of their kind are on probation (see state.ts), compares a whole answer
- * with the join of its days, and fetches days that the join lacks.
+ * Learns from new answers in the background. Answers that agree and share an end, as those of a dashboard do, prove nothing: one
+ * range with other ends is fetched. While reports of their kind are on probation (see state.ts), compares a whole answer with the
+ * join of its days, and fetches days that the join lacks.
  */
-import type { DayRange } from '../cache/plan.js';
+import { createLastUsed } from '../../lib/last-used.js';
+import type { DayRange, PlanRules } from '../cache/plan.js';
 import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import {
   compareDays,
+  type DayPair,
   type Days,
   daysByDate,
   type FetchDays,
   type FetchRange,
+  independentOf,
   isComparable,
 } from './compare-days.js';
-import type { Comparison, Learner } from './learn.js';
-import { isNewTrial, NEEDED_TRIALS, piecesToTry, rangeToTry, TRIAL_DAYS_WITH_ROWS } from './state.js';
+import { type Comparison, type Learner, MAX_KINDS } from './learn.js';
+import {
+  isNewTrial,
+  NEEDED_DAYS,
+  NEEDED_TRIALS,
+  piecesToTry,
+  rangeToTry,
+  TRIAL_DAYS_WITH_ROWS,
+} from './state.js';
 
 export interface TryKindOptions {
   readonly learner: Learner;
   readonly fetchDays: FetchDays;
   readonly policy: Pick<ReportPolicy, 'rulesFor' | 'plan'>;
 }
+
+/** Calls that a kind costs before its probation, so that a platform that does not confirm costs no more. */
+const MAX_PROOFS = 3;
 
 /** Call for every split answer, with the earlier entries of its days as `known`. */
 export type LearnFrom = (news: Comparison) => Promise<void>;
@@ -33,11 +47,13 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
    * answers end a probation even with a slow store.
    */
   const waiting = new Map<string, Comparison[]>();
+  const prove = createProof(learner, plan);
 
   return async function learnFrom(news) {
     const fetch: FetchRange = (from, to) => fetchDays(news, from, to);
-    const { verdict } = await learner.compare(news, fetch);
+    const { verdict, shared } = await learner.compare(news, fetch);
     const { id } = learner.status(news.report);
+    if (verdict === 'same' && shared.length >= NEEDED_DAYS) await prove(news, shared, fetch);
     if (verdict !== 'same' || !isOnProbation(news)) return;
     const others = waiting.get(id);
     if (others !== undefined) {
@@ -111,6 +127,26 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     const { verdict } = await learner.compare({ report, series, fresh: asked, known: beside }, fetch);
     return verdict === 'same' ? { fresh: asked, known: beside } : null;
   }
+}
+
+function createProof(learner: Learner, { maxDaysPerCall }: PlanRules) {
+  /** Number of them by kind and generation. */
+  const proofs = createLastUsed<number>(MAX_KINDS);
+
+  /** Fetches a range with other ends than the answers that share one, and compares it with both. */
+  return async (news: Comparison, shared: readonly DayPair[], fetch: FetchRange): Promise<void> => {
+    const { id, pinned, state, generation } = learner.status(news.report);
+    const name = `${id} ${generation}`;
+    const made = proofs.get(name) ?? 0;
+    const range = independentOf(shared);
+    if (pinned || state !== 'learning' || made >= MAX_PROOFS || range === null) return;
+    if (range.to - range.from >= maxDaysPerCall) return;
+    proofs.set(name, made + 1);
+    const days = await fetch(isoDay(range.from), isoDay(range.to));
+    if (days === null) return;
+    for (const known of [news.known, daysByDate(news.fresh)])
+      await learner.compare({ ...news, known, fresh: [...days.values()] }, fetch);
+  };
 }
 
 function dayOf({ header }: Entry<RowsHeader>): number {

@@ -111,6 +111,42 @@ describe('probation', () => {
   });
 });
 
+describe('learning', () => {
+  /** Ranges that end on one day, as those of a dashboard. @returns the calls that no caller asked for */
+  async function askEndingToday(rowsIn: Answering, lengths: readonly number[]) {
+    const { ask, policy } = await gatewayBefore(rowsIn);
+    const calls: (readonly string[])[] = [];
+    for (const ago of lengths) calls.push(...(await ask(day(ago), day(0))).all.slice(1));
+    return { calls, state: (await policy()).divisibility?.state };
+  }
+
+  it('fetches one range with other ends, where answers agree that share an end', async () => {
+    const { calls, state } = await askEndingToday(plain, [13, 29]);
+    // The common final days, and one more on both sides; then the first trial.
+    expect(calls[0]).toEqual([day(14), day(5)]);
+    expect(calls).toHaveLength(2);
+    expect(state).toBe('probation');
+  });
+
+  it('needs three common days for it, and makes no such call beside answers that prove more', async () => {
+    expect(await askEndingToday(plain, [7, 29])).toEqual({ calls: [], state: undefined });
+    const { ask } = await gatewayBefore(plain);
+    await ask(day(20), day(12));
+    expect((await ask(day(19), day(11))).all).toHaveLength(1);
+  });
+
+  it('makes at most three of them, if the platform refuses', async () => {
+    const { ask, platform } = await gatewayBefore(plain);
+    platform.answer((request, response) => {
+      const answer = periodOf(request)[1] === day(0) ? answering(plain) : sends('{}', {}, 422);
+      answer(request, response);
+    });
+    const calls: number[] = [];
+    for (const ago of [20, 21, 22, 23, 24, 25]) calls.push((await ask(day(ago), day(0))).all.length);
+    expect(calls).toEqual([1, 2, 2, 2, 1, 1]);
+  });
+});
+
 const WITH_ROWS = rowsPerDay(() => 1);
 const REFUSES = sends('{"message":"The dates must differ."}', {}, 422);
 /** Refuses single days, and answers everything else. */
