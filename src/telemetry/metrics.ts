@@ -60,7 +60,8 @@ function createRequestTally(registry: Registry) {
     values: () => durations.flatMap(valuesOf),
   });
   return {
-    add(plane: string, status: number, outcome: string, team: string, durationMs: number) {
+    add(plane: string, status: number, outcome: string, of: string | null, durationMs: number) {
+      const team = of ?? '';
       const all = requests.get(team);
       if (all === undefined) requests.set(team, [{ plane, status, outcome, count: 1 }]);
       else countIn(all, plane, status, outcome);
@@ -158,44 +159,69 @@ function register(registry: Registry, { name, help, type, labelNames, values }: 
   registry.registerMetric(metric as unknown as Metric);
 }
 
-export interface Metrics {
-  readonly registry: Registry;
-  request(plane: string, status: number, outcome: string, team: string | null, durationMs: number): void;
-  /** A fresh answer from the cache. */
-  hit(tier: string): void;
-  /** Platform calls avoided for a team. */
-  saved(team: string, calls: number): void;
-
-  problem(plane: string, code: string): void;
-  platformCall(call: CallReport): void;
-  storeFault(kind: string): void;
-  divisibility(event: string): void;
-  crossCheck(): void;
-  selection(event: string): void;
-  history(event: string, days: number): void;
-  historyBytes(bytes: number): void;
-  schemaChange(change: string, columns: number): void;
-  finality(event: string, count: number): void;
-  truth(verdict: string, days: number): void;
-  exploration(): void;
-  registryLoss(outcome: string): void;
-}
+type CounterRow = readonly [labels: readonly string[], help: string, first?: readonly string[]];
 
 /**
- * Label values that start at 0. `increase()` ignores the first value of a series, so an alert would miss the first event.
+ * Counters of events: labels, help, and values of the label that start at 0. `increase()` ignores the first value of a series,
+ * so an alert would miss the first event.
  */
-const STARTS_AT_ZERO = {
-  /** Store faults. */
-  kind: ['unavailable', 'damaged', 'full'],
-  /** Days in the history. */
-  event: ['appended', 'confirmed', 'late', 'missed', 'erased', 'voided'],
-  /** Columns of reports. */
-  change: ['added', 'removed', 'retyped'],
-  /** Truth. */
-  verdict: ['same', 'differs_since', 'restated', 'wrong', 'failed'],
-  /** Losses of the registry. */
-  outcome: ['restored', 'adopted', 'left'],
-} as const;
+const COUNTERS = {
+  dsp_gateway_platform_calls_total: [
+    ['outcome', 'team'],
+    'Platform call attempts, by outcome and charged team.',
+  ],
+  dsp_gateway_problems_total: [['plane', 'code'], 'Problem responses, by plane and code.'],
+  dsp_gateway_store_faults_total: [
+    ['kind'],
+    'Failed cache reads and writes, and damaged entries, by kind.',
+    ['unavailable', 'damaged', 'full'],
+  ],
+  dsp_gateway_divisibility_events_total: [
+    ['event'],
+    'Kinds that entered probation, were proven or refuted, and restated final days.',
+  ],
+  dsp_gateway_history_days_total: [
+    ['event'],
+    'Fetched days, by their effect on history.',
+    ['appended', 'confirmed', 'late', 'missed', 'erased', 'voided'],
+  ],
+  dsp_gateway_report_columns_changed_total: [
+    ['change'],
+    'Report columns added, removed or changed in type.',
+    ['added', 'removed', 'retyped'],
+  ],
+  dsp_gateway_finality_events_total: [
+    ['event'],
+    'Learned finality: days that changed after their end, windows that grew or shrank, and evidence dropped for lack of space.',
+  ],
+  dsp_gateway_explorations_total: [[], 'Ranges fetched only to learn from them.'],
+  dsp_gateway_truth_days_total: [
+    ['verdict'],
+    'Days fetched again, by result of the comparison.',
+    ['same', 'differs_since', 'restated', 'wrong', 'failed'],
+  ],
+  dsp_gateway_selections_total: [
+    ['event'],
+    'Reports of selected campaigns derived from reports of all, by event.',
+  ],
+  dsp_gateway_audits_total: [[], 'Joined answers compared with a whole answer of the platform.'],
+  dsp_gateway_registry_losses_total: [
+    ['outcome'],
+    'Times the registry was lost or replaced in the store: restored from memory, adopted, or left to operators.',
+    ['restored', 'adopted', 'left'],
+  ],
+} satisfies Readonly<Record<string, CounterRow>>;
+
+type Counters = Readonly<Record<keyof typeof COUNTERS, Counter>>;
+
+function registerCounters(registry: Registry): Counters {
+  const made = Object.entries<CounterRow>(COUNTERS).map(([name, [labelNames, help, first = []]]) => {
+    const counter = new Counter({ name, help, labelNames, registers: [registry] });
+    for (const value of first) counter.inc({ [labelNames[0] as string]: value }, 0);
+    return [name, counter];
+  });
+  return Object.fromEntries(made);
+}
 
 /**
  * One per process, for any number of gateways: observers of garbage collection and event loop cannot be stopped and would
@@ -210,135 +236,52 @@ function collectProcessMetrics(): readonly Metric[] {
   return metrics.filter((metric) => metric !== undefined);
 }
 
-export function createMetrics(gateway: Measured): Metrics {
+export type Metrics = ReturnType<typeof createMetrics>;
+
+export function createMetrics(gateway: Measured) {
   const registry = new Registry();
   processMetrics ??= collectProcessMetrics();
   for (const metric of processMetrics) registry.registerMetric(metric);
   const requests = createRequestTally(registry);
-  const calls = callMetrics(registry);
-  const counters = eventCounters(registry);
-  for (const kind of STARTS_AT_ZERO.kind) counters.storeFaults.inc({ kind }, 0);
-  for (const event of STARTS_AT_ZERO.event) counters.history.inc({ event }, 0);
-  for (const change of STARTS_AT_ZERO.change) counters.schemaChanges.inc({ change }, 0);
-  for (const verdict of STARTS_AT_ZERO.verdict) counters.truth.inc({ verdict }, 0);
-  for (const outcome of STARTS_AT_ZERO.outcome) counters.registryLosses.inc({ outcome }, 0);
+  const callSeconds = new Histogram({
+    name: 'dsp_gateway_platform_call_duration_seconds',
+    help: 'Duration of a platform call attempt.',
+    labelNames: ['outcome'],
+    buckets: [...SECONDS],
+    registers: [registry],
+  });
+  const counters = registerCounters(registry);
+  const historyBytes = new Gauge({
+    name: 'dsp_gateway_history_bytes',
+    help: 'Size of history in the store, as last measured by this process; 0: not measured.',
+    aggregator: 'max',
+    registers: [registry],
+  });
   registerGauges(registry, gateway);
   return {
     registry,
-    request: (plane, status, outcome, team, durationMs) =>
-      requests.add(plane, status, outcome, team ?? '', durationMs),
+    request: requests.add,
+    /** A fresh answer from the cache. */
     hit: requests.hit,
+    /** Platform calls avoided for a team. */
     saved: requests.saved,
-    problem: (plane, code) => counters.problems.inc({ plane, code }),
-    platformCall({ outcome, team, durationMs }) {
-      calls.count.inc({ outcome, team });
-      calls.seconds.observe({ outcome }, durationMs / 1000);
+    problem: (plane: string, code: string) => counters.dsp_gateway_problems_total.inc({ plane, code }),
+    platformCall({ outcome, team, durationMs }: CallReport) {
+      counters.dsp_gateway_platform_calls_total.inc({ outcome, team });
+      callSeconds.observe({ outcome }, durationMs / 1000);
     },
-    storeFault: (kind) => counters.storeFaults.inc({ kind }),
-    divisibility: (event) => counters.divisibility.inc({ event }),
-    crossCheck: () => counters.audits.inc(),
-    selection: (event: string) => counters.selections.inc({ event }),
-    history: (event, days) => counters.history.inc({ event }, days),
-    schemaChange: (change, columns) => counters.schemaChanges.inc({ change }, columns),
-    historyBytes: (bytes) => counters.historyBytes.set(bytes),
-    finality: (event, count) => counters.finality.inc({ event }, count),
-    exploration: () => counters.explorations.inc(),
-    truth: (verdict, days) => counters.truth.inc({ verdict }, days),
-    registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
-  };
-}
-
-function callMetrics(registry: Registry) {
-  const registers = [registry];
-  return {
-    count: new Counter({
-      name: 'dsp_gateway_platform_calls_total',
-      help: 'Platform call attempts, by outcome and charged team.',
-      labelNames: ['outcome', 'team'],
-      registers,
-    }),
-    seconds: new Histogram({
-      name: 'dsp_gateway_platform_call_duration_seconds',
-      help: 'Duration of a platform call attempt.',
-      labelNames: ['outcome'],
-      buckets: [...SECONDS],
-      registers,
-    }),
-  };
-}
-
-function eventCounters(registry: Registry) {
-  const registers = [registry];
-  return {
-    problems: new Counter({
-      name: 'dsp_gateway_problems_total',
-      help: 'Problem responses, by plane and code.',
-      labelNames: ['plane', 'code'],
-      registers,
-    }),
-    storeFaults: new Counter({
-      name: 'dsp_gateway_store_faults_total',
-      help: 'Failed cache reads and writes, and damaged entries, by kind.',
-      labelNames: ['kind'],
-      registers,
-    }),
-    divisibility: new Counter({
-      name: 'dsp_gateway_divisibility_events_total',
-      help: 'Kinds that entered probation, were proven or refuted, and restated final days.',
-      labelNames: ['event'],
-      registers,
-    }),
-    history: new Counter({
-      name: 'dsp_gateway_history_days_total',
-      help: 'Fetched days, by their effect on history.',
-      labelNames: ['event'],
-      registers,
-    }),
-    schemaChanges: new Counter({
-      name: 'dsp_gateway_report_columns_changed_total',
-      help: 'Report columns added, removed or changed in type.',
-      labelNames: ['change'],
-      registers,
-    }),
-    historyBytes: new Gauge({
-      name: 'dsp_gateway_history_bytes',
-      help: 'Size of history in the store, as last measured by this process; 0: not measured.',
-      aggregator: 'max',
-      registers,
-    }),
-    finality: new Counter({
-      name: 'dsp_gateway_finality_events_total',
-      help: 'Learned finality: days that changed after their end, windows that grew or shrank, and evidence dropped for lack of space.',
-      labelNames: ['event'],
-      registers,
-    }),
-    explorations: new Counter({
-      name: 'dsp_gateway_explorations_total',
-      help: 'Ranges fetched only to learn from them.',
-      registers,
-    }),
-    truth: new Counter({
-      name: 'dsp_gateway_truth_days_total',
-      help: 'Days fetched again, by result of the comparison.',
-      labelNames: ['verdict'],
-      registers,
-    }),
-    selections: new Counter({
-      name: 'dsp_gateway_selections_total',
-      help: 'Reports of selected campaigns derived from reports of all, by event.',
-      labelNames: ['event'],
-      registers,
-    }),
-    audits: new Counter({
-      name: 'dsp_gateway_audits_total',
-      help: 'Joined answers compared with a whole answer of the platform.',
-      registers,
-    }),
-    registryLosses: new Counter({
-      name: 'dsp_gateway_registry_losses_total',
-      help: 'Times the registry was lost or replaced in the store: restored from memory, adopted, or left to operators.',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    storeFault: (kind: string) => counters.dsp_gateway_store_faults_total.inc({ kind }),
+    divisibility: (event: string) => counters.dsp_gateway_divisibility_events_total.inc({ event }),
+    crossCheck: () => counters.dsp_gateway_audits_total.inc(),
+    selection: (event: string) => counters.dsp_gateway_selections_total.inc({ event }),
+    history: (event: string, days: number) => counters.dsp_gateway_history_days_total.inc({ event }, days),
+    schemaChange: (change: string, columns: number) =>
+      counters.dsp_gateway_report_columns_changed_total.inc({ change }, columns),
+    historyBytes: (bytes: number) => historyBytes.set(bytes),
+    finality: (event: string, count: number) =>
+      counters.dsp_gateway_finality_events_total.inc({ event }, count),
+    exploration: () => counters.dsp_gateway_explorations_total.inc(),
+    truth: (verdict: string, days: number) => counters.dsp_gateway_truth_days_total.inc({ verdict }, days),
+    registryLoss: (outcome: string) => counters.dsp_gateway_registry_losses_total.inc({ outcome }),
   };
 }
