@@ -21,7 +21,6 @@ import {
   countVerdicts,
   type DayVerdict,
   decodeEvidence,
-  decodeVerdicts,
   type Evidence,
   encodeEvidence,
   evidenceOf,
@@ -113,7 +112,6 @@ export class DayEvidence {
       ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
       ...{ decode: decodeEvidence, encode: encodeEvidence, none: NO_EVIDENCE, merge },
       documentOf: (scope) => `evidence:${scopeId(scope)}`,
-      former: (scope) => readFormer(documents, scope),
       keep: (all) => forget(all, this.#today()),
       onWritten: (scope, all) => this.#shareWindow(scope, all),
       onAway,
@@ -320,17 +318,6 @@ export class DayEvidence {
       'the observed number of days until numbers are final changed; finality.mode decides whether freshness follows it',
     );
   }
-}
-
-/** Earlier releases wrote two documents per scope. */
-async function readFormer(documents: Documents, scope: Scope): Promise<Evidence | undefined> {
-  const id = scopeId(scope);
-  const [finality, truth] = await Promise.all([
-    documents.get(`finality:${id}`).then((text) => (text === null ? null : decodeEvidence(text))),
-    documents.get(`truth:${id}`).then((text) => (text === null ? null : decodeVerdicts(text))),
-  ]);
-  const found = [finality, truth].filter((one) => one !== null);
-  return found.length === 0 ? undefined : found.reduce(merge);
 }
 
 const SCOPES_KEPT_DAYS = 200;

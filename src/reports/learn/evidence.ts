@@ -168,11 +168,6 @@ export function forget(evidence: Evidence, today: number): Evidence {
 }
 
 const HEX = Type.String({ pattern: '^[0-9a-f]+$' });
-/** Day number, and the ages of each verdict (hexadecimal). */
-const VerdictRows = Type.Array(Type.Tuple([Type.Integer(), HEX, HEX, HEX, HEX, HEX]));
-const VerdictsForm = recordForm(
-  Type.Object({ form: Type.Literal(1), since: Type.Integer(), dates: VerdictRows }),
-);
 const EvidenceForm = recordForm(
   Type.Object({
     form: Type.Literal(1),
@@ -180,8 +175,8 @@ const EvidenceForm = recordForm(
     forgotten: Type.Tuple([Type.Integer(), Type.Integer()]),
     /** Day number, ages seen again (hexadecimal), until, changed after, changed at. */
     dates: Type.Array(Type.Tuple([Type.Integer(), HEX, Type.Integer(), Type.Integer(), Type.Integer()])),
-    /** Absent in documents of older releases. */
-    verdicts: Type.Optional(VerdictRows),
+    /** Day number, and the ages of each verdict (hexadecimal). Absent in documents of older releases. */
+    verdicts: Type.Optional(Type.Array(Type.Tuple([Type.Integer(), HEX, HEX, HEX, HEX, HEX]))),
   }),
 );
 
@@ -215,14 +210,6 @@ export function decodeEvidence(text: string): Evidence | null {
   for (const [day, ...ages] of form.verdicts ?? [])
     dates.set(day, { ...(dates.get(day) ?? NONE), verdicts: ages.map(fromHex) });
   return { since: form.since, dates, forgotten: { after, on } };
-}
-
-/** Reads a verdicts document of earlier releases. @returns null if invalid */
-export function decodeVerdicts(text: string): Evidence | null {
-  const form = VerdictsForm.parse(text);
-  if (form === null) return null;
-  const dates = form.dates.map(([day, ...ages]) => [day, { ...NONE, verdicts: ages.map(fromHex) }] as const);
-  return { ...NO_EVIDENCE, since: form.since, dates: new Map(dates) };
 }
 
 /** Distinct dates seen at an age and again later, and how many of them had changed. */
