@@ -2,26 +2,17 @@
 import { GatewayError } from '../errors.js';
 import { startTimer, stopTimer, uptimeMs } from '../lib/time.js';
 
-export interface Deadline {
-  /** Aborted with `upstream_timeout` at the deadline, or earlier with the caller's reason. */
-  readonly signal: AbortSignal;
-  /** Milliseconds in total. */
-  readonly totalMs: number;
-  /** Number of the current attempt, from 1. */
-  attempt: number;
-  leftMs(): number;
-  stop(): void;
-}
+export type CallDeadline = Omit<ReturnType<typeof startDeadline>, 'stop'>;
 
-export type CallDeadline = Omit<Deadline, 'stop'>;
-
-export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
+export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined) {
   const controller = new AbortController();
   const endsAt = uptimeMs() + timeoutMs;
   const timer = startTimer(() => controller.abort(new GatewayError('upstream_timeout')), timeoutMs);
   return {
+    /** Aborted with `upstream_timeout` at the deadline, or earlier with the caller's reason. */
     signal: caller === undefined ? controller.signal : AbortSignal.any([controller.signal, caller]),
     totalMs: timeoutMs,
+    /** Number of the current attempt, from 1. */
     attempt: 1,
     leftMs: () => endsAt - uptimeMs(),
     stop: () => stopTimer(timer),

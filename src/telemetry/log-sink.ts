@@ -28,21 +28,14 @@ export interface LogHealth {
   readonly droppedLines: number;
 }
 
-export interface LogSink {
-  write(line: string): void;
-  health(): LogHealth;
-  /** Flushes. Resolves when done, impossible, or time is up; never rejects. */
-  close(withinMs: number): Promise<void>;
-}
-
-interface LogSinkOptions {
-  /** Default: {@link openLogOutput}. */
+/** @param onRecovered called when the log has caught up, with the number of lost lines */
+export function createLogSink({
+  fd = openLogOutput(),
+  onRecovered,
+}: {
   readonly fd?: number;
-  /** Called when the log has caught up, with the number of lost lines. */
   readonly onRecovered?: (droppedLines: number) => void;
-}
-
-export function createLogSink({ fd = openLogOutput(), onRecovered }: LogSinkOptions = {}): LogSink {
+} = {}) {
   const output = openDestination(fd);
   const setMode = fd === STDOUT && isSocket(fd) ? setSocketMode : () => {};
   let block = '';
@@ -92,12 +85,17 @@ export function createLogSink({ fd = openLogOutput(), onRecovered }: LogSinkOpti
   const ticks = startTicks(passOn, HAND_ON_MS).unref();
 
   return {
-    write(line) {
+    write(line: string): void {
       block += line;
       if (block.length >= BLOCK_CHARS) passOn();
     },
-    health: () => ({ ok: fault === null, ...(fault === null ? {} : { reason: fault }), droppedLines }),
-    async close(withinMs) {
+    health: (): LogHealth => ({
+      ok: fault === null,
+      ...(fault === null ? {} : { reason: fault }),
+      droppedLines,
+    }),
+    /** Flushes. Resolves when done, impossible, or time is up; never rejects. */
+    async close(withinMs: number): Promise<void> {
       stopTicks(ticks);
       passOn();
       await new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 /** The log: JSON lines by pino, written without blocking, and never with a secret in them. */
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { createLogSink, type LogHealth, type LogSink } from './log-sink.js';
+import { createLogSink, type LogHealth } from './log-sink.js';
 
 const COLOURS: Readonly<Record<string, number>> = {
   fatal: 31,
@@ -15,12 +15,8 @@ const COLOURS: Readonly<Record<string, number>> = {
 /** Control characters except line breaks. */
 const UNSAFE = /(?!\n)\p{Cc}/gu;
 
-interface PrettyOptions {
-  readonly colours: boolean;
-}
-
 /** Formats a JSON line of pino for a terminal; other lines are unchanged. */
-export function prettyLine(line: string, { colours }: PrettyOptions): string {
+export function prettyLine(line: string, { colours }: { readonly colours: boolean }): string {
   const record = parsed(line);
   if (record === null) return line;
   const { level, time, msg, pid: _, err, ...rest } = record;
@@ -65,37 +61,25 @@ interface LoggerOptions {
   readonly level: string;
   /** Default: standard output. */
   readonly stream?: DestinationStream;
-  /** Secrets to redact, read for each line; see {@link Log.hide}. */
+  /** Secrets to redact, read for each line; see `hide`. */
   readonly secrets?: () => readonly string[];
 }
 
-export interface Log {
-  readonly logger: Logger;
-  /** Writes a JSON line, without line break. Text from callers must have passed {@link Log.clean}. */
-  write(line: string): void;
-  /** Escapes a caller's text for a JSON string, and redacts known secrets. */
-  clean(text: string): string;
-  /** Replaces the list of secrets to redact. */
-  hide(secrets: readonly string[]): void;
-  /** Whether lines can be written, and how many were lost. */
-  health(): LogHealth;
-  /** Flushes, within a time limit. To be awaited before the process ends. */
-  close(): Promise<void>;
-}
+export type Log = ReturnType<typeof createLog>;
 
 const MAX_CLEANED = 1000;
 
 /** Time limit of the flush. */
 const CLOSE_MS = 2000;
 
-export function createLog({ level, stream, secrets }: LoggerOptions): Log {
+export function createLog({ level, stream, secrets }: LoggerOptions) {
   let hidden: readonly string[] = [];
   /** Cached results of `clean`. */
   let cleaned = new Map<string, string>();
   const known = secrets ?? (() => hidden);
-  const output: LogSink | null =
-    stream === undefined ? createLogSink({ onRecovered: (lines) => warnLost(logger, lines) }) : null;
-  const sink: DestinationStream = stream ?? (output as LogSink);
+  const onRecovered = (lines: number) => logger.warn({ lines }, 'log lines were lost');
+  const output = stream === undefined ? createLogSink({ onRecovered }) : null;
+  const sink = stream ?? (output as DestinationStream);
   // Formatted lines on a terminal, else JSON.
   const pretty = stream === undefined && isatty(1) ? { colours: !process.env.NO_COLOR } : null;
   const logger: Logger = pino(
@@ -132,10 +116,12 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
   );
   return {
     logger,
-    write: (line) => {
+    /** Writes a JSON line, without line break. Text from callers must have passed `clean`. */
+    write: (line: string) => {
       sink.write(pretty === null ? `${line}\n` : prettyLine(`${line}\n`, pretty));
     },
-    clean(text) {
+    /** Escapes a caller's text for a JSON string, and redacts known secrets. */
+    clean(text: string): string {
       const before = secrets === undefined ? cleaned.get(text) : undefined;
       if (before !== undefined) return before;
       const clean = scrub(JSON.stringify(text).slice(1, -1), known());
@@ -143,11 +129,14 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
       cleaned.set(text, clean);
       return clean;
     },
-    hide: (now) => {
+    /** Replaces the list of secrets to redact. */
+    hide: (now: readonly string[]) => {
       hidden = now;
       cleaned = new Map();
     },
-    health: () => output?.health() ?? { ok: true, droppedLines: 0 },
+    /** Whether lines can be written, and how many were lost. */
+    health: (): LogHealth => output?.health() ?? { ok: true, droppedLines: 0 },
+    /** Flushes, within a time limit. To be awaited before the process ends. */
     close: async () => output?.close(CLOSE_MS),
   };
 }
@@ -160,10 +149,6 @@ function isRedundant([first, message]: readonly unknown[]): boolean {
   return (
     message === 'response errored' || (typeof first === 'string' && first.startsWith('Server listening at '))
   );
-}
-
-function warnLost(logger: Logger, lines: number): void {
-  logger.warn({ lines }, 'log lines were lost');
 }
 
 function scrub(line: string, secrets: readonly string[]): string {

@@ -87,16 +87,7 @@ interface Holder {
   readonly key: Pick<Caller['key'], 'life'>;
 }
 
-export interface Snapshots {
-  begin(): Baseline;
-  /**
-   * @param walk the id in its cursors
-   * @returns the first page, with a cursor for the next; truncated and without cursor if there is no room
-   */
-  keep(holder: Holder, tool: string, walk: string, packed: Packed, baseline: Baseline): Promise<string>;
-  /** @throws GatewayError `cursor_expired`; `not_ready` while the store is away */
-  read(holder: Holder, tool: string, cursor: string): Promise<string>;
-}
+export type Snapshots = ReturnType<typeof createSnapshots>;
 
 const CURSOR = /^([A-Za-z0-9_-]{22})\.([0-9]{1,6})$/;
 /** Pages per write, so that others need not wait long for the store. */
@@ -111,7 +102,7 @@ export interface SnapshotsOptions {
   readonly isErasedSince: (baseline: Baseline) => boolean;
 }
 
-export function createSnapshots({ store, clock, purges, isErasedSince }: SnapshotsOptions): Snapshots {
+export function createSnapshots({ store, clock, purges, isErasedSince }: SnapshotsOptions) {
   const walks = new KeptWalks(clock.now, ({ id, team, pages }) =>
     store.cache.remove(Array.from({ length: pages }, (_, at) => placeOf(team, id, at + 1))),
   );
@@ -128,8 +119,20 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
   }
 
   return {
-    begin: () => ({ atMs: Math.floor(clock.now()), seq: purges.seq }),
-    async keep(holder, tool, walk, { first, totalRows, further }, { atMs, seq }) {
+    begin: (): Baseline => ({ atMs: Math.floor(clock.now()), seq: purges.seq }),
+    /**
+     * @param walk the id in its cursors
+     * @returns the first page, with a cursor for the next; truncated and without cursor if there is no room
+     */
+    async keep(
+      holder: Holder,
+      tool: string,
+      walk: string,
+      packed: Packed,
+      baseline: Baseline,
+    ): Promise<string> {
+      const { first, totalRows, further } = packed;
+      const { atMs, seq } = baseline;
       if (further?.length === 0) return writePage(first, totalRows, null, false);
       // Marked as truncated, but without a cursor.
       const withoutNext = writePage(first, totalRows, null, true);
@@ -139,20 +142,16 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
       const bytes = further.reduce((sum, { length }) => sum + length + header.length, 0);
       try {
         await write(holder.team, walk, header, further);
-        const isKept = await walks.add({
-          id: walk,
-          team: holder.team.id,
-          bytes,
-          pages: further.length,
-          untilMs,
-        });
+        const pages = further.length;
+        const isKept = await walks.add({ id: walk, team: holder.team.id, bytes, pages, untilMs });
         return isKept ? writePage(first, totalRows, cursorOf(walk, 1), true) : withoutNext;
       } catch (error) {
         if (error instanceof StoreUnavailable) return withoutNext;
         throw error;
       }
     },
-    async read(holder, tool, cursor) {
+    /** @throws GatewayError `cursor_expired`; `not_ready` while the store is away */
+    async read(holder: Holder, tool: string, cursor: string): Promise<string> {
       const [, id, page] = CURSOR.exec(cursor) ?? [];
       if (id === undefined || page === undefined) throw expired();
       try {

@@ -32,14 +32,7 @@ export interface Watcher {
   readonly onDropped: (count: number) => void;
 }
 
-export interface Tail {
-  /** Whether there are watchers; read before a line is made. */
-  readonly isOn: boolean;
-  note(line: Omit<TailLine, 'at'>): void;
-  /** @returns a function to stop */
-  watch(watcher: Watcher): () => void;
-  close(): void;
-}
+export type Tail = ReturnType<typeof createTail>;
 
 export interface TailOptions {
   readonly bus: Bus;
@@ -56,7 +49,7 @@ const SEND_EVERY_MS = 200;
 /** Lines per process and batch; further ones are only counted. */
 const MAX_LINES = 500;
 
-export function createTail({ bus, clock, logger }: TailOptions): Tail {
+export function createTail({ bus, clock, logger }: TailOptions) {
   const watchers = new Set<Watcher>();
   let wantedUntilMs = Number.NEGATIVE_INFINITY;
   let isOn = false;
@@ -107,14 +100,16 @@ export function createTail({ bus, clock, logger }: TailOptions): Tail {
   }
 
   return {
-    get isOn() {
+    /** Whether there are watchers; read before a line is made. */
+    get isOn(): boolean {
       return isOn;
     },
-    note(line) {
+    note(line: Omit<TailLine, 'at'>): void {
       if (lines.length < MAX_LINES) lines.push({ at: new Date(clock.now()).toISOString(), ...line });
       else dropped += 1;
     },
-    watch(watcher) {
+    /** @returns a function to stop */
+    watch(watcher: Watcher): () => void {
       watchers.add(watcher);
       stopHearing ??= bus.subscribe(LINES, hear);
       saying ??= startTicks(() => publish(WANTED, ''), SAY_EVERY_MS).unref();

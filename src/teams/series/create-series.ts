@@ -35,7 +35,7 @@ import {
   shareLeft,
   shownBudget,
 } from './shape.js';
-import { createSeriesTally, type SeriesTally } from './tally.js';
+import { createSeriesTally } from './tally.js';
 
 // Reads cells of the counters.
 
@@ -53,10 +53,8 @@ async function readCells(
   places: readonly { readonly group: string; readonly fromMs: number }[],
   slotMs: number,
 ): Promise<TimedCells> {
-  const groups = await readGroups(
-    counters,
-    places.map(({ group }) => group),
-  );
+  const names = places.map(({ group }) => group);
+  const groups = await readGroups(counters, names);
   return groups.flatMap((group, at) =>
     [...cellsOf(group)].map(([slot, cell]) => [(places[at]?.fromMs ?? 0) + slot * slotMs, cell] as const),
   );
@@ -111,19 +109,7 @@ interface SeriesTeam {
   readonly lives: 'present' | 'all';
 }
 
-export interface Series extends Pick<SeriesTally, 'add'> {
-  /** An attempt of a platform call. */
-  addCall(team: string): void;
-  /** @param team null: all requests. @throws StoreUnavailable, here and below */
-  read(range: Range, team: SeriesTeam | null): Promise<ShownSeries>;
-  /** Each team with counts, all its lives together. */
-  ledger(range: Range, titleOf: (id: string) => string | undefined): Promise<readonly LedgerRow[]>;
-  /** @returns whether the store took all counts. Never rejects */
-  flush(): Promise<boolean>;
-  /** Writes the rest, if the store takes it within a few seconds. */
-  close(): Promise<void>;
-}
-
+export type Series = ReturnType<typeof createSeries>;
 export type ShownSeries = ReturnType<typeof shown>;
 type LedgerRow = { readonly id: string; readonly name: string } & NonNullable<ReturnType<typeof ledgerRow>>;
 
@@ -145,7 +131,7 @@ const FLUSH_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 1000;
 const CLOSE_TRIES = 3;
 
-export function createSeries(options: SeriesOptions): Series {
+export function createSeries(options: SeriesOptions) {
   const { counters, clock, logger, traffic, nameOf = (team) => team } = options;
   const tally = createSeriesTally(clock, nameOf);
   const { flush, close } = createCountBatches({
@@ -170,17 +156,23 @@ export function createSeries(options: SeriesOptions): Series {
 
   return {
     add: tally.add,
-    addCall(team) {
+    /** An attempt of a platform call. */
+    addCall(team: string): void {
       tally.addCall(team, traffic.pace.status()?.remaining ?? null);
       tally.queued(traffic.budget.queued);
     },
-    async read(range, team) {
+    /** @param team null: all requests. @throws StoreUnavailable, here and below */
+    async read(range: Range, team: SeriesTeam | null): Promise<ShownSeries> {
       await writeFirst();
       if (team !== null) {
         const steps = hourSteps(range, clock.now());
         const former = team.lives === 'all' ? (await readTeams(counters, steps)).get(team.id) : undefined;
         const names = new Set([nameOf(team.id), ...(former ?? [])]);
-        return showTeam(range, steps, await readHours(counters, steps, [...names]), team);
+        const found = await readHours(counters, steps, [...names]);
+        const { callsPerDay } = team;
+        const left =
+          callsPerDay === null ? Array<null>(steps.count).fill(null) : shareLeft(steps, found, callsPerDay);
+        return shown(range, steps, seriesOf(cellsOfSteps(steps, found), left));
       }
       const steps = fineSteps(range, clock.now());
       const found = await (range === '30d'
@@ -189,7 +181,8 @@ export function createSeries(options: SeriesOptions): Series {
       const cells = cellsOfSteps(steps, found);
       return shown(range, steps, seriesOf(cells, shownBudget(cells)));
     },
-    async ledger(range, titleOf) {
+    /** Each team with counts, all its lives together. */
+    async ledger(range: Range, titleOf: (id: string) => string | undefined): Promise<readonly LedgerRow[]> {
       await writeFirst();
       const steps = hourSteps(range, clock.now());
       const rows: LedgerRow[] = [];
@@ -199,19 +192,15 @@ export function createSeries(options: SeriesOptions): Series {
       }
       return rows;
     },
+    /** @returns whether the store took all counts. Never rejects */
     flush,
+    /** Writes the rest, if the store takes it within a few seconds. */
     async close() {
       await looks.stop();
       if (!(await close(CLOSE_TRIES)))
         logger.warn('the last seconds of the series are lost: the store does not accept them');
     },
   };
-}
-
-function showTeam(range: Range, steps: Steps, found: TimedCells, { callsPerDay }: SeriesTeam): ShownSeries {
-  const left =
-    callsPerDay === null ? Array<null>(steps.count).fill(null) : shareLeft(steps, found, callsPerDay);
-  return shown(range, steps, seriesOf(cellsOfSteps(steps, found), left));
 }
 
 function shown(range: Range, steps: Steps, series: ReturnType<typeof seriesOf>) {

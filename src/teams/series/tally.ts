@@ -16,17 +16,6 @@ export interface CountedRequest {
   readonly platformCalls: number;
 }
 
-export interface SeriesTally {
-  add(request: CountedRequest, status: number, durationMs: number): void;
-  /** An attempt of a platform call. @param left the platform's remaining rate; null: unknown */
-  addCall(team: string, left: number | null): void;
-  /** @param count present length of the queue for platform calls */
-  queued(count: number): void;
-  isEmpty(): boolean;
-  /** Returns all counts and resets them. */
-  take(): Counted;
-}
-
 /** The present cell. */
 interface Current {
   fromMs: number;
@@ -37,10 +26,7 @@ interface Current {
 const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
 
 /** @param nameOf a team in its present life */
-export function createSeriesTally(
-  { now }: Pick<Clock, 'now'>,
-  nameOf: (team: string) => string,
-): SeriesTally {
+export function createSeriesTally({ now }: Pick<Clock, 'now'>, nameOf: (team: string) => string) {
   let minutes = new Map<number, Cell>();
   let teams = new Map<string, Map<number, Cell>>();
   let minute: Current = { fromMs: Number.NaN, cell: emptyCell() };
@@ -71,13 +57,14 @@ export function createSeriesTally(
   }
 
   return {
-    add(request, status, durationMs) {
+    add(request: CountedRequest, status: number, durationMs: number): void {
       const nowMs = now();
       count(minuteAt(nowMs), request, status, durationMs, secondOf(nowMs, MINUTE_MS));
       const { team } = request;
       if (team !== null) count(hourAt(team, nowMs), request, status, durationMs, secondOf(nowMs, HOUR_MS));
     },
-    addCall(team, left) {
+    /** An attempt of a platform call. @param left the platform's remaining rate; null: unknown */
+    addCall(team: string, left: number | null): void {
       const nowMs = now();
       const all = minuteAt(nowMs);
       grow(all, AT.platformCalls, 1);
@@ -86,13 +73,15 @@ export function createSeriesTally(
       const budget = all[AT.budget] as number;
       all[AT.budget] = budget === 0 ? left + 1 : Math.min(budget, left + 1);
     },
-    queued(waiting) {
+    /** @param waiting present length of the queue for platform calls */
+    queued(waiting: number): void {
       if (waiting <= 0) return;
       const all = minuteAt(now());
       all[AT.queue] = Math.max(all[AT.queue] as number, waiting);
     },
     isEmpty: () => minutes.size === 0,
-    take() {
+    /** Returns all counts and resets them. */
+    take(): Counted {
       const taken = { minutes, teams };
       minutes = new Map();
       teams = new Map();

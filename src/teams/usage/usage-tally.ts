@@ -58,18 +58,10 @@ export function countRequest(
   add('bytesOut', bytesOut);
 }
 
-export interface UsageTally {
-  add(team: string, counts: ReadonlyMap<UsageField, number>): void;
-  addRequest(team: string, status: number, answered: Answered): void;
-  isEmpty(): boolean;
-  /** Returns all counts and resets them. */
-  take(): Pending;
-}
-
 type Fields = Map<UsageField, number>;
 
 /** @param nameOf a team in its present life */
-export function createUsageTally(clock: Clock, nameOf: (team: string) => string): UsageTally {
+export function createUsageTally(clock: Clock, nameOf: (team: string) => string) {
   let counted = new Map<string, Map<string, Fields>>();
   let [day, dayIso] = [Number.NaN, ''];
 
@@ -82,16 +74,17 @@ export function createUsageTally(clock: Clock, nameOf: (team: string) => string)
   }
 
   return {
-    add(team, counts) {
+    add(team: string, counts: ReadonlyMap<UsageField, number>): void {
       const fields = fieldsOf(team);
       for (const [field, by] of counts) grow(fields, field, by);
     },
-    addRequest(team, status, answered) {
+    addRequest(team: string, status: number, answered: Answered): void {
       const fields = fieldsOf(team);
       countRequest(status, answered, (field, by) => grow(fields, field, by));
     },
     isEmpty: () => counted.size === 0,
-    take() {
+    /** Returns all counts and resets them. */
+    take(): Pending {
       const taken = counted;
       counted = new Map();
       return taken;

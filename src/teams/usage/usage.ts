@@ -6,14 +6,18 @@ import { createCountBatches, readGroups } from '../../store/count-batches.js';
 import { type Counters, StoreUnavailable } from '../../store/port.js';
 import { teamOfName } from '../team-life.js';
 import { addDays, dayGroup, readDay, teamGroup, toBatch, type UsageDay } from './usage-day.js';
-import { createUsageTally, type UsageTally } from './usage-tally.js';
+import { createUsageTally } from './usage-tally.js';
 
 /** Retention, to compare a year with the previous one. */
 const KEPT_MS = 800 * 86_400_000;
 
 // Reading usage from the store.
 
-/** See {@link Usage.read}. */
+/**
+ * Stored usage by day, then by team, all its lives together; days without usage are omitted.
+ * @param from first day, `YYYY-MM-DD`; `to` is the last. @param team default: all
+ * @throws StoreUnavailable
+ */
 async function readUsage(counters: Counters, from: string, to: string, team?: string): Promise<UsageDay[]> {
   const days = daysBetween(from, to);
   const groups = await readGroups(counters, days.map(dayGroup));
@@ -32,14 +36,6 @@ async function readUsage(counters: Counters, from: string, to: string, team?: st
   return [...found.keys()].sort().map((key) => found.get(key) as UsageDay);
 }
 
-/** The same for one life of a team. @throws StoreUnavailable */
-async function readLife(counters: Counters, from: string, to: string, name: string): Promise<UsageDay[]> {
-  return readPlaces(
-    counters,
-    daysBetween(from, to).map((day) => ({ day, name })),
-  );
-}
-
 async function readPlaces(
   counters: Counters,
   places: readonly { readonly day: string; readonly name: string }[],
@@ -51,22 +47,7 @@ async function readPlaces(
   return places.flatMap(({ day, name }, at) => readDay(day, name, groups[at] ?? new Map()) ?? []);
 }
 
-export interface Usage extends Pick<UsageTally, 'add' | 'addRequest'> {
-  /** @returns whether the store took all counts */
-  flush(): Promise<boolean>;
-  /**
-   * Stored usage by day, then by team, all its lives together; days without usage are omitted.
-   * @param from first day, `YYYY-MM-DD`; `to` is the last. @param team default: all
-   * @throws StoreUnavailable
-   */
-  read(from: string, to: string, team?: string): Promise<UsageDay[]>;
-  /** The last 30 days of a team's present life, newest last; null without the store. */
-  recent(team: string): Promise<Omit<UsageDay, 'team'>[] | null>;
-  /** UTC days: today, and `count` days before. */
-  daysBack(count: number): { readonly from: string; readonly to: string };
-  /** Writes the rest, if the store takes it within a few seconds. */
-  close(): Promise<void>;
-}
+export type Usage = ReturnType<typeof createUsage>;
 
 export interface UsageOptions {
   readonly counters: Counters;
@@ -84,11 +65,12 @@ const EVERY_MS = 2000;
 const RECENT_DAYS = 30;
 const CLOSE_TRIES = 5;
 
-export function createUsage(options: UsageOptions): Usage {
+export function createUsage(options: UsageOptions) {
   const { counters, clock, logger, nameOf = (team) => team } = options;
   const tally = createUsageTally(clock, nameOf);
 
   const today = () => Math.floor(clock.now() / 86_400_000);
+  /** UTC days: today, and `count` days before. */
   const daysBack = (count: number) => ({ from: isoDay(today() - count), to: isoDay(today()) });
 
   const batches = createCountBatches({
@@ -100,10 +82,12 @@ export function createUsage(options: UsageOptions): Usage {
   return {
     add: tally.add,
     addRequest: tally.addRequest,
+    /** @returns whether the store took all counts */
     flush: batches.flush,
-    read: (from, to, team) => readUsage(counters, from, to, team),
-    recent: (team) => recentOf(nameOf(team), counters, daysBack(RECENT_DAYS - 1)),
+    read: (from: string, to: string, team?: string) => readUsage(counters, from, to, team),
+    recent: (team: string) => recentOf(nameOf(team), counters, daysBack(RECENT_DAYS - 1)),
     daysBack,
+    /** Writes the rest, if the store takes it within a few seconds. */
     async close() {
       if (!(await batches.close(CLOSE_TRIES)))
         logger.error('usage since the store became unavailable is lost');
@@ -111,14 +95,15 @@ export function createUsage(options: UsageOptions): Usage {
   };
 }
 
+/** The last 30 days of a team's present life, newest last; null without the store. */
 async function recentOf(
-  /** In its present life. */
   team: string,
   counters: Counters,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<Omit<UsageDay, 'team'>[] | null> {
   try {
-    return (await readLife(counters, from, to, team)).map(({ team: _, ...day }) => day);
+    const places = daysBetween(from, to).map((day) => ({ day, name: team }));
+    return (await readPlaces(counters, places)).map(({ team: _, ...day }) => day);
   } catch (error) {
     if (error instanceof StoreUnavailable) return null;
     throw error;
