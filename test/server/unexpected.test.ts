@@ -40,7 +40,7 @@ it('an admin plane that others can reach is warned of, and asks for a token all 
   expect((await ask(`${gateway.admin}/admin/v1/status`)).status).toBe(401);
 });
 
-it('V8 lets garbage take only a share of what is in use', () => {
+it('garbage takes only a share of the memory in use', () => {
   expect(gateway.stderr).toContain('flag --heap-growing-percent=30\n');
 });
 
