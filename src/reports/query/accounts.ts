@@ -46,10 +46,11 @@ export function accountsShown(
 }
 
 const NONE: readonly string[] = [];
+/** Of one list of names; documents choose them. */
 const MAX_OWNERS = 16;
 
 type Verdicts = Pick<Collector, 'pattern' | 'nonAccounts' | 'known'>;
-/** For answers, which share lists of names. A process has one pattern. */
+/** Of answers, which share lists of names. A process has one pattern. */
 let latest: Verdicts | null = null;
 
 function collect(document: Json, pattern: RegExp, nonAccounts: readonly string[] | null): Set<string> {
@@ -142,9 +143,12 @@ function visitText(collector: Collector, text: string, owner: string, isOwned: b
 
 function verdictOn(collector: Collector, names: readonly string[], owner: string): Verdict {
   const known = collector.known.get(names) ?? new Map<string, Verdict>();
-  const verdict = known.get(owner) ?? judge(collector, names, owner);
-  if (known.size >= MAX_OWNERS) known.clear();
-  collector.known.set(names, known.set(owner, verdict));
+  let verdict = known.get(owner);
+  if (verdict === undefined) {
+    verdict = judge(collector, names, owner);
+    if (known.size >= MAX_OWNERS) known.clear();
+    collector.known.set(names, known.set(owner, verdict));
+  }
   for (const id of verdict.ids) collector.accounts.add(id);
   return verdict;
 }
