@@ -184,6 +184,7 @@ class Exchange {
 interface SharedHead {
   /** Names and values alternate. */
   readonly list: readonly string[];
+  /** As {@link sendAtOnce} takes them. */
   readonly text: Buffer;
 }
 
@@ -201,7 +202,7 @@ function createSharedHeads({ headers: further, alsoVary }: PlainReportsOptions) 
     }
     if (alsoVary !== '') list[list.indexOf('vary') + 1] += alsoVary;
     if (body !== null) list.push('content-length', String(lengthOf(body)));
-    const head = { list, text: Buffer.from(headText(list), 'latin1') };
+    const head = { list, text: Buffer.from(`${headText(list)}\r\n`, 'latin1') };
     heads.set(reply, head);
     return head;
   };

@@ -1,4 +1,4 @@
-/** Sends an answer as one write. Node's `writeHead` and `end` check each header again and take three. */
+/** Sends an answer as one write. Node's `writeHead` and `end` check each header again and write three times. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import { wallMs } from '../../lib/time.js';
@@ -7,10 +7,10 @@ import { wallMs } from '../../lib/time.js';
 export const KEEP_ALIVE_MS = 72_000;
 const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
 
-/** The same members since Node 0.10; there is no public API. */
+/** Node's own members, unchanged since 0.10, as there is no public API. */
 type Unsent = ServerResponse & { _header: string; _headerSent: boolean };
 
-/** Head and body are copied here: a new buffer of this size for each answer would be slower than the copy. */
+/** Of the buffer that head and body are copied to. One buffer for each answer would be slower than the copy. */
 const BLOCK_BYTES = 65_536;
 /** Of the status line, and the headers of the connection and of the request. */
 const OWN_BYTES = 1024;
@@ -25,8 +25,8 @@ export function headText(headers: readonly string[]): string {
 
 /**
  * @param own headers of this answer, see {@link headText}
- * @param shared further ones, prepared
- * @returns false if the answer has to wait for others, ends the connection, or is large; then nothing was sent
+ * @param shared the other ones as bytes, with the empty line after them
+ * @returns false if nothing was sent: the answer has to wait for others, ends the connection, or is large
  */
 export function sendAtOnce(
   response: ServerResponse,
@@ -44,8 +44,6 @@ export function sendAtOnce(
   let length = block.write(head, 'latin1');
   block.set(shared, length);
   length += shared.length;
-  block[length++] = CR;
-  block[length++] = LF;
   if (body !== null) {
     block.set(body, length);
     length += body.length;
@@ -55,16 +53,15 @@ export function sendAtOnce(
   (response as Unsent)._headerSent = true;
   socket.write(block.subarray(0, length));
   response.end();
-  // The socket reads the rest of it later.
+  // The socket still reads this one.
   if (socket.writableLength > 0) block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   return true;
 }
 
-const [CR, LF] = [13, 10];
 let starts: string[] = [];
 let startsS = Number.NaN;
 
-/** Status line, date and connection, remembered for the second. */
+/** Status line and headers of date and connection, kept for one second. */
 function startOf(status: number): string {
   const nowS = Math.floor(wallMs() / 1000);
   if (nowS !== startsS) [startsS, starts] = [nowS, []];

@@ -14,7 +14,13 @@ const LENGTH = 40_000;
 const bodyOf = ({ url = '' }: IncomingMessage) => Buffer.alloc(LENGTH, url.at(-1));
 
 const answer = (request: IncomingMessage, response: ServerResponse) =>
-  sendAtOnce(response, 200, '', Buffer.from(headText(['content-length', String(LENGTH)])), bodyOf(request));
+  sendAtOnce(
+    response,
+    200,
+    '',
+    Buffer.from(`${headText(['content-length', String(LENGTH)])}\r\n`),
+    bodyOf(request),
+  );
 
 async function serve(listener: RequestListener) {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, listener).listen(0, '127.0.0.1');
