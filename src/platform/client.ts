@@ -92,8 +92,8 @@ export function createPlatformClient(options: PlatformOptions) {
  *
  *   pause → circuit → the team's share, as known → a place in the queue → pause and circuit again → token
  *
- * `Slot.send` charges the share, unless `Slot.charge` has. A caller that finds the same call running elsewhere returns its
- * slot, uncharged.
+ * `Slot.send` charges the share, unless `Slot.charge` has. A caller that finds the same call running elsewhere returns
+ * its slot with the charge.
  */
 export function createAcquire(options: PlatformOptions) {
   const { pause, circuit, shares, budget, pace, tokens } = options;

@@ -115,7 +115,7 @@ export class Slot {
     this.#options = options;
   }
 
-  /** Charges the team's share, once. `send` does it, too; together with other calls of the store it costs no trip of its own. */
+  /** Charges the team's share, once, as `send` does. At the same time as other calls of the store it costs no trip. */
   async charge(): Promise<void> {
     this.#charging ??= this.#options.shares.take(this.#admission.team);
     await this.#charging;

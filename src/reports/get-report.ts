@@ -225,7 +225,7 @@ async function fetchLocked(
     const taking = g.locks.tryTake(names, g.purges.seq, deadline, patience);
     // Sent together with the lock request; the store reads after it grants the lock.
     const looking = readUsable(g, run, plan, taking);
-    // Put back where no call is needed.
+    // In the same trip. The slot puts the charge back if no call is needed.
     if (!(slot instanceof GatewayError)) void slot.charge().catch(() => {});
     lock = await taking;
     trace.mark('lock');

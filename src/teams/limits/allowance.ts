@@ -108,14 +108,13 @@ export class Allowances {
     return true;
   }
 
-  /** Whether the bucket is known to be empty, by an answer of the store at most a second old. A draw finds out otherwise. */
+  /** Whether the bucket is known to be empty, by an answer of the store at most a second old. A draw knows better. */
   async isEmpty(bucket: Bucket): Promise<boolean> {
     const lease = this.#leaseOf(bucket);
     const { clock } = this.#parts;
-    const isFull = () => lease.held >= 1 || bucketLeft(lease, bucket, clock.now()) >= 1;
-    if (isFull() || isFresh(lease, clock.now())) return !isFull();
-    await this.#look(lease);
-    return !isFull();
+    const hasPermit = () => lease.held >= 1 || bucketLeft(lease, bucket, clock.now()) >= 1;
+    if (!hasPermit() && !isFresh(lease, clock.now())) await this.#look(lease);
+    return !hasPermit();
   }
 
   /** Returns an unused permit to its bucket. */
