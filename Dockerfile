@@ -43,6 +43,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Node itself is process 1: a shell or npm in between would swallow SIGTERM and the exit code.
-# V8 would let its memory of new objects grow to 16 MiB, twice.
+# Otherwise V8 lets each half of its memory for new objects grow to 16 MiB.
 ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/cli.js"]
 CMD ["serve"]

@@ -1,7 +1,7 @@
 /**
  * A cached hit, beside what else could answer it: requests a second and CPU time a request, of one server on one
- * core, in alternating rounds. 256 different reports, 8 teams, 64 connections; half of the requests accept gzip; everything
- * on, the log included. With --logless the gateway is there a second time without it, which shows what the lines cost.
+ * core, in alternating rounds. 256 different reports, 8 teams, 64 connections; half of the requests accept gzip;
+ * everything on, the log included. With --logless the gateway also runs without it, which shows the cost of the lines.
  *
  * Usage: npm run build && npm run bench:hit -- [--seconds 3] [--rounds 3] [--only NAME,…] [--logless] [--json]
  */

@@ -1,7 +1,7 @@
 /**
  * What a miss adds to a direct call of the platform: the middle latency of calls that nobody asked before, through the
- * gateway and past it, alternating, at a platform that takes 20 ms. First right after the start, while V8 has compiled little;
- * then, after many misses, for a report whose division by day is not proven yet, and for one where it is.
+ * gateway and past it, alternating, at a platform that takes 20 ms. First right after the start, while V8 has compiled
+ * little; then, after many misses, for a report whose division by day is not proven yet, and for one where it is.
  *
  * Usage: npm run bench:miss -- [--redis redis://…, an empty one] [--rounds 5] [--calls 200] [--warm 3000] [--json]
  */

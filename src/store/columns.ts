@@ -1,18 +1,21 @@
 /**
- * Lines of text with their numbers in columns, which deflate makes a third smaller. A line without its numbers is a shape; lines
- * of a report have few. Lengths of the shapes and of the order (4 bytes each, big endian) · shapes, a line each, with `0` for
- * each number · order: the shape of each line (1 byte) · columns, a line each: the first number of all lines, the second, and
- * so on, each followed by a comma.
+ * Lines of text with their numbers in columns, which deflate makes a third smaller. A line without its numbers is a
+ * shape; a report has few shapes. The form: lengths of the shapes and of the order (4 bytes each, big endian) · shapes,
+ * a line each, with `0` for each number · order: the shape of each line (1 byte) · columns, a line each: the first
+ * number of all lines, the second, and so on, each followed by a comma.
  */
 const [LINE, COMMA, ZERO, NINE] = [0x0a, 0x2c, 0x30, 0x39];
 const ORDER_AT = 8;
 const MAX_SHAPES = 256;
-/** Of a text; a damaged length is not allocated. */
+/** Of a text. A greater length is damaged, and no memory is allocated for it. */
 const MAX_BYTES = 1_048_576;
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= ZERO && byte <= NINE;
 
-/** By bytes, as regular expressions take twice as long. @returns null for a text that is too long, or has too many shapes */
+/**
+ * By bytes, as regular expressions take twice as long.
+ * @returns null for a text that is too long, or has too many shapes
+ */
 export function packColumns(text: Buffer): Buffer | null {
   if (text.length > MAX_BYTES) return null;
   const shapes = new Map<string, number>();
@@ -69,8 +72,8 @@ export function unpackColumns(bytes: Buffer, length: number): Buffer {
     let at = shapes[bytes[line] as number];
     if (at === undefined) throw new RangeError('a line of no shape');
     let column = 0;
-    for (let byte = LINE; ; at += 1) {
-      byte = bytes[at] as number;
+    for (; ; at += 1) {
+      const byte = bytes[at] as number;
       if (byte === ZERO) {
         let from = columns[column] as number;
         for (; isDigit(bytes[from]); from += 1) text[end++] = bytes[from] as number;

@@ -1,7 +1,7 @@
 /**
  * The stamp before an entry's header in every store:
  * mark (2 bytes) · version (6) · end (6) · length of the body (4) · digest of the facts (16); numbers big endian.
- * A pointer at a content of history is a stamp with the content's name in place of the last two.
+ * A pointer has the name of its content in history in place of the last two.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

@@ -68,10 +68,11 @@ const [HEAD_BYTES, DAY_BYTES] = [14, 2];
 const LINE = Buffer.from('\n');
 
 /**
- * A pack: contents of up to 31 days, deflated together. Numbers of distinct facts and of days (1 byte each); each length of
- * facts (4) with the facts; for each day its name (2), version (6), index of its facts (1), lengths of header (1) and body
- * (4), and the header; then all bodies: joined by line breaks, in columns, see columns.ts. Those of an earlier release, and of
- * lines of many shapes, follow each other as they are; then {@link IN_COLUMNS} is not in front.
+ * A pack: contents of up to 31 days, deflated together. Numbers of distinct facts and of days (1 byte each); each length
+ * of facts (4) with the facts; for each day its name (2), version (6), index of its facts (1), lengths of header (1) and
+ * body (4), and the header; then all bodies, joined by line breaks, in columns, see columns.ts. Without
+ * {@link IN_COLUMNS} in front, the bodies follow each other unchanged: packs of an earlier release, and of lines with
+ * many shapes.
  */
 export function packDays(contents: DayContents): Buffer {
   const facts: Buffer[] = [];

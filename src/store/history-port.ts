@@ -8,7 +8,7 @@ export interface HistoryHeads {
   /** Changes with each write; never 0. */
   readonly stamp: number;
   readonly heads: Buffer;
-  /** Earlier heads of the day, where an earlier release, which cannot read them, has begun new ones. A write replaces both. */
+  /** Earlier heads, where a previous release could not read them and has begun new ones. A write replaces both. */
   readonly beside?: Buffer;
 }
 

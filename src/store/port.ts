@@ -10,7 +10,7 @@ export interface CachePlace {
   readonly series: string;
   readonly group: string;
   readonly field: string;
-  /** For a day: its series in history. The group is its month there, the field the day. */
+  /** Of a day: its series in history. Group and field are its month and day there. */
   readonly history?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface CacheEntry {
   readonly body: Buffer;
   /** Stored once for all entries of a group, or of more, with equal bytes. Entries read together share the buffer. */
   readonly facts: Buffer;
-  /** Set for the content of history that a pointer leads to. */
+  /** The bytes are those of history: a pointer led to them. */
   readonly isHistory?: true;
 }
 
@@ -35,7 +35,7 @@ export interface CacheWrite extends CachePlace, CacheEntry {
   readonly ttlMs: number;
   /** Compressed together with others of its group, where the store packs. */
   readonly isPacked?: true;
-  /** A pointer: the name of its content in history, which has the version and all bytes; those here are empty. */
+  /** Name of the same content in history, which the store reads instead; the buffers here are empty. */
   readonly pointer?: string;
 }
 
@@ -46,11 +46,11 @@ export interface CacheWrite extends CachePlace, CacheEntry {
 export interface CacheStore {
   /** Whether days that are written together are compressed together; small bodies should then be plain. */
   readonly packs?: true;
-  /** Whether an entry with such a body may be a pointer. Absent where history is stored elsewhere. */
+  /** Whether an entry with a body of this size may be a pointer. Absent where no entry may. */
   mayPoint?(place: CachePlace, bodyBytes: number): boolean;
   /**
    * @returns the entries in the order of `places`; null for absent, expired or incomplete ones, and for pointers to
-   *   what is gone. The reader checks for damage.
+   *   removed contents. The reader checks for damage.
    * @param after a call of this store for the same series, begun just before: the read sees its effects, however it ends
    */
   read(places: readonly CachePlace[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]>;

@@ -41,13 +41,8 @@ export function corsWithoutOrigin(origins: readonly string[]): readonly string[]
   return origins.includes('*') ? ['access-control-allow-origin', '*', ...exposed] : exposed;
 }
 
-interface CorsOfRequest {
-  readonly preflight: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** For requests with an origin. */
-export function corsOf({ method, headers }: IncomingMessage, origins: readonly string[]): CorsOfRequest {
+export function corsOf({ method, headers }: IncomingMessage, origins: readonly string[]) {
   const { origin, 'access-control-request-headers': asked } = headers;
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin)))
     return { preflight: false, headers: {} };

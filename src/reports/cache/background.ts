@@ -27,10 +27,10 @@ export function createBackground(logger: Logger) {
 
 export type TurnQueue = ReturnType<typeof createTurnQueue>;
 
-/** The share of the waiting work that runs in a turn: what waits holds its answers in memory. */
+/** The share of the waiting work that runs in a turn, as waiting work keeps its answers in memory. */
 const TURN_PART = 1 / 16;
 
-/** Runs background work in turns of the event loop: one piece, so that a new request waits for at most one; more where many wait. */
+/** Runs one piece of background work per turn of the event loop, for the sake of new requests; more if many wait. */
 export function createTurnQueue() {
   const waiting: (() => void)[] = [];
 

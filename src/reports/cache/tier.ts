@@ -30,14 +30,14 @@ export interface ReadWhen {
 }
 
 /** Days that a fetch has added to history, with the names of their contents there. */
-export type AddedDays = ReadonlyMap<string, string>;
+type AddedDays = ReadonlyMap<string, string>;
 
 /** When to write to the store. */
 export interface WriteWhen {
   /** Not before it. */
   readonly begin: Promise<unknown>;
-  /** The store is not written to before it, either. The entries of these days may be pointers. */
-  readonly added?: Promise<AddedDays>;
+  /** Not before it either: entries of these days may be pointers. */
+  readonly added?: Promise<AddedDays> | undefined;
 }
 
 /** full: the store responds but has no space. */
@@ -164,7 +164,7 @@ function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry 
   return replaces(written.version, present.version) ? written : present;
 }
 
-/** As the store takes them: with their bytes, or as pointers at those that history has. */
+/** With their bytes, or as pointers to the same bytes in history. */
 async function encodeWrites(
   { store, encode }: Encoding,
   entries: readonly TierWrite[],

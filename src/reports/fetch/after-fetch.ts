@@ -3,7 +3,6 @@
  * stored entries are read for comparison, then overwritten.
  */
 
-import type { AddedDays } from '../cache/tier.js';
 import type { Gateway } from '../gateway.js';
 import type { Recorded } from '../history/record.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
@@ -30,7 +29,7 @@ export async function afterFetch(
     g.background(answered.then(() => g.advertisers.observed(report, rows)));
   }
   g.background(answered.then(() => noteReference(g, report, fetched)));
-  const added = recorded?.then((one) => one.added) ?? NONE_ADDED;
+  const added = recorded?.then((one) => one.added);
   const writing = g.writeBehind(writes, fetch.patience, { begin: before ?? answered, added });
   const written = writing.then(({ kept }) => kept);
   g.background(g.replacements.note(series, extents, written));
@@ -39,8 +38,6 @@ export async function afterFetch(
   const { storable } = fetched;
   return { kept, result: { entries, by: 'own', stored, storable, unsplittable } };
 }
-
-const NONE_ADDED: Promise<AddedDays> = Promise.resolve(new Map());
 
 /** Never rejects. @param begin when the store may be read; history reads wait for these days from the call on */
 function recordDays(

@@ -107,12 +107,6 @@ export interface SweepOptions {
 }
 
 /** Result of a sweep. */
-interface Swept {
-  readonly bytes: number;
-  readonly months: number;
-  readonly removed: number;
-}
-
 const DAY_MS = 86_400_000;
 
 /**
@@ -120,7 +114,7 @@ const DAY_MS = 86_400_000;
  * @param isStopped ends it early
  * @throws StoreUnavailable
  */
-export async function sweepHistory(options: SweepOptions, isStopped: () => boolean): Promise<Swept> {
+export async function sweepHistory(options: SweepOptions, isStopped: () => boolean) {
   const { store, retentionDays, now, logger } = options;
   const maxBytes = Math.min(options.maxBytes, store.roomBytes() ?? Number.POSITIVE_INFINITY);
   const oldest = isoDay(Math.floor(now() / DAY_MS) - retentionDays).slice(0, 7);

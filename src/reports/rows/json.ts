@@ -328,25 +328,27 @@ function addName(shape: Shape, name: string, source: string): boolean {
   return true;
 }
 
-/** Of other documents, by their written names: what is derived from a list of names serves the next answer, too. */
+/** Shapes of earlier documents, by their written names: what is derived from a list of names serves the next answer. */
 const shared = createLastUsed<Shape>(256);
-/** Of one document. */
+/** Of one document, which must not displace all others. */
 const MAX_SHARED = 16;
 const SHARED_CHARS = 4096;
 
 /** @returns the first of equal shapes, so that rows with and without an optional member share two */
 function interned(shapes: Map<string, Shape>, shape: Shape): Shape {
   const key = shape.sources.join();
-  let first = shapes.get(key);
-  if (first !== undefined) return first;
+  const known = shapes.get(key);
+  if (known !== undefined) return known;
   const isShared = shapes.size < MAX_SHARED && key.length <= SHARED_CHARS;
-  first = (isShared ? shared.get(key) : undefined) ?? shape;
-  if (isShared && first === shape) {
-    first = { names: shape.names.map(ownText), sources: shape.sources.map(ownText) };
-    shared.set(first.sources.join(), first);
-  }
+  const first = isShared ? (shared.get(key) ?? share(shape)) : shape;
   shapes.set(key, first);
   return first;
+}
+
+function share(shape: Shape): Shape {
+  const own = { names: shape.names.map(ownText), sources: shape.sources.map(ownText) };
+  shared.set(own.sources.join(), own);
+  return own;
 }
 
 /** A copy: a substring would keep the whole document in memory. */

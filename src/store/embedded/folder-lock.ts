@@ -229,7 +229,7 @@ function isNumberInUse(pid: number): boolean {
 }
 
 /**
- * Synchronous: before each write, in a few microseconds; a thread would take ten times as long.
+ * Synchronous, as it runs before each write: it takes a few microseconds, on another thread ten times as long.
  * @param file the file of that name, open or mapped, so that its inode is not reused
  * @returns whether the name still leads to this file
  */

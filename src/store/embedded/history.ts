@@ -18,7 +18,9 @@ export const PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
 /** Records removed in one transaction, as others wait for it. */
 const REMOVED_AT_ONCE = 500;
 
-export function historyOver(table: Table, tables: typeof HISTORY_TABLES | typeof PIN_TABLES): HistoryStore {
+type Tables = typeof HISTORY_TABLES | typeof PIN_TABLES;
+
+export function historyOver(table: Table, tables: Tables): HistoryStore {
   const [HEADS, CONTENT, FACTS, MONTH] = tables;
   const toMonth = ({ key, value }: { key: Buffer; value: Buffer }): HistoryMonth => ({
     series: value.toString(),
@@ -109,10 +111,10 @@ function contentOf(
 type SeriesKeys = ReturnType<typeof keysOf>;
 
 /** The keys of one series, whose digest is computed once. */
-function keysOf([heads, content, facts, month]: readonly string[], series: string) {
+function keysOf([heads, content, facts, month]: Tables, series: string) {
   const digest = hash('sha256', series, 'buffer').subarray(0, 16);
-  /** @returns makes keys of a day, or of the beginning of one */
-  const keyIn = (table = '') => {
+  /** Makes keys of days, or of their beginnings. */
+  const keyIn = (table: string) => {
     const start = Buffer.concat([Buffer.from(table), digest]);
     return (rest: string) => Buffer.concat([start, Buffer.from(rest)]);
   };

@@ -1,7 +1,7 @@
 /**
- * Sends scripts of one turn of the event loop together, in order: one write to the socket, one pipeline, whose setup costs
- * as much as a read, and at most one flush of Redis' log. In a cluster each script goes alone, as all keys of a pipeline have
- * to be on one node.
+ * Sends scripts of one turn of the event loop together, in order: one write to the socket, one pipeline, whose setup
+ * costs as much as a read, and at most one flush of Redis' log. In a cluster each script goes alone, as all keys of a
+ * pipeline have to be on one node.
  */
 import { type Callback, type ChainableCommander, Cluster } from 'ioredis';
 import { nextTurn } from '../../lib/time.js';
@@ -36,9 +36,10 @@ function send(client: RedisClient, batch: Batch): void {
 }
 
 /**
- * EVAL or EVALSHA. @throws the error of the reply
- * @param isRead the reply has bytes, and the batch waits for the end of the turn. A batch with another script is sent after the
- *   current callback, as the rest of the turn may take long
+ * EVAL or EVALSHA.
+ * @param isRead the reply has bytes, and the batch waits for the end of the turn. Another script sends its batch after
+ *   the current callback, as the rest of the turn may take long
+ * @throws the error of the reply
  */
 export async function evaluate(
   client: RedisClient,

@@ -1,4 +1,4 @@
-/** The scripts that write and read cache entries in Redis; their layout is told in redis-cache.ts. */
+/** The scripts that write and read cache entries in Redis. redis-cache.ts describes the layout. */
 import { MARK, PACKED_MARK, POINTER_MARK, STAMP_BYTES } from '../entry-stamp.js';
 import { VERSION_LEAD_MAX_MS } from '../port.js';
 
@@ -14,12 +14,12 @@ end`;
 
 /**
  * Writes entries of one group in the place of older ones: their heads, with small bodies behind them. Larger bodies and
- * facts follow as plain commands of the same transaction, each only where there is none: through Lua they would be copied
- * twice more. It is sent whole each time, as a transaction cannot find out in between that the server has lost it.
+ * facts follow as plain commands of the same transaction, each only if absent: Lua would copy them twice more. The text
+ * is sent each time, as a transaction cannot be repeated if the server has lost the script.
  *
- * KEYS: the group's hash; its month in history, or the hash again; for each entry the key that a large body has. ARGV: now,
- * the longest lifetime of the entries, milliseconds; for each entry its field, its version, and its head with a small body;
- * '' for one that is gone at once.
+ * KEYS: the group's hash; its month in history, or the hash again; for each entry the key of a large body. ARGV: now and
+ * the longest lifetime of the entries, milliseconds; for each entry its field, its version, and its head with a small
+ * body, '' to delete it.
  *
  * An entry of which a part is lost is dropped with what is left of it. So are fields that are over, and facts and
  * bodies without a head; but where a head is of another form, its facts are unknown, and all of them stay.
@@ -50,7 +50,8 @@ local function stampOf(head)
 end
 local function isWhole(stamp, field, own)
   if stamp.name then
-    return redis.call('HEXISTS', month, 'p:' .. stamp.name) + redis.call('HEXISTS', month, field .. ':' .. stamp.name) > 0
+    local names = {'p:' .. stamp.name, field .. ':' .. stamp.name}
+    return redis.call('HEXISTS', month, names[1]) + redis.call('HEXISTS', month, names[2]) > 0
   end
   if redis.call('HEXISTS', hash, stamp.facts) == 0 then return false end
   if stamp.bytes > ${OWN_KEY_ABOVE_BYTES} then return redis.call('TYPE', own).ok == 'string' end
@@ -94,11 +95,12 @@ end
 if taken and redis.call('PTTL', hash) < longest then redis.call('PEXPIRE', hash, longest) end`;
 
 /**
- * Reads groups, all parts of their entries but bodies with keys of their own. It does little for each entry: most hits are
- * read by it.
+ * Reads groups: all parts of their entries but bodies with their own keys. It does little for each entry, as it reads
+ * most hits.
  *
- * KEYS: for each group its hash, and its month in history, or the hash again. ARGV: for each group the number of its heads,
- * and their names. Returns for each group the heads; names and values of other fields; names and values in the month.
+ * KEYS: for each group its hash, and its month in history, or the hash again. ARGV: for each group the number of its
+ * heads, and their names. Returns for each group: heads; names and values of its other fields; names and values of
+ * contents, and of their facts, in the month.
  */
 export const READ_GROUPS = `${HEX_OF}
 local byte, sub = string.byte, string.sub
@@ -114,18 +116,19 @@ for k = 1, #KEYS, 2 do
   for i, head in ipairs(heads) do
     local m, n
     if head then m, n = byte(head, 1, 2) end
-    if m ~= ${MARK[0]} then
-    elseif n == ${POINTER_MARK} then
+    if m == ${MARK[0]} and n == ${POINTER_MARK} then
       local name = sub(head, 15)
       past[#past + 1] = sub(ARGV[at + i], 3) .. ':' .. name
       if not seen[name] then past[#past + 1] = 'p:' .. name end
       seen[name] = true
-    elseif (n == ${MARK[1]} or n == ${PACKED_MARK}) and #head >= ${STAMP_BYTES} then
+    elseif m == ${MARK[0]} and (n == ${MARK[1]} or n == ${PACKED_MARK}) and #head >= ${STAMP_BYTES} then
       local facts, a, b, c, d = sub(head, 19, ${STAMP_BYTES}), byte(head, 15, 18)
       if not seen[facts] then own[#own + 1] = 'f:' .. hexOf(facts) end
       seen[facts] = true
       local bytes = ((a * 256 + b) * 256 + c) * 256 + d
-      if bytes > ${BEHIND_HEAD_BYTES} and bytes <= ${OWN_KEY_ABOVE_BYTES} then own[#own + 1] = 'd:' .. sub(ARGV[at + i], 3) end
+      if bytes > ${BEHIND_HEAD_BYTES} and bytes <= ${OWN_KEY_ABOVE_BYTES} then
+        own[#own + 1] = 'd:' .. sub(ARGV[at + i], 3)
+      end
     end
   end
   local contents, facts = get(month, past), {}

@@ -1,19 +1,19 @@
 /**
- * Small heads of several days of a month as one value: they share most bytes, and a field of a hash costs about 90 beside its
- * value. Stamp of the value (6 bytes, big endian) · form (1); for each day its number (1; +128: a stamp follows, otherwise that of
- * the day before it), numbers of bytes that its heads begin and end with as those of the day before it (1 each) and of other
- * bytes (1); the stamp (6); the other bytes.
+ * Small heads of several days of a month as one value: they share most bytes, and a field of a hash costs about 90
+ * beside its value. The form: stamp of the value (6 bytes, big endian) · form (1) · for each day: its number (1; +128 if
+ * a stamp follows, else it has that of the day before) · lengths of the beginning and the end that it shares with the
+ * day before (1 each) · length of its other bytes (1) · stamp (6) · other bytes.
  */
 import { newStamp } from '../entry-stamp.js';
 import type { HistoryHeads } from '../history-port.js';
 
 export const STAMP_BYTES = 6;
-/** No first byte of heads of one day: earlier forms and this one are told apart. */
+/** Heads of one day begin with another byte. */
 const FORM = 3;
 const HAS_STAMP = 128;
 const NOTHING = Buffer.alloc(0);
 
-/** Longer heads have a field of their own, as each write of a day replaces the whole value. */
+/** Longer heads have their own field, as each write of a day replaces the whole value. */
 export const SHARED_HEADS_BELOW = 256;
 
 /** By day: `07` of `2026-03-07`. */
@@ -28,7 +28,7 @@ export function packHeads(days: DayHeads): Buffer {
     const most = Math.min(before.length, heads.length);
     let [start, end] = [0, 0];
     while (start < most && heads[start] === before[start]) start += 1;
-    // By place: `at` takes four times as long.
+    // By index: `at` takes four times as long.
     while (start + end < most && heads[heads.length - 1 - end] === before[before.length - 1 - end]) end += 1;
     const hasStamp = one.stamp !== last.stamp;
     const other = heads.subarray(start, heads.length - end);
@@ -39,7 +39,7 @@ export function packHeads(days: DayHeads): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** @returns null for bytes of another form; such data is left unchanged */
+/** @returns null for bytes of another form, which must stay unchanged */
 export function unpackHeads(bytes: Buffer | null): DayHeads | null {
   const days = new Map<string, HistoryHeads>();
   if (bytes === null) return days;

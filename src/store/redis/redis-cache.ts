@@ -45,19 +45,10 @@ export function decodeVersioned(bytes: Buffer | null, version: number): Buffer |
   return bytes.subarray(HEAD_BYTES);
 }
 
-/** Larger bodies of history would be copied by the script. */
-const POINTED_MAX_BYTES = OWN_KEY_ABOVE_BYTES;
-/** Months with pointers to what is gone, as after a sweep of history: the next entries of them are kept here. */
+/** Months with pointers to removed contents, as after a sweep of history: their next entries are no pointers. */
 const REMEMBERED_MONTHS = 10_000;
 /** Bodies with keys of their own are read so many bytes at a time. */
 const BATCH_BYTES = 2 * 1024 * 1024;
-
-/** Of what was read before. */
-interface Known {
-  readonly facts: KnownFacts;
-  /** Keys of months of history. */
-  readonly gone: ReturnType<typeof createLastUsed<true>>;
-}
 
 /** An entry whose body has a key of its own. */
 interface Headed extends Omit<CacheEntry, 'body'> {
@@ -67,8 +58,8 @@ interface Headed extends Omit<CacheEntry, 'body'> {
 /**
  * Cache entries as fields of a hash for each group: `h:` the stamp, the header and a small body, `d:` a larger body, `f:`
  * facts by their digest. For small days that are written together, `h:` is the stamp alone, and one `f:` is a pack of the
- * rest. Where history is on the same server, `h:` of a day that was just added to it is a pointer. The hash expires with its
- * last entry; each entry has its own end in its stamp.
+ * rest. Where history is on the same server, `h:` of a day that was just added to it is a pointer. The hash expires with
+ * its last entry; each entry has its own end in its stamp.
  *
  * @param clock decides whether an entry is over
  * @param hasHistory whether history is on the same server, and in the same slot
@@ -80,7 +71,7 @@ export function createRedisCache(
   clock: Clock,
   hasHistory: () => boolean,
 ): CacheStore {
-  const known: Known = { facts: createKnownFacts(), gone: createLastUsed<true>(REMEMBERED_MONTHS) };
+  const known = createKnown();
   const keysOf = ({ series, group, members }: CacheGroup<CachePlace>): [hash: string, month: string] => {
     const hash = keys.cache(series, group);
     const history = members[0]?.history;
@@ -124,7 +115,8 @@ export function createRedisCache(
     packs: true,
     mayPoint: ({ history, group }, bodyBytes) =>
       history !== undefined &&
-      bodyBytes <= POINTED_MAX_BYTES &&
+      // The script would copy larger ones.
+      bodyBytes <= OWN_KEY_ABOVE_BYTES &&
       hasHistory() &&
       !known.gone.has(keys.history.month(history, group)),
     // What was sent before is done before: commands of one series go to one server, over one connection.
@@ -152,6 +144,9 @@ export function createRedisCache(
   };
 }
 
+/** From earlier reads: facts, and keys of months of history with removed contents. */
+const createKnown = () => ({ facts: createKnownFacts(), gone: createLastUsed<true>(REMEMBERED_MONTHS) });
+type Known = ReturnType<typeof createKnown>;
 type KeysOf = (group: CacheGroup<CachePlace>) => [hash: string, month: string];
 
 /** Reads all groups in one round trip, together with other reads; bodies with keys of their own in further ones. */
@@ -204,7 +199,7 @@ function createReader(link: Link, keys: Keys, keysOf: KeysOf, known: Known, cloc
   };
 }
 
-/** More would keep Redis from others for long. */
+/** More would delay other commands of the server. */
 const GROUPS_AT_ONCE = 4;
 
 const readOf = (groups: readonly (CacheGroup<CachePlace> & { readonly keys: readonly string[] })[]) => ({
@@ -222,16 +217,14 @@ type Reply = readonly [heads: Values, ...others: Values[]];
 interface Parts {
   /** By name. */
   readonly fields: ReadonlyMap<string, Buffer>;
-  readonly open: OpenPack;
+  readonly open: ReturnType<typeof createPacks>;
   readonly known: KnownFacts;
 }
 
-type OpenPack = (pack: Buffer | undefined) => DayContents;
-
 /** Each pack is opened once for all of its days. */
-function createPacks(): OpenPack {
+function createPacks() {
   const opened = new Map<Buffer | undefined, DayContents>();
-  return (pack) => {
+  return (pack: Buffer | undefined): DayContents => {
     const days = opened.get(pack) ?? unpackDays(pack ?? null);
     opened.set(pack, days);
     return days;
@@ -280,7 +273,7 @@ function ownEntry(
   return body === undefined ? null : { version, header, body, facts };
 }
 
-/** The content of history that a pointer leads to; null if it is gone. */
+/** The content of history that a pointer names; null if it was removed. */
 function pointedEntry(
   field: string,
   { version, pointer }: Stamp,

@@ -1,10 +1,9 @@
 /**
  * The history of reports, on the server of the registry: a hash for each series and month, and a sorted set of all months,
- * to find the oldest. Fields of a hash: `h` small heads of days, see day-heads.ts; `07` the stamp (6 bytes) and larger heads of a
- * day; `07:name` its rows, `f:digest` their facts; `p:name` a pack with the rows of several days, see history-content.ts.
- * Nothing expires by itself.
+ * to find the oldest. Fields of a hash: `h` small heads of days, see day-heads.ts; `07` the stamp (6 bytes) and larger
+ * heads of a day; `07:name` its rows, `f:digest` their facts; `p:name` a pack with the rows of several days, see
+ * history-content.ts. Nothing expires by itself.
  */
-
 import type { LRUCache } from 'lru-cache';
 import { createLastUsed } from '../../lib/last-used.js';
 import { newStamp } from '../entry-stamp.js';
@@ -39,11 +38,11 @@ const FIELD_AT = 8;
 const SHARED = 'h';
 
 /**
- * Changes fields of a month, if others are as they were read: all of it or nothing. Writes are small, and come only when a day
- * has changed, so that their way through Lua, which copies them, costs less than a second round trip.
+ * Changes all given fields of a month, or none if one differs from what is expected. Writes are small and rare, so that
+ * the copies that Lua makes cost less than a second round trip.
  *
- * KEYS: the month's hash. ARGV: numbers of expected and of changed fields; each expected field with its first bytes ('': absent);
- * each changed field with its value ('': delete); finally facts by field, set only if absent. Returns 1 or 0.
+ * KEYS: the month's hash. ARGV: numbers of expected and of changed fields; each expected field with its first bytes ('':
+ * absent); each changed field with its value ('': delete); facts by field, set only if absent. Returns 1 or 0.
  */
 const writeHistory = script<number>('dgwWriteHistory')`
 local hash, changed = KEYS[1], 3 + 2 * ARGV[1]
@@ -53,7 +52,8 @@ for at = 3, changed - 2, 2 do
   if string.sub(value, 1, #expected) ~= expected or (expected == '' and value ~= '') then return 0 end
 end
 for at = changed, facts - 2, 2 do
-  if ARGV[at + 1] == '' then redis.call('HDEL', hash, ARGV[at]) else redis.call('HSET', hash, ARGV[at], ARGV[at + 1]) end
+  local field, value = ARGV[at], ARGV[at + 1]
+  if value == '' then redis.call('HDEL', hash, field) else redis.call('HSET', hash, field, value) end
 end
 for at = facts, #ARGV - 1, 2 do redis.call('HSETNX', hash, ARGV[at], ARGV[at + 1]) end
 return 1`;
@@ -66,7 +66,7 @@ const [HISTORY_PART, USED_PART] = [0.25, 0.85];
 
 type Memory = Pick<MemoryWatch, 'latest'>;
 
-/** @param memory of its servers. @param sharedBelow the bytes from which heads have a field of their own */
+/** @param memory of its servers. @param sharedBelow heads of so many bytes have their own fields */
 export function createRedisHistory(
   link: Link,
   keys: MonthKeys,
@@ -78,7 +78,7 @@ export function createRedisHistory(
 
   const read = createReadFields(link, keys);
   const lately = createLastUsed<Buffer>(LATELY_READ);
-  const writeMonth = createWriteMonth({ link, keys, read, lately, sharedBelow });
+  const writeMonth = createWriteMonth(link, keys, read, lately, sharedBelow);
 
   return {
     packs: true,
@@ -178,11 +178,11 @@ function createReadFields(link: Link, keys: MonthKeys) {
   };
 }
 
-/** Heads of days in the field of several. */
+/** Heads by day, from the field of several. */
 function sharedIn(value: Buffer | null): (field: string) => HistoryHeads | null {
   const days = unpackHeads(value);
   if (days !== null) return (field) => days.get(field) ?? null;
-  // Of a newer release: unknown heads of each day.
+  // A newer release has written it: unknown heads for each day.
   const unknown = ownIn(value);
   return () => unknown;
 }
@@ -195,20 +195,18 @@ function ownIn(value: Buffer | null): HistoryHeads | null {
 /** What a write expects to be stored, by field. */
 type Fields = ReadonlyMap<string, Buffer>;
 
-interface Writing {
-  readonly link: Link;
-  readonly keys: MonthKeys;
-  readonly read: ReadFields;
-  /** Heads of several days as read for a write, by month. */
-  readonly lately: LRUCache<string, Buffer>;
-  readonly sharedBelow: number;
-}
-
-/** Concurrent writes, about. Each has some hundred bytes. */
+/** Months, about as many as are written at the same time. Each takes some hundred bytes. */
 const LATELY_READ = 100;
 
-function createWriteMonth({ link, keys, read, lately, sharedBelow }: Writing) {
-  /** Expects the stored heads to be what the writes have read. */
+/** @param lately heads of several days, by month, as their writer has just read them */
+function createWriteMonth(
+  link: Link,
+  keys: MonthKeys,
+  read: ReadFields,
+  lately: LRUCache<string, Buffer>,
+  sharedBelow: number,
+) {
+  /** The heads that the writes were decided on. */
   function expectedBy(hash: string, writes: readonly HistoryWrite[]): Fields {
     const shared = lately.get(hash) ?? null;
     lately.delete(hash);
@@ -234,10 +232,10 @@ function createWriteMonth({ link, keys, read, lately, sharedBelow }: Writing) {
     return new Map(fields.flatMap((field, at) => (values[at] ? [[field, values[at]]] : [])));
   }
 
-  /** @returns those that were made */
+  /** @returns the writes that were made */
   return async function writeMonth(series: string, writes: readonly HistoryWrite[]) {
     const hash = keys.month(series, monthOf(writes[0]?.day ?? ''));
-    // Packs must be known to remove from them.
+    // A removal must know the pack.
     const isKnown = writes.every(({ removed }) => removed.length === 0);
     let present = isKnown ? expectedBy(hash, writes) : await stored(series, writes);
     for (let tries = 0; tries < TRIES; tries += 1) {
@@ -252,7 +250,10 @@ function createWriteMonth({ link, keys, read, lately, sharedBelow }: Writing) {
   };
 }
 
-/** @param present heads and packs of the month. @returns writes of days that have not changed, and arguments of the script */
+/**
+ * @param present heads and packs of the month
+ * @returns `made`: writes of days that have not changed; `args`: of the script
+ */
 function changesOf(writes: readonly HistoryWrite[], present: Fields, sharedBelow: number) {
   const before = present.get(SHARED) ?? null;
   const known = unpackHeads(before);
@@ -285,7 +286,7 @@ function changesOf(writes: readonly HistoryWrite[], present: Fields, sharedBelow
   return { made, args };
 }
 
-/** Adds contents that are in no pack, and removed ones. @returns facts by field */
+/** Adds contents that are in no pack, and deletions, to `changed`. @returns facts by field */
 function addContents(writes: readonly HistoryWrite[], packs: readonly Pack[], changed: Map<string, Buffer>) {
   const facts = new Map<string, Buffer>();
   for (const { day, added, removed } of writes) {

@@ -81,9 +81,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const bus = new RedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
   const durable = { link: registry.link, replicaWaitMs, minReplicas, logger };
   const turns = createTurns();
-  const inOneSlot = (to: RedisConnection, registryTo?: RedisConnection) =>
+  const isOneServer = (to: RedisConnection, registryTo?: RedisConnection) =>
     registryTo === undefined && !('cluster' in to);
-  let hasHistory = inOneSlot(connection, registryConnection);
+  let hasHistory = isOneServer(connection, registryConnection);
   let closed = false;
 
   async function move(to: RedisConnection, registryTo?: RedisConnection): Promise<void> {
@@ -92,7 +92,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       await Promise.all(Object.values(next).map((client) => disconnect(client, timeoutMs)));
       throw unavailable('the store is closed');
     }
-    hasHistory = inOneSlot(to, registryTo);
+    hasHistory = isOneServer(to, registryTo);
     await Promise.all([
       bus.swap(next.subscriber),
       data.link.swap(next.data),
