@@ -166,8 +166,8 @@ const PLAIN_CRC_AT = 33;
 const STORED_CRC_AT = 37;
 
 /**
- * How a body is stored. Hashed: plain, and its hash and the checksum of the plain bytes are left out. They follow from it, and
- * digests are most of what a pack of small days cannot compress.
+ * How a body is stored. Hashed: plain, without its hash and the checksum of the plain bytes, which follow from it: digests
+ * are most of what deflate cannot compress in a pack of small days.
  */
 const [PLAIN, DEFLATED, HASHED] = [0, 1, 2] as const;
 

@@ -120,7 +120,7 @@ function lengthBy(marks: number): number {
   return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
 }
 
-/** For a body from which the hash is made again. */
+/** For a body whose reader computes the hash. */
 export function leaveOutHash(bytes: Buffer): void {
   bytes.fill(0, HASH, HASH + DIGEST_BYTES);
   bytes.writeUInt16BE(bytes.readUInt16BE(MARKS_AT) & ~HAS_HASH, MARKS_AT);
