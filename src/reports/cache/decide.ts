@@ -61,6 +61,8 @@ export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
   /** Preferred mode, before entries are considered. */
   readonly mode: Mode;
   readonly entries: Entries;
+  /** Days before the period, in order, that a call may refresh as well. */
+  readonly before: readonly EntryRef[];
   readonly policy: ReportPolicy;
   /**
    * usual: fresh, and stale with a refresh · fresh: for the refresh itself · old: also what is allowed when the platform
@@ -120,15 +122,7 @@ type Judged = Omit<Decision, 'fetches' | 'behind' | 'compares' | 'outcome'>;
 
 function judge(input: DecideInput, mode: Mode): Judged {
   const { question, entries, minFreshness } = input;
-  const { directives, arrivedAtMs, generation, policy, purges } = input;
-  const gradeInput: GradeInput = {
-    report: question.report,
-    directives,
-    arrivedAtMs,
-    generation,
-    policy,
-    purges,
-  };
+  const gradeInput = gradeInputOf(input);
   const whole = wholeRef(question);
   const refs = mode.mode === 'days' ? dayRefs(question) : [whole];
   const known = new Map<string, Entry>();
@@ -154,16 +148,7 @@ function judge(input: DecideInput, mode: Mode): Judged {
   const missing = refs.filter(({ id }) => !usable.has(id));
   const parts = refs.flatMap(({ id }) => usable.get(id) ?? []);
   const usableStale = stale.filter(({ id }) => usable.has(id));
-  return {
-    mode: mode.mode,
-    because: mode.because,
-    refs,
-    known,
-    parts,
-    missing,
-    stale: usableStale,
-    refusal,
-  };
+  return { ...mode, refs, known, parts, missing, stale: usableStale, refusal };
 }
 
 function isGoodEnough(grade: Grade, minFreshness: DecideInput['minFreshness']): boolean {
@@ -174,43 +159,54 @@ function isGoodEnough(grade: Grade, minFreshness: DecideInput['minFreshness']): 
 
 function withPlan(judged: Judged, input: DecideInput): Decision {
   const { question, policy, arrivedAtMs, wholeOnly } = input;
-  const { mode, refs, known, missing, stale } = judged;
+  const { mode, refs, missing, stale } = judged;
   const compares =
     input.comparisonDue &&
     mode === 'days' &&
-    known.size > 0 &&
+    judged.known.size > 0 &&
     refs.length <= policy.plan.maxDaysPerCall &&
     // Days from history cannot be compared with the platform.
-    [...known.values()].every(({ header }) => header.forgotten === undefined);
-  const plan = (wanted: readonly EntryRef[], all: boolean) =>
+    [...judged.known.values()].every(({ header }) => header.forgotten === undefined);
+  const isOpen = !isAnswered(judged);
+  const isStale = !isOpen && judged.refusal === null && stale.length > 0;
+  const before = mode === 'days' && (isOpen || isStale) ? knownBefore(input) : [];
+  const known = new Map([...before.map(([ref, entry]) => [ref.id, entry] as const), ...judged.known]);
+  const plan = (wanted: readonly EntryRef[]) =>
     planFetches({
-      ...{ mode, refs, wanted, known },
+      ...{ mode, refs, wanted, known, before: before.map(([ref]) => ref) },
       ...{ plan: policy.plan, rules: policy.rulesFor(question.report) },
       nowMs: arrivedAtMs,
-      entire: all || wholeOnly !== null,
+      entire: compares || wholeOnly !== null,
       lockAs: mode === 'days' && wholeOnly !== null ? wholeRef(question).lock : null,
     });
-  const isOpen = !isAnswered(judged);
-  const behind = isOpen || judged.refusal !== null || stale.length === 0 ? [] : plan(stale, compares);
   return {
-    mode,
-    because: judged.because,
-    refs,
+    ...judged,
     known,
-    parts: judged.parts,
-    missing,
-    stale,
-    refusal: judged.refusal,
-    compares: compares && (isOpen || behind.length > 0),
-    fetches: isOpen ? plan([...missing, ...stale], compares) : [],
-    behind,
+    compares: compares && (isOpen || isStale),
+    fetches: isOpen ? plan([...missing, ...stale]) : [],
+    behind: isStale ? plan(stale) : [],
     outcome: outcomeOf(judged, input),
   };
 }
 
+/** Known days right before the period, in order. A gap ends them: nobody asked for its days. */
+function knownBefore(input: DecideInput): [EntryRef, Entry][] {
+  const found: [EntryRef, Entry][] = [];
+  for (const ref of input.before.toReversed()) {
+    const held = input.entries.known.get(ref.id);
+    if (held === undefined || gradeOf(held, ref, gradeInputOf(input)) === 'absent') break;
+    found.unshift([ref, held.entry]);
+  }
+  return found;
+}
+
+function gradeInputOf(input: DecideInput, directives = input.directives): GradeInput {
+  return { ...input, report: input.question.report, directives };
+}
+
 /** `miss`: no entry · `refresh`: expired entries · `forced`: not fresh enough for this caller */
 function outcomeOf({ missing, known }: Judged, input: DecideInput): Outcome {
-  const gradeInput: GradeInput = { ...input, report: input.question.report, directives: NO_DIRECTIVES };
+  const gradeInput = gradeInputOf(input, NO_DIRECTIVES);
   const grades = missing.map((ref) => {
     const entry = known.has(ref.id) ? input.entries.known.get(ref.id) : undefined;
     return entry === undefined ? null : gradeOf(entry, ref, gradeInput);

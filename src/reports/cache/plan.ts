@@ -38,7 +38,7 @@ export function planCalls(needed: readonly number[], rules: PlanRules): DayRange
 /**
  * Extends calls over nearby days that need a refresh soon: they cost no extra call.
  * @param calls from {@link planCalls}
- * @param prefetched day numbers within the asked period, ascending
+ * @param prefetched day numbers, ascending
  */
 export function stretchCalls(
   calls: readonly DayRange[],
@@ -87,6 +87,8 @@ export interface PlanInput {
   readonly refs: readonly EntryRef[];
   /** Entries to fetch. */
   readonly wanted: readonly EntryRef[];
+  /** Known days right before the period, in order. */
+  readonly before?: readonly EntryRef[];
   /** Known entries by key. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly nowMs: number;
@@ -104,7 +106,7 @@ export interface PlanInput {
 const PREFETCHED_FROM = 0.5;
 
 export function planFetches(input: PlanInput): PlannedFetch[] {
-  const { mode, refs, wanted, known, nowMs, plan, rules, entire, lockAs = null } = input;
+  const { mode, refs, wanted, before = [], known, nowMs, plan, rules, entire, lockAs = null } = input;
   if (mode === 'whole')
     return wanted.map((ref) => ({
       refs: [ref],
@@ -115,7 +117,7 @@ export function planFetches(input: PlanInput): PlannedFetch[] {
   if (entire && wanted.length > 0 && first && last)
     return [{ refs: wanted, range: { from: first.from, to: last.to }, lockAs }];
   const days = wanted.map(numberOf).sort((a, b) => a - b);
-  const prefetched = refs.filter(({ id }) => {
+  const prefetched = [...before, ...refs].filter(({ id }) => {
     const header = known.get(id)?.header;
     if (header === undefined || isFinal(header, rules)) return false;
     return nowMs - header.fetchedAt >= PREFETCHED_FROM * freshForMs(header, rules);

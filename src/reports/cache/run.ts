@@ -2,7 +2,15 @@
 
 import type { FetchResult } from '../fetch/fetched.js';
 import type { Gateway } from '../gateway.js';
-import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from '../question.js';
+import { dayAt, dayNumber, isoDay } from '../query/days.js';
+import {
+  dayRef,
+  dayRefs,
+  type EntryRef,
+  type ReportQuestion,
+  type RequestContext,
+  wholeRef,
+} from '../question.js';
 import type { Entry } from '../rows/entry.js';
 import { type DecideInput, type Decision, decide, type Mode, modeOf } from './decide.js';
 import { createEntries, type EntryStore } from './entries.js';
@@ -15,6 +23,8 @@ export interface Run {
   /** Generation of the kind at the start; days of another one are void. */
   readonly generation: string;
   readonly entries: EntryStore;
+  /** See {@link refsBefore}. */
+  readonly before: readonly EntryRef[];
   /** The fetches that the entries take into account. */
   basis: Basis;
   readonly results: FetchResult[];
@@ -33,15 +43,14 @@ export async function startRun(
   minFreshness: Run['minFreshness'],
 ): Promise<Run> {
   const status = g.learner.status(question.report);
+  const mode = modeOf(question, g.policy, status);
   const run: Run = {
-    question,
-    context,
+    ...{ question, context, mode, minFreshness },
     generation: status.generation,
     entries: createEntries(),
+    before: mode.mode === 'days' ? refsBefore(g, question) : [],
     basis: g.replacements.basisOf(question.series),
     results: [],
-    mode: modeOf(question, g.policy, status),
-    minFreshness,
     degraded: false,
     compares: false,
   };
@@ -50,9 +59,20 @@ export async function startRun(
   return run;
 }
 
-function refsOf({ question, mode }: Run): readonly EntryRef[] {
+function refsOf({ question, mode, before }: Run): readonly EntryRef[] {
   const whole = wholeRef(question);
-  return mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
+  return mode.mode === 'days' ? [...before, ...dayRefs(question), whole] : [whole];
+}
+
+/**
+ * Days before the period that a call may refresh as well, because they were provisional a day ago. A dashboard of a longer period
+ * would need them next.
+ */
+function refsBefore({ policy, now }: Gateway, { report, series }: ReportQuestion): readonly EntryRef[] {
+  const from = dayNumber(report.from as string) as number;
+  const changing = dayAt(now(), policy.timezoneOf(report.account)) - policy.rulesFor(report).restatementDays;
+  const first = Math.max(changing - 1, from - policy.plan.mergeGapDays - 1);
+  return Array.from({ length: Math.max(0, from - first) }, (_, at) => dayRef(series, isoDay(first + at)));
 }
 
 /** Reads entries from the store. */
@@ -102,19 +122,12 @@ export function madeOf({ basis, question }: Run, parts: readonly Entry[], isWhol
 
 /** @param minFreshness in place of what is good enough for the run */
 export function decideFor(g: Gateway, run: Run, minFreshness = run.minFreshness): Decision {
-  const { question, context, generation, entries, mode } = run;
+  const { question, context, generation, entries, mode, before } = run;
   const { directives, arrivedAtMs } = context;
   const mayCompare = mode.mode === 'days' && (run.minFreshness === 'usual' || run.minFreshness === 'fresh');
   return decide({
-    question,
-    mode,
-    entries,
-    directives,
-    arrivedAtMs,
-    generation,
-    minFreshness,
-    policy: g.policy,
-    purges: g.purges,
+    ...{ question, mode, entries, before, directives, arrivedAtMs, generation, minFreshness },
+    ...{ policy: g.policy, purges: g.purges },
     wholeOnly: g.partRefusals.wholeOnly(question.report),
     comparisonDue: mayCompare && g.checks.callIsDue(question),
   });

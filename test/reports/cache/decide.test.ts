@@ -58,6 +58,7 @@ async function requestWith(
       question: QUESTION,
       mode: { mode: 'days', because: 'proven' },
       entries,
+      before: [],
       directives: { ...NO_DIRECTIVES, ...changes },
       arrivedAtMs: FETCHED_AT,
       generation: 'first',
