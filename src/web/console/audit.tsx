@@ -6,7 +6,7 @@ import type { FieldSpec } from '../ui/form-values.js';
 import { fromNow, moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { useNotices } from '../ui/notices.js';
-import { Card, Empty, Tag, Wait } from '../ui/parts.js';
+import { Button, Card, Empty, Tag, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { View } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
@@ -73,9 +73,7 @@ function Filter({ filter }: { readonly filter: FilterValues }) {
     >
       <Fields fields={FILTER} values={draft} set={change} />
       <div class="row">
-        <button type="submit" class="primary">
-          Search
-        </button>
+        <Button label="Search" class="primary" />
       </div>
     </form>
   );
@@ -108,11 +106,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
                 <Entry key={entry.id} entry={entry} />
               ))}
             </ul>
-            {next === null ? null : (
-              <button type="button" onClick={() => older(next)}>
-                Show older entries
-              </button>
-            )}
+            {next === null ? null : <Button label="Show older entries" act={() => older(next)} />}
           </Card>
         );
       }}

@@ -6,7 +6,7 @@ import { ConfirmButton } from '../ui/dialog.js';
 import { bodyOf, type Values } from '../ui/form-values.js';
 import { moment } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
-import { Card, Empty } from '../ui/parts.js';
+import { Button, Card, Empty } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useAdmin } from './admin.js';
 import type { AuditEntry } from './audit-sentence.js';
@@ -103,6 +103,7 @@ interface StepProps {
   readonly children: ComponentChildren;
 }
 
+const CALLING = 'Calling the platform …';
 const SIGNS = { good: '✓', bad: '!', now: null, quiet: null } as const;
 
 function Step({ title, number, mark, fault = null, children }: StepProps) {
@@ -161,13 +162,12 @@ function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<Rot
         {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
       </Step>
     );
+  const label = busy === 'verify' ? CALLING : failure === null ? 'Verify' : 'Verify again';
   return (
     <Step title="Verify" mark={failure === null ? 'now' : 'bad'} number={2} fault={fault}>
       {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
       <p class="row">
-        <button type="button" class="primary" disabled={busy !== null} onClick={() => void take('verify')}>
-          {busy === 'verify' ? 'Calling the platform …' : failure === null ? 'Verify' : 'Verify again'}
-        </button>
+        <Button label={label} class="primary" disabled={busy !== null} act={() => take('verify')} />
       </p>
     </Step>
   );
@@ -206,14 +206,12 @@ function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultP
       ) : (
         <p class="row">
           {isProven ? (
-            <button
-              type="button"
+            <Button
+              label="Activate the token"
               class="primary"
               disabled={busy !== null}
-              onClick={() => void take('activate')}
-            >
-              Activate the token
-            </button>
+              act={() => take('activate')}
+            />
           ) : (
             <ConfirmButton
               label="Activate without verification"
@@ -268,6 +266,7 @@ function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
     set({ token: '' });
     if (await take('stage', bodyOf(TOKEN, values))) set({ expiresAt: '' });
   };
+  const label = busy === 'mint' ? CALLING : 'Mint a token at the platform';
   return (
     <SchemaForm
       label="New token"
@@ -275,11 +274,7 @@ function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
       submit="Stage the token"
       disabled={busy !== null}
       send={stage}
-      buttons={
-        <button type="button" disabled={busy !== null} onClick={() => void take('mint')}>
-          {busy === 'mint' ? 'Calling the platform …' : 'Mint a token at the platform'}
-        </button>
-      }
+      buttons={<Button label={label} disabled={busy !== null} act={() => take('mint')} />}
     />
   );
 }

@@ -1,7 +1,7 @@
 /** The shown report as code for several tools. */
 import { useRef } from 'preact/hooks';
 import { useNotices } from '../ui/notices.js';
-import { Card, Choice } from '../ui/parts.js';
+import { Button, Card, Choice } from '../ui/parts.js';
 import { snippetsOf } from './code.js';
 import type { Viewed } from './question.js';
 
@@ -12,13 +12,9 @@ export function CodePanel({ question, view, setView }: Viewed) {
   const snippets = snippetsOf(question, location.origin);
   const chosen = snippets.find((one) => one.name === view.tool) ?? snippets[0];
   if (chosen === undefined) return null;
-  const copy = (
-    <button type="button" onClick={() => void act(() => copied(chosen.text, code.current), 'Code copied.')}>
-      Copy
-    </button>
-  );
+  const copy = () => act(() => copied(chosen.text, code.current), 'Code copied.');
   return (
-    <Card title="As code" tools={copy}>
+    <Card title="As code" tools={<Button label="Copy" act={copy} />}>
       <Choice
         label="Tool"
         options={snippets.map(({ name: value, title }) => ({ value, title }))}

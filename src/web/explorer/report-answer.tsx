@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
-import { Card, Empty, Wait } from '../ui/parts.js';
+import { Button, Card, Empty, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { columnsOf } from './columns.js';
 import { CompareReport, CompareWith } from './compare-report.js';
@@ -70,9 +70,8 @@ function Panel(props: Viewed) {
 function AnswerHead({ question, report, view, setView }: AnsweredProps) {
   const { meta, answered } = report;
   const opens = (panel: string) => ({
-    type: 'button' as const,
     'aria-expanded': view.panel === panel,
-    onClick: () => setView({ panel: view.panel === panel ? '' : panel }, true),
+    act: () => setView({ panel: view.panel === panel ? '' : panel }, true),
   });
   const { from, to } = meta.period ?? { from: null, to: null };
   return (
@@ -86,11 +85,14 @@ function AnswerHead({ question, report, view, setView }: AnsweredProps) {
           </p>
         </div>
         <div class="tools">
-          <button {...opens('explain')} class={`badge ${answered.tone}`} title="Cache state">
-            {answered.words}
-          </button>
-          <button {...opens('diff')}>Changes</button>
-          <button {...opens('code')}>Code</button>
+          <Button
+            {...opens('explain')}
+            label={answered.words}
+            class={`badge ${answered.tone}`}
+            title="Cache state"
+          />
+          <Button {...opens('diff')} label="Changes" />
+          <Button {...opens('code')} label="Code" />
           <PinButton question={question} revision={meta.revision ?? null} />
           <a href={pathOf(question, { _format: 'csv', _bom: '1' })} download>
             CSV
@@ -131,13 +133,8 @@ function Known({ meta }: { readonly meta: Meta }) {
 
 function ExplainPanel({ question }: { readonly question: Question }) {
   const loaded = useGet<Explained>(aboutPath('explain', question));
-  const again = (
-    <button type="button" class="plain" onClick={loaded.reload}>
-      Look again
-    </button>
-  );
   return (
-    <Card title="Cache state" tools={again}>
+    <Card title="Cache state" tools={<Button label="Look again" class="plain" act={loaded.reload} />}>
       <Wait of={loaded}>
         {(explained) => (
           <>

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { FieldGrid } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
+import { Button } from '../ui/parts.js';
 import { titleOf } from './columns.js';
 import type { Endpoint } from './endpoints.js';
 import { faultOf, PERIODS, type Question } from './question.js';
@@ -40,9 +41,7 @@ export function ReportForm({ question, endpoints, advertisers, ask }: FormProps)
       <FieldGrid fields={fieldsOf(draft, endpoints, advertisers)} values={{ ...draft }} set={change} />
       <div class="toolbar">
         <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
-        <button type="submit" class="primary">
-          Show the report
-        </button>
+        <Button label="Show the report" class="primary" />
       </div>
       <p class="fault" role="alert">
         {fault}

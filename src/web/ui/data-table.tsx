@@ -39,11 +39,6 @@ export const timeColumn = <Row,>(
   },
 });
 
-interface Sorted {
-  readonly index: number;
-  readonly down: boolean;
-}
-
 interface DataTableProps<Row> {
   /** For screen readers. */
   readonly caption: string;
@@ -51,7 +46,7 @@ interface DataTableProps<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   /** Initial order; default: the order of the rows. */
-  readonly sorted?: Sorted;
+  readonly sorted?: { readonly index: number; readonly down: boolean };
   /** The total, below all rows. */
   readonly foot?: Row;
   /** Shown in place of a table without rows. */
@@ -59,7 +54,7 @@ interface DataTableProps<Row> {
 }
 
 export function DataTable<Row>({ caption, columns, rows, keyOf, sorted, foot, empty }: DataTableProps<Row>) {
-  const [order, setOrder] = useState<Sorted | null>(sorted ?? null);
+  const [order, setOrder] = useState(sorted ?? null);
   if (rows.length === 0 && empty !== undefined) return <Empty>{empty}</Empty>;
   const by = order === null ? undefined : columns[order.index]?.by;
   const shown = order === null || by === undefined ? rows : sortedBy(rows, by, order.down);
@@ -116,20 +111,15 @@ interface SortHeadProps {
   readonly toggle?: (() => void) | undefined;
 }
 
-export function SortHead({ title, numeric, sort, toggle }: SortHeadProps) {
-  const style = numeric ? 'number' : '';
-  if (toggle === undefined)
-    return (
-      <th scope="col" class={style}>
-        {title}
-      </th>
-    );
-  return (
-    <th scope="col" class={style} aria-sort={sort}>
+export const SortHead = ({ title, numeric, sort, toggle }: SortHeadProps) => (
+  <th scope="col" class={numeric ? 'number' : ''} aria-sort={toggle && sort}>
+    {toggle === undefined ? (
+      title
+    ) : (
       <button type="button" class="plain sort" onClick={toggle}>
         <bdi>{title}</bdi>
         <span aria-hidden="true">{{ none: '', ascending: '↑', descending: '↓' }[sort]}</span>
       </button>
-    </th>
-  );
-}
+    )}
+  </th>
+);

@@ -1,6 +1,7 @@
 /** Buttons that open a dialog. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './parts.js';
 
 interface DialogProps {
   readonly title: string;
@@ -22,9 +23,7 @@ function Dialog({ title, close, children }: DialogProps) {
     <dialog ref={dialog} aria-label={title} onClose={close}>
       <div class="card-head">
         <h2>{title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={close}>
-          ×
-        </button>
+        <Button label="×" class="plain" aria-label="Close" act={close} />
       </div>
       {children}
     </dialog>
@@ -48,9 +47,7 @@ export function DialogButton(props: DialogButtonProps) {
   const close = () => setOpen(false);
   return (
     <>
-      <button type="button" class={look} aria-label={name} disabled={disabled} onClick={() => setOpen(true)}>
-        {label}
-      </button>
+      <Button label={label} class={look} aria-label={name} disabled={disabled} act={() => setOpen(true)} />
       {open ? (
         <Dialog title={title} close={close}>
           {children(close)}
@@ -64,7 +61,7 @@ interface ConfirmProps extends Pick<DialogButtonProps, 'label' | 'disabled'> {
   readonly question: ComponentChildren;
   /** Red: the action cannot be undone. */
   readonly grave?: boolean;
-  readonly act: () => Promise<unknown>;
+  readonly act: () => unknown;
 }
 
 /** A button whose action needs a confirmation. */
@@ -74,19 +71,15 @@ export const ConfirmButton = ({ question, grave = false, act, ...button }: Confi
       <>
         <div>{question}</div>
         <div class="row end">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button
-            type="button"
+          <Button label="Cancel" act={close} />
+          <Button
+            label={button.label}
             class={grave ? 'grave primary' : 'primary'}
-            onClick={() => {
+            act={() => {
               close();
-              void act();
+              return act();
             }}
-          >
-            {button.label}
-          </button>
+          />
         </div>
       </>
     )}

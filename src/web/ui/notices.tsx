@@ -2,6 +2,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useMemo, useState } from 'preact/hooks';
 import { wordsOf } from './api.js';
+import { Button } from './parts.js';
 
 interface Notice {
   readonly kind: 'done' | 'fault';
@@ -62,9 +63,7 @@ function Shown({ kind, words, close }: Notice & { readonly close: () => void }) 
   return (
     <div class={`notice ${kind}`}>
       <span>{words}</span>
-      <button type="button" class="plain" aria-label="Close this message" onClick={close}>
-        ×
-      </button>
+      <Button label="×" class="plain" aria-label="Close this message" act={close} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** Small components of both pages. */
-import type { ComponentChildren } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Refused, wordsOf } from './api.js';
 import { span } from './format.js';
@@ -7,13 +7,7 @@ import type { Loaded } from './load.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'info';
 
-export function Tag({
-  tone = 'quiet',
-  children,
-}: {
-  readonly tone?: Tone;
-  readonly children: ComponentChildren;
-}) {
+export function Tag({ tone = 'quiet', children }: { tone?: Tone; children: ComponentChildren }) {
   return <span class={`tag ${tone}`}>{children}</span>;
 }
 
@@ -59,6 +53,18 @@ export function Figures({ children }: { readonly children: ComponentChildren }) 
   return <dl class="figures">{children}</dl>;
 }
 
+interface ButtonProps extends Omit<ButtonHTMLAttributes, 'label'> {
+  readonly label: ComponentChildren;
+  /** Absent: the button submits its form. */
+  readonly act?: (() => unknown) | undefined;
+}
+
+export const Button = ({ label, act, ...rest }: ButtonProps) => (
+  <button type={act === undefined ? 'submit' : 'button'} onClick={act} {...rest}>
+    {label}
+  </button>
+);
+
 interface ChoiceProps<T extends string> {
   readonly label: string;
   readonly options: readonly { readonly value: T; readonly title: string }[];
@@ -70,15 +76,8 @@ interface ChoiceProps<T extends string> {
 export function Choice<T extends string>({ label, options, value, choose }: ChoiceProps<T>) {
   return (
     <fieldset class="choice" aria-label={label}>
-      {options.map((option) => (
-        <button
-          key={option.value}
-          type="button"
-          aria-pressed={option.value === value}
-          onClick={() => choose(option.value)}
-        >
-          {option.title}
-        </button>
+      {options.map(({ value: one, title }) => (
+        <Button key={one} label={title} aria-pressed={one === value} act={() => choose(one)} />
       ))}
     </fieldset>
   );
@@ -140,12 +139,11 @@ export function ScrollFrame({ label, short = false, children }: ScrollFrameProps
 function Trouble({ error, again }: { readonly error: unknown; readonly again: () => void }) {
   const left = useSecondsLeft(error);
   const title = error instanceof Refused ? error.problem.title : 'No response';
+  const label = left > 0 ? `Try again in ${span(left)}` : 'Try again';
   return (
     <div class="note bad" role="alert">
       <strong>{title}.</strong> <bdi>{wordsOf(error)}</bdi>{' '}
-      <button type="button" class="plain" disabled={left > 0} onClick={again}>
-        {left > 0 ? `Try again in ${span(left)}` : 'Try again'}
-      </button>
+      <Button label={label} class="plain" disabled={left > 0} act={again} />
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { DialogButton } from './dialog.js';
 import { FieldGrid, type FieldsProps } from './fields.js';
 import { bodyOf, type FieldSpec, type Values, valuesOf } from './form-values.js';
 import { useNotices } from './notices.js';
+import { Button } from './parts.js';
 
 type FormState = Required<Pick<FieldsProps, 'values' | 'set' | 'faults'>>;
 
@@ -68,14 +69,8 @@ export function SchemaForm({ fields = [], submit, leave, send, children, ...rest
         <p class="fault" role="alert">
           {said}
         </p>
-        {leave === undefined ? null : (
-          <button type="button" onClick={leave}>
-            Cancel
-          </button>
-        )}
-        <button type="submit" class={look} disabled={busy || disabled}>
-          {submit}
-        </button>
+        {leave === undefined ? null : <Button label="Cancel" act={leave} />}
+        <Button label={submit} class={look} disabled={busy || disabled} />
         {buttons}
       </div>
     </form>

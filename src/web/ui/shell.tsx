@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useReach } from './load.js';
 import { useNotices } from './notices.js';
+import { Button } from './parts.js';
 import { hrefOf, useRoute } from './route.js';
 import { useSigned } from './session.js';
 
@@ -29,9 +30,7 @@ export function Shell({ product, sections, who, children }: ShellProps) {
   const section = sections.find((one) => one.name === name) ?? sections[0];
   return (
     <div class="shell">
-      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        Skip to content
-      </button>
+      <Button label="Skip to content" class="skip" act={() => document.getElementById('main')?.focus()} />
       <header class="side">
         <div class="side-inner">
           <p class="brand">
@@ -87,9 +86,7 @@ function Who({ name, role }: ShellProps['who']) {
       <span>
         <bdi>{name}</bdi> <span class="tag quiet">{role}</span>
       </span>
-      <button type="button" class="plain" onClick={() => void signOut().catch(fault)}>
-        Sign out
-      </button>
+      <Button label="Sign out" class="plain" act={() => signOut().catch(fault)} />
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { wordsOf } from './api.js';
 import { Field } from './fields.js';
+import { Button } from './parts.js';
 
 export interface SignInWords {
   readonly title: string;
@@ -59,9 +60,7 @@ export function SignInPage({ title, label, about, why, signIn }: SignInProps) {
         <p class="fault" role="alert">
           {fault}
         </p>
-        <button class="primary" type="submit" disabled={busy}>
-          {busy ? 'Signing in …' : 'Sign in'}
-        </button>
+        <Button label={busy ? 'Signing in …' : 'Sign in'} class="primary" disabled={busy} />
         <div class="quiet small">
           {about} and not kept: this browser gets a cookie that scripts cannot read, and it ends when you sign
           out.

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { Field } from '../../ui/fields.js';
 import { KeptDays, KeptFigures, KeptWords } from '../../ui/kept.js';
-import { Card, Wait } from '../../ui/parts.js';
+import { Button, Card, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
@@ -68,14 +68,8 @@ function AskCard({ url }: { readonly url: string }) {
           />
         </Field>
         <div class="row">
-          <button type="submit" class="primary">
-            Explain
-          </button>
-          {url === '' ? null : (
-            <button type="button" onClick={() => go(hrefOf(['cache']))}>
-              Clear
-            </button>
-          )}
+          <Button label="Explain" class="primary" />
+          {url === '' ? null : <Button label="Clear" act={() => go(hrefOf(['cache']))} />}
         </div>
       </form>
     </Card>

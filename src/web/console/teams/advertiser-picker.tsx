@@ -1,7 +1,7 @@
 /** Picks advertisers by name or id; all of them only explicitly. */
 import { useRef, useState } from 'preact/hooks';
 import { Box, Offers } from '../../ui/fields.js';
-import { Name } from '../../ui/parts.js';
+import { Button, Name } from '../../ui/parts.js';
 import { type AdvertiserNames, useAdvertisers } from './advertisers.js';
 import type { Draft } from './draft.js';
 
@@ -73,14 +73,7 @@ export const Chips = ({ ids, known, remove }: ChipsProps) => (
         <li key={id} class="chip">
           {name === null ? null : <Name>{name}</Name>} <span class="quiet">{id}</span>
           {remove === undefined ? null : (
-            <button
-              type="button"
-              class="plain"
-              aria-label={`Remove ${name ?? id}`}
-              onClick={() => remove(id)}
-            >
-              ×
-            </button>
+            <Button label="×" class="plain" aria-label={`Remove ${name ?? id}`} act={() => remove(id)} />
           )}
         </li>
       );
@@ -126,9 +119,7 @@ function Search({ known, chosen, add }: SearchProps) {
             take(idOf(event.currentTarget.value, known));
           }}
         />
-        <button type="button" onClick={() => take(idOf(input.current?.value ?? '', known))}>
-          Add
-        </button>
+        <Button label="Add" act={() => take(idOf(input.current?.value ?? '', known))} />
       </div>
       <Offers id="known-advertisers" offers={known.all} />
       <p class="small quiet" role="status">

@@ -6,7 +6,7 @@ import { ConfirmButton } from '../../ui/dialog.js';
 import { Field, Select } from '../../ui/fields.js';
 import { counted } from '../../ui/format.js';
 import { useNotices } from '../../ui/notices.js';
-import { Card, Tag, type Tone } from '../../ui/parts.js';
+import { Button, Card, Tag, type Tone } from '../../ui/parts.js';
 import { hrefOf } from '../../ui/route.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
@@ -115,9 +115,7 @@ export function ApplyForm() {
             <a class="button" href={hrefOf(['teams'])}>
               Back to the teams
             </a>
-            <button type="submit" disabled={busy || text.trim() === ''}>
-              Show changes
-            </button>
+            <Button label="Show changes" disabled={busy || text.trim() === ''} />
           </div>
         </form>
       </Card>
@@ -142,12 +140,7 @@ function faultsOf(error: unknown): readonly string[] {
   return [wordsOf(error)];
 }
 
-interface DifferenceProps {
-  readonly looked: Looked;
-  readonly apply: () => Promise<unknown>;
-}
-
-function Difference({ looked: { changes, applied }, apply }: DifferenceProps) {
+function Difference({ looked: { changes, applied }, apply }: { looked: Looked; apply: () => unknown }) {
   const shown = changes.filter(({ action }) => action !== 'none');
   const words = wordsFor(changes);
   const isWritten = shown.some(({ action }) => action !== 'keep');

@@ -1,6 +1,7 @@
 /** The form of a write guard: a rule per route. */
 import type { Fault } from '../../ui/api.js';
 import { Box, Field, FieldGrid, Fields, Select } from '../../ui/fields.js';
+import { Button } from '../../ui/parts.js';
 import {
   AMOUNT_FIELDS,
   BUDGET_FIELDS,
@@ -87,9 +88,7 @@ function Rules({ rules, change, faults }: RulesProps) {
         />
       ))}
       <div class="row">
-        <button type="button" onClick={() => change([...rules, newRule()])}>
-          Add a route
-        </button>
+        <Button label="Add a route" act={() => change([...rules, newRule()])} />
       </div>
     </>
   );
@@ -139,9 +138,7 @@ function Rule({ rule, number, change, remove, faults }: RuleProps) {
             onInput={({ currentTarget: { value } }) => change({ path: value })}
           />
         </Field>
-        <button type="button" aria-label={`Remove rule ${number}`} onClick={remove}>
-          Remove
-        </button>
+        <Button label="Remove" aria-label={`Remove rule ${number}`} act={remove} />
       </div>
       <FieldGrid fields={BUDGET_FIELDS} {...typed} />
       <FieldGrid fields={MOST_FIELDS} {...typed} faults={most} />
@@ -167,13 +164,11 @@ function Amounts({ rule, change, faults }: Pick<RuleProps, 'rule' | 'change' | '
             faults={faults}
             place={`${place}.${index}.`}
           />
-          <button
-            type="button"
+          <Button
+            label="Remove"
             aria-label={`Remove the amount ${amount.typed.field}`}
-            onClick={() => change({ amounts: amounts.filter((one) => one !== amount) })}
-          >
-            Remove
-          </button>
+            act={() => change({ amounts: amounts.filter((one) => one !== amount) })}
+          />
         </div>
       ))}
       <Wrong faults={faults} param={place} />

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
 import { useNotices } from '../../ui/notices.js';
+import { Button } from '../../ui/parts.js';
 import { FormButton } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
 import type { FieldsOf } from '../fields-of.js';
@@ -66,12 +67,7 @@ export function RollButton({ keyOf: { id, label, prefix }, made }: Made & { read
   );
 }
 
-interface RevokeButtonProps {
-  readonly keyOf: TeamKey;
-  readonly changed: () => void;
-}
-
-export function RevokeButton({ keyOf: { id, label, prefix }, changed }: RevokeButtonProps) {
+export function RevokeButton({ keyOf: { id, label, prefix }, changed }: { keyOf: TeamKey; changed(): void }) {
   const { api, may } = useAdmin();
   const { act } = useNotices();
   if (!may('DELETE /admin/v1/keys/:id')) return null;
@@ -95,13 +91,8 @@ export function RevokeButton({ keyOf: { id, label, prefix }, changed }: RevokeBu
   );
 }
 
-interface IssuedNoteProps {
-  readonly issued: IssuedKey;
-  readonly close: () => void;
-}
-
 /** The only display of a new key: not in the address or storage, gone with the page. */
-export function IssuedNote({ issued: { key }, close }: IssuedNoteProps) {
+export function IssuedNote({ issued: { key }, close }: { issued: IssuedKey; close: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   const [said, setSaid] = useState('');
   useEffect(() => field.current?.select(), []);
@@ -123,12 +114,8 @@ export function IssuedNote({ issued: { key }, close }: IssuedNoteProps) {
       </p>
       <div class="row">
         <input ref={field} class="secret" readOnly spellcheck={false} aria-label="Key" value={key} />
-        <button type="button" class="primary" onClick={() => void copy()}>
-          Copy
-        </button>
-        <button type="button" onClick={close}>
-          I have it
-        </button>
+        <Button label="Copy" class="primary" act={copy} />
+        <Button label="I have it" act={close} />
       </div>
       <p class="small" role="status">
         {said}

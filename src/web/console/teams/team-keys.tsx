@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
 import { fromNow, moment, span } from '../../ui/format.js';
-import { Card, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { Button, Card, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
 import { IssueButton, type IssuedKey, IssuedNote, RevokeButton, RollButton } from './key-actions.js';
@@ -29,19 +29,13 @@ export function TeamKeys({ team: { id } }: { readonly team: Team }) {
         {({ keys: all }) => {
           const alive = all.filter((key) => keyState(key, Date.now()) === 'valid');
           const shown = dead ? all : alive;
+          const label = `${dead ? 'Hide' : 'Show'} ${all.length - alive.length} revoked or expired`;
           return (
             <>
               <KeyTable keys={shown} made={made} changed={keys.reload} />
               {all.length === alive.length ? null : (
                 <div>
-                  <button
-                    type="button"
-                    class="plain small"
-                    aria-pressed={dead}
-                    onClick={() => setDead(!dead)}
-                  >
-                    {dead ? 'Hide' : 'Show'} {all.length - alive.length} revoked or expired
-                  </button>
+                  <Button label={label} class="plain small" aria-pressed={dead} act={() => setDead(!dead)} />
                 </div>
               )}
             </>

@@ -1,7 +1,7 @@
 /** The settings of a team, in the order of its form. */
 import { useState } from 'preact/hooks';
 import { count } from '../../ui/format.js';
-import { Card, Tag } from '../../ui/parts.js';
+import { Button, Card, Tag } from '../../ui/parts.js';
 import { Chips } from './advertiser-picker.js';
 import { useAdvertisers } from './advertisers.js';
 import { LIMITS, SCOPES, type Team } from './team.js';
@@ -67,9 +67,7 @@ function Advertisers({ team: { advertisers } }: { readonly team: Team }) {
     <>
       <Chips ids={all ? advertisers : advertisers.slice(0, MOST_SHOWN)} known={known} />
       {advertisers.length > MOST_SHOWN && !all ? (
-        <button type="button" class="plain" onClick={() => setAll(true)}>
-          Show all {count(advertisers.length)}
-        </button>
+        <Button label={`Show all ${count(advertisers.length)}`} class="plain" act={() => setAll(true)} />
       ) : null}
     </>
   );
