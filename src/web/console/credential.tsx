@@ -1,11 +1,20 @@
-/** The platform's credential: lifetime, rotation and history. */
-import { Wait } from '../ui/parts.js';
+/** The platform's credential: lifetime, history, and the steps of a rotation. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { wordsOf } from '../ui/api.js';
+import { ConfirmButton } from '../ui/dialog.js';
+import { bodyOf, type Values } from '../ui/form-values.js';
+import { moment } from '../ui/format.js';
+import { useNotices } from '../ui/notices.js';
+import { Button, Card, Empty, Wait } from '../ui/parts.js';
+import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
+import { useAdmin } from './admin.js';
 import type { AuditEntry } from './audit-sentence.js';
-import { Rotation } from './rotation.js';
-import type { Holder, Tokens } from './token-types.js';
-import { TokenLine, Tries } from './tokens.js';
+import type { FieldsOf } from './fields-of.js';
+import { failureOf, type Holder, proofOf, type Tokens } from './token-types.js';
+import { allHold, Holders, TokenLine, Tries } from './tokens.js';
 
 const LIVE_MS = 10_000;
 
@@ -35,5 +44,270 @@ export function Credential() {
       </Wait>
       <Wait of={tries}>{({ entries }) => <Tries entries={entries} />}</Wait>
     </View>
+  );
+}
+
+interface RotationProps {
+  readonly tokens: Tokens;
+  /** Audit entries of tokens, newest first. */
+  readonly entries: readonly AuditEntry[];
+  readonly processes: readonly Holder[];
+  readonly refresh: () => void;
+}
+
+/** Takes a step; an error is shown at the step. */
+type Take = (step: string, body?: object) => Promise<boolean>;
+
+/** Notices of success by step. */
+const DONE: Readonly<Record<string, string>> = {
+  stage: 'The token is staged. Next: verify it.',
+  mint: 'The platform issued a token; it is staged. Next: verify it.',
+  verify: 'The token is verified.',
+  activate: 'The new token is active.',
+  rollback: 'The previous token is active again.',
+  discard: 'The pending token is discarded.',
+};
+
+function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
+  const { api, may } = useAdmin();
+  const { done, clear } = useNotices();
+  const [fault, setFault] = useState<{ readonly step: string; readonly words: string } | null>(null);
+  const [busy, setBusy] = useState<string | null>(null);
+  if (!may('POST /admin/v1/token/stage'))
+    return (
+      <Card title="New token">
+        <Empty>Rotating the token requires the role owner.</Empty>
+      </Card>
+    );
+  const take: Take = async (step, body = {}) => {
+    setBusy(step);
+    setFault(null);
+    clear();
+    try {
+      await api.send('POST', `/admin/v1/token/${step}`, body);
+      done(DONE[step] ?? 'Done.');
+      return true;
+    } catch (error) {
+      setFault({ step, words: wordsOf(error) });
+      return false;
+    } finally {
+      setBusy(null);
+      refresh();
+    }
+  };
+  const faultOf = (...steps: string[]) => (fault !== null && steps.includes(fault.step) ? fault.words : null);
+  const { pending, active } = tokens;
+  const holders = { processes, activeId: active?.id ?? null };
+  const props = { tokens, take, busy };
+  return (
+    <Card title="Rotation">
+      <ol class="steps">
+        <Step
+          title="New token"
+          mark={pending === null ? 'now' : 'good'}
+          number={1}
+          fault={faultOf('stage', 'mint', 'discard')}
+        >
+          {pending === null ? (
+            <NewTokenForm take={take} busy={busy} />
+          ) : (
+            <Staged {...props} token={pending} />
+          )}
+        </Step>
+        <ProofStep {...props} entries={entries} fault={faultOf('verify')} />
+        <ActivateStep {...props} fault={faultOf('activate')} />
+        <Step title="All processes switch" mark={allHold(holders) ? 'good' : 'now'} number={4}>
+          <Holders {...holders} />
+        </Step>
+        <Step title="Undo" mark="quiet" number={5} fault={faultOf('rollback')}>
+          <Undo {...props} />
+        </Step>
+      </ol>
+    </Card>
+  );
+}
+
+interface StepProps {
+  readonly title: string;
+  readonly number: number;
+  /** Done, current, later, failed. */
+  readonly mark: 'good' | 'now' | 'quiet' | 'bad';
+  readonly fault?: string | null;
+  readonly children: ComponentChildren;
+}
+
+const CALLING = 'Calling the platform …';
+const SIGNS = { good: '✓', bad: '!', now: null, quiet: null } as const;
+
+function Step({ title, number, mark, fault = null, children }: StepProps) {
+  const shown = fault === null ? mark : 'bad';
+  return (
+    <li>
+      <span class={`step-mark small ${shown}`} aria-hidden="true">
+        {SIGNS[shown] ?? number}
+      </span>
+      <h3>{title}</h3>
+      <div class="stack">
+        {children}
+        <div role="alert">{fault === null ? null : <p class="note bad">{fault}</p>}</div>
+      </div>
+    </li>
+  );
+}
+
+interface PartProps {
+  readonly tokens: Tokens;
+  readonly take: Take;
+  /** The running step. */
+  readonly busy: string | null;
+}
+
+type FaultProps = PartProps & { readonly fault: string | null };
+
+const Staged = ({ token, take, busy }: PartProps & { token: NonNullable<Tokens['pending']> }) => (
+  <p>
+    <code>{token.fingerprint}</code> is staged beside the active one since {moment(token.createdAt)}.{' '}
+    <ConfirmButton
+      label="Discard"
+      disabled={busy !== null}
+      question="The pending token is discarded. The active one stays in use."
+      act={() => take('discard')}
+    />
+  </p>
+);
+
+function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<RotationProps, 'entries'>) {
+  const { pending } = tokens;
+  const tried = entries.find(({ action, subject }) => action === 'token.verify' && subject === pending?.id);
+  const failure = failureOf(tried?.after);
+  if (pending === null)
+    return (
+      <Step title="Verify" mark="quiet" number={2} fault={fault}>
+        <p class="quiet">Makes a call with the new token, and compares final reports with both tokens.</p>
+      </Step>
+    );
+  if (pending.verifiedAt !== null)
+    return (
+      <Step title="Verify" mark="good" number={2} fault={fault}>
+        <p>
+          Proven {moment(pending.verifiedAt)}. <Proof of={tried?.after} />
+        </p>
+        {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
+      </Step>
+    );
+  const label = busy === 'verify' ? CALLING : failure === null ? 'Verify' : 'Verify again';
+  return (
+    <Step title="Verify" mark={failure === null ? 'now' : 'bad'} number={2} fault={fault}>
+      {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
+      <p class="row">
+        <Button label={label} class="primary" disabled={busy !== null} act={() => take('verify')} />
+      </p>
+    </Step>
+  );
+}
+
+/** @param of `after` of an audit entry */
+function Proof({ of }: { readonly of: unknown }) {
+  const proof = proofOf(of);
+  if (proof === null) return null;
+  const { call, reason, reportsCompared: reports } = proof;
+  const shows = reports === 1 ? 'One final report has' : `${reports} final reports have`;
+  return (
+    <>
+      {call === null ? null : (
+        <>
+          Asked <code>{call}</code>:{' '}
+        </>
+      )}
+      {reason}.{' '}
+      {reports === 0
+        ? 'There was no final report to compare.'
+        : `${shows} as many rows as with the active token.`}
+    </>
+  );
+}
+
+function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultProps) {
+  const isProven = pending !== null && pending.verifiedAt !== null;
+  return (
+    <Step title="Activate" mark={isProven ? 'now' : 'quiet'} number={3} fault={fault}>
+      {pending === null ? (
+        <p class="quiet">
+          {active === null ? 'No token is active.' : `Active since its rotation: ${active.fingerprint}.`}{' '}
+          Running calls finish with their token; no request fails.
+        </p>
+      ) : (
+        <p class="row">
+          {isProven ? (
+            <Button
+              label="Activate the token"
+              class="primary"
+              disabled={busy !== null}
+              act={() => take('activate')}
+            />
+          ) : (
+            <ConfirmButton
+              label="Activate without verification"
+              grave
+              disabled={busy !== null}
+              question="This token is not verified. If the platform rejects it, the gateway rolls back automatically if it can; callers may see errors until then."
+              act={() => take('activate', { force: true })}
+            />
+          )}
+        </p>
+      )}
+    </Step>
+  );
+}
+
+function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
+  if (previous === null || active === null)
+    return (
+      <p class="quiet">After a rotation the previous token stays here until it expires, for a rollback.</p>
+    );
+  return (
+    <p class="row">
+      <ConfirmButton
+        label="Roll back to the previous token"
+        disabled={busy !== null}
+        question={
+          <p>
+            <code>{previous.fingerprint}</code> becomes the active one again, and{' '}
+            <code>{active.fingerprint}</code> the previous one. Requests go on meanwhile.
+          </p>
+        }
+        act={() => take('rollback')}
+      />
+    </p>
+  );
+}
+
+const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
+  {
+    ...{ name: 'token', label: 'Token', is: 'password', required: true },
+    help: "Copied from the platform's dashboard, whole.",
+  },
+  {
+    ...{ name: 'expiresAt', label: 'Expires on', is: 'date' },
+    help: 'Default: a year from now, as the platform promises.',
+  },
+];
+
+function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
+  const stage = async (values: Values, set: (part: Values) => void) => {
+    // A secret must not stay in the page, even after a failure.
+    set({ token: '' });
+    if (await take('stage', bodyOf(TOKEN, values))) set({ expiresAt: '' });
+  };
+  const label = busy === 'mint' ? CALLING : 'Mint a token at the platform';
+  return (
+    <SchemaForm
+      label="New token"
+      fields={TOKEN}
+      submit="Stage the token"
+      disabled={busy !== null}
+      send={stage}
+      buttons={<Button label={label} disabled={busy !== null} act={() => take('mint')} />}
+    />
   );
 }

@@ -1,13 +1,16 @@
 /** The overview: verdict, charts, teams. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { span } from '../ui/format.js';
-import { Card, Choice, Tag, type Tone, Wait } from '../ui/parts.js';
+import { type Column, DataTable, numberColumn, timeColumn } from '../ui/data-table.js';
+import { duration, percent, span } from '../ui/format.js';
+import { Card, Choice, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { Ledger, type LedgerAnswer } from './ledger.js';
 import { OverviewCharts, OverviewFigures } from './overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer } from './series.js';
+
+export type LedgerAnswer = AnswerTo<'GET /admin/v1/series/teams'>;
+type Status = AnswerTo<'GET /admin/v1/status'>;
 
 const LIVE_MS = 10_000;
 
@@ -38,8 +41,6 @@ export function Overview() {
   );
 }
 
-type Status = AnswerTo<'GET /admin/v1/status'>;
-
 const TONES: Readonly<Record<string, Tone>> = { well: 'good', warning: 'warn' };
 const WORDS: Readonly<Record<string, string>> = { well: 'All is well', warning: 'Working, with warnings' };
 
@@ -68,3 +69,37 @@ function VerdictCard({ status }: { readonly status: Status }) {
     </Card>
   );
 }
+
+const COLUMNS: readonly Column<LedgerAnswer['teams'][number]>[] = [
+  {
+    title: 'Team',
+    by: ({ id, name }) => name ?? id,
+    cell: ({ id, name }) => (
+      <a href={hrefOf(['teams', id])}>
+        <Name>{name ?? id}</Name>
+      </a>
+    ),
+  },
+  numberColumn('Requests', ({ requests }) => requests),
+  numberColumn('From cache', ({ hitRatio }) => hitRatio, percent),
+  numberColumn('Calls made', ({ platformCalls }) => platformCalls),
+  numberColumn('Saved', ({ platformCallsSaved }) => platformCallsSaved),
+  numberColumn('Errors', ({ errors }) => errors),
+  numberColumn('Limited', ({ rateLimited }) => rateLimited),
+  numberColumn('Median', ({ p50Ms }) => p50Ms, duration),
+  numberColumn('p99', ({ p99Ms }) => p99Ms, duration),
+  timeColumn('Last seen', ({ lastSeenAt }) => lastSeenAt, '–'),
+];
+
+const Ledger = ({ answer: { teams } }: { readonly answer: LedgerAnswer }) => (
+  <Card title="Teams">
+    <DataTable
+      caption="Teams and their usage"
+      columns={COLUMNS}
+      rows={teams}
+      keyOf={({ id }) => id}
+      sorted={{ index: 1, down: true }}
+      empty="No team made a request in this period."
+    />
+  </Card>
+);

@@ -1,5 +1,6 @@
 /** Changes of the report between two moments, from history, without a platform call. */
 import { useEffect, useState } from 'preact/hooks';
+import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
@@ -7,16 +8,59 @@ import { count, counted } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { shown, titleOf } from './columns.js';
-import {
-  askedMoments,
-  type Diff,
-  type DiffLine,
-  type DiffRow,
-  linesOf,
-  type Moments,
-  momentsOf,
-} from './difference.js';
-import { aboutPath, type Viewed } from './question.js';
+import { aboutPath, instantOf, type Viewed } from './question.js';
+
+type Diff = AnswerTo<'GET /gateway/v1/diff'>;
+type DiffRow = Diff['data'][number];
+
+type Cell = DiffRow['changed'][string];
+
+interface DiffLine extends Cell {
+  readonly key: string;
+  readonly date: string;
+  /** Ids and names of the row. */
+  readonly subject: string;
+  readonly kind: DiffRow['kind'];
+  readonly column: string;
+}
+
+const NO_SUBJECT = new Set(['date', 'kind', 'changed']);
+
+function linesOf(rows: readonly DiffRow[]): DiffLine[] {
+  return rows.flatMap((row, index) =>
+    Object.entries(row.changed).map(([column, cell]) => ({
+      ...cell,
+      key: `${index} ${column}`,
+      date: row.date,
+      subject: subjectOf(row),
+      kind: row.kind,
+      column,
+    })),
+  );
+}
+
+function subjectOf(row: DiffRow): string {
+  return Object.entries(row)
+    .filter(([name, value]) => !NO_SUBJECT.has(name) && value !== null && value !== '')
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(', ');
+}
+
+interface Moments {
+  /** Value of a field, UTC; or `first`. */
+  readonly from: string;
+  /** Value of a field, UTC; or `latest`. */
+  readonly to: string;
+}
+
+/** @param between from the address */
+function momentsOf(between: string): Moments {
+  const [from = '', to = ''] = between.split(',');
+  return { from: from || 'first', to: to || 'latest' };
+}
+
+/** Parameters of the call. */
+const askedMoments = ({ from, to }: Moments) => ({ from: instantOf(from), to: instantOf(to) });
 
 export function DiffPanel({ question, view, setView }: Viewed) {
   const isByDay = question.splits.includes('byDate');
