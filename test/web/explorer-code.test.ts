@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Snippet, snippetsOf } from '../../src/web/explorer/code.js';
+import { snippetsOf } from '../../src/web/explorer/code.js';
 import { FIRST_QUESTION, pathOf, type Question, readQuestion } from '../../src/web/explorer/question.js';
 import { ask, newTeam } from '../support/ask.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
@@ -44,7 +44,7 @@ const questions: fc.Arbitrary<Question> = fc
   .map((part) => ({ ...FIRST_QUESTION, ...part }));
 
 const hostile = fc.sample(questions, { numRuns: 150, seed: 1 });
-const snippetOf = (question: Question, name: Snippet['name'], origin = ORIGIN): string =>
+const snippetOf = (question: Question, name: string, origin = ORIGIN): string =>
   snippetsOf(question, origin).find((one) => one.name === name)?.text ?? '';
 const addressOf = (question: Question, format = 'json'): string =>
   new URL(pathOf(question, { _format: format }), ORIGIN).href;

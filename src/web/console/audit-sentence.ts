@@ -47,16 +47,8 @@ export function sentenceOf({ actor, action, subject, after }: AuditEntry): strin
   return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => subject)}`;
 }
 
-export interface Change {
-  /** `limits.requestsPerMinute` */
-  readonly path: string;
-  /** JSON; null: none. */
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-/** @returns differences by path; lists are compared as a whole */
-export function changesOf(before: unknown, after: unknown): Change[] {
+/** @returns differences as JSON or null, by paths such as `limits.requestsPerMinute`; lists are compared as a whole */
+export function changesOf(before: unknown, after: unknown) {
   const [was, is] = [leavesOf(before), leavesOf(after)];
   return [...new Set([...was.keys(), ...is.keys()])]
     .map((path) => ({ path, before: was.get(path) ?? null, after: is.get(path) ?? null }))

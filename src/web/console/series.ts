@@ -1,6 +1,9 @@
 /** Series of `GET /admin/v1/series`. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 
+export type SeriesAnswer = AnswerTo<'GET /admin/v1/series'>;
+export type Series = SeriesAnswer['series'];
+export type Latency = Series['latency'];
 export type Range = SeriesAnswer['range'];
 
 export const RANGES: readonly { readonly value: Range; readonly title: string }[] = [
@@ -8,12 +11,6 @@ export const RANGES: readonly { readonly value: Range; readonly title: string }[
   { value: '24h', title: '24 hours' },
   { value: '30d', title: '30 days' },
 ];
-
-export type Latency = Series['latency'];
-
-export type Series = SeriesAnswer['series'];
-
-export type SeriesAnswer = AnswerTo<'GET /admin/v1/series'>;
 
 export const sum = (values: readonly (number | null)[]): number =>
   values.reduce<number>((total, value) => total + (value ?? 0), 0);

@@ -1,16 +1,13 @@
 /** The platform's tokens in `GET /admin/v1/token`. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 
+export type Tokens = AnswerTo<'GET /admin/v1/token'>;
 export type Token = NonNullable<Tokens['active']>;
 
 /** A process of the gateway, with the token it uses. */
 export type Holder = AnswerTo<'GET /admin/v1/status'>['processes'][number];
 
-export type Tokens = AnswerTo<'GET /admin/v1/token'>;
-
-export type Slot = 'active' | 'pending' | 'previous';
-
-export const SLOTS: readonly Slot[] = ['active', 'pending', 'previous'];
+export const SLOTS = ['active', 'pending', 'previous'] as const;
 
 export const SOURCES: Readonly<Record<Token['source'], string>> = {
   seed: 'from the settings',
@@ -19,13 +16,8 @@ export const SOURCES: Readonly<Record<Token['source'], string>> = {
   file: 'from a file',
 };
 
-/** The verification of a token in the audit. */
-interface Proof {
-  /** Path and query below the platform's base URL; null: no call was needed. */
-  readonly call: string | null;
-  readonly reason: string;
-  readonly reportsCompared: number;
-}
+/** `call`: path and query below the platform's base URL; null: no call was needed. */
+type Proof = Readonly<{ call: string | null; reason: string; reportsCompared: number }>;
 
 /** @param after of an audit entry. @returns null without a proof */
 export function proofOf(after: unknown): Proof | null {

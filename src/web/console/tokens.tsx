@@ -1,23 +1,14 @@
 /** The platform's tokens: lifetimes, history, and the processes that use each. */
 import { fromNow, moment } from '../ui/format.js';
-import { Card, Empty, Tag, type Tone } from '../ui/parts.js';
+import { Card, Empty, Tag } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 import { type AuditEntry, sentenceOf } from './audit-sentence.js';
-import {
-  failureOf,
-  type Holder,
-  proofOf,
-  SLOTS,
-  type Slot,
-  SOURCES,
-  type Token,
-  type Tokens,
-} from './token-types.js';
+import { failureOf, type Holder, proofOf, SLOTS, SOURCES, type Token, type Tokens } from './token-types.js';
 
 /** Threshold of the expiry warning. */
 const SOON_MS = 30 * 86_400_000;
 
-const TONES: Readonly<Record<Slot, Tone>> = { active: 'good', pending: 'info', previous: 'quiet' };
+const TONES = { active: 'good', pending: 'info', previous: 'quiet' } as const;
 
 export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly nowMs: number }) {
   const held = SLOTS.flatMap((slot) => {
@@ -37,7 +28,9 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
                   <Tag tone={TONES[slot]}>{slot}</Tag> <code>{token.fingerprint}</code>{' '}
                   <span class="quiet">{SOURCES[token.source]}</span>
                 </span>
-                <Proven token={token} />
+                <Tag tone={token.verifiedAt === null ? 'warn' : 'good'}>
+                  {token.verifiedAt === null ? 'not verified' : `proven ${moment(token.verifiedAt)}`}
+                </Tag>
               </div>
               <Line token={token} nowMs={nowMs} />
             </li>
@@ -45,14 +38,6 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
         </ul>
       )}
     </Card>
-  );
-}
-
-function Proven({ token: { verifiedAt } }: { readonly token: Token }) {
-  return verifiedAt === null ? (
-    <Tag tone="warn">not verified</Tag>
-  ) : (
-    <Tag tone="good">proven {moment(verifiedAt)}</Tag>
   );
 }
 
@@ -116,11 +101,8 @@ function Try({ entry }: { readonly entry: AuditEntry }) {
   );
 }
 
-interface HoldersProps {
-  readonly processes: readonly Holder[];
-  /** Null: there is no active token. */
-  readonly activeId: string | null;
-}
+/** `activeId` is null without an active token. */
+type HoldersProps = Readonly<{ processes: readonly Holder[]; activeId: string | null }>;
 
 /** Whether all processes use the active token. */
 export function allHold({ processes, activeId }: HoldersProps): boolean {

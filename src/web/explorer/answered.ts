@@ -1,10 +1,7 @@
 /** The origin of an answer, by its headers, in words. Pure. */
 import { counted, span } from '../ui/format.js';
 
-export interface Answered {
-  readonly words: string;
-  readonly tone: 'good' | 'warn' | 'info';
-}
+export type Answered = Readonly<{ words: string; tone: 'good' | 'warn' | 'info' }>;
 
 /** @param headers `cache-status` (RFC 9211) and `age` are read */
 export function answeredBy(headers: { get(name: string): string | null }): Answered {

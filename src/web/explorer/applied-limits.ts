@@ -4,28 +4,23 @@ import { count, fromNow } from '../ui/format.js';
 
 export type Me = AnswerTo<'GET /gateway/v1/me'>;
 
-interface Shown {
-  readonly label: string;
-  readonly value: string;
-  readonly note: string;
-}
-
-export function platformCalls({ limits, left, applies }: Me, nowMs: number): Shown {
+export function platformCalls({ limits, left, applies }: Me, nowMs: number) {
   const reset = `reset ${fromNow(applies.upstreamCallsResetAt, nowMs)}`;
+  const value = count(applies.upstreamCalls);
   if (applies.upstreamCallsLimitedBy === 'team')
     return {
       label: 'Platform calls left today',
-      value: count(applies.upstreamCalls),
+      value,
       note: `of ${count(limits.upstreamCallsPerDay)}, ${reset}`,
     };
   return {
     label: 'Platform calls left now',
-    value: count(applies.upstreamCalls),
+    value,
     note: `limit of the platform for all teams, ${reset}; ${count(left.upstreamCallsPerDay)} left for your team today`,
   };
 }
 
-export function concurrentRequests({ limits, left, applies }: Me): Shown {
+export function concurrentRequests({ limits, left, applies }: Me) {
   const [here, all] = [count(applies.maxConcurrent), count(limits.maxConcurrent)];
   return {
     label: 'Concurrent requests left',

@@ -1,17 +1,10 @@
 /** The shown query as code, which reads the key from the tool's secrets. Pure. */
 import { placeOf, type Question, queryOf } from './question.js';
 
-export interface Snippet {
-  readonly name: 'curl' | 'javascript' | 'python' | 'sheets';
-  readonly title: string;
-  readonly hint: string;
-  readonly text: string;
-}
-
 const BY_ENVIRONMENT = 'The key is read from the environment: export DSP_GATEWAY_KEY=dgw_…';
 
 /** @param origin of the data plane */
-export function snippetsOf(question: Question, origin: string): Snippet[] {
+export function snippetsOf(question: Question, origin: string) {
   const place = origin + placeOf(question);
   const json = queryOf(question, { _format: 'json' });
   const csv = queryOf(question, { _format: 'csv' });

@@ -2,12 +2,10 @@
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
-import { SelectLine } from '../ui/fields.js';
 import { compact, count } from '../ui/format.js';
 import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { columnsOf, type ReportColumn, shown } from './columns.js';
 import {
-  AGAINST,
   type Change,
   type ComparedGroup,
   compareGroups,
@@ -15,26 +13,11 @@ import {
   dayValues,
   periodAgainst,
 } from './compare.js';
-import { daysOf, type Period, type Question, type SetView, type ViewState } from './question.js';
+import { daysOf, type Period, type Viewed } from './question.js';
 import { type Shown, useReport } from './use-report.js';
 
-interface CompareWithProps extends Pick<ViewState, 'against'> {
-  readonly setView: SetView;
-}
-
-export const CompareWith = ({ against, setView }: CompareWithProps) => (
-  <SelectLine
-    label="Compare with"
-    options={AGAINST}
-    value={against}
-    choose={(value) => setView({ against: value })}
-  />
-);
-
-interface CompareProps {
-  readonly question: Question;
+interface CompareProps extends Viewed {
   readonly report: Shown;
-  readonly view: ViewState;
 }
 
 export function CompareReport(props: CompareProps) {
@@ -48,10 +31,7 @@ export function CompareReport(props: CompareProps) {
   return <Compared {...props} now={now} before={before} />;
 }
 
-interface Periods {
-  readonly now: Period;
-  readonly before: Period;
-}
+type Periods = Readonly<Record<'now' | 'before', Period>>;
 
 function Compared({ question, report, view, now, before }: CompareProps & Periods) {
   const loaded = useReport({ ...question, period: '', dateFrom: before.from, dateTo: before.to });

@@ -10,16 +10,9 @@ export interface Endpoint {
   readonly hasCurrency: boolean;
 }
 
-interface Parameter {
-  readonly name?: string;
-  readonly in?: string;
-}
-
 /** The used members of the document. */
 export interface Described {
-  readonly paths?: Readonly<
-    Record<string, { readonly get?: { readonly parameters?: readonly Parameter[] } }>
-  >;
+  readonly paths?: Readonly<Record<string, { get?: { parameters?: { name?: string; in?: string }[] } }>>;
 }
 
 const PREFIX = '/api/v1/report/';
@@ -29,13 +22,8 @@ export function endpointsOf({ paths = {} }: Described): Endpoint[] {
   const found = Object.entries(paths).flatMap(([path, { get }]): Endpoint[] => {
     if (!path.startsWith(PREFIX) || path.includes('{') || get === undefined) return [];
     const names = (get.parameters ?? []).flatMap((one) => (one.in === 'query' ? [one.name ?? ''] : []));
-    return [
-      {
-        name: path.slice(PREFIX.length),
-        splits: names.filter((name) => /^by[A-Z]\w*$/.test(name)),
-        hasCurrency: names.includes('spentBased'),
-      },
-    ];
+    const splits = names.filter((name) => /^by[A-Z]\w*$/.test(name));
+    return [{ name: path.slice(PREFIX.length), splits, hasCurrency: names.includes('spentBased') }];
   });
   const isFirst = ({ name }: Endpoint) => (name === FIRST_QUESTION.endpoint ? 0 : 1);
   return found.sort((a, b) => isFirst(a) - isFirst(b) || a.name.localeCompare(b.name));

@@ -1,12 +1,6 @@
 /** Groups rows for a chart: a line for each of the largest groups, and one for all others together. Pure. */
-
 import { mixesMoney, tidy, whyNoSum } from './columns.js';
 import type { Row } from './parse.js';
-
-export interface GroupedLine {
-  readonly title: string;
-  readonly values: readonly (number | null)[];
-}
 
 /** The number of colours. */
 const MOST_LINES = 9;
@@ -90,9 +84,7 @@ function sumAt(lists: readonly (readonly (number | null)[])[], index: number): n
 }
 
 /** Adds ids to equal names. */
-function unlike(
-  groups: readonly { key: string; title: string; values: readonly (number | null)[] }[],
-): GroupedLine[] {
+function unlike(groups: readonly { key: string; title: string; values: readonly (number | null)[] }[]) {
   const titles = groups.map(({ title }) => clipped(title) || 'all');
   return groups.map(({ key, values }, index) => {
     const title = titles[index] ?? '';

@@ -12,21 +12,11 @@ import { aboutPath, instantOf, type Viewed } from './question.js';
 
 type Diff = AnswerTo<'GET /gateway/v1/diff'>;
 type DiffRow = Diff['data'][number];
-
-type Cell = DiffRow['changed'][string];
-
-interface DiffLine extends Cell {
-  readonly key: string;
-  readonly date: string;
-  /** Ids and names of the row. */
-  readonly subject: string;
-  readonly kind: DiffRow['kind'];
-  readonly column: string;
-}
+type DiffLine = ReturnType<typeof linesOf>[number];
 
 const NO_SUBJECT = new Set(['date', 'kind', 'changed']);
 
-function linesOf(rows: readonly DiffRow[]): DiffLine[] {
+function linesOf(rows: readonly DiffRow[]) {
   return rows.flatMap((row, index) =>
     Object.entries(row.changed).map(([column, cell]) => ({
       ...cell,
@@ -39,6 +29,7 @@ function linesOf(rows: readonly DiffRow[]): DiffLine[] {
   );
 }
 
+/** Ids and names of the row. */
 function subjectOf(row: DiffRow): string {
   return Object.entries(row)
     .filter(([name, value]) => !NO_SUBJECT.has(name) && value !== null && value !== '')
@@ -46,26 +37,17 @@ function subjectOf(row: DiffRow): string {
     .join(', ');
 }
 
-interface Moments {
-  /** Value of a field, UTC; or `first`. */
-  readonly from: string;
-  /** Value of a field, UTC; or `latest`. */
-  readonly to: string;
-}
-
-/** @param between from the address */
-function momentsOf(between: string): Moments {
+/** @param between from the address. @returns values of fields, UTC; or `first` and `latest` */
+function momentsOf(between: string) {
   const [from = '', to = ''] = between.split(',');
   return { from: from || 'first', to: to || 'latest' };
 }
 
-/** Parameters of the call. */
-const askedMoments = ({ from, to }: Moments) => ({ from: instantOf(from), to: instantOf(to) });
-
 export function DiffPanel({ question, view, setView }: Viewed) {
   const isByDay = question.splits.includes('byDate');
   const moments = momentsOf(view.between);
-  const path = aboutPath('diff', { ...question, asOf: '' }, askedMoments(moments));
+  const asked = { from: instantOf(moments.from), to: instantOf(moments.to) };
+  const path = aboutPath('diff', { ...question, asOf: '' }, asked);
   const diff = useGet<Diff>(isByDay ? path : null);
   if (!isByDay)
     return (
@@ -95,8 +77,8 @@ const MOMENTS: readonly FieldSpec[] = [
 ];
 
 interface MomentsProps {
-  readonly moments: Moments;
-  readonly choose: (moments: Moments) => void;
+  readonly moments: ReturnType<typeof momentsOf>;
+  readonly choose: (moments: MomentsProps['moments']) => void;
 }
 
 function MomentsForm({ moments: { from, to }, choose }: MomentsProps) {

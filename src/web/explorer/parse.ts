@@ -1,5 +1,4 @@
 /** Parses a large answer in parts, so that the page does not freeze. */
-
 import type { ReportAnswer } from '../../api/operations/table.js';
 
 export type Cell = string | number | boolean | null | object;

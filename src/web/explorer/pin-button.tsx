@@ -32,10 +32,7 @@ export function PinButton(props: PinProps) {
 }
 
 const NOTE: readonly FieldSpec[] = [
-  {
-    ...{ name: 'note', label: 'Note', maxLength: 1000 },
-    help: 'Shown in the list of pins; optional.',
-  },
+  { name: 'note', label: 'Note', maxLength: 1000, help: 'Shown in the list of pins; optional.' },
 ];
 
 function PinForm({ question, revision }: PinProps) {

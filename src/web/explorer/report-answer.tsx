@@ -1,29 +1,31 @@
 /** The answer: its origin, warnings, chart and rows. */
-
 import { useMemo } from 'preact/hooks';
+import { SelectLine } from '../ui/fields.js';
 import { counted, moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Button, Card, Empty, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { columnsOf } from './columns.js';
-import { CompareReport, CompareWith } from './compare-report.js';
+import { AGAINST } from './compare.js';
+import { CompareReport } from './compare-report.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import type { Meta } from './parse.js';
 import { PinButton } from './pin-button.js';
-import { aboutPath, pathOf, type Question, type Viewed } from './question.js';
+import { aboutPath, pathOf, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
 import { type Shown, useReport } from './use-report.js';
 
 export function ReportAnswer(props: Viewed) {
+  const Panel = PANELS.get(props.view.panel);
   return (
     <Wait of={useReport(props.question)} looking="Loading the report …">
       {(report) => (
         <>
           <AnswerHead {...props} report={report} />
-          <Panel {...props} />
-          <CompareReport question={props.question} report={report} view={props.view} />
+          {Panel === undefined ? null : <Panel {...props} />}
+          <CompareReport {...props} report={report} />
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this query.</Empty>
           ) : (
@@ -35,9 +37,7 @@ export function ReportAnswer(props: Viewed) {
   );
 }
 
-interface AnsweredProps extends Viewed {
-  readonly report: Shown;
-}
+type AnsweredProps = Viewed & { readonly report: Shown };
 
 function ChartAndRows({ report, view, setView }: AnsweredProps) {
   const columns = useMemo(() => columnsOf(report.rows), [report]);
@@ -45,27 +45,14 @@ function ChartAndRows({ report, view, setView }: AnsweredProps) {
   const metric = measures.find(({ name }) => name === view.metric) ?? measures[0];
   return (
     <>
-      {metric === undefined ? null : (
-        <ReportChart report={report} measures={measures} metric={metric} setView={setView} />
-      )}
+      {metric === undefined ? null : <ReportChart {...{ report, measures, metric, setView }} />}
       <ReportTable report={report} columns={columns} view={view} setView={setView} />
     </>
   );
 }
 
-/** The open panel. */
-function Panel(props: Viewed) {
-  switch (props.view.panel) {
-    case 'explain':
-      return <ExplainPanel question={props.question} />;
-    case 'code':
-      return <CodePanel {...props} />;
-    case 'diff':
-      return <DiffPanel {...props} />;
-    default:
-      return null;
-  }
-}
+/** By name; one at most is open. */
+const PANELS = new Map([['explain', ExplainPanel] as const, ['code', CodePanel], ['diff', DiffPanel]]);
 
 function AnswerHead({ question, report, view, setView }: AnsweredProps) {
   const { meta, answered } = report;
@@ -99,7 +86,12 @@ function AnswerHead({ question, report, view, setView }: AnsweredProps) {
           </a>
         </div>
       </div>
-      <CompareWith against={view.against} setView={setView} />
+      <SelectLine
+        label="Compare with"
+        options={AGAINST}
+        value={view.against}
+        choose={(against) => setView({ against })}
+      />
       <Known meta={meta} />
     </Card>
   );
@@ -131,7 +123,7 @@ function Known({ meta }: { readonly meta: Meta }) {
   );
 }
 
-function ExplainPanel({ question }: { readonly question: Question }) {
+function ExplainPanel({ question }: Viewed) {
   const loaded = useGet<Explained>(aboutPath('explain', question));
   return (
     <Card title="Cache state" tools={<Button label="Look again" class="plain" act={loaded.reload} />}>

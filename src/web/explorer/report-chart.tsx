@@ -6,16 +6,15 @@ import { count, counted } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import type { ReportColumn } from './columns.js';
 import { groupRows } from './group.js';
-import { daysOf, type SetView } from './question.js';
+import { daysOf, type Viewed } from './question.js';
 import type { Shown } from './use-report.js';
 
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c7', '--c8', '--c9', '--c10', '--c6'] as const;
 
-interface ReportChartProps {
+interface ReportChartProps extends Pick<Viewed, 'setView'> {
   readonly report: Shown;
   readonly measures: readonly ReportColumn[];
   readonly metric: ReportColumn;
-  readonly setView: SetView;
 }
 
 export function ReportChart({ report, measures, metric, setView }: ReportChartProps) {

@@ -8,14 +8,12 @@ import { filterRows, sortRows } from './arrange.js';
 import { isConstant, type ReportColumn, shown, sumOf, totalsOf } from './columns.js';
 import { type Foot, Grid, MOST_ROWS } from './grid.js';
 import type { Row } from './parse.js';
-import type { SetView, ViewState } from './question.js';
+import type { Viewed } from './question.js';
 import type { Shown } from './use-report.js';
 
-interface TableProps {
+interface TableProps extends Omit<Viewed, 'question'> {
   readonly report: Shown;
   readonly columns: readonly ReportColumn[];
-  readonly view: ViewState;
-  readonly setView: SetView;
 }
 
 export function ReportTable({ report, columns, view, setView }: TableProps) {
@@ -69,13 +67,8 @@ function roomOf({ name, numeric, width }: ReportColumn, { rows, meta }: Shown): 
   return Math.max(width, Math.ceil(shown(below, true).length * 1.1) + 3);
 }
 
-interface ConstantsProps {
-  readonly columns: readonly ReportColumn[];
-  readonly row: Row | undefined;
-}
-
 /** Values that are equal in every row. */
-function Constants({ columns, row = {} }: ConstantsProps) {
+function Constants({ columns, row = {} }: Pick<TableProps, 'columns'> & { readonly row: Row | undefined }) {
   if (columns.length === 0) return null;
   return (
     <dl class="constants small">

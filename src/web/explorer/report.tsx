@@ -5,15 +5,7 @@ import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { type Described, endpointsOf } from './endpoints.js';
-import {
-  addressOf,
-  FIRST_QUESTION,
-  faultOf,
-  type Question,
-  readQuestion,
-  readView,
-  type SetView,
-} from './question.js';
+import { addressOf, FIRST_QUESTION, faultOf, readQuestion, readView, type SetView } from './question.js';
 import { ReportAnswer } from './report-answer.js';
 import { ReportForm } from './report-form.js';
 import { type Advertisers, SEEN, useTeam } from './team.js';
@@ -39,7 +31,7 @@ export function ReportSection() {
         question={asked ?? start}
         endpoints={endpoints}
         advertisers={advertisers}
-        ask={(question: Question) =>
+        ask={(question) =>
           go(hrefOf(['report'], addressOf(question, { metric: view.metric, against: view.against })))
         }
       />

@@ -49,7 +49,7 @@ export function Chart(props: ChartProps) {
   return (
     <figure>
       {asTable ? (
-        <ValuesTable label={label} times={times} lines={lines} format={format} along={along} />
+        <ValuesTable {...{ label, times, lines, format, along }} />
       ) : (
         <div ref={frame} role="img" aria-label={label} style={{ minHeight: `${height}px` }} />
       )}
@@ -68,13 +68,8 @@ export function Chart(props: ChartProps) {
   );
 }
 
-function ValuesTable({
-  label,
-  times,
-  lines,
-  format,
-  along,
-}: Required<Pick<ChartProps, 'label' | 'times' | 'lines' | 'format' | 'along'>>) {
+function ValuesTable(props: Required<Pick<ChartProps, 'label' | 'times' | 'lines' | 'format' | 'along'>>) {
+  const { label, times, lines, format, along } = props;
   return (
     <ScrollFrame label={label} short>
       <table>
@@ -138,6 +133,7 @@ function optionsOf(
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   };
+  const isByDay = along === 'time' && times.length > 1 && times.every((time) => time % 86_400 === 0);
   const bars = kind === 'bars' && UPlot.paths.bars ? UPlot.paths.bars({ size: [0.7, 40] }) : undefined;
   return {
     width: element.clientWidth,
@@ -146,7 +142,7 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
     scales: {
-      x: { time: ALONG[along].isTime },
+      x: { time: along === 'time' },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [
@@ -156,7 +152,7 @@ function optionsOf(
         size: 32,
         grid: { show: false },
         values: ALONG[along].marks,
-        ...(isByDay(times, along) ? DAYS : {}),
+        ...(isByDay ? DAYS : {}),
       },
       {
         ...axis,
@@ -253,41 +249,28 @@ const DARK = '(prefers-color-scheme: dark)';
 
 // The horizontal axis: times or ages of days.
 
-interface Along {
-  /** Of the column in the table. */
-  readonly title: string;
-  readonly isTime: boolean;
-  readonly shown: (value: number) => string;
-  readonly marks: NonNullable<UPlot.Axis['values']>;
-}
-
-/** UTC, seconds. */
-const TIME: Along = {
-  title: 'Time (UTC)',
-  isTime: true,
-  shown: (seconds) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' '),
-  marks: (_plot, marks, _axis, _space, step) =>
-    marks.map((mark) => {
-      const iso = new Date(mark * 1000).toISOString();
-      return step >= 86_400 || mark % 86_400 === 0 ? iso.slice(5, 10) : iso.slice(11, 16);
-    }),
+/** Title of the column in the table, one value in words, and the marks. */
+const ALONG = {
+  /** UTC, seconds. */
+  time: {
+    title: 'Time (UTC)',
+    shown: (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' '),
+    marks: (_plot: UPlot, marks: number[], _axis: number, _space: number, step: number) =>
+      marks.map((mark) => {
+        const iso = new Date(mark * 1000).toISOString();
+        return step >= 86_400 || mark % 86_400 === 0 ? iso.slice(5, 10) : iso.slice(11, 16);
+      }),
+  },
+  age: {
+    title: 'Age of the day',
+    shown: (days: number) => `${days} d`,
+    marks: (_plot: UPlot, marks: number[]) =>
+      marks.map((days) => (Number.isInteger(days) ? `${days} d` : '')),
+  },
 };
-
-const AGE: Along = {
-  title: 'Age of the day',
-  isTime: false,
-  shown: (days) => `${days} d`,
-  marks: (_plot, marks) => marks.map((days) => (Number.isInteger(days) ? `${days} d` : '')),
-};
-
-const ALONG = { time: TIME, age: AGE } as const;
 
 /** Marks of daily values: whole days. */
 const DAYS = { incrs: [1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * 86_400) };
-
-function isByDay(times: readonly number[], along: keyof typeof ALONG): boolean {
-  return along === 'time' && times.length > 1 && times.every((time) => time % 86_400 === 0);
-}
 
 /** Marks of counts: whole numbers. */
 const WHOLE = {

@@ -107,7 +107,7 @@ export function Fields({ fields, values, set, faults = [], place = '' }: FieldsP
         if (is !== 'box')
           return (
             <Field key={name} label={label} help={help || undefined} fault={fault}>
-              <Control field={field} value={String(values[name] ?? '')} change={change} />
+              <Control field={field} value={String(values[name] ?? '')} choose={change} />
             </Field>
           );
         return (
@@ -121,11 +121,10 @@ export function Fields({ fields, values, set, faults = [], place = '' }: FieldsP
   );
 }
 
+type OffersProps = Required<Pick<FieldSpec, 'offers'>> & { readonly list: string };
+
 /** The browser's suggestions for the field with this `list`. */
-export const Offers = ({
-  id: list,
-  offers,
-}: Required<Pick<FieldSpec, 'offers'>> & { readonly id: string }) => (
+export const Offers = ({ list, offers }: OffersProps) => (
   <datalist id={list}>
     {offers.map(({ id, name }) => (
       <option key={id} value={id}>
@@ -135,26 +134,20 @@ export const Offers = ({
   </datalist>
 );
 
-interface ControlProps {
-  readonly field: FieldSpec;
-  readonly value: string;
-  readonly change: (value: string) => void;
-}
-
-function Control({ field, value, change }: ControlProps) {
+function Control({ field, value, choose }: Omit<SelectProps, 'options'> & { readonly field: FieldSpec }) {
   const { is = 'text', options, offers, placeholder, required, maxLength } = field;
-  if (options !== undefined) return <Select options={options} value={value} choose={change} />;
+  if (options !== undefined) return <Select options={options} value={value} choose={choose} />;
   const common = {
     ...{ value, placeholder, required, maxLength, spellcheck: false },
     onInput: (event: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
-      change(event.currentTarget.value),
+      choose(event.currentTarget.value),
   };
   if (is === 'lines') return <textarea rows={3} {...common} />;
   if (offers !== undefined)
     return (
       <>
         <input list={field.name} autocomplete="off" {...common} />
-        <Offers id={field.name} offers={offers} />
+        <Offers list={field.name} offers={offers} />
       </>
     );
   if (is === 'decimal' || is === 'box') return <input inputMode="decimal" autocomplete="off" {...common} />;

@@ -1,22 +1,15 @@
 /** The typed values of a form, and its body. Pure. */
 import type { Fault } from './api.js';
 
+type Is = 'number' | 'decimal' | 'date' | 'datetime-local' | 'lines' | 'box' | 'password' | 'search';
+
 export interface FieldSpec {
   /** Path in the body: `limits.maxRangeDays` */
   readonly name: string;
   readonly label: string;
   readonly help?: string;
   /** Default: text. `decimal` is a text input, `lines` has one item per line, `box` is a checkbox. */
-  readonly is?:
-    | 'number'
-    | 'decimal'
-    | 'date'
-    | 'datetime-local'
-    | 'lines'
-    | 'box'
-    | 'password'
-    | 'search'
-    | undefined;
+  readonly is?: Is | undefined;
   /** Makes the field a select; a pair is a value with its title. */
   readonly options?: readonly (string | readonly [value: string, title: string])[] | undefined;
   /** Suggestions while typing. */
@@ -51,11 +44,7 @@ export function bodyOf(fields: readonly FieldSpec[], values: Values): Record<str
   }, {});
 }
 
-function put(
-  body: Values,
-  [first = '', ...rest]: readonly string[],
-  value: unknown,
-): Record<string, unknown> {
+function put(body: Values, [first = '', ...rest]: readonly string[], value: unknown): typeof body {
   return { ...body, [first]: rest.length === 0 ? value : put((body[first] ?? {}) as Values, rest, value) };
 }
 

@@ -3,7 +3,7 @@ import { counted, moment, span } from './format.js';
 
 /** A cached day, or a report cached as a whole. */
 export interface Kept {
-  readonly state: 'fresh' | 'final' | 'stale' | 'missing';
+  readonly state: (typeof STATES)[number]['state'];
   /** Time of the fetch; null: never. */
   readonly asOf: string | null;
   /** Remaining freshness; negative: stale. */
@@ -16,16 +16,12 @@ export interface KeptDay extends Kept {
 }
 
 /** The marks serve people who do not see the colours. */
-export const STATES: readonly {
-  readonly state: Kept['state'];
-  readonly mark: string;
-  readonly says: string;
-}[] = [
+export const STATES = [
   { state: 'final', mark: '✓', says: 'cached, no longer changes' },
   { state: 'fresh', mark: '•', says: 'cached and fresh' },
   { state: 'stale', mark: '~', says: 'cached but stale' },
   { state: 'missing', mark: '×', says: 'not cached: needs a platform call' },
-];
+] as const;
 
 /** Days by month, `2026-11`, the oldest first. */
 export function byMonth(days: readonly KeptDay[]): (readonly [string, readonly KeptDay[]])[] {

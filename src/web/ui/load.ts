@@ -20,11 +20,8 @@ export function useLoad<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   everyMs: number | null = null,
 ): Loaded<T> {
-  const [state, setState] = useState<{ question: string | null; value: T | null; error: unknown }>({
-    question: null,
-    value: null,
-    error: null,
-  });
+  const nothing = { question: null as string | null, value: null as T | null, error: null as unknown };
+  const [state, setState] = useState(nothing);
   const [turn, setTurn] = useState(0);
   const asking = useRef(ask);
   asking.current = ask;

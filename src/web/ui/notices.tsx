@@ -4,10 +4,7 @@ import { useCallback, useContext, useMemo, useState } from 'preact/hooks';
 import { wordsOf } from './api.js';
 import { Button } from './parts.js';
 
-interface Notice {
-  readonly kind: 'done' | 'fault';
-  readonly words: string;
-}
+type Notice = Readonly<{ kind: 'done' | 'fault'; words: string }>;
 
 export interface Notices {
   done(words: string): void;

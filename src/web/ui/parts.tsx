@@ -7,9 +7,11 @@ import type { Loaded } from './load.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'info';
 
-export function Tag({ tone = 'quiet', children }: { tone?: Tone; children: ComponentChildren }) {
-  return <span class={`tag ${tone}`}>{children}</span>;
-}
+type Inner = Readonly<{ children: ComponentChildren }>;
+
+export const Tag = ({ tone = 'quiet', children }: Inner & { readonly tone?: Tone }) => (
+  <span class={`tag ${tone}`}>{children}</span>
+);
 
 interface CardProps {
   readonly title?: string;
@@ -49,9 +51,7 @@ export function Figure({ label, value, note, tone }: FigureProps) {
   );
 }
 
-export function Figures({ children }: { readonly children: ComponentChildren }) {
-  return <dl class="figures">{children}</dl>;
-}
+export const Figures = ({ children }: Inner) => <dl class="figures">{children}</dl>;
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'label'> {
   readonly label: ComponentChildren;
@@ -108,14 +108,10 @@ export function Wait<T>({ of: { value, error, loading, reload }, looking, childr
 }
 
 /** In place of missing data: what is missing, and how to get it. */
-export function Empty({ children }: { readonly children: ComponentChildren }) {
-  return <p class="empty quiet">{children}</p>;
-}
+export const Empty = ({ children }: Inner) => <p class="empty quiet">{children}</p>;
 
 /** Text of others, which keeps its own direction. */
-export function Name({ children }: { readonly children: string }) {
-  return <bdi class="name">{children}</bdi>;
-}
+export const Name = ({ children }: { readonly children: string }) => <bdi class="name">{children}</bdi>;
 
 interface ScrollFrameProps {
   /** For screen readers. */

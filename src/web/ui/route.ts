@@ -10,13 +10,8 @@ export interface Route {
 /** @param hash `location.hash`; any other text is the start page */
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.startsWith('#/') ? splitOnce(hash.slice(2), '?') : [''];
-  return {
-    path: path
-      .split('/')
-      .filter((part) => part !== '')
-      .map(decoded),
-    query: new URLSearchParams(query),
-  };
+  const parts = path.split('/').filter((part) => part !== '');
+  return { path: parts.map(decoded), query: new URLSearchParams(query) };
 }
 
 function splitOnce(text: string, by: string): [string, string] {
@@ -32,14 +27,9 @@ function decoded(text: string): string {
   }
 }
 
-/** @param query undefined and empty members are omitted */
-export function hrefOf(
-  path: readonly string[],
-  query: Readonly<Record<string, string | undefined>> = {},
-): string {
-  const given = Object.entries(query).filter(
-    (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
-  );
+/** @param query empty members are omitted */
+export function hrefOf(path: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== '');
   const text = new URLSearchParams(given).toString();
   return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }

@@ -7,10 +7,7 @@ import { Looking } from './parts.js';
 import { SignInPage, type SignInWords } from './sign-in.js';
 
 /** The members that both planes answer. */
-export interface SessionBase {
-  readonly csrf: string;
-  readonly expiresAt: string;
-}
+export type SessionBase = Readonly<{ csrf: string; expiresAt: string }>;
 
 /** Calls with the session. @throws Refused, Unreachable */
 export interface Api {
@@ -93,7 +90,7 @@ export function SessionGate({ path, member, children, ...words }: GateProps) {
     () =>
       session && {
         session,
-        api: createApi(session.csrf, { ended, refresh }),
+        api: createApi(session.csrf, ended, refresh),
         refresh,
         signOut: async () => {
           // It may have ended already.
@@ -118,14 +115,8 @@ export function SessionGate({ path, member, children, ...words }: GateProps) {
 
 const isSignedOut = (error: unknown): boolean => error instanceof Refused && error.problem.status === 401;
 
-interface Listeners {
-  /** The session has ended. */
-  readonly ended: () => void;
-  /** The role or scopes have changed. */
-  readonly refresh: () => Promise<void>;
-}
-
-function createApi(csrf: string, { ended, refresh }: Listeners): Api {
+/** @param ended the session has ended. @param refresh the role or scopes have changed */
+function createApi(csrf: string, ended: () => void, refresh: () => Promise<void>): Api {
   async function asked(method: Method, path: string, options?: CallOptions): Promise<Answer> {
     try {
       return await call(method, path, options);

@@ -58,10 +58,7 @@ export function Shell({ product, sections, who, children }: ShellProps) {
   );
 }
 
-function Links({
-  sections,
-  current,
-}: Pick<ShellProps, 'sections'> & { readonly current: string | undefined }) {
+function Links({ sections, current }: Pick<ShellProps, 'sections'> & { current: string | undefined }) {
   const nav = useRef<HTMLElement>(null);
   // On a phone the line of links scrolls.
   useEffect(() => {

@@ -2,17 +2,14 @@
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
 import { count } from '../../ui/format.js';
-import { Card, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { Card, Tag, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 
+type Answer = AnswerTo<'GET /admin/v1/divisibility'>;
 type Kind = Answer['kinds'][number];
 
-type Answer = AnswerTo<'GET /admin/v1/divisibility'>;
-
-const LIVE_MS = 60_000;
-
 export function Divisibility() {
-  const known = useGet<Answer>('/admin/v1/divisibility', LIVE_MS);
+  const known = useGet<Answer>('/admin/v1/divisibility', 60_000);
   return (
     <Card title="Divisibility by kind">
       <p class="quiet">
@@ -43,12 +40,7 @@ export function Divisibility() {
   );
 }
 
-const TONES: Readonly<Record<Kind['state'], Tone>> = {
-  learning: 'quiet',
-  probation: 'info',
-  proven: 'good',
-  refuted: 'bad',
-};
+const TONES = { learning: 'quiet', probation: 'info', proven: 'good', refuted: 'bad' } as const;
 
 function Agreed({ kind: { state, agreedDays, neededDays } }: { readonly kind: Kind }) {
   if (state === 'proven') return <>enough</>;

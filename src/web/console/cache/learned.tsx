@@ -11,18 +11,9 @@ import { useAdmin } from '../admin.js';
 import { useAdvertisers } from '../teams/advertisers.js';
 import type { Explained } from './explained.js';
 
-type FinalityScope = AnswerTo<'GET /admin/v1/finality'>['data'][number];
-
-type TruthScope = AnswerTo<'GET /admin/v1/truth'>['data'][number];
-
-interface Learned<Scope> {
-  readonly data: readonly Scope[];
-  readonly meta: {
-    readonly approximate: string;
-    readonly notLearned?: string;
-    readonly notMeasured?: string;
-  };
-}
+type FinalityAnswer = AnswerTo<'GET /admin/v1/finality'>;
+type TruthAnswer = AnswerTo<'GET /admin/v1/truth'>;
+type FinalityScope = FinalityAnswer['data'][number];
 
 export function LearnedOfReport({ explained: { report, days } }: { readonly explained: Explained }) {
   return (
@@ -74,8 +65,8 @@ function Curves({ about }: { readonly about: string }) {
     `learned ${about}`,
     async (signal) => {
       const [finality, truth] = await Promise.all([
-        api.get<Learned<FinalityScope>>(`/admin/v1/finality?${about}`, signal),
-        api.get<Learned<TruthScope>>(`/admin/v1/truth?${about}`, signal),
+        api.get<FinalityAnswer>(`/admin/v1/finality?${about}`, signal),
+        api.get<TruthAnswer>(`/admin/v1/truth?${about}`, signal),
       ]);
       return { finality, truth };
     },
@@ -111,12 +102,10 @@ function Curves({ about }: { readonly about: string }) {
   );
 }
 
-interface CurveProps<Scope> {
-  readonly answer: Learned<Scope>;
-  readonly scope: Scope | undefined;
-}
+/** @param scope undefined: nothing is known of it */
+type CurveProps<A extends FinalityAnswer | TruthAnswer> = { answer: A; scope: A['data'][number] | undefined };
 
-function Finality({ answer: { meta }, scope }: CurveProps<FinalityScope>) {
+function Finality({ answer: { meta }, scope }: CurveProps<FinalityAnswer>) {
   if (scope === undefined)
     return <Empty>Nothing has been learned yet about when its days become final.</Empty>;
   const { ages, windowDays, settledFromDays } = scope;
@@ -154,7 +143,7 @@ function Finality({ answer: { meta }, scope }: CurveProps<FinalityScope>) {
   );
 }
 
-function Truth({ answer: { meta }, scope }: CurveProps<TruthScope>) {
+function Truth({ answer: { meta }, scope }: CurveProps<TruthAnswer>) {
   const ages = scope?.ages ?? [];
   const asked = ages.reduce((sum, { n }) => sum + n, 0);
   const wrong = ages.reduce((sum, one) => sum + one.wrong, 0);

@@ -26,13 +26,8 @@ function scopeOf(values: Values): Record<string, unknown> {
   return Object.keys(body).length === 0 ? { all: true } : body;
 }
 
-interface PurgeCardProps {
-  /** The shown report. */
-  readonly explained: Explained | null;
-  readonly purged: () => void;
-}
-
-export function PurgeCard({ explained, purged }: PurgeCardProps) {
+/** @param explained the shown report */
+export function PurgeCard({ explained, purged }: { explained: Explained | null; purged: () => void }) {
   const { api, may } = useAdmin();
   const { act } = useNotices();
   const [looked, setLooked] = useState<{ readonly body: object; readonly preview: Preview } | null>(null);

@@ -121,7 +121,7 @@ function Search({ known, chosen, add }: SearchProps) {
         />
         <Button label="Add" act={() => take(idOf(input.current?.value ?? '', known))} />
       </div>
-      <Offers id="known-advertisers" offers={known.all} />
+      <Offers list="known-advertisers" offers={known.all} />
       <p class="small quiet" role="status">
         {said}
       </p>

@@ -28,11 +28,7 @@ const ACTIONS: Readonly<Record<TeamChange['action'], { readonly title: string; r
 
 const REMOVED = ['keep', 'release', 'delete'] as const;
 
-interface Looked {
-  readonly body: object;
-  readonly changes: readonly TeamChange[];
-  readonly applied: boolean;
-}
+type Looked = Readonly<{ body: object; changes: readonly TeamChange[]; applied: boolean }>;
 
 export function ApplyForm() {
   const { api } = useAdmin();

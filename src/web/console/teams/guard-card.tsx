@@ -9,8 +9,6 @@ import type { Team } from './team.js';
 
 type DayBudget = AnswerTo<'GET /admin/v1/teams/:id/write-budgets'>['budgets'][number];
 
-const LIVE_MS = 15_000;
-
 /** Hidden for teams that have no guard and may not write. */
 export function GuardCard({ team: { id, writeGuard, scopes } }: { readonly team: Team }) {
   if (writeGuard === undefined && !scopes.includes('platform:write')) return null;
@@ -39,10 +37,8 @@ export function GuardCard({ team: { id, writeGuard, scopes } }: { readonly team:
 function Rules({ id, guard }: { readonly id: string; readonly guard: WriteGuard }) {
   const rules = Object.entries(guard);
   const isCounted = rules.some(([, { budget }]) => budget?.maxPerDay !== undefined);
-  const budgets = useGet<{ budgets: readonly DayBudget[] }>(
-    isCounted ? `/admin/v1/teams/${id}/write-budgets` : null,
-    LIVE_MS,
-  );
+  const path = isCounted ? `/admin/v1/teams/${id}/write-budgets` : null;
+  const budgets = useGet<{ budgets: readonly DayBudget[] }>(path, 15_000);
   if (rules.length === 0) return <Empty>Every write is refused: the guard has no routes.</Empty>;
   return (
     <>

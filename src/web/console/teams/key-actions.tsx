@@ -19,9 +19,7 @@ const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
   },
 ];
 
-interface Made {
-  readonly made: (key: IssuedKey) => void;
-}
+export type Made = { readonly made: (key: IssuedKey) => void };
 
 export function IssueButton({ teamId, made }: Made & { readonly teamId: string }) {
   const { api } = useAdmin();

@@ -6,11 +6,7 @@ import { hrefOf } from '../../ui/route.js';
 import { useAdmin } from '../admin.js';
 import { isDeclared, type Team } from './team.js';
 
-interface TeamActionsProps {
-  readonly team: Team;
-  readonly changed: () => void;
-  readonly removed: () => void;
-}
+type TeamActionsProps = Readonly<{ team: Team; changed: () => void; removed: () => void }>;
 
 /** None for declared teams: the gateway would refuse them. */
 export function TeamActions({ team, changed, removed }: TeamActionsProps) {

@@ -2,19 +2,24 @@
 import { useState } from 'preact/hooks';
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
 import { fromNow, moment, span } from '../../ui/format.js';
-import { Button, Card, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { Button, Card, Name, Tag, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
-import { IssueButton, type IssuedKey, IssuedNote, RevokeButton, RollButton } from './key-actions.js';
+import {
+  IssueButton,
+  type IssuedKey,
+  IssuedNote,
+  type Made,
+  RevokeButton,
+  RollButton,
+} from './key-actions.js';
 import { keyState, type Team, type TeamKey } from './team.js';
-
-const LIVE_MS = 30_000;
 
 export function TeamKeys({ team: { id } }: { readonly team: Team }) {
   const { may } = useAdmin();
   const [issued, setIssued] = useState<IssuedKey | null>(null);
   const [dead, setDead] = useState(false);
-  const keys = useGet<{ keys: TeamKey[] }>(`/admin/v1/teams/${id}/keys`, LIVE_MS);
+  const keys = useGet<{ keys: TeamKey[] }>(`/admin/v1/teams/${id}/keys`, 30_000);
   const made = (key: IssuedKey) => {
     setIssued(key);
     keys.reload();
@@ -46,11 +51,7 @@ export function TeamKeys({ team: { id } }: { readonly team: Team }) {
   );
 }
 
-interface KeyTableProps {
-  readonly keys: readonly TeamKey[];
-  readonly made: (key: IssuedKey) => void;
-  readonly changed: () => void;
-}
+type KeyTableProps = Made & { readonly keys: readonly TeamKey[]; readonly changed: () => void };
 
 function KeyTable({ keys, made, changed }: KeyTableProps) {
   const { may } = useAdmin();
@@ -77,11 +78,7 @@ function KeyTable({ keys, made, changed }: KeyTableProps) {
   );
 }
 
-const STATES: Readonly<Record<ReturnType<typeof keyState>, Tone>> = {
-  valid: 'good',
-  revoked: 'bad',
-  expired: 'warn',
-};
+const STATES = { valid: 'good', revoked: 'bad', expired: 'warn' } as const;
 
 /** Threshold of the expiry warning. */
 const SOON_MS = 14 * 86_400_000;

@@ -2,12 +2,10 @@
 import type { AnswerTo } from '../../../api/operations/table.js';
 
 export type Team = AnswerTo<'GET /admin/v1/teams/:id'>;
-
 export type TeamKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
-
 export type Advertiser = Pick<AnswerTo<'GET /admin/v1/advertisers'>['advertisers'][number], 'id' | 'name'>;
 
-export const SCOPES: readonly { readonly value: string; readonly says: string }[] = [
+export const SCOPES = [
   { value: 'report:read', says: 'Reads reports, from the cache if possible.' },
   { value: 'report:pin', says: 'Pins reports, so that their numbers stay available.' },
   { value: 'platform:read', says: 'Reads all other platform data, passed through uncached.' },
@@ -16,17 +14,12 @@ export const SCOPES: readonly { readonly value: string; readonly says: string }[
   { value: 'mcp', says: 'Lets assistants read reports over MCP, with a key of the team.' },
 ];
 
-export const LIMITS: readonly {
-  readonly name: keyof Team['limits'];
-  readonly title: string;
-  readonly unit: string;
-  readonly usual: number;
-}[] = [
+export const LIMITS = [
   { name: 'requestsPerMinute', title: 'Requests', unit: 'per minute', usual: 600 },
   { name: 'upstreamCallsPerDay', title: 'Platform calls', unit: 'per day', usual: 5000 },
   { name: 'maxRangeDays', title: 'Longest period', unit: 'days', usual: 400 },
   { name: 'maxConcurrent', title: 'Concurrent', unit: 'requests', usual: 32 },
-];
+] as const;
 
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
 

@@ -4,8 +4,9 @@ import { count } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
 import { Card, Empty, Name, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
+import type { Api } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
-import { type Admin, useAdmin } from '../admin.js';
+import { useAdmin } from '../admin.js';
 import type { LedgerAnswer } from '../overview.js';
 import { APPLY, ApplyForm } from './apply-form.js';
 import { advertisersInWords, isDeclared, keyState, latest, type Team, type TeamKey } from './team.js';
@@ -40,9 +41,7 @@ interface Row extends Team {
   readonly requests: number;
 }
 
-const LIVE_MS = 30_000;
-
-async function loadRows(api: Admin['api'], signal: AbortSignal): Promise<Row[]> {
+async function loadRows(api: Api, signal: AbortSignal): Promise<Row[]> {
   const [{ teams }, { keys }, ledger] = await Promise.all([
     api.get<{ teams: Team[] }>('/admin/v1/teams', signal),
     api.get<{ keys: TeamKey[] }>('/admin/v1/keys', signal),
@@ -63,7 +62,7 @@ async function loadRows(api: Admin['api'], signal: AbortSignal): Promise<Row[]> 
 
 function TeamList() {
   const { api, may } = useAdmin();
-  const rows = useLoad('teams', (signal) => loadRows(api, signal), LIVE_MS);
+  const rows = useLoad('teams', (signal) => loadRows(api, signal), 30_000);
   return (
     <View
       title="Teams"

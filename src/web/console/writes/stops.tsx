@@ -12,10 +12,8 @@ import type { Team } from '../teams/team.js';
 
 export type WriteStops = AnswerTo<'GET /admin/v1/writes'>;
 
-interface Changed {
-  /** Called after writes were stopped or resumed. */
-  readonly changed: () => void;
-}
+/** Called after writes were stopped or resumed. */
+type Changed = { readonly changed: () => void };
 
 /** The active stops; that of all teams first. */
 export function StopBanner({ stops, changed }: Changed & { readonly stops: WriteStops | null }) {

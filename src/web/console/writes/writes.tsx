@@ -10,10 +10,11 @@ import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
 import { StopCard } from './stops.js';
 
-const LIVE_MS = 10_000;
+type UnknownAnswer = AnswerTo<'GET /admin/v1/writes/unknown'>;
+type UnknownWrite = UnknownAnswer['writes'][number];
 
 export function Writes({ changed }: { readonly changed: () => void }) {
-  const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', LIVE_MS);
+  const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', 10_000);
   return (
     <View
       title="Writes"
@@ -24,10 +25,6 @@ export function Writes({ changed }: { readonly changed: () => void }) {
     </View>
   );
 }
-
-type UnknownWrite = UnknownAnswer['writes'][number];
-
-type UnknownAnswer = AnswerTo<'GET /admin/v1/writes/unknown'>;
 
 const COLUMNS: readonly Column<UnknownWrite>[] = [
   { title: 'Sent', cell: ({ at }) => <span class="nowrap">{moment(at)}</span>, by: ({ at }) => at },
@@ -43,12 +40,7 @@ function amountOf({ amount, currency }: UnknownWrite): string {
   return currency === null ? String(amount) : `${amount} ${currency}`;
 }
 
-interface UnknownCardProps {
-  readonly writes: readonly UnknownWrite[];
-  readonly settled: () => void;
-}
-
-function UnknownCard({ writes, settled }: UnknownCardProps) {
+function UnknownCard({ writes, settled }: Pick<UnknownAnswer, 'writes'> & { readonly settled: () => void }) {
   const { may } = useAdmin();
   const settle: Column<UnknownWrite> = {
     title: 'Outcome',
