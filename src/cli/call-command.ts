@@ -55,11 +55,9 @@ export function call<const O extends AdminOperation>(entry: CallEntry<O>): AddCo
   });
 }
 
-/** A command with its own steps. Its operation defines flags, and the call it is shown for in errors. */
-interface StepsEntry<O extends AdminOperation> extends Entry<O> {
-  run(given: Given<O>): Promise<void>;
-}
+type StepsEntry<O extends AdminOperation> = Entry<O> & { run(given: Given<O>): Promise<void> };
 
+/** A command with its own steps. Its operation defines flags, and the call it is shown for in errors. */
 export function steps<const O extends AdminOperation>(entry: StepsEntry<O>): AddCommand {
   const { operation, args = {}, flags: changes = {} } = entry;
   const flags = flagsOf(operation.query ?? operation.body ?? {}, changes, (path) => path in args);
@@ -95,9 +93,5 @@ export function steps<const O extends AdminOperation>(entry: StepsEntry<O>): Add
 function inputOf({ path, query, body }: AdminOperation, values: Values) {
   const { id, ...others } = values;
   const members = path === undefined ? values : others;
-  return {
-    id: path && (id as string),
-    query: query && members,
-    body: body && (members as never),
-  };
+  return { id: path && (id as string), query: query && members, body: body && (members as never) };
 }

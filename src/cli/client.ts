@@ -85,14 +85,7 @@ export interface Call {
 /** @returns the response body. @throws CommandError */
 export type Ask = (call: Call) => Promise<string>;
 
-export interface Client {
-  readonly base: string;
-  readonly ask: Ask;
-  /** The lines of a streamed response. Both reject with {@link Unreachable} if the connection breaks. */
-  lines(path: string, stop: AbortSignal): Promise<AsyncIterable<string>>;
-}
-
-export function openPlane(plane: Plane, options: ClientOptions, env: Environment): Client {
+export function openPlane(plane: Plane, options: ClientOptions, env: Environment) {
   const base = addressOf(plane, options, env);
   const secret = secretOf(plane, options, env);
   const away = (error: Error): never => {
@@ -112,22 +105,32 @@ export function openPlane(plane: Plane, options: ClientOptions, env: Environment
     }).catch(away);
     if (response.ok) return response;
     const { status } = response;
-    if (status === 401 && plane === ADMIN_PLANE) throw unknownToken(base, secret.source);
+    if (status === 401 && plane === ADMIN_PLANE)
+      throw new CommandError(
+        `The gateway at ${base} does not accept this admin token (from ${secret.source}).\nUse its token with ADMIN_TOKEN or --admin-token-file, or another gateway with --url.`,
+        EXIT.denied,
+      );
     const refused = refusal(plane, await response.text().catch(away), status, base);
     if (status !== 404 || !(refused instanceof Refused) || plane !== ADMIN_PLANE) throw refused;
     // Usually the port of the data plane was given. The admin plane has this path and requires a token.
     const { status: known } = await fetch(`${base}/admin/v1/status`, { redirect: 'manual', signal }).catch(
       away,
     );
-    throw known === 404 ? noAdminPlane(base) : refused;
+    if (known !== 404) throw refused;
+    throw new CommandError(
+      `there is no admin API at ${base}, which may be the data plane; set the address of the admin plane with --url or GATEWAY_ADMIN_URL`,
+      EXIT.notFound,
+    );
   }
   return {
     base,
-    async ask(call) {
+    async ask(call: Call): Promise<string> {
       const response = await send(call, timeoutSignal(call.timeoutMs ?? TIMEOUT_MS));
       return response.text().catch(away);
     },
-    lines: async (path, stop) => linesOf(await send({ method: 'GET', path }, stop), away),
+    /** The lines of a streamed response. Both reject with {@link Unreachable} if the connection breaks. */
+    lines: async (path: string, stop: AbortSignal) =>
+      linesOf(await send({ method: 'GET', path }, stop), away),
   };
 }
 
@@ -158,14 +161,8 @@ function addressOf({ url, port }: Plane, options: ClientOptions, env: Environmen
   );
 }
 
-interface Secret {
-  readonly text: string;
-  /** Variable or file. */
-  readonly source: string;
-}
-
-/** In order: file of the option, variable, file of the variable, default file. */
-function secretOf(plane: Plane, options: ClientOptions, env: Environment): Secret {
+/** In order: file of the option, variable, file of the variable, default file. `source` is the variable or file. */
+function secretOf(plane: Plane, options: ClientOptions, env: Environment) {
   const { secret: what, variable, usualFile } = plane;
   const [member, flag] = plane.fileOption;
   const named = options[member];
@@ -187,17 +184,10 @@ function secretOf(plane: Plane, options: ClientOptions, env: Environment): Secre
 }
 
 /** An invalid header value would make `fetch` throw an error that quotes it. */
-function checked(text: string, source: string, what: string): Secret {
+function checked(text: string, source: string, what: string) {
   if (/^[\x21-\x7e]+$/.test(text)) return { text, source };
   throw new CommandError(
     `${source}: has ${text.length} characters, some not printable ASCII; allowed is the ${what} alone`,
-    EXIT.denied,
-  );
-}
-
-function unknownToken(base: string, source: string): CommandError {
-  return new CommandError(
-    `The gateway at ${base} does not accept this admin token (from ${source}).\nUse its token with ADMIN_TOKEN or --admin-token-file, or another gateway with --url.`,
     EXIT.denied,
   );
 }
@@ -210,13 +200,6 @@ function refusal({ name }: Plane, text: string, status: number, base: string): C
       EXIT.unavailable,
     );
   return new Refused(problem, exitCodeOf(status));
-}
-
-function noAdminPlane(base: string): CommandError {
-  return new CommandError(
-    `there is no admin API at ${base}, which may be the data plane; set the address of the admin plane with --url or GATEWAY_ADMIN_URL`,
-    EXIT.notFound,
-  );
 }
 
 /** Undefined members are omitted. */
@@ -246,12 +229,8 @@ export function openAdmin(options: ClientOptions, env: Environment): Admin {
   return {
     async ask({ call, answer }, { id, query, body, timeoutMs } = {}) {
       const [method = ''] = call.split(' ');
-      const text = await client.ask({
-        method,
-        path: pathOf(call, query, id),
-        body: body as object,
-        timeoutMs,
-      });
+      const path = pathOf(call, query, id);
+      const text = await client.ask({ method, path, body: body as object, timeoutMs });
       return parseAnswer(text, answer, client.base) as never;
     },
     lines: ({ call }, query, stop) => client.lines(pathOf(call, query), stop),

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { ClientOptions, Plane } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { plainJson, plainText } from './plain-text.js';
-import { type ApiCall, forCommandLine, Refused, setApiCall } from './refusal.js';
+import { type ApiCall, apiCalls, forCommandLine, Refused } from './refusal.js';
 import type { Terminal } from './terminal.js';
 
 /** Adds a command or group to its parent. */
@@ -34,7 +34,7 @@ export function command<O>({ plane, apiCall, name, own, run, ...about }: Command
     const added = parent.command(name).description(about.description);
     if (plane !== undefined) addPlaneOptions(added, plane);
     own?.(added);
-    if (apiCall !== undefined) setApiCall(added, apiCall);
+    if (apiCall !== undefined) apiCalls.set(added, apiCall);
     addExamples(added, about.examples);
     added.action(async (...all: unknown[]) => {
       const typed = all.slice(0, -2) as string[];

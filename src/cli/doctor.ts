@@ -24,7 +24,7 @@ export const addDoctorCommand = command<ClientOptions>({
     const asked = await askGateway(() => openAdmin(options, env));
     const here = isElsewhere(options, env)
       ? [{ name: 'this machine', ...skipped(REMOTE) }]
-      : await (await import('./doctor/here.js')).checkHere({ env, runs: asked.reached });
+      : await (await import('./doctor/here.js')).checkHere(env, asked.reached);
     const checks = [...here, ...asked.checks];
     const level = worstOf(checks.map((check) => check.level));
     show(withColours(terminal), options, { level, checks }, describe);
@@ -34,15 +34,8 @@ export const addDoctorCommand = command<ClientOptions>({
   },
 });
 
-interface Asked {
-  readonly reached: boolean;
-  /** No admin token with permission. */
-  readonly denied: boolean;
-  readonly checks: readonly Check[];
-}
-
-/** Checks of the running gateway. A failure to reach it is a check, too. */
-async function askGateway(open: () => Admin): Promise<Asked> {
+/** Checks of the running gateway. A failure to reach it is a check, too. `denied`: no admin token with permission. */
+async function askGateway(open: () => Admin) {
   try {
     const { version, checks } = await open().ask(runDoctor);
     const { VERSION } = await import('../lib/package-root.js');
@@ -59,14 +52,11 @@ async function askGateway(open: () => Admin): Promise<Asked> {
     const denied = error.exitCode === EXIT.denied;
     const gateway = (denied ? warning : notWell)(error.message.replaceAll('\n', ' '), adviceOn(error));
     const rest = skipped('not checked: requires a running gateway');
-    return {
-      reached: !(error instanceof Unreachable),
-      denied,
-      checks: [
-        { name: 'gateway', ...gateway },
-        { name: 'platform, token, teams', ...rest },
-      ],
-    };
+    const checks: Check[] = [
+      { name: 'gateway', ...gateway },
+      { name: 'platform, token, teams', ...rest },
+    ];
+    return { reached: !(error instanceof Unreachable), denied, checks };
   }
 }
 

@@ -1,6 +1,5 @@
 /** Problem documents for the command line: fields become flags, API calls become commands. */
 import type { Command } from 'commander';
-import type { FieldFault } from '../errors.js';
 import { describeFaults } from '../lib/http/problem.js';
 import { CommandError } from './command-error.js';
 
@@ -30,15 +29,11 @@ export class Refused extends CommandError {
 }
 
 /** The detail already contains the first fault. */
-function linesOf({ title, detail, errors = [], help }: Problem): string[] {
-  const others = errors.slice(1).map(({ param, message }) => `  ${param} ${message}`);
-  return [`${title}: ${detail}`, ...others, ...(help === undefined ? [] : [help])];
-}
+const othersOf = (errors: Problem['errors'] = []) =>
+  errors.slice(1).map(({ param, message }) => `  ${param} ${message}`);
 
-/** Faults of flags, without the title of the API problem. */
-function linesOfFlags(faults: readonly [FieldFault, ...FieldFault[]]): string[] {
-  const others = faults.slice(1).map(({ param, message }) => `  ${param} ${message}`);
-  return [describeFaults(faults).detail, ...others];
+function linesOf({ title, detail, errors, help }: Problem): string[] {
+  return [`${title}: ${detail}`, ...othersOf(errors), ...(help === undefined ? [] : [help])];
 }
 
 export interface ApiCall {
@@ -48,11 +43,7 @@ export interface ApiCall {
   readonly members: ReadonlyMap<string, string>;
 }
 
-const apiCalls = new WeakMap<Command, ApiCall>();
-
-export function setApiCall(command: Command, apiCall: ApiCall): void {
-  apiCalls.set(command, apiCall);
-}
+export const apiCalls = new WeakMap<Command, ApiCall>();
 
 /** @returns the refusal with flags and commands */
 export function forCommandLine(command: Command, { problem, exitCode }: Refused): CommandError {
@@ -63,10 +54,12 @@ export function forCommandLine(command: Command, { problem, exitCode }: Refused)
     // A union has a fault for each form; the first is the closest.
     if (name === param || !fields.has(name)) fields.set(name, message);
   }
-  const [first, ...others] = [...fields].map(([param, message]) => ({ param, message }));
+  const faults = [...fields].map(([param, message]) => ({ param, message }));
+  const [first, ...others] = faults;
   const lines =
     first !== undefined && errors.some(({ param }) => nameOf(command, param) !== undefined)
-      ? linesOfFlags([first, ...others])
+      ? // Without the title of the API problem.
+        [describeFaults([first, ...others]).detail, ...othersOf(faults)]
       : linesOf({ ...problem, help: help === undefined ? undefined : withCommands(help, command) });
   return new CommandError(lines.join('\n'), exitCode);
 }

@@ -9,10 +9,7 @@ import { plainJson } from './plain-text.js';
 import { confirm, readText } from './read-secret.js';
 import { counted } from './span.js';
 
-interface Own {
-  readonly out?: string;
-  readonly yes?: boolean;
-}
+type Own = Readonly<{ out?: string; yes?: boolean }>;
 
 export const addRegistryCommands = group(
   'registry',

@@ -46,11 +46,11 @@ const asTeam = ({ call, run, ...head }: Entry): AddCommand =>
     },
   });
 
-/** Fetches and shows rows. @param rowsOf table rows of a row of the answer */
+/** Fetches and shows rows. @param rowsOf table rows of a row of the answer; default: the row */
 async function showAnswer(
   { ask, options, terminal }: Given,
   call: Call,
-  rowsOf: (row: Row) => readonly Row[],
+  rowsOf: (row: Row) => readonly Row[] = (row) => [row],
 ): Promise<void> {
   const answer = await ask(call);
   // The CSV of the gateway is printed unchanged.
@@ -113,7 +113,6 @@ const addPinCommands = group(
       showAnswer(
         given,
         get(`${PINS}/${encodeURIComponent(given.typed)}`, { _format: formatOf(given.options) }),
-        (row) => [row],
       ),
   }),
   asTeam({
@@ -145,7 +144,7 @@ export const addReportCommands = group(
       const { endpoint, query } = reportIn(given.typed, given.options.endpoint);
       const search = new URLSearchParams(query);
       search.set('_format', formatOf(given.options));
-      return showAnswer(given, get(`/api/v1/report/${endpoint}`, search), (row) => [row]);
+      return showAnswer(given, get(`/api/v1/report/${endpoint}`, search));
     },
   }),
   asTeam({

@@ -1,16 +1,13 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { stopSignal } from '../server/stop-signal.js';
 import { InvalidInput } from '../simulator/invalid-input.js';
+import type { SimulatorOptions } from '../simulator/simulator-api.js';
 import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
 import { CommandError, EXIT } from './command-error.js';
 import { command } from './define.js';
 import { readNumber } from './flags.js';
 
-interface SimulateOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly seed: number;
-  readonly basePath: string;
+interface SimulateOptions extends Required<Omit<SimulatorOptions, 'clock' | 'switches'>> {
   readonly switch: Partial<Switches>;
 }
 

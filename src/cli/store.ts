@@ -8,13 +8,8 @@ import { confirm } from './read-secret.js';
 import { counted } from './span.js';
 import type { Terminal } from './terminal.js';
 
-interface StoreOptions {
-  readonly dataDir?: string;
-}
-
-interface BackupOptions extends StoreOptions, ClientOptions {
-  readonly withoutHistory?: boolean;
-}
+type StoreOptions = { readonly dataDir?: string };
+type BackupOptions = StoreOptions & ClientOptions & { readonly withoutHistory?: boolean };
 
 /** For a large history. `fetch` waits no longer than this. */
 const BACKUP_TIMEOUT_MS = 300_000;

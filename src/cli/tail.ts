@@ -46,8 +46,7 @@ async function follow({ admin, values, options, terminal }: Given, stop: AbortSi
       for await (const line of await admin.lines(tail, values, stop)) {
         if (isReported) terminal.say('connected again\n');
         [wasConnected, isReported] = [true, false];
-        if (line !== '')
-          terminal.print(options.json ? `${rawLine(line)}\n` : `${shownLine(line, terminal)}\n`);
+        if (line !== '') terminal.print(`${shownLine(line, terminal, options.json)}\n`);
       }
     } catch (error) {
       if (stop.aborted || !(wasConnected && isAway(error))) throw error;
@@ -75,11 +74,6 @@ function parsed(line: string): Line | null {
   }
 }
 
-function rawLine(line: string): string {
-  const value = parsed(line);
-  return value === null ? plainLine(line) : plainJson(value);
-}
-
 const [RED, GREEN, YELLOW, CYAN, GREY] = [31, 32, 33, 36, 90] as const;
 const COLOURS: Readonly<Record<string, number>> = {
   hit: GREEN,
@@ -88,9 +82,10 @@ const COLOURS: Readonly<Record<string, number>> = {
   error: RED,
 };
 
-function shownLine(text: string, { colours = false }: Pick<Terminal, 'colours'>): string {
+function shownLine(text: string, { colours = false }: Terminal, json = false): string {
   const line = parsed(text);
   if (line === null) return plainLine(text);
+  if (json) return plainJson(line);
   const paint = (colour: number, word: string) => (colours ? `\u001b[${colour}m${word}\u001b[0m` : word);
   const of = (name: string) => plainLine(String(line[name] ?? '-'));
   if ('dropped' in line) return paint(YELLOW, `${of('dropped')} requests were not shown: too many at once`);

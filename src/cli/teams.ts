@@ -50,9 +50,7 @@ const LIMITS_TO_CHANGE: FlagChanges = {
   'limits.maxConcurrent': { about: 'concurrent requests' },
 };
 
-interface TeamOptions {
-  readonly enabled?: boolean;
-}
+type TeamOptions = { readonly enabled?: boolean };
 
 export const addTeamsCommands = group(
   'teams',
@@ -195,11 +193,7 @@ function describeTeam(team: Team): string {
   ]);
 }
 
-interface ApplyOptions {
-  readonly file: string;
-  readonly prune?: boolean;
-  readonly release?: boolean;
-}
+type ApplyOptions = Readonly<{ file: string; prune?: boolean; release?: boolean }>;
 
 export const addApplyCommand = call({
   name: 'apply',

@@ -21,10 +21,7 @@ import { renderRows } from './table.js';
 
 type Tokens = AnswerOf<typeof getTokens>;
 
-interface TokenOptions {
-  readonly fromFile?: string;
-  readonly mint?: boolean;
-}
+type TokenOptions = Readonly<{ fromFile?: string; mint?: boolean }>;
 
 const FLAGS = {
   token: null,

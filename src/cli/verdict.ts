@@ -1,5 +1,5 @@
 /** Levels of `status` and `doctor`, as text and as exit codes. */
-import { CommandError, EXIT, type Unreachable } from './command-error.js';
+import { CommandError, EXIT } from './command-error.js';
 import type { Terminal } from './terminal.js';
 
 /** By level of the admin API. */
@@ -38,12 +38,4 @@ export function withColours(terminal: Terminal): Terminal {
 export function endWith(level: string): void {
   const [, exitCode] = levelOf(level);
   if (exitCode !== 0) throw new CommandError('', exitCode);
-}
-
-export function unreachable(error: Unreachable): ShownFinding {
-  return {
-    level: 'not well',
-    says: error.message,
-    do: 'start it with dsp-gateway serve, or set its address with --url or GATEWAY_ADMIN_URL',
-  };
 }

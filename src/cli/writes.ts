@@ -15,10 +15,7 @@ import { renderRows } from './table.js';
 
 type Stops = AnswerOf<typeof getWrites>;
 
-interface OfTeam {
-  readonly team?: string;
-}
-
+type OfTeam = { readonly team?: string };
 const OF_ONE = { flag: '--team <id>', about: 'only this team' };
 
 export const addWritesCommands = group(

@@ -2,8 +2,7 @@ import { type Answer, htmlAnswer, jsonAnswer } from './answer.js';
 import { createCampaign, deleteCampaign, listCampaigns, showCampaign } from './answer-campaign.js';
 import { answerReport, type ReportName } from './answer-report.js';
 import { answerTokenRequest } from './answer-token-request.js';
-import { bearerOf } from './bearer.js';
-import type { Platform, PlatformCall } from './platform.js';
+import { bearerOf, type Platform, type PlatformCall } from './platform.js';
 
 type Handler = (platform: Platform, call: PlatformCall) => Answer;
 interface Route {

@@ -1,9 +1,8 @@
 import { type Answer, invalidAnswer, jsonAnswer, jsonTextAnswer } from './answer.js';
-import { bearerOf } from './bearer.js';
 import { ADVERTISER_COUNT } from './catalogue.js';
 import { momentAt, parseDay } from './days.js';
 import { readPaging } from './paging.js';
-import { type Platform, type PlatformCall, sourceOf } from './platform.js';
+import { bearerOf, type Platform, type PlatformCall, sourceOf } from './platform.js';
 import { readReportQuery } from './read-report-query.js';
 import { type Frame, type ReportRow, renderCsv, renderJson } from './render-report.js';
 import type { Switches } from './switches.js';

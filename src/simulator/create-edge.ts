@@ -18,7 +18,7 @@ interface EdgeOptions {
   readonly faults: Faults;
   /** '' or a prefix such as `/dsp`. */
   readonly basePath: string;
-  answerControl(call: ControlCall): Answer;
+  readonly answerControl: (call: ControlCall) => Answer;
 }
 
 // Responses of the web server.
@@ -27,8 +27,6 @@ const TOO_LARGE = htmlAnswer(413, '413 Request Entity Too Large');
 const CONTROL_PATH = /^\/_sim(\/|$)/;
 /** As nginx; longer than clients keep idle connections, so that reuse does not race with the server's close. */
 const KEEP_ALIVE_MS = 75_000;
-
-export type Edge = ReturnType<typeof createEdge>;
 
 /** The platform's HTTP server. */
 export function createEdge(options: EdgeOptions) {
@@ -75,36 +73,21 @@ function reportDefect(error: unknown, response: ServerResponse): void {
   else response.writeHead(500, { 'content-type': 'application/json' }).end('{"message":"Server Error"}');
 }
 
-interface Visit {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly closing: AbortSignal;
-  /** Undefined: too large. */
-  readonly body: string | undefined;
-}
-
+/** Answers a control; records any other call, then plays its fault or answers. */
 async function handle(
-  options: EdgeOptions,
+  { platform, calls, faults, basePath, answerControl }: EdgeOptions,
   closing: AbortSignal,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { method = 'GET', url = '/' } = request;
-  const { path, query } = splitTarget(url);
-  const body = await readBody(request);
-  const below = path.startsWith(options.basePath) ? path.slice(options.basePath.length) : '';
-  // The path as sent, so that a smuggled control path is recorded as a platform call.
-  if (!CONTROL_PATH.test(below)) return perform(options, { request, response, closing, body });
-  sendControl(options.answerControl({ method, path: below, query, body: body ?? '' }), response);
-}
-
-/** Records the call, then plays its fault or answers. */
-async function perform(
-  { platform, calls, faults, basePath }: EdgeOptions,
-  { request, response, closing, body }: Visit,
-): Promise<void> {
   const { method = 'GET', url = '/', headers } = request;
   const { path: rawPath, query } = splitTarget(url);
+  // Undefined: too large.
+  const body = await readBody(request);
+  const below = rawPath.startsWith(basePath) ? rawPath.slice(basePath.length) : '';
+  // The path as sent, so that a smuggled control path is recorded as a platform call.
+  if (CONTROL_PATH.test(below))
+    return sendControl(answerControl({ method, path: below, query, body: body ?? '' }), response);
   const path = plainPath(rawPath, basePath);
   const call =
     path === undefined || body === undefined ? undefined : readCall(request, path, query, body, basePath);

@@ -10,10 +10,10 @@ export interface Restatement {
   /** Distinguishes restatements of the same day. */
   readonly sequence: number;
   /** All advertisers when absent. */
-  readonly advertiserId?: number;
+  readonly advertiserId?: number | undefined;
   /** Day numbers, both included; open when absent. */
-  readonly from?: number;
-  readonly to?: number;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
 }
 
 /** Everything but the query that numbers depend on. */

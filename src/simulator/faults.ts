@@ -15,33 +15,12 @@ export const FAULT_KINDS = {
 } as const;
 
 /** A planned misbehaviour; the first in the queue that matches a call is played and used up. */
-export interface Fault {
-  readonly kind: keyof typeof FAULT_KINDS;
-  readonly status?: number;
-  readonly message?: string;
-  readonly retryAfterS?: number;
-  readonly location?: string;
-  readonly bytes?: number;
-  /** Pause before the fault; for `slow` and `hang-headers` between pieces. Real milliseconds. */
-  readonly latencyMs?: number;
-  /** Only calls whose path as sent contains this. */
-  readonly path?: string;
-  /** Only calls with this method as sent. */
-  readonly method?: string;
-  /** Only calls whose period overlaps these days, `YYYY-MM-DD`; an absent end is open. */
-  readonly from?: string;
-  readonly to?: string;
-  /** Number of calls (1); 0: all, until cleared. */
-  readonly times?: number;
-}
+export type Fault = Readonly<{ kind: keyof typeof FAULT_KINDS } & Partial<Numbers & Texts>>;
+type Numbers = Record<'status' | 'retryAfterS' | 'bytes' | 'latencyMs' | 'times', number>;
+type Texts = Record<'message' | 'location' | 'path' | 'method' | 'from' | 'to', string>;
 
-interface FaultTarget {
-  readonly method: string;
-  readonly path: string;
-  /** `dateFrom` and `dateTo` of the call. */
-  readonly from: unknown;
-  readonly to: unknown;
-}
+/** A call; `from` and `to` are its `dateFrom` and `dateTo`. */
+type FaultTarget = Readonly<{ method: string; path: string; from: unknown; to: unknown }>;
 
 /** Allowed values of a fault's members. */
 export const FAULT_RULES: Readonly<Record<keyof Fault, Rule>> = {
@@ -51,11 +30,16 @@ export const FAULT_RULES: Readonly<Record<keyof Fault, Rule>> = {
   retryAfterS: whole(0, 1_000_000),
   location: text(/^[\x21-\x7e]{1,2000}$/, 'a printable location without spaces'),
   bytes: whole(0, 10_000_000_000),
+  /** Pause before the fault; for `slow` and `hang-headers` between pieces. Real milliseconds. */
   latencyMs: whole(0, 86_400_000),
+  /** Only calls whose path as sent contains this. */
   path: text(/./, 'part of a path'),
+  /** Only calls with this method as sent. */
   method: text(/^[A-Z]+$/, 'a method in capitals'),
+  /** Only calls whose period overlaps these days; an absent end is open. */
   from: calendarDay,
   to: calendarDay,
+  /** Number of calls (1); 0: all, until cleared. */
   times: whole(0, 1_000_000),
 };
 
@@ -65,9 +49,9 @@ export function createFaults() {
   let queue: { readonly fault: Fault; left: number }[] = [];
   return {
     /** @throws InvalidInput */
-    add(fault: unknown): void {
+    add(fault: Fault): void {
       checkMembers(fault, FAULT_RULES, ['kind']);
-      const { times = 1, ...rest } = fault as unknown as Fault;
+      const { times = 1, ...rest }: Fault = fault;
       queue.push({ fault: rest, left: times === 0 ? Number.POSITIVE_INFINITY : times });
     },
     /** Uses the first matching fault once. */

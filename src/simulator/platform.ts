@@ -57,6 +57,10 @@ export interface PlatformCall {
   readonly body: string;
 }
 
+/** @returns the token of `authorization: Bearer <token>`, or undefined (RFC 6750, section 2.1) */
+export const bearerOf = ({ authorization }: IncomingHttpHeaders): string | undefined =>
+  /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+
 /**
  * The input of the pure report functions.
  * @param at epoch milliseconds; later restatements are unknown

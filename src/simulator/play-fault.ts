@@ -99,12 +99,10 @@ async function pour(bytes: number, { response, toWire, noteStatus }: Stage): Pro
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
-      response.off('drain', done);
-      response.off('close', done);
+      response.off('drain', done).off('close', done);
       resolve();
     };
-    response.once('drain', done);
-    response.once('close', done);
+    response.once('drain', done).once('close', done);
   });
 }
 

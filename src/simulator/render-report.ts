@@ -20,35 +20,29 @@ export interface Frame {
   readonly echo: string | undefined;
 }
 
-type Member =
-  | 'date'
-  | 'creativeId'
-  | 'creativeName'
-  | 'campaignId'
-  | 'campaignName'
-  | 'advertiserName'
-  | keyof TruthRow;
-interface Column {
-  readonly member: Member;
-  readonly snake: string;
-  readonly kind: 'date' | 'id' | 'text' | 'count' | 'decimal';
-}
+/** In the order of columns. */
+const KINDS = {
+  date: 'date',
+  creativeId: 'id',
+  creativeName: 'text',
+  campaignId: 'id',
+  campaignName: 'text',
+  advertiserId: 'id',
+  advertiserName: 'text',
+  currency: 'text',
+  impressions: 'count',
+  clicks: 'count',
+  spent: 'decimal',
+  reach: 'count',
+  viewableImpressions: 'count',
+} as const;
+type Member = keyof typeof KINDS;
+type Column = (typeof COLUMNS)[number];
 
-const COLUMNS: readonly Column[] = [
-  { member: 'date', snake: 'date', kind: 'date' },
-  { member: 'creativeId', snake: 'creative_id', kind: 'id' },
-  { member: 'creativeName', snake: 'creative_name', kind: 'text' },
-  { member: 'campaignId', snake: 'campaign_id', kind: 'id' },
-  { member: 'campaignName', snake: 'campaign_name', kind: 'text' },
-  { member: 'advertiserId', snake: 'advertiser_id', kind: 'id' },
-  { member: 'advertiserName', snake: 'advertiser_name', kind: 'text' },
-  { member: 'currency', snake: 'currency', kind: 'text' },
-  { member: 'impressions', snake: 'impressions', kind: 'count' },
-  { member: 'clicks', snake: 'clicks', kind: 'count' },
-  { member: 'spent', snake: 'spent', kind: 'decimal' },
-  { member: 'reach', snake: 'reach', kind: 'count' },
-  { member: 'viewableImpressions', snake: 'viewable_impressions', kind: 'count' },
-];
+const COLUMNS = Object.entries(KINDS).map(([member, kind]) => {
+  const snake = member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return { member: member as Member, snake, kind };
+});
 
 /** JSON in the form that the switches select. */
 export function renderJson(rows: readonly ReportRow[], frame: Frame): string {

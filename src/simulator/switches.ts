@@ -10,8 +10,9 @@ const define = <T>(rule: Rule, initial: NoInfer<T>, about: string): SwitchDefini
   default: initial,
   about,
 });
-const choice = <const T>(values: readonly T[], initial: NoInfer<T>, about: string) =>
-  define<T>(oneOf(values), initial, about);
+/** The first value is the default. */
+const choice = <const T extends readonly [unknown, ...unknown[]]>(values: T, about: string) =>
+  define<T[number]>(oneOf(values), values[0], about);
 const flag = (initial: boolean, about: string) => define<boolean>(oneOf([true, false]), initial, about);
 const number = (least: number, most: number, initial: number, about: string) =>
   define<number>(whole(least, most), initial, about);
@@ -39,29 +40,27 @@ const instantOrNone: Rule = {
     value === '' ||
     (typeof value === 'string' && ISO_INSTANT.test(value) && !Number.isNaN(Date.parse(value))),
 };
+const since = (about: string) => define<string>(instantOrNone, '', about);
 
 /** Behavior that the platform's document does not specify; the default is the most likely one. */
 export const SWITCHES = {
   shape: choice(
     ['data', 'array', 'nested', 'totals', 'paged', 'object'],
-    'data',
     'Container of the rows: {"data":[…]}, an array, {"status","result":{"rows"}}, data with a totals object, data with links and meta, or the unsplit report as an object.',
   ),
-  decimals: choice(['strings', 'numbers'], 'strings', 'Spend as "12.3400" or as 12.34.'),
-  ids: choice(['numbers', 'strings'], 'numbers', 'Ids as 7 or as "7".'),
-  names: choice(['snake', 'camel'], 'snake', 'campaign_id or campaignId.'),
+  decimals: choice(['strings', 'numbers'], 'Spend as "12.3400" or as 12.34.'),
+  ids: choice(['numbers', 'strings'], 'Ids as 7 or as "7".'),
+  names: choice(['snake', 'camel'], 'campaign_id or campaignId.'),
   dates: choice(
     ['date', 'datetime', 'iso'],
-    'date',
     '2026-11-01, "2026-11-01 00:00:00", or 2026-11-01T00:00:00.000000Z.',
   ),
   rowsAccount: flag(true, 'Rows have advertiser_id.'),
   accountNames: choice(
     ['none', 'plain', 'hostile'],
-    'none',
     'Rows of campaign reports have advertiser_name; hostile: with markup, formulas, right-to-left text and 200 characters.',
   ),
-  rowOrder: choice(['date', 'date-descending', 'campaign'], 'date', 'Order of by-date rows.'),
+  rowOrder: choice(['date', 'date-descending', 'campaign'], 'Order of by-date rows.'),
   foreignRows: flag(false, 'Hostile: the second row belongs to another advertiser.'),
   rowCap: number(0, 1_000_000, 0, 'Silent row limit; 0: none.'),
   hugeNumbers: flag(false, 'Numbers beyond JavaScript: 9007199254740993, 1e400, 0.1234567890123456789.'),
@@ -69,39 +68,27 @@ export const SWITCHES = {
   restateDays: number(0, 60, 5, 'Days before today whose numbers still grow.'),
   completion: choice(
     ['linear', 'curves'],
-    'linear',
     "How a day's numbers grow. linear: over restateDays; curves: per advertiser, seven of ten until day 3, one each until day 7, 14 and 28.",
   ),
   lateRows: number(0, 100, 0, 'Percentage of campaign days whose row appears one to six days late.'),
   vanishingDays: define<readonly string[]>(days, [], 'Days without rows when two days old.'),
-  columnFrom: define<string>(
-    instantOrNone,
-    '',
-    'Rows of campaign reports have viewable_impressions from this time on.',
-  ),
-  renameFrom: define<string>(
-    instantOrNone,
-    '',
-    "Each advertiser's first campaign is renamed from this time on, also in old days.",
-  ),
+  columnFrom: since('Rows of campaign reports have viewable_impressions from this time on.'),
+  renameFrom: since("Each advertiser's first campaign is renamed from this time on, also in old days."),
   timezone: define<string>(timeZone, 'UTC', 'Time zone of days.'),
   divisible: flag(true, 'false: by-date rows depend on both ends of the period, as under attribution.'),
   emptyDays: define<readonly string[]>(days, [], 'Days without rows.'),
   retentionDays: number(0, 36_500, 0, 'Age in days beyond which by-date rows are missing; 0: none.'),
   beyondRetention: choice(
     ['empty', 400, 422],
-    'empty',
     'A range beyond retentionDays: without those rows, or refused.',
   ),
-  absentDates: choice(['last-7-days', 422], 'last-7-days', 'A report without dateFrom and dateTo.'),
+  absentDates: choice(['last-7-days', 422], 'A report without dateFrom and dateTo.'),
   foreignAdvertiser: choice(
     [403, 404, 422, 'empty'],
-    403,
     'A call for another account\'s advertiser; "empty": no rows.',
   ),
   unauthenticated: choice(
     ['auto', 'redirect', 'json', 'html'],
-    'auto',
     'A call without a valid token. auto: 401 JSON with "accept: application/json", else 302 to /login; redirect: 302; json: 401 JSON; html: 401 HTML.',
   ),
   tokenPath: define<string>(
@@ -111,11 +98,10 @@ export const SWITCHES = {
   ),
   tokenAnswer: choice(
     ['access_token', 'token', 'no-expiry', 'nonsense'],
-    'access_token',
     'Token response: access_token and expires_in, "token", without expires_in, or without a token.',
   ),
   tokenTtlSeconds: number(1, 10 * 31_536_000, 31_536_000, 'Lifetime of new tokens.'),
-  clientId: choice(['either', 'number', 'string'], 'either', 'Accepted JSON type of client_id.'),
+  clientId: choice(['either', 'number', 'string'], 'Accepted JSON type of client_id.'),
   rateLimitPerMinute: number(
     0,
     1_000_000,
@@ -125,7 +111,6 @@ export const SWITCHES = {
   latencyMs: number(0, 600_000, 0, 'Delay of responses, real milliseconds.'),
   contentEncoding: choice(
     ['none', 'gzip', 'chain', 'bomb'],
-    'none',
     'gzip: if accepted; hostile: chain: gzip six times; bomb: expands to 256 MiB.',
   ),
   cacheControl: define<string>(headerText, 'no-cache, private', 'cache-control of responses.'),

@@ -1,13 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Credentials of the parent account, for dashboard and token requests. */
-export interface Account {
-  readonly username: string;
-  readonly password: string;
-  readonly clientId: number;
-  readonly clientSecret: string;
-}
-
+export type Account = ReturnType<typeof accountOf>;
 export type Tokens = ReturnType<typeof createTokens>;
 
 /** Access tokens derive from the seed, so that a restarted simulator accepts its dashboard token. */
@@ -31,7 +24,8 @@ export function createTokens(seed: number) {
   };
 }
 
-export function accountOf(seed: number): Account {
+/** Credentials of the parent account, for dashboard and token requests. */
+export function accountOf(seed: number) {
   return {
     username: 'parent@agency.example',
     password: secret(seed, 'password').slice(0, 20),

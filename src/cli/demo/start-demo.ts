@@ -9,19 +9,9 @@ import { loadConfig } from '../../config/load.js';
 import type { Environment } from '../../config/rules.js';
 import { run } from '../../server/run.js';
 import { type Simulator, startSimulator } from '../../simulator/simulator.js';
-import { type Admin, openAdmin } from '../client.js';
+import { openAdmin } from '../client.js';
 
-export interface Demo {
-  readonly simulator: Simulator;
-  readonly gatewayUrl: string;
-  readonly adminUrl: string;
-  readonly adminToken: string;
-  readonly admin: Admin;
-  readonly key: string;
-  /** Waits for background work of the gateway, such as comparisons. */
-  settled(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Demo = Awaited<ReturnType<typeof startWith>>;
 
 /** Permitted to do everything in docs/first-steps.md. */
 export const TEAM = {
@@ -50,12 +40,7 @@ export async function startDemo(env: Environment): Promise<Demo> {
   }
 }
 
-async function startWith(
-  simulator: Simulator,
-  folder: string,
-  env: Environment,
-  clear: () => Promise<void>,
-): Promise<Demo> {
+async function startWith(simulator: Simulator, folder: string, env: Environment, clear: () => Promise<void>) {
   const config = loadConfig({
     HOST: '127.0.0.1',
     PORT: await freePort(env.PORT ?? '8080'),
@@ -79,8 +64,9 @@ async function startWith(
     adminToken,
     admin,
     key,
+    /** Waits for background work of the gateway, such as comparisons. */
     settled: gateway.services.settled,
-    async stop() {
+    async stop(): Promise<void> {
       await gateway.stop();
       await clear();
     },

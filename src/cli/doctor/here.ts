@@ -15,13 +15,8 @@ import { redisChecks } from './redis.js';
 
 const SILENT = { info() {}, warn() {}, error() {} };
 
-export interface HereOptions {
-  readonly env: Environment;
-  /** Whether a gateway was reached. It may have other settings. */
-  readonly runs: boolean;
-}
-
-export async function checkHere({ env, runs }: HereOptions): Promise<readonly Check[]> {
+/** @param runs whether a gateway was reached; it may have other settings */
+export async function checkHere(env: Environment, runs: boolean): Promise<readonly Check[]> {
   if (runs && !hasSettings(env)) return [{ name: 'this machine', ...skipped(NOT_ITS_SETTINGS) }];
   let config: Config | null = null;
   const settings = await runChecks({

@@ -11,18 +11,7 @@ import {
 import type { Look } from '../../telemetry/checks.js';
 import { type CheckResult, notWell, skipped, warning } from '../../telemetry/found.js';
 
-interface ServerFacts {
-  readonly version: string;
-  readonly policy: string;
-  /** `maxmemory`; 0: no limit. */
-  readonly maxBytes: number;
-  readonly appendOnly: boolean;
-  /** Whether snapshots are enabled; null: unknown. */
-  readonly snapshots: boolean | null;
-  readonly saved: boolean;
-  /** Its clock minus ours, milliseconds. */
-  readonly driftMs: number;
-}
+type ServerFacts = Awaited<ReturnType<typeof serverFacts>>;
 
 const CONNECT_MS = 5_000;
 const DRIFT_MS = 60_000;
@@ -59,10 +48,10 @@ async function readFacts(connection: RedisConnection, limitMs: number): Promise<
   }
 }
 
-async function serverFacts(server: Redis): Promise<ServerFacts> {
+async function serverFacts(server: Redis) {
   const info = await server.info();
   const read = (name: string) => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1] ?? '';
-  // Managed servers forbid CONFIG.
+  // Managed servers forbid CONFIG: it is unknown then whether snapshots are enabled.
   const save = await server.config('GET', 'save').catch(() => null);
   const snapshots = Array.isArray(save) && typeof save[1] === 'string' ? save[1] !== '' : null;
   const before = wallMs();
@@ -71,10 +60,12 @@ async function serverFacts(server: Redis): Promise<ServerFacts> {
   return {
     version: read('redis_version'),
     policy: read('maxmemory_policy'),
+    // 0: no limit.
     maxBytes: Number(read('maxmemory')),
     appendOnly: read('aof_enabled') === '1',
     snapshots,
     saved: read('rdb_last_bgsave_status') !== 'err' && read('aof_last_write_status') !== 'err',
+    // Its clock minus ours.
     driftMs: (seconds ?? 0) * 1000 + (micros ?? 0) / 1000 - nowMs,
   };
 }
