@@ -36,7 +36,7 @@ type AddedDays = ReadonlyMap<string, string>;
 export interface WriteWhen {
   /** Not before it. */
   readonly begin: Promise<unknown>;
-  /** Not before it either: entries of these days may be pointers. */
+  /** Not before it either, if an entry may be a pointer: those of these days are. */
   readonly added?: Promise<AddedDays> | undefined;
 }
 
@@ -111,7 +111,8 @@ export function createCacheTier({
   async function writeStore(entries: readonly TierWrite[], { begin, added }: WriteWhen): Promise<boolean> {
     try {
       await begin;
-      const writes = await encodeWrites({ store, encode }, entries, (await added) ?? new Map());
+      const mayPoint = added !== undefined && entries.some((entry) => canPoint(store, entry));
+      const writes = await encodeWrites({ store, encode }, entries, mayPoint ? await added : NONE_ADDED);
       for (const batch of batches(writes)) {
         await store.write(batch);
         // Lets pending hits go first.
@@ -164,14 +165,19 @@ function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry 
   return replaces(written.version, present.version) ? written : present;
 }
 
+const NONE_ADDED: AddedDays = new Map();
+
+function canPoint(store: CacheStore, { key, body }: TierWrite): boolean {
+  return key.history !== undefined && store.mayPoint?.(key, body.length) === true;
+}
+
 /** With their bytes, or as pointers to the same bytes in history. */
 async function encodeWrites(
   { store, encode }: Encoding,
   entries: readonly TierWrite[],
   added: AddedDays,
 ): Promise<CacheWrite[]> {
-  const pointerOf = ({ key, body }: TierWrite) =>
-    key.history !== undefined && store.mayPoint?.(key, body.length) ? added.get(dateOf(key)) : undefined;
+  const pointerOf = (entry: TierWrite) => (canPoint(store, entry) ? added.get(dateOf(entry.key)) : undefined);
   const pointers = new Map(entries.map((entry) => [entry, pointerOf(entry)]));
   const own = entries.filter((entry) => pointers.get(entry) === undefined);
   const packed = store.packs ? packedOf(own) : new Set();

@@ -110,6 +110,15 @@ describe('createCacheTier', () => {
     ]);
   });
 
+  it('waits for history only where an entry may point at it', async () => {
+    const never = { begin: Promise.resolve(), added: new Promise<never>(() => {}) };
+    const day = { key: dayKey('s', '2026-03-07'), ...ENTRY };
+    const { tier } = await openTier();
+    expect(await tier.write([day], never)).toBe(true);
+    const full = await openTier((store) => ({ ...store, mayPoint: () => false }));
+    expect(await full.tier.write([day], never)).toBe(true);
+  });
+
   it('reads what a pointer leads to under its name in history, and other entries under their own', async () => {
     const key = dayKey('s', '2026-11-02');
     const sealed = (id: string): CacheEntry => ({ version: 1, ...encodeEntry({ id, ...ENTRY }) });
