@@ -90,13 +90,11 @@ export function effectiveSettings(env: Environment): readonly EffectiveSetting[]
     const set = name !== null && config.secrets.has(name);
     const from = sourceOf(setting, env, at(tree, path) === undefined ? null : source);
     if (secret) return { path, env: name, value: set ? 'set, not shown' : undefined, from };
-    return { path, env: name, value: withoutUser(at(config, path)), from };
+    const value = at(config, path);
+    // An address may hold a user and a password.
+    const shown = typeof value === 'string' ? value.replace(/\/\/[^/?#]*@/, '//…@') : value;
+    return { path, env: name, value: shown, from };
   });
-}
-
-/** An address may hold a user and a password. */
-function withoutUser(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/\/\/[^/?#]*@/, '//…@') : value;
 }
 
 function sourceOf({ env: name, secret }: Setting, env: Environment, yaml: string | null): string {

@@ -114,13 +114,6 @@ function withDefaults(tree: Tree): ConfigValues {
   return Value.Default(ConfigSchema, Value.Default(ConfigSchema, tree)) as ConfigValues;
 }
 
-/** @returns one line per fault, by path */
-function schemaFaults(values: ConfigValues): Map<string, string> {
-  return new Map(
-    faultsOf(ConfigSchema, values).map(({ path }) => [path.join('.'), describeFault(path, values)]),
-  );
-}
-
 /** Settings of earlier releases, with their replacement. */
 const FORMER: readonly (readonly [RegExp, string])[] = [
   [/^report\.endpoints\..+\.rows$/, 'the new name rowsAt'],
@@ -128,11 +121,6 @@ const FORMER: readonly (readonly [RegExp, string])[] = [
   [/^platform\.answerBufferBytes$/, 'no value: the setting was removed and is always 64 MiB; delete it'],
   [/^platform\.weights$/, 'no value: the setting was removed and all teams share calls equally; delete it'],
 ];
-
-/** Faults of environment variables of earlier releases. */
-function formerNames(env: Environment): string[] {
-  return env.HITS_ON_SOCKET ? [`HITS_ON_SOCKET: was set; allowed is ${formerly('server.hitsOnSocket')}`] : [];
-}
 
 const formerly = (path: string) => FORMER.find(([old]) => old.test(path))?.[1];
 
@@ -221,7 +209,9 @@ export function proxySettings(env: Environment): ProxySettings {
 
 /** @throws ConfigError */
 export function loadConfig(env: Environment): Config {
-  const faults = formerNames(env);
+  const faults: string[] = [];
+  if (env.HITS_ON_SOCKET)
+    faults.push(`HITS_ON_SOCKET: was set; allowed is ${formerly('server.hitsOnSocket')}`);
   const { tree, source } = readYaml(env, faults);
   dropEmpty(tree, ConfigSchema as SchemaNode);
   const secrets = new Map<string, Secret>();
@@ -232,7 +222,9 @@ export function loadConfig(env: Environment): Config {
     else takeValue(setting, env, tree, faults);
   }
   const values = withDefaults(tree);
-  const wrong = schemaFaults(values);
+  const wrong = new Map(
+    faultsOf(ConfigSchema, values).map(({ path }) => [path.join('.'), describeFault(path, values)]),
+  );
   faults.push(...wrong.values());
   const usable = wrong.size === 0 ? values : withoutFaults(tree, [...wrong.keys()]);
   if (usable !== null) faults.push(...furtherFaults(faults, usable, secrets, env));

@@ -111,11 +111,8 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
 function secretFaults(secrets: Secrets): string[] {
   return [...secrets.values()].flatMap((secret) =>
     ruleOf(secret.name)(secret.read()).map(
-      ({ was, allowed }) => `${secret.name}: was ${was}${placeOf(secret)}; allowed is ${allowed}`,
+      ({ was, allowed }) =>
+        `${secret.name}: was ${was}${secret.path === undefined ? '' : ` in ${secret.path}`}; allowed is ${allowed}`,
     ),
   );
-}
-
-function placeOf({ path }: Secret): string {
-  return path === undefined ? '' : ` in ${path}`;
 }

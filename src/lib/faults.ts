@@ -33,7 +33,9 @@ export function faultsOf(schema: TSchema, value: unknown): SchemaFault[] {
   return [...found]
     .filter(([pointer]) => !outer.has(pointer))
     .map(([pointer, fault]) => {
-      const path = pointer.split('/').slice(1).map(unescaped);
+      const segments = pointer.split('/').slice(1);
+      // JSON Pointer, RFC 6901.
+      const path = segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
       const isUnknown = fault.kind === 'unknown';
       const form = formAt(schema, isUnknown ? path.slice(0, -1) : path) ?? {};
       return { path, ...fault, allowed: isUnknown ? knownIn(form) : allowedBy(form) };
@@ -51,11 +53,6 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 function placesAround(pointer: string): string[] {
   const parts = pointer.split('/');
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'));
-}
-
-/** JSON Pointer, RFC 6901. */
-function unescaped(segment: string): string {
-  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 /** The JSON Schema keywords used here. */

@@ -159,7 +159,9 @@ async function tryUntil<T>(
         replaced = refusedToken;
       else if (next === 'network' && kind === 'read' && retries < retry.attempts) retries += 1;
       else throw error;
-      const waitMs = next === 'token' ? 0 : Math.max(advice.waitMs ?? 0, backoffMs(retries, retry.baseMs));
+      // Full jitter, so that failed callers do not retry together.
+      const backoffMs = () => randomShare() * retry.baseMs * 2 ** (retries - 1);
+      const waitMs = next === 'token' ? 0 : Math.max(advice.waitMs ?? 0, backoffMs());
       if (waitMs > deadline.leftMs()) throw error;
       logger.debug({ retries, waitMs, code: error.code }, 'platform call failed; retrying');
       await sleep(waitMs, { signal: deadline.signal }).catch(() => {
@@ -182,11 +184,6 @@ async function whatNext(
     throw asGatewayError(error);
   });
   return recovered ? 'token' : 'never';
-}
-
-/** Full jitter, so that failed callers do not retry together. */
-function backoffMs(retries: number, baseMs: number): number {
-  return randomShare() * baseMs * 2 ** (retries - 1);
 }
 
 /**

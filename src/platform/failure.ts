@@ -4,40 +4,30 @@ import { asGatewayError, GatewayError } from '../errors.js';
 import type { Verdict } from './interpret.js';
 import type { Pause } from './pace.js';
 
-/**
- * When to retry. `network`: the platform may have acted, so only reads, by the settings. `token`: it did nothing, so any
- * read, once, with another token.
- */
-type Retry = 'never' | 'network' | 'token';
-
-interface RetryAdvice {
-  /** Wait requested by the platform, milliseconds; null: none. */
-  readonly waitMs?: number | null;
-  /** Id of the rejected token. */
-  readonly refusedToken?: string;
-}
-
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
 
-  /** @param error shown to the caller if there is no retry */
+  /**
+   * @param error shown to the caller if there is no retry
+   * @param retry `network`: the platform may have acted, so only reads, by the settings. `token`: it did nothing, so any
+   *   read, once, with another token
+   * @param advice milliseconds of a wait requested by the platform; id of the rejected token
+   */
   constructor(
     readonly error: GatewayError,
-    readonly retry: Retry,
-    readonly advice: RetryAdvice = {},
+    readonly retry: 'never' | 'network' | 'token',
+    readonly advice: { readonly waitMs?: number | null; readonly refusedToken?: string } = {},
   ) {
     super(error.message, { cause: error });
   }
 }
 
-/** aborted: the caller disconnected · invalid: the response cannot be trusted */
-type Failure = 'network' | 'timeout' | 'aborted' | 'invalid';
-
 /**
  * Classifies an error before or while reading the response.
  * @param signal of the deadline; its reason takes precedence over the error
+ * @returns aborted: the caller disconnected · invalid: the response cannot be trusted
  */
-export function outcomeOf(error: unknown, { aborted, reason }: AbortSignal): Failure {
+export function outcomeOf(error: unknown, { aborted, reason }: AbortSignal) {
   if (aborted) return asGatewayError(reason).code === 'upstream_timeout' ? 'timeout' : 'aborted';
   if (!(error instanceof GatewayError)) return 'network';
   // A body that broke off or stalled in the gateway's own streams.

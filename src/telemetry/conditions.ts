@@ -39,7 +39,9 @@ export interface Measured {
   readonly replicas: { readonly count: number };
   /** Secret files whose current content is not in use. */
   readonly secretFaults: () => readonly { readonly name: string; readonly message: string }[];
-  readonly brake: { stops(): { readonly all: Stop | null; readonly teams: readonly TeamStop[] } };
+  readonly brake: {
+    stops(): { readonly all: Stop | null; readonly teams: readonly (Stop & { readonly team: string })[] };
+  };
   /** Guarded writes of unknown outcome; null: unknown. */
   readonly unknownWrites: { count(): number | null };
   readonly log: {
@@ -52,10 +54,6 @@ interface Stop {
   /** ISO */
   readonly at: string;
   readonly reason: string;
-}
-
-interface TeamStop extends Stop {
-  readonly team: string;
 }
 
 export interface GaugeRow {

@@ -31,10 +31,6 @@ import {
 import { invalidMembers, refuseFaults } from './members.js';
 import { serve } from './serve.js';
 
-function isBackedUp(id: string): boolean {
-  return SINGLE.includes(id) || PREFIXES.some((prefix) => id.startsWith(prefix));
-}
-
 /** Bounds of the admin API for keys, beyond the stored form. */
 const IssuedKey = Type.Object({
   id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$' }),
@@ -93,14 +89,11 @@ function dateFaults(id: string, key: KeyRecord): FieldFault[] {
 
 /** Revoked keys of deleted teams are allowed. Any other key without a team would open a later team of the same name. */
 function teamFaults(id: string, key: KeyRecord, records: Texts): FieldFault[] {
-  const life = records.get(LIFE_PREFIX + key.teamId);
-  const isOver = key.revokedAt !== null || (key.life ?? 0) < lifeIn(life);
+  const text = records.get(LIFE_PREFIX + key.teamId);
+  const life = text === undefined ? 0 : (LifeRecord.parse(text)?.life ?? 0);
+  const isOver = key.revokedAt !== null || (key.life ?? 0) < life;
   if (isOver || records.has(TEAM_PREFIX + key.teamId)) return [];
   return [{ param: `${id}.teamId`, message: `must be a team of the backup; it has no ${key.teamId}` }];
-}
-
-function lifeIn(text: string | undefined): number {
-  return text === undefined ? 0 : (LifeRecord.parse(text)?.life ?? 0);
 }
 
 function parse(text: string): unknown {
@@ -213,7 +206,9 @@ function tokensAfter(present: Texts, backup: Texts): [string, string][] {
 }
 
 function backedUp(registry: Registry) {
-  return registry.list('').filter(([id]) => isBackedUp(id));
+  return registry
+    .list('')
+    .filter(([id]) => SINGLE.includes(id) || PREFIXES.some((prefix) => id.startsWith(prefix)));
 }
 
 /** Checks every record before any is written. */

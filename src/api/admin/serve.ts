@@ -11,11 +11,6 @@ declare module 'fastify' {
   }
 }
 
-type Handler<O extends AdminOperation> = (
-  request: FastifyRequest<RequestTypes<O>>,
-  reply: FastifyReply,
-) => Promise<unknown>;
-
 const NO_QUERY = Type.Object({});
 
 /**
@@ -25,7 +20,7 @@ const NO_QUERY = Type.Object({});
 export function serve<O extends AdminOperation>(
   app: FastifyInstance,
   operation: O,
-  handle: Handler<O>,
+  handle: (request: FastifyRequest<RequestTypes<O>>, reply: FastifyReply) => Promise<unknown>,
 ): void {
   const [method = '', url = ''] = operation.call.split(' ');
   const { tag, summary, query, body, bodyLimit, isOpen, status = 200 } = operation;

@@ -25,12 +25,9 @@ function refuseForeignOrigin(
 ): void {
   const { origin } = headers;
   if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return;
-  if (hostOf(origin) === host.toLowerCase() && isOwnHost(host, [])) return;
+  const named = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1];
+  if (named === host.toLowerCase() && isOwnHost(host, [])) return;
   throw new GatewayError('origin_forbidden');
-}
-
-function hostOf(origin: string): string | null {
-  return /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1] ?? null;
 }
 
 interface McpRoute {

@@ -30,7 +30,8 @@ function hoist(value: Json, named: Named): Json {
   const { [NAME]: answer, ...members } = Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      isData(name, member) ? member : hoist(member, named),
+      // Examples are not schemas, but may have a member `title`.
+      name === 'examples' && Array.isArray(member) ? member : hoist(member, named),
     ]),
   );
   // A property called `title` is an object.
@@ -38,9 +39,6 @@ function hoist(value: Json, named: Named): Json {
   if (typeof answer === 'string') return refer('responses', answer, members, named);
   return typeof title === 'string' ? refer('schemas', title, members, named) : members;
 }
-
-/** Examples are not schemas, but may have a member `title`. */
-const isData = (name: string, member: Json) => name === 'examples' && Array.isArray(member);
 
 function refer(kind: Kind, name: string, value: Json, named: Named): Json {
   const known = named[kind].get(name);

@@ -85,9 +85,5 @@ export function shownToTeams(tag: string, summary: string, operation: Operation)
 /** The id of an operation without a name: `get`, `/report/campaigns/get` → `getReportCampaignsGet`. */
 export function idOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
-  return method.toLowerCase() + words.map(capitalized).join('');
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }

@@ -78,10 +78,7 @@ export function describeOperation(operation: AdminOperation): Operation {
 export function describeTeamOperation(operation: TeamOperation): Operation {
   const { body, answer, about } = operation;
   const usual = answer === undefined ? {} : { 200: json(answer, about, ['cache-control']) };
-  return {
-    ...described(operation, usual),
-    ...(body && { body: { 'application/json': body } }),
-  };
+  return { ...described(operation, usual), ...(body && { body: { 'application/json': body } }) };
 }
 
 function described(operation: Call, usual: Operation['answers']): Operation {

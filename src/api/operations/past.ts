@@ -58,10 +58,7 @@ const REVISION = titled('Revision', {
   missedFrom: Type.Optional(instant('Later revisions from this time on may not have been recorded.')),
 });
 
-const PERIOD = Type.Object({
-  from: date,
-  to: date,
-});
+const PERIOD = Type.Object({ from: date, to: date });
 
 export const getRevisions = history('getRevisions', 'key', 'GET /gateway/v1/revisions', {
   summary: 'Recorded revisions of each day of a report',
@@ -142,10 +139,7 @@ export const getDiff = history('getDiff', 'key', 'GET /gateway/v1/diff', {
     200: {
       description: 'Rows that differ. The platform is not called.',
       headers: ['cache-control', 'vary'],
-      content: {
-        'application/json': DIFF_ANSWER,
-        'text/csv': text('One line per changed cell.'),
-      },
+      content: { 'application/json': DIFF_ANSWER, 'text/csv': text('One line per changed cell.') },
     },
   },
   problems: [...HISTORY_PROBLEMS, 'not_acceptable'],

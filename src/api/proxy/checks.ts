@@ -82,14 +82,11 @@ function nameFault(name: string): string {
  */
 export function checkBody(body: JsonObject): void {
   if (body.names.includes('_method')) throw overrideRefused();
-  if (body.names.includes(DRY_RUN)) throw misplacedDryRun();
+  if (body.names.includes(DRY_RUN))
+    throw new GatewayError('invalid_body', {
+      errors: [{ param: DRY_RUN, message: `must be in the query, as ?${DRY_RUN}=1; nothing was sent` }],
+    });
   refuseControlNames(body);
-}
-
-function misplacedDryRun(): GatewayError {
-  return new GatewayError('invalid_body', {
-    errors: [{ param: DRY_RUN, message: `must be in the query, as ?${DRY_RUN}=1; nothing was sent` }],
-  });
 }
 
 function refuseControlNames(json: Json): void {
@@ -106,12 +103,6 @@ function refuseControlNames(json: Json): void {
 
 // The check of accounts, before a pass-through request is sent.
 
-interface Asker {
-  readonly caller: Caller;
-  readonly rule: RouteRule | undefined;
-  readonly path: string;
-}
-
 interface Asked {
   readonly pairs: readonly QueryPair[];
   /** The object in a JSON body. */
@@ -122,7 +113,15 @@ interface Asked {
  * A limited team passes only on declared routes, and only with an account of its own.
  * @throws GatewayError `route_forbidden`, `advertiser_required`, `advertiser_forbidden`
  */
-export function checkAccount({ caller, rule, path }: Asker, asked: Asked, rules: PassRules): void {
+export function checkAccount(
+  {
+    caller,
+    rule,
+    path,
+  }: { readonly caller: Caller; readonly rule: RouteRule | undefined; readonly path: string },
+  asked: Asked,
+  rules: PassRules,
+): void {
   if (caller.team.advertisers === '*') return;
   if (rule === undefined || rule.account.length === 0) throw new GatewayError('route_forbidden');
   const { pairs, parsed: body } = asked;

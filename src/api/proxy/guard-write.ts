@@ -5,7 +5,7 @@ import { clip } from '../../lib/http/problem.js';
 import { limitOf } from '../../teams/write-guard/amount.js';
 import { type Check, check, checksumOf, checkWrite } from '../../teams/write-guard/check-write.js';
 import { guardUnavailable } from '../../teams/write-guard/reservations.js';
-import { type GuardRule, isWriteGuard, ruleFor } from '../../teams/write-guard/rule.js';
+import { isWriteGuard, ruleFor } from '../../teams/write-guard/rule.js';
 import { isWrite } from './checks.js';
 import type { Charge, DayLimit, Guarding, PassContext, Question } from './passage.js';
 
@@ -49,7 +49,9 @@ export interface Verdict {
 }
 
 export function judgeWrite(guarding: Guarding, asker: Asker, asked: Asked): Verdict {
-  const sum = asked.givenChecksum === null ? [] : [checksumCheck(asked.givenChecksum, asker, asked)];
+  const given = asked.givenChecksum;
+  const own = given === null ? null : checksumOfWrite(asker, asked);
+  const sum = given === null || own === null ? [] : [check('checksum', own === given, own, given)];
   if (guarding.kind === 'closed') return { checks: [guarding.check, ...sum], day: null, charge: null };
   if (guarding.kind !== 'ruled') return { checks: sum, day: null, charge: null };
   const { rule, route } = guarding;
@@ -58,20 +60,10 @@ export function judgeWrite(guarding: Guarding, asker: Asker, asked: Asked): Verd
     body: asked.parsed ?? asked.fault ?? 'there is none',
     hasIdempotencyKey: asked.keyed !== null,
   });
-  const day = dayLimitOf(route, rule);
-  const { currency } = rule.budget ?? {};
+  const { maxPerDay, currency } = rule.budget ?? {};
+  const day = maxPerDay === undefined ? null : { route, max: limitOf(maxPerDay), currency };
   const charge = { route, amount, max: day?.max ?? null, currency };
   return { checks: [...checks, ...sum], day, charge };
-}
-
-function dayLimitOf(route: string, { budget }: GuardRule): DayLimit | null {
-  if (budget?.maxPerDay === undefined) return null;
-  return { route, max: limitOf(budget.maxPerDay), currency: budget.currency };
-}
-
-function checksumCheck(given: string, asker: Asker, asked: Asked): Check {
-  const sum = checksumOfWrite(asker, asked);
-  return check('checksum', sum === given, sum, given);
 }
 
 /** The body of a write with a checksum, or of a dry run, has been read. */

@@ -72,7 +72,7 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
         const looked = await answerDryRun(context, question, verdict, options);
         return reply.headers(DRY_RUN_HEADERS).send(looked);
       }
-      const judgeAgain = () => judgeAnew(request, { context, guarding, question }, options);
+      const judgeAgain = () => judgeAnew(request, context, guarding, question, options);
       const assertStillAllowed = () => void recognize(request, context.rule, options.identify);
       request.passage = { ...context, ...question, judgeAgain, assertStillAllowed };
       if (question.stream !== null) request.body = question.stream;
@@ -110,16 +110,12 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
   });
 }
 
-interface Arrived {
-  readonly context: PassContext;
-  readonly guarding: Guarding;
-  readonly question: Question;
-}
-
 /** See {@link Passage.judgeAgain}. */
 function judgeAnew(
   request: FastifyRequest,
-  { context: arrived, guarding: before, question }: Arrived,
+  arrived: PassContext,
+  before: Guarding,
+  question: Question,
   { identify, rules, defaultGuard }: PassThroughOptions,
 ): Charge | null {
   const context = { ...arrived, caller: recognize(request, arrived.rule, identify) };

@@ -25,11 +25,6 @@ export interface TakenBody {
  */
 export type BodyNeed = 'json' | 'guarded' | 'whole' | 'none';
 
-interface Sent {
-  readonly stream: Readable | null | undefined;
-  readonly headers: IncomingHttpHeaders;
-}
-
 const PLAIN_JSON = /^\s*application\/json\s*(?:;|$)/i;
 /** One content type, without a charset other than UTF-8. */
 const GUARDED_TYPE = /^\s*application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -41,7 +36,10 @@ const UPLOAD_BYTES = 65_536;
  * @throws GatewayError `unsupported_media_type`, `invalid_body`, `body_too_large`
  */
 export async function takeBody(
-  { stream, headers }: Sent,
+  {
+    stream,
+    headers,
+  }: { readonly stream: Readable | null | undefined; readonly headers: IncomingHttpHeaders },
   need: BodyNeed,
   maxBytes: number,
 ): Promise<TakenBody> {

@@ -77,11 +77,10 @@ export function createExpiryWarning({
       return isNew ? { text: JSON.stringify({ ...before, ...given }) } : null;
     });
     settled = text;
-    if (isNew) logger.error({ tokenId: active.id, ...expiryOf(now) }, warningText(now));
+    const { expiresAt, expiryKnown, daysLeft } = now;
+    if (isNew) logger.error({ tokenId: active.id, expiresAt, expiryKnown, daysLeft }, warningText(now));
   };
 }
-
-const expiryOf = ({ expiresAt, expiryKnown, daysLeft }: Outlook) => ({ expiresAt, expiryKnown, daysLeft });
 
 function warningText(outlook: Outlook): string {
   const what = outlook.state === 'expired' ? 'has expired' : expiryText(outlook);

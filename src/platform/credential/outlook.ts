@@ -19,11 +19,7 @@ export const Outlook = Type.Object(
         'refused: the platform rejects the active token, and no other one is available; expiring: an operator should act; unproven: not yet verified by a platform call.',
     }),
     expiresAt: nullable(Type.String({ format: 'date-time' })),
-    expiryKnown: nullable(
-      Type.Boolean({
-        description: 'False: assumed to be one year after first seen.',
-      }),
-    ),
+    expiryKnown: nullable(Type.Boolean({ description: 'False: assumed to be one year after first seen.' })),
     daysLeft: nullable(Type.Integer({ minimum: 0, description: 'Days until expiry, rounded down.' })),
     warningDays: nullable(
       Type.Integer({

@@ -229,9 +229,7 @@ export function countAges({ dates }: Evidence): AgeCount[] {
 }
 
 /** Distinct dates by their worst verdict at an age; n: all refetched ones, without failed ones. */
-type VerdictCount = Readonly<Record<Verdict, number>> & { readonly ageDays: number; readonly n: number };
-
-export function countVerdicts({ dates }: Evidence): VerdictCount[] {
+export function countVerdicts({ dates }: Evidence) {
   const judged = [...dates.values()].filter(({ verdicts }) => verdicts.length > 0);
   return AGES.flatMap((ageDays) => {
     const counts = { failed: 0, same: 0, differs_since: 0, restated: 0, wrong: 0 };
