@@ -121,18 +121,13 @@ function inItsCentury(rfc850: string, nowMs: number): string {
   });
 }
 
-export interface OriginCaching {
-  /** `no-store`: the answer is not cached. */
-  readonly noStore: boolean;
-  /** Freshness by RFC 9111 for a shared cache, for endpoints set to `freshness: origin`; null: not to be stored. */
-  readonly originMs: number | null;
-}
-
 /**
  * RFC 9111, sections 3, 4.2 and 5.2.2; there is no heuristic freshness.
  * @param startedMs when the call began, by the clock of `nowMs`, when its answer was complete
+ * @returns noStore: the answer is not cached; originMs: freshness for a shared cache, for endpoints set to
+ *   `freshness: origin`; null: not to be stored
  */
-export function originCaching(headers: Headers, startedMs: number, nowMs: number): OriginCaching {
+export function originCaching(headers: Headers, startedMs: number, nowMs: number) {
   const directives = readDirectives(joined(headers['cache-control']));
   const noStore = directives.has('no-store');
   const varies = joined(headers.vary)

@@ -77,8 +77,6 @@ const NO_PLACE = {
   retryAfterS: 1,
 };
 
-export type Traffic = ReturnType<typeof createTraffic>;
-
 export function createTraffic({
   settings,
   replicas,

@@ -12,7 +12,7 @@ import { createAgent, createPlatformClient } from '../platform/client.js';
 import { type Credential, createCredential } from '../platform/credential/credential.js';
 import type { VaultKeeper } from '../platform/credential/keeper.js';
 import { createSealer, SealError } from '../platform/credential/seal.js';
-import { createTraffic, type Traffic } from '../platform/traffic.js';
+import { createTraffic } from '../platform/traffic.js';
 import { createL1 } from '../reports/cache/finished.js';
 import { createPurges } from '../reports/cache/purges.js';
 import { countRowsOf, guessReports } from '../reports/fetch/reference-reports.js';
@@ -26,17 +26,16 @@ import { createAuth } from '../teams/auth/auth.js';
 import { ensurePepper } from '../teams/auth/pepper.js';
 import { opensWhatIsStored, successionRules } from '../teams/auth/succession-rules.js';
 import { createLimits } from '../teams/limits/limits.js';
-import { createSeries, type Series } from '../teams/series/create-series.js';
+import { createSeries } from '../teams/series/create-series.js';
 import { nameInLife } from '../teams/team-life.js';
 import { recallShares } from '../teams/usage/recall-shares.js';
-import { createUsage, type Usage } from '../teams/usage/usage.js';
+import { createUsage } from '../teams/usage/usage.js';
 import type { UsageField } from '../teams/usage/usage-day.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
 import type { Measured } from '../telemetry/conditions.js';
 import { createHealth, type HeldToken, readProcessHealth } from '../telemetry/health.js';
 import type { Log } from '../telemetry/logger.js';
-import { createMetrics, type Metrics } from '../telemetry/metrics.js';
-import type { CallReport } from '../telemetry/trace.js';
+import { createMetrics } from '../telemetry/metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
 
@@ -145,7 +144,12 @@ async function createParts(options: ServicesOptions) {
     logger,
     retry: config.platform.retry,
     userAgent: `dsp-gateway/${VERSION}`,
-    onCall: countCalls({ metrics, usage, series, ...traffic }),
+    onCall(call) {
+      traffic.recentCalls.add();
+      metrics.platformCall(call);
+      usage.add(call.team, ONE_CALL);
+      series.addCall(call.team);
+    },
   });
   const callMs = config.platform.timeoutMs;
   const idempotency = createIdempotency({ ...store, clock, logger, callMs });
@@ -179,21 +183,6 @@ async function createParts(options: ServicesOptions) {
     idempotency,
     reporting,
     gateway: createGateway(reporting),
-  };
-}
-
-interface CallCounters extends Pick<Traffic, 'recentCalls'> {
-  readonly metrics: Metrics;
-  readonly usage: Usage;
-  readonly series: Series;
-}
-
-function countCalls({ metrics, usage, series, recentCalls }: CallCounters): (call: CallReport) => void {
-  return (call) => {
-    recentCalls.add();
-    metrics.platformCall(call);
-    usage.add(call.team, ONE_CALL);
-    series.addCall(call.team);
   };
 }
 

@@ -236,8 +236,6 @@ function collectProcessMetrics(): readonly Metric[] {
   return metrics.filter((metric) => metric !== undefined);
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
-
 export function createMetrics(gateway: Measured) {
   const registry = new Registry();
   processMetrics ??= collectProcessMetrics();

@@ -213,13 +213,7 @@ export function decodeEvidence(text: string): Evidence | null {
 }
 
 /** Distinct dates seen at an age and again later, and how many of them had changed. */
-export interface AgeCount {
-  readonly ageDays: number;
-  readonly n: number;
-  readonly changed: number;
-}
-
-export function countAges({ dates }: Evidence): AgeCount[] {
+export function countAges({ dates }: Evidence) {
   const seen = [...dates.values()];
   return AGES.flatMap((ageDays) => {
     const again = seen.filter((one) => (one.again & bitOf(ageDays)) !== 0n);

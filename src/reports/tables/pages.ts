@@ -63,14 +63,8 @@ function membersOf(about: Table['about']): string {
   return text === '' ? '' : `${text},`;
 }
 
-interface FittedRow {
-  readonly text: string;
-  readonly bytes: number;
-  /** Cells with shortened text. */
-  readonly shortened: number;
-}
-
-function fitRow(row: readonly unknown[], room: number): FittedRow | null {
+/** @returns its text, its bytes and the number of cells with shortened text; null if it does not fit */
+function fitRow(row: readonly unknown[], room: number) {
   const text = JSON.stringify(row);
   const bytes = bytesOf(text);
   if (bytes <= room) return { text, bytes, shortened: 0 };

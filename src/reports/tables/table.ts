@@ -65,17 +65,11 @@ export function notAdditive(rows: readonly Row[], columns: readonly string[]): s
   );
 }
 
-interface SortedRows {
-  readonly rows: readonly Row[];
-  /** The column contains numbers, and texts without a numeric value such as `-` or `1,000.50`. */
-  readonly isMixed: boolean;
-}
-
 /**
  * Stable. Numbers, also as text, by value; after them, in either order, other texts by code unit, then absent values.
  * @throws GatewayError `invalid_query` for an unknown column
  */
-export function sortRows(rows: readonly Row[], columns: readonly string[], sort: Sort | null): SortedRows {
+export function sortRows(rows: readonly Row[], columns: readonly string[], sort: Sort | null) {
   if (sort === null || rows.length === 0) return { rows, isMixed: false };
   const { column, order = 'asc' } = sort;
   if (!columns.includes(column))
@@ -84,6 +78,7 @@ export function sortRows(rows: readonly Row[], columns: readonly string[], sort:
   const keys = rows.map((row) => keyOf(row, Object.hasOwn(row, column) ? row[column] : null));
   return {
     rows: keys.toSorted((one, other) => compareKeys(one, other, sign)).map(({ row }) => row),
+    /** The column contains numbers, and texts without a numeric value such as `-` or `1,000.50`. */
     isMixed: keys.some(({ number }) => number !== null) && keys.some(({ text }) => text !== ''),
   };
 }

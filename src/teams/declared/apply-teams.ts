@@ -15,23 +15,17 @@ export interface ApplyOptions {
   readonly clock: Clock;
 }
 
-export interface Declaration {
-  readonly teams: readonly NewTeam[];
-  readonly removed: Removed;
-  /** Only plan. */
-  readonly dryRun: boolean;
-}
-
 /** Replicas that start together conflict. */
 const MAX_TRIES = 5;
 
-/** @returns the executed or planned changes. @throws GatewayError `conflict`, StoreUnavailable */
+/** @param dryRun only plan. @returns the executed or planned changes. @throws GatewayError `conflict`, StoreUnavailable */
 export async function applyTeams(
   options: ApplyOptions,
-  { teams, removed, dryRun }: Declaration,
+  declared: { readonly teams: readonly NewTeam[]; readonly removed: Removed; readonly dryRun: boolean },
   actor: Actor,
 ): Promise<TeamChange[]> {
   const { registry, directory } = options;
+  const { teams, removed, dryRun } = declared;
   let changes: TeamChange[] = [];
   await commitChange(registry, { what: 'The teams were', tries: MAX_TRIES }, () => {
     changes = planTeams(teams, directory.teams(), removed);

@@ -23,16 +23,11 @@ export interface WriteFacts {
   readonly hasIdempotencyKey: boolean;
 }
 
-interface Judged {
-  readonly checks: readonly Check[];
-  /** The amount of the rule's budget, millionths; null if there is none, or it is unreadable. */
-  readonly amount: number | null;
-}
-
 /** Characters of a shown value, and of a number in one. */
 const [MAX_SHOWN, MAX_NUMBER] = [100, 30];
 
-export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: WriteFacts): Judged {
+/** @returns the checks, and the amount of the rule's budget, millionths; null if there is none, or it is unreadable */
+export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: WriteFacts) {
   // Platforms merge query and body, and either may win.
   const checks = [check('query', query.length === 0, list(query), 'only parameters of the gateway')];
   if (rule.requireIdempotencyKey === true) {
