@@ -22,11 +22,12 @@ beforeAll(async () => {
   today = await sim.today();
   const read = async (from: string, to: string) =>
     expect((await ask(gateway.data + reportOf(1, from, to), { key })).status).toBe(200);
-  // All but some days in the middle; then time passes, and the youngest are asked for again.
+  // All but some days in the middle; then time passes, and some young ones are asked for again, with which those before
+  // them are refreshed.
   await read(daysBefore(today, 399), daysBefore(today, 100));
   await read(daysBefore(today, 90), today);
   inside.clock.advance(24 * HOUR);
-  await read(daysBefore(today, 1), today);
+  await read(daysBefore(today, 3), daysBefore(today, 2));
 });
 
 const signedIn = (token: string, hash = '#/cache') =>
@@ -45,14 +46,14 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
   const days = page.getByRole('group', { name: /^Days/ }).getByRole('button');
   expect(await days.count()).toBe(400);
   const inLegend = await page.locator('.legend strong').allTextContents();
-  expect(inLegend).toEqual(['385 final', '2 fresh', '4 stale', '9 missing']);
+  expect(inLegend).toEqual(['386 final', '3 fresh', '2 stale', '9 missing']);
   const dayOf = (ago: number) => page.locator(`[data-date="${daysBefore(today, ago)}"]`);
   // By mark as well as by colour.
   for (const [ago, mark] of [
     [399, '✓'],
     [95, '×'],
-    [3, '~'],
-    [0, '•'],
+    [3, '•'],
+    [0, '~'],
   ] as const)
     expect(await dayOf(ago).textContent()).toContain(mark);
   await page.getByRole('img', { name: /^Share of days that changed later/ }).waitFor();
@@ -68,7 +69,7 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
   expect(await page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 4));
-  await page.getByText(`${daysBefore(today, 4)} stale 1 row as of`).waitFor();
+  await page.getByText(`${daysBefore(today, 4)} fresh 1 row as of`).waitFor();
   await page.keyboard.press('Home');
   expect(await page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 399));
   // The address can be sent: whoever opens it sees the same.
