@@ -46,7 +46,7 @@ export async function fetchToLearn(
   from: string,
   to: string,
 ): Promise<Days | null> {
-  const { fetched, kept } = await withSlot(g, { report, team: GATEWAY_TEAM }, (slot) =>
+  const { fetched } = await withSlot(g, { report, team: GATEWAY_TEAM }, (slot) =>
     fetchDays(g, slot, {
       ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
       mode: 'days',
@@ -56,7 +56,6 @@ export async function fetchToLearn(
       learns: false,
     }),
   );
-  await kept;
   if (fetched.kind !== 'answer' || fetched.days === null) return null;
   return daysByDate(fetched.days);
 }
