@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { questionOf } from '../../src/web/console/cache/explained.js';
 import { changesOf, draftOf, newTeamOf } from '../../src/web/console/teams/draft.js';
 import { guardDraftOf, guardOf, isKnown, newRule, routesTwice } from '../../src/web/console/teams/guard.js';
-import type { Team } from '../../src/web/console/teams/team.js';
+import { concernOf, type Team, type TeamKey } from '../../src/web/console/teams/team.js';
 import { faultAt } from '../../src/web/ui/form-values.js';
 import { stepOf, weekday } from '../../src/web/ui/kept-days.js';
 
@@ -52,6 +52,19 @@ it('arrows go by day and by week, and never out of the days', () => {
   expect([stepOf('ArrowUp', 9, 400), stepOf('ArrowUp', 3, 400), stepOf('End', 0, 400)]).toEqual([2, 0, 399]);
   expect(stepOf('Enter', 3, 400)).toBeNull();
   expect([weekday('2026-11-23'), weekday('2026-11-22')]).toEqual([1, 7]);
+});
+
+it.each([
+  ['is used', { lastUsedAt: '2026-11-20' }, null],
+  ['expires within two weeks', { lastUsedAt: '2026-11-20', expiresAt: '2026-12-01' }, 'expires'],
+  ['expires later', { expiresAt: '2027-01-01', createdAt: '2026-11-01' }, null],
+  ['was used long ago', { lastUsedAt: '2026-10-01' }, 'sleeps'],
+  ['was never used', {}, 'sleeps'],
+  ['is revoked', { revokedAt: '2026-11-01' }, null],
+  ['has expired', { expiresAt: '2026-11-01' }, null],
+])('a key that %s', (_, parts, concern) => {
+  const key = { createdAt: '2026-01-01', lastUsedAt: null, expiresAt: null, revokedAt: null, ...parts };
+  expect(concernOf(key as TeamKey, Date.parse('2026-11-21'))).toBe(concern);
 });
 
 const field = fc.stringMatching(/^body(\.[a-z]{1,9}){1,3}$/);

@@ -43,16 +43,40 @@ it('lists teams with hostile names as text, finds them, and sorts', async () => 
   await page.getByRole('link', { name: HOSTILE }).waitFor();
   expect(await page.locator('main img').count()).toBe(0);
   const cells = page.getByRole('row').filter({ hasText: 'growth' }).getByRole('cell');
-  expect(await cells.allTextContents()).toMatchObject({ 2: 'all', 3: '1', 5: '6' });
+  expect(await cells.allTextContents()).toMatchObject({ 2: '6', 5: '1 Roll', 6: 'all' });
   expect(await page.getByRole('row').filter({ hasText: RTL }).textContent()).toContain('disabled');
   await shots('console-teams');
-  await page.getByRole('button', { name: 'Requests, 24 h' }).click();
+  await page.getByRole('button', { name: 'Requests' }).click();
   expect(await page.getByRole('row').nth(1).textContent()).toContain('Growth');
   await page.getByRole('searchbox').fill('long');
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   expect(page.url()).toContain('#/teams?search=long');
   await page.getByRole('searchbox').fill('nobody of this name');
   await page.getByText('No team matches.').waitFor();
+  expect(faults).toEqual([]);
+});
+
+it('leads with who calls and which keys end, and rolls a key from there', async () => {
+  await admin(gateway, 'POST', '/teams', { id: 'ending', name: 'Ending' });
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  for (const [label, days] of [
+    ['soon', 5],
+    ['late', 90],
+  ] as const)
+    await admin(gateway, 'POST', '/teams/ending/keys', { label, expiresAt: inDays(days) });
+  const { key } = await newTeam(gateway, { id: 'rolled', name: 'Rolled' });
+  const { page, faults } = await signedIn(gateway.adminToken);
+  const calls = page.getByRole('list', { name: 'Share of platform calls' });
+  expect(await calls.getByRole('listitem').allTextContents()).toEqual(['Growth100 %, 6 calls']);
+  const ending = page.getByRole('region', { name: 'Keys that expire or sleep' });
+  expect(await ending.getByRole('listitem').allTextContents()).toEqual([
+    expect.stringMatching(/^Ending soonexpires in 4 d 23 hIssue a key$/),
+  ]);
+  await page.getByRole('img', { name: 'Requests by day, at most 6' }).waitFor();
+  await keyRow(page, 'Rolled').getByRole('button', { name: /^Roll/ }).click();
+  await answer(page, 'Roll');
+  const next = await page.getByLabel('Key', { exact: true }).inputValue();
+  expect([await meBy(key), await meBy(next)]).toEqual([200, 200]);
   expect(faults).toEqual([]);
 });
 
@@ -268,10 +292,11 @@ it('shows what a file of teams would change, and applies it only then', async ()
 
 it('shows a viewer everything and no button that it may not use', async () => {
   const { page, shots, faults } = await signedIn(VIEWER);
-  await page.getByRole('link', { name: 'Growth' }).waitFor();
+  const growth = page.getByRole('link', { name: 'Growth' }).first();
+  await growth.waitFor();
   for (const name of ['New team', 'Apply a file'])
     expect(await page.getByRole('link', { name }).count()).toBe(0);
-  await page.getByRole('link', { name: 'Growth' }).click();
+  await growth.click();
   await page.getByRole('region', { name: 'Keys of the team' }).getByRole('row').nth(1).waitFor();
   for (const name of ['Edit', 'Disable', 'Delete', 'Issue a key', 'Roll', 'Revoke'])
     expect(await page.getByRole('button', { name }).count()).toBe(0);

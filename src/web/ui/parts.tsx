@@ -53,6 +53,60 @@ export function Figure({ label, value, note, tone }: FigureProps) {
 
 export const Figures = ({ children }: Inner) => <dl class="figures">{children}</dl>;
 
+export interface Bar {
+  readonly key: string;
+  readonly title: ComponentChildren;
+  /** The value in words. */
+  readonly says: ComponentChildren;
+  /** The filled part, 0 to 1. */
+  readonly share: number;
+  readonly tone?: Tone | undefined;
+}
+
+interface BarsProps {
+  /** For screen readers. */
+  readonly label: string;
+  readonly bars: readonly Bar[];
+}
+
+/** Values side by side, in words and as bars. */
+export const Bars = ({ label, bars }: BarsProps) => (
+  <ul class="bars" aria-label={label}>
+    {bars.map(({ key, title, says, share, tone = 'info' }) => (
+      <li key={key} class={tone}>
+        <span>{title}</span>
+        <span class="small quiet">{says}</span>
+        <span class="time-line" aria-hidden="true">
+          <span style={{ width: `${100 * Math.min(1, share)}%` }} />
+        </span>
+      </li>
+    ))}
+  </ul>
+);
+
+interface SparkProps {
+  /** For screen readers: what the line says. */
+  readonly label: string;
+  readonly values: readonly number[];
+}
+
+/** A line without axes, for a cell of a table. */
+export function Spark({ label, values }: SparkProps) {
+  const most = Math.max(1, ...values);
+  const points = values.map((value, index) => `${index},${most - value}`).join(' ');
+  return (
+    <svg
+      class="spark"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${Math.max(1, values.length - 1)} ${most}`}
+      preserveAspectRatio="none"
+    >
+      <polyline points={points} vector-effect="non-scaling-stroke" />
+    </svg>
+  );
+}
+
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'label'> {
   readonly label: ComponentChildren;
   /** Absent: the button submits its form. */

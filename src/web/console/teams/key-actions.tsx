@@ -46,13 +46,16 @@ const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
   },
 ];
 
-export function RollButton({ keyOf: { id, label, prefix }, made }: Made & { readonly keyOf: TeamKey }) {
+type RollProps = Made & { readonly keyOf: TeamKey; readonly look?: string };
+
+export function RollButton({ keyOf: { id, label, prefix }, made, look = '' }: RollProps) {
   const { api, may } = useAdmin();
   if (!may('POST /admin/v1/keys/:id/roll')) return null;
   return (
     <FormButton
       label="Roll"
       name={`Roll ${label || prefix}`}
+      look={look}
       fields={OVERLAP}
       start={{ overlapSeconds: '86400' }}
       send={async (body) => made(await api.send('POST', `/admin/v1/keys/${id}/roll`, body))}

@@ -13,7 +13,7 @@ import {
   RevokeButton,
   RollButton,
 } from './key-actions.js';
-import { keyState, type Team, type TeamKey } from './team.js';
+import { keyState, SOON_MS, type Team, type TeamKey } from './team.js';
 
 export function TeamKeys({ team: { id } }: { readonly team: Team }) {
   const { may } = useAdmin();
@@ -80,9 +80,6 @@ function KeyTable({ keys, made, changed }: KeyTableProps) {
 
 const STATES = { valid: 'good', revoked: 'bad', expired: 'warn' } as const;
 
-/** Threshold of the expiry warning. */
-const SOON_MS = 14 * 86_400_000;
-
 const COLUMNS: readonly Column<TeamKey>[] = [
   {
     title: 'Key',
@@ -117,7 +114,7 @@ const COLUMNS: readonly Column<TeamKey>[] = [
   { title: 'Expires', by: ({ expiresAt }) => expiresAt, cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
 ];
 
-function Expiry({ at }: { readonly at: string | null }) {
+export function Expiry({ at }: { readonly at: string | null }) {
   if (at === null) return <span class="quiet">never</span>;
   const left = Date.parse(at) - Date.now();
   const words = (

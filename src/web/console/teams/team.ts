@@ -40,3 +40,15 @@ export function keyState({ revokedAt, expiresAt }: TeamKey, nowMs: number): 'val
 export function latest(times: readonly (string | null)[]): string | null {
   return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null);
 }
+
+/** Thresholds: a key expires soon; a key has not been used for long. */
+export const SOON_MS = 14 * 86_400_000;
+const ASLEEP_MS = 30 * 86_400_000;
+
+/** Why a valid key needs a look; null: it does not. */
+export function concernOf(key: TeamKey, nowMs: number): 'expires' | 'sleeps' | null {
+  const { createdAt, expiresAt, lastUsedAt } = key;
+  if (keyState(key, nowMs) !== 'valid') return null;
+  if (expiresAt !== null && Date.parse(expiresAt) < nowMs + SOON_MS) return 'expires';
+  return Date.parse(lastUsedAt ?? createdAt) < nowMs - ASLEEP_MS ? 'sleeps' : null;
+}

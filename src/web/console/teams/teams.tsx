@@ -1,17 +1,39 @@
-/** The section of teams: all teams with scopes and recent use, one team, and the forms. */
+/** The section of teams: share of calls, keys that need a look, all teams with recent use, one team, and the forms. */
+import { useState } from 'preact/hooks';
+import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data-table.js';
-import { count } from '../../ui/format.js';
+import { count, counted, fromNow, percent } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
-import { Card, Empty, Name, Tag, Wait } from '../../ui/parts.js';
+import { Bars, Card, Empty, Name, Spark, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import type { Api } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
+import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
-import type { LedgerAnswer } from '../overview.js';
+import { sum } from '../series.js';
 import { APPLY, ApplyForm } from './apply-form.js';
-import { advertisersInWords, isDeclared, keyState, latest, type Team, type TeamKey } from './team.js';
+import {
+  IssueButton,
+  type IssuedKey,
+  IssuedNote,
+  type Made,
+  RevokeButton,
+  RollButton,
+} from './key-actions.js';
+import {
+  advertisersInWords,
+  concernOf,
+  isDeclared,
+  keyState,
+  latest,
+  type Team,
+  type TeamKey,
+} from './team.js';
 import { TeamForm } from './team-form.js';
+import { Expiry } from './team-keys.js';
 import { TeamPage } from './team-page.js';
+
+type Usage = AnswerTo<'GET /admin/v1/usage'>;
 
 /** @param path of a team: its id */
 export function Teams({ path: [id] }: { readonly path: readonly string[] }) {
@@ -36,37 +58,47 @@ function NewTeam() {
 }
 
 interface Row extends Team {
-  readonly keys: number;
+  /** Valid ones. */
+  readonly keys: readonly TeamKey[];
   readonly lastUsedAt: string | null;
-  readonly requests: number;
+  /** By day, oldest first. */
+  readonly requests: readonly number[];
+  readonly calls: number;
+  readonly rateLimited: number;
 }
 
+/** Use is that of the last 30 days. */
 async function loadRows(api: Api, signal: AbortSignal): Promise<Row[]> {
-  const [{ teams }, { keys }, ledger] = await Promise.all([
+  const [{ teams }, { keys }, { from, to, usage }] = await Promise.all([
     api.get<{ teams: Team[] }>('/admin/v1/teams', signal),
     api.get<{ keys: TeamKey[] }>('/admin/v1/keys', signal),
-    api.get<LedgerAnswer>('/admin/v1/series/teams?range=24h', signal),
+    api.get<Usage>('/admin/v1/usage', signal),
   ]);
-  const requests = new Map(ledger.teams.map((team) => [team.id, team.requests]));
   const now = Date.now();
+  const dayOf = (day: string) => Math.round((Date.parse(day) - Date.parse(from)) / 86_400_000);
   return teams.map((team) => {
     const own = keys.filter(({ teamId }) => teamId === team.id);
+    const days = usage.filter((one) => one.team === team.id);
+    const requests = new Array<number>(dayOf(to) + 1).fill(0);
+    for (const one of days) requests[dayOf(one.day)] = one.requests;
     return {
       ...team,
-      keys: own.filter((key) => keyState(key, now) === 'valid').length,
+      keys: own.filter((key) => keyState(key, now) === 'valid'),
       lastUsedAt: latest(own.map(({ lastUsedAt }) => lastUsedAt)),
-      requests: requests.get(team.id) ?? 0,
+      requests,
+      calls: sum(days.map(({ upstreamCalls }) => upstreamCalls)),
+      rateLimited: sum(days.map((one) => one.rateLimited)),
     };
   });
 }
 
 function TeamList() {
   const { api, may } = useAdmin();
-  const rows = useLoad('teams', (signal) => loadRows(api, signal), 30_000);
+  const rows = useLoad('teams', (signal) => loadRows(api, signal), 60_000);
   return (
     <View
       title="Teams"
-      lead="Teams, their advertisers and their limits."
+      lead="Who calls the platform through the gateway, and with which keys, in the last 30 days."
       tools={
         may('POST /admin/v1/teams') ? (
           <>
@@ -82,87 +114,198 @@ function TeamList() {
         ) : undefined
       }
     >
-      <Wait of={rows}>{(all) => <Found rows={all} />}</Wait>
+      <Wait of={rows}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty>There are no teams yet. Create a team and issue a key to use reports.</Empty>
+          ) : (
+            <Found rows={all} changed={rows.reload} />
+          )
+        }
+      </Wait>
     </View>
   );
 }
 
-function Found({ rows }: { readonly rows: readonly Row[] }) {
-  const { query } = useRoute();
-  const search = query.get('search') ?? '';
-  const wanted = search.trim().toLowerCase();
-  const found = rows.filter(({ id, name }) => `${id}\n${name}`.toLowerCase().includes(wanted));
-  if (rows.length === 0)
-    return <Empty>There are no teams yet. Create a team and issue a key to use reports.</Empty>;
+/** Most teams or keys in a card: the table has all. */
+const MOST = 5;
+
+function CallsCard({ rows }: { readonly rows: readonly Row[] }) {
+  const all = sum(rows.map(({ calls }) => calls));
+  const shown = sortedBy(rows, ({ calls }) => calls, true).filter(({ calls }) => calls > 0);
   return (
-    <Card>
-      <div class="find">
-        <input
-          type="search"
-          aria-label="Search teams by name or id"
-          placeholder="Search by name or id"
-          value={search}
-          onInput={({ currentTarget: { value } }) => go(hrefOf(['teams'], { search: value }), true)}
+    <Card title="Share of platform calls">
+      {all === 0 ? (
+        <Empty>
+          No team has called the platform: issue a key on the page of a team, and ask for a report.
+        </Empty>
+      ) : (
+        <Bars
+          label="Share of platform calls"
+          bars={shown.slice(0, MOST).map(({ id, name, calls }) => ({
+            key: id,
+            title: <TeamLink id={id} name={name} />,
+            says: `${percent(calls / all)}, ${counted(calls, 'call')}`,
+            share: calls / all,
+          }))}
         />
-        <p class="small quiet" role="status">
-          {found.length === rows.length
-            ? count(rows.length)
-            : `${count(found.length)} of ${count(rows.length)}`}
-          {rows.length === 1 ? ' team' : ' teams'}
-        </p>
-      </div>
-      <DataTable
-        caption="Teams"
-        columns={COLUMNS}
-        rows={found}
-        keyOf={({ id }) => id}
-        sorted={{ index: 0, down: false }}
-        empty="No team matches."
-      />
+      )}
     </Card>
   );
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+function KeysCard({ rows, made, changed }: { readonly rows: readonly Row[] } & Made & Changed) {
+  const { may } = useAdmin();
+  const now = Date.now();
+  const keys = rows.flatMap(({ keys: own, name }) => own.map((key) => ({ key, name })));
+  const found = keys.flatMap(({ key, name }) => {
+    const concern = concernOf(key, now);
+    return concern === null ? [] : [{ key, name, concern }];
+  });
+  return (
+    <Card title="Keys that expire or sleep">
+      {found.length === 0 ? (
+        <Empty>
+          {keys.length === 0
+            ? 'No team has a valid key: issue one on the page of a team.'
+            : 'None: no key expires within 14 days, and each was used in the last 30.'}
+        </Empty>
+      ) : (
+        <ul class="audit">
+          {found.slice(0, MOST).map(({ key, name, concern }) => (
+            <li key={key.id} class="row between">
+              <span>
+                <TeamLink id={key.teamId} name={name} />{' '}
+                {key.label === '' ? <code>{key.prefix}…</code> : <Name>{key.label}</Name>}
+                <br />
+                <span class="small quiet">
+                  {concern === 'expires' ? (
+                    <>
+                      expires <Expiry at={key.expiresAt} />
+                    </>
+                  ) : key.lastUsedAt === null ? (
+                    `never used, issued ${fromNow(key.createdAt, now)}`
+                  ) : (
+                    `used ${fromNow(key.lastUsedAt, now)}`
+                  )}
+                </span>
+              </span>
+              <span class="tools">
+                {/* A rolled key expires all the same. */}
+                {concern === 'expires' ? (
+                  may('POST /admin/v1/teams/:id/keys') && <IssueButton teamId={key.teamId} made={made} />
+                ) : (
+                  <>
+                    <RollButton keyOf={key} made={made} />
+                    <RevokeButton keyOf={key} changed={changed} />
+                  </>
+                )}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {found.length > MOST ? <p class="small quiet">And {count(found.length - MOST)} more.</p> : null}
+    </Card>
+  );
+}
+
+type Changed = { readonly changed: () => void };
+
+function Found({ rows, changed }: { readonly rows: readonly Row[] } & Changed) {
+  const [issued, setIssued] = useState<IssuedKey | null>(null);
+  const { query } = useRoute();
+  const search = query.get('search') ?? '';
+  const wanted = search.trim().toLowerCase();
+  const found = rows.filter(({ id, name }) => `${id}\n${name}`.toLowerCase().includes(wanted));
+  const made = (key: IssuedKey) => {
+    setIssued(key);
+    changed();
+  };
+  return (
+    <>
+      {issued === null ? null : <IssuedNote key={issued.key} issued={issued} close={() => setIssued(null)} />}
+      <div class="grid">
+        <CallsCard rows={rows} />
+        <KeysCard rows={rows} made={made} changed={changed} />
+      </div>
+      <Card>
+        <div class="find">
+          <input
+            type="search"
+            aria-label="Search teams by name or id"
+            placeholder="Search by name or id"
+            value={search}
+            onInput={({ currentTarget: { value } }) => go(hrefOf(['teams'], { search: value }), true)}
+          />
+          <p class="small quiet" role="status">
+            {found.length === rows.length
+              ? count(rows.length)
+              : `${count(found.length)} of ${count(rows.length)}`}
+            {rows.length === 1 ? ' team' : ' teams'}
+          </p>
+        </div>
+        <DataTable
+          caption="Teams"
+          columns={columnsOf(made)}
+          rows={found}
+          keyOf={({ id }) => id}
+          sorted={{ index: 0, down: false }}
+          empty="No team matches."
+        />
+      </Card>
+    </>
+  );
+}
+
+const columnsOf = (made: Made['made']): readonly Column<Row>[] => [
   { title: 'Team', by: ({ name }) => name.toLowerCase(), cell: (row) => <TeamCell {...row} /> },
-  { title: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} /> },
+  {
+    title: 'By day',
+    cell: ({ requests }) => (
+      <Spark label={`Requests by day, at most ${count(Math.max(...requests))}`} values={requests} />
+    ),
+  },
+  numberColumn('Requests', ({ requests }) => sum(requests)),
+  numberColumn('Calls made', ({ calls }) => calls),
+  numberColumn('Limited', ({ rateLimited }) => rateLimited),
+  {
+    title: 'Keys',
+    numeric: true,
+    by: ({ keys }) => keys.length,
+    cell: ({ keys: [key, another], keys }) => (
+      <span>
+        {key === undefined ? 'none' : count(keys.length)}{' '}
+        {key === undefined || another !== undefined ? null : (
+          <RollButton keyOf={key} made={made} look="plain small" />
+        )}
+      </span>
+    ),
+  },
   {
     title: 'Advertisers',
     numeric: true,
     by: ({ advertisers }) => (advertisers === '*' ? Number.POSITIVE_INFINITY : advertisers.length),
     cell: advertisersInWords,
   },
-  numberColumn(
-    'Keys',
-    ({ keys }) => keys,
-    (keys) => (keys === 0 ? 'none' : count(keys)),
-  ),
   timeColumn('Last use', ({ lastUsedAt }) => lastUsedAt, 'never'),
-  numberColumn('Requests, 24 h', ({ requests }) => requests),
 ];
 
+const TeamLink = ({ id, name }: Pick<Team, 'id' | 'name'>) => (
+  <a href={hrefOf(['teams', id])}>
+    <Name>{name}</Name>
+  </a>
+);
+
 function TeamCell(team: Row) {
-  const { id, name, disabled } = team;
+  const { id, name, disabled, scopes } = team;
   return (
     <span class="team-cell">
-      <a href={hrefOf(['teams', id])}>
-        <Name>{name}</Name>
-      </a>
+      <TeamLink id={id} name={name} />
       <span class="small quiet">
-        {id} {disabled ? <Tag tone="bad">disabled</Tag> : null}{' '}
+        {id} · {scopes.join(', ') || 'no scopes'} {disabled ? <Tag tone="bad">disabled</Tag> : null}{' '}
         {isDeclared(team) ? <Tag tone="info">by file</Tag> : null}
       </span>
-    </span>
-  );
-}
-
-function Scopes({ scopes }: Pick<Team, 'scopes'>) {
-  if (scopes.length === 0) return <span class="quiet">none</span>;
-  return (
-    <span class="tags">
-      {scopes.map((scope) => (
-        <Tag key={scope}>{scope}</Tag>
-      ))}
     </span>
   );
 }
