@@ -140,6 +140,12 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   await page.reload();
   await shown.getByText(/^900 EUR used on 2026-11-21, 600.5 EUR left$/).waitFor();
   await shots('console-guard');
+  await page.getByRole('link', { name: 'Writes', exact: true }).click();
+  const spent = page.getByRole('list', { name: 'Spent today, of the budget' });
+  expect(await spent.getByRole('listitem').allTextContents()).toEqual([
+    `Guarded ${CREATE}900 of 1,500.5 EUR`,
+  ]);
+  await shots('console-writes-spent');
   expect(faults).toEqual([]);
 });
 

@@ -1,13 +1,17 @@
-/** Stops of writes, and writes of unknown outcome. */
+/** Spend against budgets, writes of unknown outcome, and stops of writes. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
-import { moment } from '../../ui/format.js';
+import { amount, moment } from '../../ui/format.js';
+import { useLoad } from '../../ui/load.js';
 import { useNotices } from '../../ui/notices.js';
-import { Card, Name, Wait } from '../../ui/parts.js';
-import { useGet } from '../../ui/session.js';
+import { Bars, Card, Empty, Name, Wait } from '../../ui/parts.js';
+import { hrefOf } from '../../ui/route.js';
+import { type Api, useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
+import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
+import type { Team } from '../teams/team.js';
 import { StopCard } from './stops.js';
 
 type UnknownAnswer = AnswerTo<'GET /admin/v1/writes/unknown'>;
@@ -16,13 +20,70 @@ type UnknownWrite = UnknownAnswer['writes'][number];
 export function Writes({ changed }: { readonly changed: () => void }) {
   const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', 10_000);
   return (
-    <View
-      title="Writes"
-      lead="Writes to the platform: stop them if something looks wrong, and settle writes with an unknown outcome."
-    >
-      <StopCard changed={changed} />
+    <View title="Writes" lead="What writes spent today, what became of them, and how to stop them.">
+      <BudgetsCard />
       <Wait of={unknown}>{({ writes }) => <UnknownCard writes={writes} settled={unknown.reload} />}</Wait>
+      <StopCard changed={changed} />
     </View>
+  );
+}
+
+type Budget = AnswerTo<'GET /admin/v1/teams/:id/write-budgets'>['budgets'][number];
+
+/** Of teams with a daily limit. */
+async function loadBudgets(api: Api, signal: AbortSignal) {
+  const { teams } = await api.get<{ teams: readonly Team[] }>('/admin/v1/teams', signal);
+  const limited = teams.filter(({ writeGuard = {} }) =>
+    Object.values(writeGuard).some(({ budget }) => budget?.maxPerDay !== undefined),
+  );
+  const found = await Promise.all(
+    limited.map(async ({ id, name }) => {
+      const path = `/admin/v1/teams/${encodeURIComponent(id)}/write-budgets`;
+      const { budgets } = await api.get<{ budgets: readonly Budget[] }>(path, signal);
+      return budgets.map((budget) => ({ id, name, ...budget }));
+    }),
+  );
+  return found
+    .flat()
+    .map((one) => ({ ...one, share: one.maxPerDay === 0 ? 1 : 1 - one.left / one.maxPerDay }));
+}
+
+/** Share from which a budget warns. */
+const NEARLY = 0.8;
+
+function BudgetsCard() {
+  const { api } = useAdmin();
+  const budgets = useLoad('budgets', (signal) => loadBudgets(api, signal), 15_000);
+  return (
+    <Card title="Spent today">
+      <Wait of={budgets}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty>
+              No team has a budget for writes: set one in the write guard of a team, under Teams, Edit.
+            </Empty>
+          ) : (
+            <Bars
+              label="Spent today, of the budget"
+              bars={sortedBy(all, ({ share }) => share, true).map((one) => ({
+                key: `${one.id} ${one.route}`,
+                title: (
+                  <>
+                    <a href={hrefOf(['teams', one.id])}>
+                      <Name>{one.name}</Name>
+                    </a>{' '}
+                    <code class="small quiet">{one.route}</code>
+                  </>
+                ),
+                says: `${amount(one.maxPerDay - one.left)} of ${amount(one.maxPerDay, one.currency ?? undefined)}`,
+                share: one.share,
+                tone: one.left === 0 ? 'bad' : one.share >= NEARLY ? 'warn' : 'good',
+              }))}
+            />
+          )
+        }
+      </Wait>
+    </Card>
   );
 }
 
@@ -35,9 +96,8 @@ const COLUMNS: readonly Column<UnknownWrite>[] = [
   { title: 'Why', cell: ({ why }) => <bdi>{why}</bdi> },
 ];
 
-function amountOf({ amount, currency }: UnknownWrite): string {
-  if (amount === null) return 'none';
-  return currency === null ? String(amount) : `${amount} ${currency}`;
+function amountOf({ amount: value, currency }: UnknownWrite): string {
+  return value === null ? 'none' : amount(value, currency ?? undefined);
 }
 
 function UnknownCard({ writes, settled }: Pick<UnknownAnswer, 'writes'> & { readonly settled: () => void }) {
