@@ -1,13 +1,15 @@
-/** Search in the audit; entries as sentences with details. */
+/** What happened by day and by actor, a search, and entries as sentences with details. */
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
+import { Chart } from '../ui/chart.js';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
-import { fromNow, moment } from '../ui/format.js';
+import { counted, fromNow, moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { useNotices } from '../ui/notices.js';
-import { Button, Card, Empty, Tag, Wait } from '../ui/parts.js';
+import { Bars, Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
+import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
 import { type AuditEntry, changesOf, sentenceOf } from './audit-sentence.js';
@@ -32,6 +34,7 @@ const FILTER: readonly FieldSpec[] = [
     ],
   },
   { name: 'team', label: 'Team' },
+  { name: 'actor', label: 'Actor' },
   { name: 'since', label: 'Since', is: 'date' },
 ];
 
@@ -47,9 +50,76 @@ export function Audit() {
       title="Audit"
       lead="Who changed what, when and from where. It is complete, and contains no secrets."
     >
-      <Filter filter={filter} />
+      <Lately actor={filter.actor ?? ''} />
+      <Filter key={filter.actor} filter={filter} />
       <Entries key={JSON.stringify(filter)} filter={filter} />
     </View>
+  );
+}
+
+const DAY_S = 86_400;
+const DAYS = 30;
+/** Most entries that are counted; more are older than they would be seen in the pictures. */
+const COUNTED = 1000;
+const COLORS = ['--c1', '--c3', '--c2', '--c5', '--c4'];
+
+/** The last month in pictures. @param actor the chosen one */
+function Lately({ actor: chosen }: { readonly actor: string }) {
+  const today = Math.floor(Date.now() / 1000 / DAY_S) * DAY_S;
+  const times = Array.from({ length: DAYS }, (_, index) => today + (index + 1 - DAYS) * DAY_S);
+  const since = new Date((times[0] ?? today) * 1000).toISOString();
+  const found = useGet<Page>(`/admin/v1/audit?limit=${COUNTED}&since=${since}`, 30_000);
+  return (
+    <Wait of={found}>
+      {({ entries, next }) => {
+        const actors = [...new Set(entries.map(({ actor }) => actor))]
+          .map((name) => ({ name, own: entries.filter(({ actor }) => actor === name) }))
+          .sort((one, other) => other.own.length - one.own.length)
+          .slice(0, COLORS.length);
+        if (entries.length === 0)
+          return (
+            <Empty>
+              Nothing was changed in the last 30 days: changes here and by the CLI appear at once.
+            </Empty>
+          );
+        return (
+          <div class="grid">
+            <Card title="Changes by day">
+              <Chart
+                label="Changes by day and actor, last 30 days"
+                kind="stacked bars"
+                times={times}
+                height={110}
+                lines={actors.map(({ name, own }, index) => ({
+                  title: name,
+                  color: COLORS[index] ?? '--c6',
+                  values: times.map(
+                    (day) =>
+                      own.filter(({ at }) => Math.floor(Date.parse(at) / 1000 / DAY_S) * DAY_S === day)
+                        .length,
+                  ),
+                }))}
+              />
+            </Card>
+            <Card title="Changes by actor">
+              <Bars
+                label="Changes by actor, last 30 days"
+                bars={actors.map(({ name, own }) => ({
+                  key: name,
+                  title: (
+                    <a href={hrefOf(['audit'], name === chosen ? {} : { actor: name })}>
+                      <Name>{name}</Name>
+                    </a>
+                  ),
+                  says: `${next === null ? '' : 'at least '}${counted(own.length, 'change')}, last ${fromNow(own[0]?.at ?? '', Date.now())}`,
+                  share: own.length / entries.length,
+                }))}
+              />
+            </Card>
+          </div>
+        );
+      }}
+    </Wait>
   );
 }
 
@@ -100,7 +170,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
         const next = pages.at(-1)?.next ?? null;
         return (
           <Card>
-            {all.length === 0 ? <Empty>No entries match these filters.</Empty> : null}
+            {all.length === 0 ? <Empty>No entries match: empty a field above to see more.</Empty> : null}
             <ul class="audit">
               {all.map((entry) => (
                 <Entry key={entry.id} entry={entry} />

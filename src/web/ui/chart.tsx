@@ -21,7 +21,7 @@ export interface ChartProps {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly along?: keyof typeof ALONG;
-  readonly kind?: 'lines' | 'stacked' | 'bars';
+  readonly kind?: 'lines' | 'stacked' | 'bars' | 'stacked bars';
   readonly height?: number;
   readonly format?: (value: number) => string;
   /** Start of the shaded, provisional part. */
@@ -103,9 +103,11 @@ function ValuesTable(props: Required<Pick<ChartProps, 'label' | 'times' | 'lines
   );
 }
 
+const isStacked = (kind: NonNullable<ChartProps['kind']>) => kind.startsWith('stacked');
+
 /** A stacked line is the sum of itself and all below it. */
 function dataOf({ times, lines, kind = 'lines' }: ChartProps): UPlot.AlignedData {
-  if (kind !== 'stacked') return [[...times], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData;
+  if (!isStacked(kind)) return [[...times], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData;
   const sums = new Array<number>(times.length).fill(0);
   const stacked = [...lines].reverse().map(({ values }) =>
     times.map((_, index) => {
@@ -134,7 +136,7 @@ function optionsOf(
     ticks: { show: false },
   };
   const isByDay = along === 'time' && times.length > 1 && times.every((time) => time % 86_400 === 0);
-  const bars = kind === 'bars' && UPlot.paths.bars ? UPlot.paths.bars({ size: [0.7, 40] }) : undefined;
+  const bars = kind.endsWith('bars') && UPlot.paths.bars ? UPlot.paths.bars({ size: [0.7, 40] }) : undefined;
   return {
     width: element.clientWidth,
     height,
@@ -168,7 +170,7 @@ function optionsOf(
         return {
           label: line.title,
           stroke,
-          width: kind === 'stacked' ? 1 : 2,
+          width: isStacked(kind) ? 1 : 2,
           // A value between two unknown ones has no line.
           points: { show: times.length < 3 || line.values.includes(null), size: 5, fill: stroke },
           ...(kind === 'lines' ? {} : { fill: stroke }),
