@@ -13,8 +13,10 @@ import { startTicks, startTimer, stopTicks, stopTimer } from '../lib/time.js';
 const STDOUT = 1;
 /** Buffer for a slow reader; further lines are dropped. */
 const MAX_WAITING_BYTES = 4_194_304;
-/** Approximate size of a block, */
-const BLOCK_CHARS = 65_536;
+/** Size of a block, */
+const BLOCK_BYTES = 65_536;
+/** Of one UTF-16 unit in UTF-8, at most. */
+const UNIT_BYTES = 3;
 /** and the maximum delay of a line. */
 const HAND_ON_MS = 250;
 /** Backoff of retries for a slow reader or full disk; doubles. */
@@ -38,7 +40,9 @@ export function createLogSink({
 } = {}) {
   const output = openDestination(fd);
   const setMode = fd === STDOUT && isSocket(fd) ? setSocketMode : () => {};
-  let block = '';
+  // As bytes: pino would measure a string, then convert it.
+  const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  let heldBytes = 0;
   let droppedLines = 0;
   /** Lost lines reported to `onRecovered`. */
   let reportedLines = 0;
@@ -48,10 +52,10 @@ export function createLogSink({
   let willRetry = false;
 
   function passOn(): void {
-    if (block === '') return;
+    if (heldBytes === 0) return;
     setMode();
-    const lines = block;
-    block = '';
+    const lines = Buffer.from(block.subarray(0, heldBytes));
+    heldBytes = 0;
     output.write(lines);
   }
 
@@ -61,8 +65,8 @@ export function createLogSink({
     output.flush();
   }
 
-  output.on('drop', (lines: string) => {
-    droppedLines += lines.split('\n').length - 1;
+  output.on('drop', (lines: Buffer) => {
+    for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) droppedLines += 1;
     fault ??= 'its reader is too slow';
   });
   output.on('error', (error: NodeJS.ErrnoException) => {
@@ -86,8 +90,10 @@ export function createLogSink({
 
   return {
     write(line: string): void {
-      block += line;
-      if (block.length >= BLOCK_CHARS) passOn();
+      const mostBytes = line.length * UNIT_BYTES;
+      if (mostBytes > BLOCK_BYTES - heldBytes) passOn();
+      if (mostBytes > BLOCK_BYTES) output.write(Buffer.from(line));
+      else heldBytes += block.write(line, heldBytes);
     },
     health: (): LogHealth => ({
       ok: fault === null,
@@ -111,6 +117,7 @@ export function createLogSink({
 
 function openDestination(fd: number) {
   const output = pino.destination({
+    contentMode: 'buffer',
     dest: fd,
     sync: false,
     // Not 0: flush() would do nothing.
@@ -121,7 +128,8 @@ function openDestination(fd: number) {
   // pino's listener replaces the methods when a pipe is closed, and its exit handler calls flushSync.
   output.removeAllListeners('error');
   output.flushSync = () => {};
-  return output;
+  // Their types know only strings.
+  return output as unknown as Omit<typeof output, 'write'> & { write(lines: Buffer): boolean };
 }
 
 /** The reader is slow; not an error. */

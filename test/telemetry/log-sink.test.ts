@@ -33,11 +33,12 @@ describe('a log sink', () => {
     const lines = numbered(2000);
     for (const line of lines) sink.write(line);
     await expect.poll(() => readFileSync(path, 'utf8') === lines.join('')).toBe(true);
-    for (const line of ['€\n', '🙂\n']) {
-      sink.write(line);
-      await sink.close(10_000);
-    }
-    expect(readFileSync(path, 'utf8')).toBe(`${lines.join('')}€\n🙂\n`);
+    const wide = ['€\n', '🙂\n', `${'é'.repeat(100_000)}\n`, '€'.repeat(20_000), '\n'];
+    for (const line of wide) sink.write(line);
+    await sink.close(10_000);
+    sink.write('€\n');
+    await sink.close(10_000);
+    expect(readFileSync(path, 'utf8')).toBe(`${lines.join('')}${wide.join('')}€\n`);
     expect([sink.health(), recovered]).toEqual([{ ok: true, droppedLines: 0 }, []]);
   });
 

@@ -39,6 +39,7 @@ export function logRequest(
     complete &&
     trace.meant.length === 0 &&
     trace.via === null &&
+    trace.platformCalls === 0 &&
     traceId === null
   ) {
     if (logger.isLevelEnabled('info')) log.write(hitLine(log, plane, request, status, ms));
@@ -72,24 +73,43 @@ export function logRequest(
 
 let lastMs = Number.NaN;
 let lastStart = '';
+let lastMiddle = { plane: '', method: '', path: '', status: 0, text: '' };
+/** By key. */
+const ends = new Map<string, string>();
+const MAX_ENDS = 1000;
 
-/** The same line, composed of prepared parts: hits are most of all lines. Only its path was chosen by the caller. */
+/** The same line, composed of few prepared parts: hits are most of all lines. Only its path was chosen by the caller. */
 function hitLine(
   log: Pick<Log, 'clean'>,
   plane: string,
-  request: Accounted,
+  { id, method, trace, originalUrl }: Accounted,
   status: number,
   ms: number,
 ): string {
-  const { team, key, platformCalls, platformMs, rows } = request.trace;
   const nowMs = wallMs();
-  // Many lines are of one millisecond.
+  // Many lines are of one millisecond,
   if (nowMs !== lastMs)
     [lastMs, lastStart] = [
       nowMs,
       `{"level":"info","time":"${new Date(nowMs).toISOString()}","pid":${process.pid},"reqId":"`,
     ];
-  return `${lastStart}${request.id}","plane":"${plane}","method":"${request.method}","path":"${log.clean(loggedPath(request))}","status":${status},"ms":${ms},"team":"${team}","key":"${key}","outcome":"hit","platformCalls":${platformCalls},"platformMs":${Math.round(platformMs)},"rows":${rows},"msg":"request"}`;
+  const path = log.clean(loggedPath({ trace, originalUrl }));
+  const last = lastMiddle;
+  // and of one endpoint.
+  if (last.path !== path || last.status !== status || last.method !== method || last.plane !== plane) {
+    const text = `","plane":"${plane}","method":"${method}","path":"${path}","status":${status},"ms":`;
+    lastMiddle = { plane, method, path, status, text };
+  }
+  return `${lastStart}${id}${lastMiddle.text}${ms}${endOf(trace)}${trace.rows},"msg":"request"}`;
+}
+
+function endOf({ team, key }: Trace): string {
+  const known = ends.get(key as string);
+  if (known !== undefined) return known;
+  const end = `,"team":"${team}","key":"${key}","outcome":"hit","platformCalls":0,"platformMs":0,"rows":`;
+  if (ends.size >= MAX_ENDS) ends.clear();
+  ends.set(key as string, end);
+  return end;
 }
 
 /** The path without its query, cut to what a line needs. */
