@@ -36,6 +36,16 @@ export interface ReportReply {
   readonly headers: Readonly<Record<string, string>>;
   /** In pieces, in order; null for a 304. */
   readonly body: readonly Buffer[] | null;
+  /** Kept by the sender, for the next request. */
+  head?: ReplyHead;
+}
+
+/** The headers that all answers with a reply share. */
+export interface ReplyHead {
+  /** Names and values alternate. */
+  readonly list: readonly string[];
+  /** As sent, with the empty line after them. */
+  readonly text: Buffer;
 }
 
 /**

@@ -81,17 +81,19 @@ function registerCounts(
   registry: Registry,
   label: string,
   { name, help, first }: { readonly name: string; readonly help: string; readonly first: readonly string[] },
-): Map<string, number> {
-  const counts = new Map(first.map((value) => [value, 0]));
+): Map<string, { count: number }> {
+  const counts = new Map(first.map((value) => [value, { count: 0 }]));
   register(registry, {
     ...{ name, help, type: 'counter', labelNames: [label] },
-    values: () => [...counts].map(([value, count]) => ({ labels: { [label]: value }, value: count })),
+    values: () => [...counts].map(([value, { count }]) => ({ labels: { [label]: value }, value: count })),
   });
   return counts;
 }
 
-function grow(counts: Map<string, number>, value: string, by: number): void {
-  counts.set(value, (counts.get(value) ?? 0) + by);
+function grow(counts: Map<string, { count: number }>, value: string, by: number): void {
+  const known = counts.get(value);
+  if (known === undefined) counts.set(value, { count: by });
+  else known.count += by;
 }
 
 function countIn(all: Requests[], plane: string, status: number, outcome: string): void {

@@ -8,7 +8,12 @@ import { pipeline, Readable, type Transform } from 'node:stream';
 import { asGatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { uptimeMs } from '../../lib/time.js';
-import { HIT_BYTES, type ReportHandler, type ReportReply } from '../../reports/report-call.js';
+import {
+  HIT_BYTES,
+  type ReplyHead,
+  type ReportHandler,
+  type ReportReply,
+} from '../../reports/report-call.js';
 import type { KeyHeaders } from '../../teams/auth/authenticate.js';
 import { Trace } from '../../telemetry/trace.js';
 import { type Finish, GONE, measured } from '../http/finish.js';
@@ -39,7 +44,6 @@ export interface PlainReportsOptions {
 /** @returns whether the request is handled here; if not, it is untouched */
 export function createPlainReports(options: PlainReportsOptions) {
   const { report, addressOf, keepsSteps } = options;
-  const sharedHead = createSharedHeads(options);
 
   return (raw: IncomingMessage, response: ServerResponse): boolean => {
     const plain = readPlainRequest(raw);
@@ -50,7 +54,7 @@ export function createPlainReports(options: PlainReportsOptions) {
     const path = cut < 0 ? target : target.slice(0, cut);
     const trace = new Trace(uptimeMs, keepsSteps);
     trace.subject = path;
-    const exchange = new Exchange(options, sharedHead, randomId(), method, raw, response, trace);
+    const exchange = new Exchange(options, randomId(), method, raw, response, trace);
     const address = addressOf(raw);
     try {
       const reply = report({
@@ -93,7 +97,6 @@ class Exchange {
 
   constructor(
     readonly options: PlainReportsOptions,
-    readonly sharedHead: (reply: ReportReply) => SharedHead,
     readonly id: string,
     readonly method: string,
     readonly raw: IncomingMessage,
@@ -115,7 +118,8 @@ class Exchange {
     const { status, body } = reply;
     const length = body === null || method === 'HEAD' ? 0 : lengthOf(body);
     const own = this.ownHead();
-    const shared = this.sharedHead(reply);
+    reply.head ??= replyHead(reply, options);
+    const shared = reply.head;
     if (body !== null && length > HIT_BYTES) {
       response.writeHead(status, own.concat(shared.list));
       const out = options.outlet();
@@ -181,31 +185,19 @@ class Exchange {
   }
 }
 
-interface SharedHead {
-  /** Names and values alternate. */
-  readonly list: readonly string[];
-  /** As {@link sendAtOnce} takes them. */
-  readonly text: Buffer;
-}
-
-/** @returns the headers of a reply, composed once per reply object */
-function createSharedHeads({ headers: further, alsoVary }: PlainReportsOptions) {
-  const heads = new WeakMap<ReportReply, SharedHead>();
-  return (reply: ReportReply): SharedHead => {
-    const known = heads.get(reply);
-    if (known !== undefined) return known;
-    const { headers, body } = reply;
-    const list = [...further];
-    for (const name in headers) {
-      validateHeaderValue(name, headers[name] as string);
-      list.push(name, headers[name] as string);
-    }
-    if (alsoVary !== '') list[list.indexOf('vary') + 1] += alsoVary;
-    if (body !== null) list.push('content-length', String(lengthOf(body)));
-    const head = { list, text: Buffer.from(`${headText(list)}\r\n`, 'latin1') };
-    heads.set(reply, head);
-    return head;
-  };
+/** Composes the shared headers of a reply. */
+function replyHead(
+  { headers, body }: ReportReply,
+  { headers: further, alsoVary }: PlainReportsOptions,
+): ReplyHead {
+  const list = [...further];
+  for (const name in headers) {
+    validateHeaderValue(name, headers[name] as string);
+    list.push(name, headers[name] as string);
+  }
+  if (alsoVary !== '') list[list.indexOf('vary') + 1] += alsoVary;
+  if (body !== null) list.push('content-length', String(lengthOf(body)));
+  return { list, text: Buffer.from(`${headText(list)}\r\n`, 'latin1') };
 }
 
 function wholeOf(body: readonly Buffer[], length: number): Buffer {

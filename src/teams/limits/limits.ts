@@ -58,29 +58,25 @@ export function createTeamLimits(
   allowances: Pick<Allowances, 'take' | 'takeAtHand' | 'look'>,
   replicas: Pick<Replicas, 'share'>,
 ) {
-  const running = new Map<string, number>();
+  const standings = new Map<string, Standing>();
+
+  function standingOf(team: Team): Standing {
+    const known = standings.get(team.id);
+    if (known?.team === team) return known;
+    const made = { team, bucket: bucketOf(team), running: known?.running ?? { count: 0 } };
+    standings.set(team.id, made);
+    return made;
+  }
 
   /** This replica's part of `maxConcurrent`. */
   const concurrencyHere = ({ limits }: Team): number => replicas.share(limits.maxConcurrent);
 
   /** Further concurrent requests that this replica accepts now. */
   const concurrencyLeft = (team: Team): number =>
-    Math.max(0, concurrencyHere(team) - (running.get(team.id) ?? 0));
+    Math.max(0, concurrencyHere(team) - standingOf(team).running.count);
 
-  function begin({ id }: Team): () => void {
-    running.set(id, (running.get(id) ?? 0) + 1);
-    let over = false;
-    return () => {
-      if (over) return;
-      over = true;
-      const left = (running.get(id) ?? 1) - 1;
-      if (left === 0) running.delete(id);
-      else running.set(id, left);
-    };
-  }
-
-  async function charge(team: Team, leave: () => void): Promise<void> {
-    const waitMs = await allowances.take(bucketOf(team));
+  async function charge({ team, bucket }: Standing, leave: () => void): Promise<void> {
+    const waitMs = await allowances.take(bucket);
     if (waitMs === null) return;
     leave();
     throw new GatewayError('rate_limited', {
@@ -97,21 +93,24 @@ export function createTeamLimits(
      * @throws GatewayError `rate_limited`, directly or by the promise
      */
     enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
-      if (concurrencyLeft(team) === 0) {
-        const [here, all] = [concurrencyHere(team), team.limits.maxConcurrent];
+      const standing = standingOf(team);
+      const { running, bucket } = standing;
+      const here = concurrencyHere(team);
+      if (running.count >= here) {
+        const all = team.limits.maxConcurrent;
         const ofAll = here === all ? '' : `, this replica's part of ${all}`;
         throw new GatewayError('rate_limited', {
           detail: `The team has reached its limit of ${here} concurrent requests${ofAll}.`,
           retryAfterS: 1,
         });
       }
-      const leave = begin(team);
+      const leave = begin(running);
       onResponseClosed(leave);
-      return allowances.takeAtHand(bucketOf(team)) ? null : charge(team, leave);
+      return allowances.takeAtHand(bucket) ? null : charge(standing, leave);
     },
     /** Without the store. */
     rate(team: Team): RateStanding {
-      const { left, nextInMs } = allowances.look(bucketOf(team));
+      const { left, nextInMs } = allowances.look(standingOf(team).bucket);
       const limit = team.limits.requestsPerMinute;
       const fullInMs = ((limit - left) * MINUTE_MS) / limit;
       return { limit, left, resetS: Math.max(1, Math.ceil((left === 0 ? nextInMs : fullInMs) / 1000)) };
@@ -121,21 +120,31 @@ export function createTeamLimits(
   };
 }
 
-/** A changed team is another object. */
-const buckets = new WeakMap<Team, Bucket>();
+/** What limits a team here. */
+interface Standing {
+  /** A changed team is another object. */
+  readonly team: Team;
+  readonly bucket: Bucket;
+  /** Concurrent requests. */
+  readonly running: { count: number };
+}
 
-function bucketOf(team: Team): Bucket {
-  const known = buckets.get(team);
-  if (known !== undefined) return known;
-  const { requestsPerMinute } = team.limits;
-  const bucket = {
-    key: `requests:${team.id}`,
+function begin(running: Standing['running']): () => void {
+  running.count += 1;
+  let over = false;
+  return () => {
+    if (!over) running.count -= 1;
+    over = true;
+  };
+}
+
+function bucketOf({ id, limits: { requestsPerMinute } }: Team): Bucket {
+  return {
+    key: `requests:${id}`,
     capacity: requestsPerMinute,
     refillPerMs: requestsPerMinute / MINUTE_MS,
     ttlMs: 2 * MINUTE_MS,
   };
-  buckets.set(team, bucket);
-  return bucket;
 }
 
 const DAY_MS = 86_400_000;
