@@ -17,7 +17,7 @@ const REMOTE = 'not checked: the gateway runs on another machine; run doctor the
 export const addDoctorCommand = command<ClientOptions>({
   plane: ADMIN_PLANE,
   name: 'doctor',
-  description: `Check this machine and the running gateway, with remedies; makes one platform call. Exit code 0: well, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
+  description: `Check this machine and the running gateway, with remedies; makes one platform call. Exit code 0: well or starting, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
   examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
   async run({ options, terminal }) {
     const { env } = terminal;
@@ -74,7 +74,7 @@ function isElsewhere({ url }: ClientOptions, env: Terminal['env']): boolean {
 }
 
 /** The worst last; unknown levels are worst. */
-const KNOWN = ['skipped', 'well', 'warning', 'not well'];
+const KNOWN = ['skipped', 'well', 'starting', 'warning', 'not well'];
 const rank = (level: string) => (KNOWN.includes(level) ? KNOWN.indexOf(level) : KNOWN.length);
 
 function worstOf(levels: readonly string[]): string {

@@ -14,7 +14,7 @@ import { endWith, renderFinding, withColours } from './verdict.js';
 export const addStatusCommand = steps({
   name: 'status',
   operation: getStatus,
-  description: `Show the state of the gateway, with remedies; exit code 0: well, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
+  description: `Show the state of the gateway, with remedies; exit code 0: well or starting, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
   examples: ['status', 'status --json | jq .verdict'],
   async run({ send, terminal: plain, options }) {
     const terminal = withColours(plain);

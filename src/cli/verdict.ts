@@ -5,6 +5,7 @@ import type { Terminal } from './terminal.js';
 /** By level of the admin API. */
 const LEVELS: Readonly<Record<string, readonly [shown: string, exitCode: number]>> = {
   well: ['WELL', 0],
+  starting: ['STARTING', 0],
   warning: ['WARNING', EXIT.warning],
   'not well': ['NOT WELL', EXIT.notWell],
 };
@@ -23,14 +24,20 @@ export function renderFinding({ level, says, do: advice }: ShownFinding): string
   return `${levelOf(level)[0]}: ${says}\n${advice === null ? '' : `  do: ${advice}\n`}`;
 }
 
-const COLOURS: Readonly<Record<string, number>> = { ok: 32, WELL: 32, WARNING: 33, 'NOT WELL': 31 };
+const COLOURS: Readonly<Record<string, number>> = {
+  ok: 32,
+  WELL: 32,
+  STARTING: 36,
+  WARNING: 33,
+  'NOT WELL': 31,
+};
 
 export function withColours(terminal: Terminal): Terminal {
   if (!terminal.colours) return terminal;
   const paint = (found: string) => `\u001b[${COLOURS[found]}m${found}\u001b[0m`;
   return {
     ...terminal,
-    print: (text) => terminal.print(text.replace(/^(NOT WELL|WARNING|WELL|ok)(?=[: \n])/gm, paint)),
+    print: (text) => terminal.print(text.replace(/^(NOT WELL|WARNING|STARTING|WELL|ok)(?=[: \n])/gm, paint)),
   };
 }
 

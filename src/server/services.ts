@@ -73,7 +73,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const { registry, sealer, reporting, limits, usage, metrics, clock } = parts;
   const { logger } = parts.log;
   await recallShares(limits.shares, usage, logger);
-  const { everywhere, led } = await start();
+  const { everywhere, led } = await start(() => parts.isIdle() && parts.budget.running === 0);
   const jobs = startJobs({
     everywhere,
     led: { ...led, ...reporting.led },
@@ -130,7 +130,7 @@ async function createParts(options: ServicesOptions) {
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
   const series = createSeries({ counters: store.counters, clock, logger, traffic, nameOf });
   const measured: Measured = {
-    ...{ ...foundation, ...traffic, l1, replicas, secretFaults, outlook: credential.outlook },
+    ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
     isPaged: () => reporting.isPaged(),
   };
   const metrics = createMetrics(measured);

@@ -23,6 +23,8 @@ export interface Measured {
     readonly renewsAt: string | null;
     readonly warningDays: number | null;
   };
+  /** What a token that no platform call has proven waits for. */
+  readonly awaitedProof: () => 'call' | 'report' | 'nothing';
   readonly l1: { readonly bytes: number; readonly entries: number };
   readonly budget: { readonly running: number; readonly queued: number };
   /** Maximum concurrent platform calls of this process. */
@@ -69,11 +71,11 @@ export interface GaugeRow {
 export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;
 export type HealthPart = (typeof HEALTH_PARTS)[number];
 
-export const LEVELS = ['well', 'warning', 'not well'] as const;
+export const LEVELS = ['well', 'starting', 'warning', 'not well'] as const;
 
 export const Finding = Type.Object(
   {
-    level: Type.Enum(['warning', 'not well']),
+    level: Type.Enum(['starting', 'warning', 'not well'], { description: 'starting: not a fault.' }),
     part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'gateway']),
     says: Type.String({ description: 'What is wrong, and its effect.' }),
     do: Type.String({ description: 'What to do.' }),
@@ -82,7 +84,8 @@ export const Finding = Type.Object(
 );
 export type Finding = Frozen<Static<typeof Finding>>;
 
-type Advice = Pick<Finding, 'says' | 'do'>;
+/** With a level, if it is not the condition's. */
+type Advice = Pick<Finding, 'says' | 'do'> & { readonly level?: Finding['level'] };
 
 interface Condition {
   readonly part: Exclude<Finding['part'], 'gateway'>;
@@ -194,13 +197,32 @@ function credential(
   };
 }
 
+const UNPROVEN: Readonly<Record<ReturnType<Measured['awaitedProof']>, Advice>> = {
+  call: {
+    level: 'starting',
+    says: 'the token is not verified yet: the gateway does it within seconds, by the first report or a call of its own',
+    do: 'wait a moment',
+  },
+  report: {
+    level: 'starting',
+    says: 'the token is not verified yet: no team names an advertiser to verify it with',
+    do: 'create a team, request a report, or set PLATFORM_PROBE',
+  },
+  nothing: {
+    says: 'the token is not verified yet: no platform call has succeeded with it',
+    do: 'run dsp-gateway doctor, which calls the platform, or request a report',
+  },
+};
+
 const CREDENTIAL: readonly Condition[] = [
-  credential(
-    'unproven',
-    'warning',
-    () => 'the token is not verified yet: no platform call has succeeded with it',
-    { do: 'run dsp-gateway doctor, which calls the platform, or request a report', alert: null },
-  ),
+  {
+    part: 'credential',
+    text: 'unproven',
+    level: 'warning',
+    read: ({ outlook }) => outlook().state === 'unproven',
+    advice: ({ awaitedProof }) => UNPROVEN[awaitedProof()],
+    alert: null,
+  },
   credential(
     'expiring',
     'warning',

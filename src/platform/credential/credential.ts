@@ -15,6 +15,7 @@ import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import type { InterpretRules } from '../interpret.js';
 import type { AskOptions } from '../request.js';
 import { createEvidence } from './evidence.js';
+import { createFirstProof } from './first-proof.js';
 import { createVaultKeeper, type VaultKeeper } from './keeper.js';
 import { mintToken } from './mint.js';
 import { expiryText, type Outlook, outlookOf, renewalLeadMs, renewalTime } from './outlook.js';
@@ -166,7 +167,7 @@ interface CredentialOptions {
   readonly rules: InterpretRules;
   readonly countRows: CompareOptions['countRows'];
   readonly saysError: ProbeOptions['saysError'];
-  /** Reports that a working token should be able to read: paths and queries below the base URL. */
+  /** Reports that a working token should be able to read, the last of no advertiser: paths and queries below the base URL. */
   readonly guessReports: () => readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -198,11 +199,33 @@ export function createCredential(options: CredentialOptions) {
   const outlook = () =>
     outlookOf(keeper.vault(), { nowMs: clock.now(), proof: evidence.proof(), renewBeforeMs });
 
+  const firstProof = createFirstProof({
+    ...{ keeper, leases, clock },
+    isUnproven: () => keeper.vault().active !== null && evidence.proof() === 'unproven',
+    canAsk: () =>
+      config.platform.probe !== undefined || referenceReports.hasAny() || options.guessReports().length > 1,
+    prove: async () => {
+      const { targets, guesses } = await verify.probeTargets();
+      return proveActive([...targets, ...guesses.slice(0, -1)].slice(0, 1));
+    },
+  });
+
+  async function proveActive(targets: readonly string[]): Promise<TokenProof> {
+    const { id, secret } = keeper.active();
+    const proof = await probeInTurn(secret, targets, verify.probe);
+    if (proof.outcome !== 'unknown') evidence.note(id, proof.outcome);
+    return proof;
+  }
+
   /** Plants the token of way 1, or mints one by way 2 if none is active. Without either, the gateway waits for an operator. */
   async function establish(): Promise<void> {
     const secret = config.secrets.get(TOKEN)?.read();
+    const isFirst = keeper.vault().active === null;
     if (secret !== undefined) await bootstrapToken(seedOf(secret, config), parts);
-    if (await tokenRecovery.ensure()) return;
+    const isEstablished = await tokenRecovery.ensure();
+    // A token that was planted was asked for by the configured call.
+    firstProof.begin(isFirst && config.platform.probe !== undefined);
+    if (isEstablished) return;
     logger.error(
       'there is no platform token, so platform calls fail; give one by dsp-gateway token rotate, or set PLATFORM_TOKEN or the token request',
     );
@@ -219,20 +242,23 @@ export function createCredential(options: CredentialOptions) {
      * @throws GatewayError `credential_unavailable` without an active token; SealError
      */
     async proveActive(): Promise<TokenProof> {
-      const { id, secret } = keeper.active();
-      const { targets, configured, guesses } = await verify.probeTargets();
-      const proof = await probeInTurn(secret, configured ? targets : [...targets, ...guesses], verify.probe);
-      if (proof.outcome !== 'unknown') evidence.note(id, proof.outcome);
-      return proof;
+      const { targets, guesses } = await verify.probeTargets();
+      return proveActive([...targets, ...guesses]);
     },
+    awaitedProof: firstProof.awaited,
     establish,
-    /** Establishes the credential once. @returns the jobs that keep it valid */
-    async start() {
+    /**
+     * Establishes the credential once.
+     * @param mayCall whether platform calls are allowed, and none is running
+     * @returns the jobs that keep it valid
+     */
+    async start(mayCall: () => boolean) {
       const file = config.fileSecrets.find(({ name }) => name === TOKEN);
       // Before it is planted: the file may change meanwhile.
       const planted = file?.read();
       await establish();
       const led: Record<string, Job> = {
+        'first proof of the token': () => firstProof.run(mayCall),
         'expiry warning': createExpiryWarning({ registry, keeper, outlook, logger }),
       };
       if (renewBeforeMs !== null) led['token renewal'] = createRenewal({ ...parts, renewBeforeMs });
@@ -241,6 +267,7 @@ export function createCredential(options: CredentialOptions) {
       const everywhere: Record<string, Job> = {
         'reference reports': referenceReports.flush,
         'evidence of the token': evidence.flush,
+        'look at the token': firstProof.look,
       };
       return { everywhere, led };
     },

@@ -49,6 +49,8 @@ export function createReferenceReports(documents: Documents, clock: Clock) {
       known = new Map(known).set(reference.account, { ...reference, at: clock.now() });
       shared = false;
     },
+    /** Whether this process knows of one. */
+    hasAny: (): boolean => known.size > 0,
     /** The cheapest first. */
     async list(): Promise<readonly StoredReferenceReport[]> {
       try {

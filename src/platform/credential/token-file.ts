@@ -67,9 +67,8 @@ async function prove(
       logger.warn({ reason: error.options.detail }, 'the seeded platform token stays pending');
       return refused ? 'refused' : 'unproven';
     }
-    logger.warn(
-      'the seeded platform token is used unproven until the platform answers to it; set PLATFORM_PROBE to have it proven at the start',
-    );
+    const reason = error.options.detail;
+    logger.info({ reason }, 'the seeded platform token is used unproven until the platform answers to it');
     return null;
   }
 }

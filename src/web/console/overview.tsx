@@ -41,8 +41,12 @@ export function Overview() {
   );
 }
 
-const TONES: Readonly<Record<string, Tone>> = { well: 'good', warning: 'warn' };
-const WORDS: Readonly<Record<string, string>> = { well: 'All is well', warning: 'Working, with warnings' };
+const TONES: Readonly<Record<string, Tone>> = { well: 'good', starting: 'info', warning: 'warn' };
+const WORDS: Readonly<Record<string, string>> = {
+  well: 'All is well',
+  starting: 'Starting',
+  warning: 'Working, with warnings',
+};
 
 function VerdictCard({ status }: { readonly status: Status }) {
   const { ready, version, uptimeSeconds, verdict, processes } = status;
