@@ -11,6 +11,7 @@ import { bytes, counted, span } from './span.js';
 import { renderRows } from './table.js';
 
 type Explanation = AnswerOf<typeof explainCache>;
+type Preview = NonNullable<AnswerOf<typeof purgeCache>['preview']>;
 
 export const REPORT_ARGUMENT = ['<query>', 'report query, or full URL'] as const;
 export const ENDPOINT_OPTION = [
@@ -47,9 +48,9 @@ export const addCacheCommands = group(
   steps({
     name: 'purge',
     operation: purgeCache,
-    description: 'Delete cached reports; the next request fetches them again.',
+    description: 'Delete cached reports, or make them stale; the next request fetches them again.',
     examples: [
-      'cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07',
+      'cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07 --soft',
       'cache purge --all',
       'cache purge --all --yes',
     ],
@@ -62,7 +63,8 @@ export const addCacheCommands = group(
       endpoint: { flag: '--endpoint <path>', about: 'reports of this endpoint' },
       from: { flag: '--from <day>', about: 'first day, YYYY-MM-DD' },
       to: { flag: '--to <day>', about: 'last day' },
-      dryRun: null,
+      soft: { about: 'keep them as stale: served while they are refreshed, and if the platform fails' },
+      dryRun: { about: 'show the platform calls that it causes, purge nothing' },
       query: null,
     },
     own: (added) => added.option('--yes', 'skip confirmation'),
@@ -76,20 +78,27 @@ export const addCacheCommands = group(
       checkScope(values);
       const held = values.all ? heldIn(await admin.ask(getStatus)) : '';
       // Scripts need no confirmation: the cache refills by itself.
-      if (values.all && terminal.input.isTTY)
+      const { soft, dryRun } = values;
+      if (values.all && !soft && !dryRun && terminal.input.isTTY)
         await confirm(terminal, `${held} will be purged; the next requests go to the platform.`, options.yes);
-      show(
-        terminal,
-        options,
-        await send(values),
-        ({ purged }) => `purged: ${purged}${held && ` (${held})`}\n`,
+      const done = soft ? 'stale' : 'purged';
+      show(terminal, options, await send(values), ({ purged, preview }) =>
+        preview === undefined
+          ? `${done}: ${purged}${held && ` (${held})`}\n`
+          : `would be ${done}: ${purged}\n${priceOf(preview, soft === true)}`,
       );
     },
   }),
 );
 
+function priceOf({ reports, calls }: Preview, soft: boolean): string {
+  const known = counted(reports.length, 'known report');
+  const when = soft ? 'behind the answers, as far as they are requested' : 'while requests wait';
+  return `${known} would be fetched again by ${counted(calls, 'platform call')}, ${when}\n`;
+}
+
 /** @throws CommandError for no scope, or for --all with another scope */
-function checkScope({ all, ...parts }: Values): void {
+function checkScope({ all, soft: _, dryRun: __, ...parts }: Values): void {
   const isPart = Object.keys(parts).length > 0;
   if (all && isPart) throw new CommandError('--all excludes other options', EXIT.usage);
   if (!all && !isPart)
@@ -137,7 +146,7 @@ function describe(explained: Explanation): string {
     '',
     renderRows(entries, [
       'date',
-      'state',
+      ['state', ({ state, purgedAt }) => (purgedAt ? `${state} (purged ${purgedAt})` : state)],
       ['as of', 'asOf'],
       ['age', ({ ageSeconds }) => span(ageSeconds)],
       ['fresh for', ({ ttlSeconds }) => span(ttlSeconds)],

@@ -119,7 +119,7 @@ function composeGateway(options: ReportingOptions) {
   const g: Gateway = {
     ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
     ...{ admit: createAdmit(options), parse, lives: options.lives },
-    ...{ store, tier, lookUp: createLookUp(tier, purges), purges, workerPool },
+    ...{ store, tier, lookUp: createLookUp(tier, purges, clock.now), purges, workerPool },
     writeBehind: createWriteBehind(tier, background.add),
     replacements: createReplacements(store.bus, logger),
     platform: options.platform,

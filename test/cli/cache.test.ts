@@ -168,6 +168,22 @@ describe('cache purge', () => {
     expect(await missing(week(20))).toBe('missing');
   });
 
+  it('makes entries stale with --soft, and names the price with --dry-run', async () => {
+    await report(week(20));
+    const scope = ['purge', '--advertiser', '1', '--soft'];
+    const { stdout } = await run([...scope, '--dry-run']);
+    expect(stdout).toMatch(
+      /^would be stale: advertiser 1\n\d+ known reports? would be fetched again by \d+ platform calls?, behind the answers, /,
+    );
+    expect(await missing(week(20))).toBe('final');
+    expect(await run(scope)).toMatchObject({ code: 0, stdout: 'stale: advertiser 1\n', stderr: '' });
+    const purgedAt = new Date(inside.clock.now()).toISOString();
+    expect(await missing(week(20))).toBe(`stale (purged ${purgedAt})`);
+    // Without confirmation: nothing is lost.
+    expect((await run(['purge', '--all', '--soft'])).stdout).toMatch(/^stale: all \(about /);
+    expect((await run(['purge', '--soft'])).code).toBe(64);
+  });
+
   it('forgets everything, and says so for scripts', async () => {
     await report(week(20));
     const { code, stdout } = await run(['purge', '--all', '--json']);

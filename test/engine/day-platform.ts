@@ -24,6 +24,8 @@ export interface DayPlatform {
   readonly calls: readonly DayCall[];
   /** The value of `impressions` in every row from now on. */
   revision: number;
+  /** Calls are answered with 503 from now on. */
+  fail?: boolean;
   /** Holds calls back from now on; those for which it is false are answered at once. */
   hold(which: (call: DayCall) => boolean): void;
   readonly held: readonly DayCall[];
@@ -53,7 +55,9 @@ export async function startDayPlatform(): Promise<DayPlatform> {
         answered: false,
         answer() {
           call.answered = true;
-          response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+          response
+            .writeHead(platform.fail === true ? 503 : 200, { 'content-type': 'application/json' })
+            .end(text);
         },
       };
       calls.push(call);

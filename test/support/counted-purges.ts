@@ -10,6 +10,7 @@ export function countedPurges(registry: Registry): Purges {
       return purges.seq - first;
     },
     isPurged: (subject) => purges.isPurged({ ...subject, seq: first + subject.seq }),
+    expiredAt: (subject) => purges.expiredAt({ ...subject, seq: first + subject.seq }),
     append: purges.append,
   };
 }

@@ -104,6 +104,12 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
       'GET',
       `/cache/explain?url=${encodeURIComponent(reportOf(1, from, to))}`,
     );
+  await preview.getByText(/1 platform call, for which nobody waits/).waitFor();
+  await page.getByRole('button', { name: 'Mark as stale' }).click();
+  await page.getByText('Stale now. The next request for it starts a refresh.').waitFor();
+  await page.getByText('10 stale', { exact: true }).waitFor();
+  expect((await explained()).price).toEqual({ calls: 0, behind: 1 });
+  await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByRole('button', { name: 'Purge' }).click();
   await shots('console-cache-forget');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();

@@ -20,11 +20,16 @@ export function registerCache(
   serve(app, purgeCache, async ({ body, actor }) => {
     const scope = readScope(body);
     const purged = describeScope(scope);
-    if (body.dryRun === true)
-      return { purged, dryRun: true, preview: await reporting.previewPurge(scope, namedIn(body)) };
-    const event = { action: 'cache.purge', subject: purged, after: scope };
-    await purges.append(scope, auditLine(event, actor, clock.now()));
-    return { purged };
+    const soft = body.soft === true ? { soft: true as const } : {};
+    if (body.dryRun === true) {
+      const preview = await reporting.previewPurge(scope, namedIn(body));
+      return { purged, ...soft, dryRun: true, preview };
+    }
+    const nowMs = clock.now();
+    const action = body.soft === true ? 'cache.soft-purge' : 'cache.purge';
+    const line = auditLine({ action, subject: purged, after: { ...scope, ...soft } }, actor, nowMs);
+    await purges.append(body.soft === true ? { ...scope, softAtMs: nowMs } : scope, line);
+    return { purged, ...soft };
   });
   serve(app, explainCache, async ({ query: given }) => {
     const { endpoint, query } = namedReport(given);

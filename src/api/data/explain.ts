@@ -142,19 +142,23 @@ function explainEntry(
 ): ExplainedEntry {
   const part = decision.known.get(ref.id);
   if (part === undefined) {
-    return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
+    const none = { asOf: null, ageSeconds: null, ttlSeconds: null, rows: null, purgedAt: null };
+    return { state: 'missing', final: false, ...none };
   }
   const { header } = part;
   const rules = g.policy.rulesFor(run.question.report);
   const final = isFinal({ ...header, lastDay }, rules);
   const ageMs = Math.max(0, g.now() - header.fetchedAt);
+  const freshMs = freshForMs(header, rules);
+  const isPurged = header.expiredAtMs !== undefined && freshMs === header.expiredAtMs - header.fetchedAt;
   return {
     state: isFresh(g, run, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
     final,
     asOf: new Date(header.fetchedAt).toISOString(),
     ageSeconds: Math.floor(ageMs / 1000),
-    ttlSeconds: Math.floor((freshForMs(header, rules) - ageMs) / 1000),
+    ttlSeconds: Math.floor((freshMs - ageMs) / 1000),
     rows: header.form === 'rows' ? header.rowCount : null,
+    purgedAt: isPurged ? new Date(header.expiredAtMs).toISOString() : null,
   };
 }
 

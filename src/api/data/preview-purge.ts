@@ -1,4 +1,6 @@
 /** Preview of a purge, from known reports only: a purge does not search the cache, so it cannot count all entries. */
+import { subjectOf } from '../../reports/cache/look-up.js';
+import { planCalls } from '../../reports/cache/plan.js';
 import { isInScope, type PurgeScope } from '../../reports/cache/purges.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
@@ -9,7 +11,7 @@ import { type NamedReport, parseNamed, showScope, unlessAway } from './ask.js';
 
 /**
  * @returns `days`: in the scope; null where an end is open. `reports`: measured reports by date that would be fetched
- * again. `report`: what is cached of the named report; null without one
+ * again. `calls`: that fetch all of them once. `report`: what is cached of the named report; null without one
  * @throws GatewayError 400 `invalid_query`; `not_ready`
  */
 export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedReport | null) {
@@ -17,18 +19,20 @@ export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedRe
   const isHit = (one: Scope) =>
     (advertiserId === undefined || one.account === null || one.account === advertiserId) &&
     (endpoint === undefined || one.endpoint === endpoint);
-  const known = await unlessAway(g.evidence.allScopes());
+  const reports = (await unlessAway(g.evidence.allScopes())).filter(isHit);
+  // Never as a list: a calendar has millions.
+  const days = from === undefined || to === undefined ? null : numberOf(to) - numberOf(from) + 1;
   return {
-    // Never as a list: a calendar has millions.
-    days: from === undefined || to === undefined ? null : numberOf(to) - numberOf(from) + 1,
-    reports: known.filter(isHit).map(showScope),
+    days,
+    reports: reports.map(showScope),
+    calls: reports.length * Math.ceil((days ?? 1) / g.policy.plan.maxDaysPerCall),
     report: named === null ? null : await previewReport(g, scope, named),
   };
 }
 
 const numberOf = (day: string) => dayNumber(day) as number;
 
-async function previewReport({ parse, lookUp }: Gateway, scope: PurgeScope, named: NamedReport) {
+async function previewReport({ parse, lookUp, policy }: Gateway, scope: PurgeScope, named: NamedReport) {
   const { question } = parseNamed(parse, named, 'json');
   const { report, series } = question;
   const isByDate = report.split.includes('date') && report.from !== null && report.to !== null;
@@ -39,16 +43,15 @@ async function previewReport({ parse, lookUp }: Gateway, scope: PurgeScope, name
   const hit = refs.flatMap((ref) => {
     const entry = found.get(ref.id);
     if (entry === undefined) return [];
-    const { seq, accounts: held } = entry.header;
-    const { account: advertiserId, accounts: named, endpoint } = report;
-    const subject = { seq, advertiserId, named, held, endpoint, from: ref.from, to: ref.to };
-    return isInScope(scope, subject) ? [{ ref, entry }] : [];
+    return isInScope(scope, subjectOf(entry, ref, report)) ? [{ ref, entry }] : [];
   });
   const sum = (of: (entry: Entry) => number) => hit.reduce((total, { entry }) => total + of(entry), 0);
+  const dates = hit.flatMap(({ ref: { isDay, from } }) => (isDay && from !== null ? [from] : []));
   return {
     series,
     entries: hit.length,
-    days: hit.flatMap(({ ref: { isDay, from } }) => (isDay && from !== null ? [from] : [])),
+    days: dates,
+    calls: dates.length === 0 ? Math.min(1, hit.length) : planCalls(dates.map(numberOf), policy.plan).length,
     rows: sum(({ header }) => (header.form === 'rows' ? header.rowCount : 0)),
     bytes: sum(({ body, segment }) => segment?.bytes.length ?? body.length),
   };

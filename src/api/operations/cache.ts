@@ -15,6 +15,7 @@ const ENTRY = {
   ageSeconds: nullable(Type.Integer()),
   ttlSeconds: nullable(Type.Integer({ description: 'Remaining freshness; negative once stale.' })),
   rows: nullable(Type.Integer()),
+  purgedAt: nullable(time, 'Of an entry that is stale because of a soft purge: the time of the purge.'),
 };
 export const ExplainedEntry = titled('ExplainedEntry', ENTRY);
 const RangeSchema = titled('Range', { from: nullable(date), to: nullable(date) });
@@ -97,17 +98,22 @@ const Preview = Type.Object(
       }),
       { description: 'Known reports by date that would be fetched again.' },
     ),
+    calls: Type.Integer({
+      description:
+        'Platform calls if each of these reports is requested once more: for the whole period, or for one call of days if an end is open. After a soft purge nothing waits for them, and what nobody requests costs none.',
+    }),
     report: nullable(
       Type.Object({
         series: Type.String(),
         entries: Type.Integer(),
         days: Type.Array(date),
+        calls: Type.Integer({ description: 'Platform calls that fetch these entries again.' }),
         rows: Type.Integer(),
         bytes: Type.Integer({
           description: 'Stored size; of days that Redis compresses together, before compression.',
         }),
       }),
-      'Cached entries of the named report that would be removed.',
+      'Cached entries of the named report that would be removed, or become stale.',
     ),
   },
   { title: 'PurgePreview', description: 'With dryRun.' },
@@ -125,6 +131,11 @@ export const purgeCache = describe('purgeCache', 'operator', 'POST /admin/v1/cac
     endpoint: Type.Optional(Type.String({ minLength: 1, description: 'E.g. campaigns/get.' })),
     from: Type.Optional(text('First day, YYYY-MM-DD.')),
     to: Type.Optional(text('Last day, YYYY-MM-DD.')),
+    soft: Type.Optional(
+      Type.Boolean({
+        description: 'Make them stale: served while a request refreshes them, and if the platform fails.',
+      }),
+    ),
     dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would be purged.' })),
     query: Type.Optional(
       text('With dryRun and endpoint: the query of a report; the preview then lists its cached entries.'),
@@ -132,6 +143,7 @@ export const purgeCache = describe('purgeCache', 'operator', 'POST /admin/v1/cac
   }),
   answer: Type.Object({
     purged: text('The scope of the purge.'),
+    soft: Type.Optional(Type.Literal(true, { description: 'Nothing was removed.' })),
     dryRun: Type.Optional(Type.Literal(true, { description: 'Nothing was purged.' })),
     preview: Type.Optional(Preview),
   }),

@@ -165,8 +165,8 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
     mode === 'days' &&
     judged.known.size > 0 &&
     refs.length <= policy.plan.maxDaysPerCall &&
-    // Days from history cannot be compared with the platform.
-    [...judged.known.values()].every(({ header }) => header.forgotten === undefined);
+    // Days from history cannot be compared with the platform, and purged ones are not to be believed.
+    [...judged.known.values()].every(({ header }) => (header.forgotten ?? header.expiredAtMs) === undefined);
   const isOpen = !isAnswered(judged);
   const isStale = !isOpen && judged.refusal === null && stale.length > 0;
   const before = mode === 'days' && (isOpen || isStale) ? knownBefore(input) : [];

@@ -18,6 +18,7 @@ import { compress } from '../rows/compress.js';
 import type { BodyPieces } from '../rows/entry.js';
 import { MAX_FUTURE_MS } from '../rows/freshness.js';
 import { joinDeflate, joinGzip } from '../rows/join-gzip.js';
+import { subjectOf } from './look-up.js';
 import type { Purges } from './purges.js';
 import { isNewest, type MadeOf } from './replacements.js';
 import type { WorkerPool } from './threads/worker-pool.js';
@@ -171,16 +172,7 @@ export function isServable(
   if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;
   // Made since the newest purge.
   if (finished.seq === purges.seq) return true;
-  const { account, accounts, endpoint, from, to } = report;
-  return !purges.isPurged({
-    seq: finished.seq,
-    advertiserId: account,
-    named: accounts,
-    held: finished.accounts,
-    endpoint,
-    from,
-    to,
-  });
+  return purges.expiredAt(subjectOf({ header: finished }, report, report)) === null;
 }
 
 export type L1 = ReturnType<typeof createL1>;

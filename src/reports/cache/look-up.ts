@@ -15,7 +15,7 @@ import {
 } from '../rows/freshness.js';
 import type { HeldEntry } from './entries.js';
 import type { RawEntry } from './entry.js';
-import type { Purges } from './purges.js';
+import type { PurgeSubject, Purges } from './purges.js';
 import type { CacheTier, ReadWhen } from './tier.js';
 
 /** stale: usable now, with a background refresh · error-only: usable if the platform fails */
@@ -35,21 +35,20 @@ export interface GradeInput {
 
 export function gradeOf(held: HeldEntry, ref: EntryRef, input: GradeInput): Grade {
   const { entry, source } = held;
-  if (isPurged(entry, ref, input)) return 'absent';
+  if (input.purges.isPurged(subjectOf(entry, ref, input.report))) return 'absent';
   if (source === 'kept') return isVoid(entry, ref, input) ? 'absent' : keptGrade(held, input);
   // Fetched entries are used even with zero freshness; only `no-cache` needs a later fetch.
   const isLater = source === 'own' || entry.header.fetchStartedAt >= input.arrivedAtMs;
   return input.directives.maxAgeMs === 0 && !isLater ? 'absent' : 'fresh';
 }
 
-function isPurged(
-  { header }: Entry,
-  { from, to }: EntryRef,
-  { report, purges }: Pick<GradeInput, 'report' | 'purges'>,
-): boolean {
-  const { account, accounts, endpoint } = report;
-  const { seq, accounts: held } = header;
-  return purges.isPurged({ seq, advertiserId: account, named: accounts, held, endpoint, from, to });
+/** What a purge is compared with. */
+export function subjectOf(
+  { header: { seq, accounts: held } }: { readonly header: Pick<Entry['header'], 'seq' | 'accounts'> },
+  { from, to }: Pick<EntryRef, 'from' | 'to'>,
+  { account, accounts, endpoint }: Report,
+): PurgeSubject {
+  return { seq, advertiserId: account, named: accounts, held, endpoint, from, to };
 }
 
 /** Void: split or joined under another generation. */
@@ -96,7 +95,7 @@ export type LookUp = ReturnType<typeof createLookUp>;
 /** Keys per command: 400 days of 5 KB are 2 MiB. */
 const KEYS_PER_READ = 400;
 
-export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) {
+export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'expiredAt'>, now: () => number) {
   function usable(
     report: Report,
     refs: readonly EntryRef[],
@@ -106,12 +105,17 @@ export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) 
       const entry = entries[index] ?? null;
       if (entry === null || !isEntryHeader(entry.header)) return [];
       const part = entry as Entry;
-      return isPurged(part, ref, { report, purges }) ? [] : [[ref.id, part]];
+      const atMs = purges.expiredAt(subjectOf(part, ref, report));
+      if (atMs === null) return [[ref.id, part]];
+      if (!Number.isFinite(atMs) || part.header.form === 'refusal') return [];
+      // The clock of the replica that purged may be ahead.
+      const expiredAtMs = Math.min(atMs, now());
+      return [[ref.id, { ...part, header: { ...part.header, expiredAtMs } }]];
     });
   }
 
   return {
-    /** Entries that this process is writing now; does not read the store. Purged entries are absent. */
+    /** Entries that this process is writing now; does not read the store. Purged entries are absent, softly purged ones expired. */
     beingWritten: (report: Report, refs: readonly EntryRef[]): Map<string, Entry> =>
       new Map(usable(report, refs, tier.beingWritten(refs))),
     /** Purged entries, and entries of another format, are absent. @param patience nothing is read once it is spent */

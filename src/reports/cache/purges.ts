@@ -1,6 +1,7 @@
 /**
  * Purges as a short list of records: an entry whose fetch started before a matching record counts as absent, in every tier
- * and for any stale use. Nothing is searched and deleted, so nothing is missed.
+ * and for any stale use; or as expired at that time, if the purge is soft. Nothing is searched and deleted, so nothing is
+ * missed.
  *
  * Numbers are unique within a registry, and the cache may outlive it: entries of another registry are absent too, because
  * they may have missed purges.
@@ -34,6 +35,8 @@ export const PurgeList = recordForm(
       endpoint: Type.Optional(Type.String()),
       from: Type.Optional(Type.String()),
       to: Type.Optional(Type.String()),
+      /** Of a soft purge: its time, epoch milliseconds. Releases that do not know it take the purge for a hard one. */
+      softAtMs: Type.Optional(Type.Number()),
     }),
   ),
 );
@@ -74,6 +77,20 @@ export function createPurges(registry: Registry) {
     return known;
   }
 
+  /** @returns when a purge made it stale, epoch milliseconds; {@link PURGED}: it counts as absent; null: no purge matches */
+  function expiredAt(subject: PurgeSubject): number | null {
+    const { first, newest, records } = current();
+    if (subject.seq < first || subject.seq >= first + PER_REGISTRY) return PURGED;
+    if (subject.seq >= newest) return null;
+    let atMs: number | null = null;
+    for (const record of records) {
+      if (!matches(record, subject)) continue;
+      if (record.softAtMs === undefined) return PURGED;
+      atMs = Math.min(atMs ?? record.softAtMs, record.softAtMs);
+    }
+    return atMs;
+  }
+
   return {
     /**
      * Number of the newest known purge; read it before a platform call. The upper digits identify the registry.
@@ -81,17 +98,15 @@ export function createPurges(registry: Registry) {
     get seq(): number {
       return current().newest;
     },
-    isPurged(subject: PurgeSubject): boolean {
-      const { first, newest, records } = current();
-      if (subject.seq < first || subject.seq >= first + PER_REGISTRY) return true;
-      return subject.seq < newest && records.some((record) => matches(record, subject));
-    },
+    isPurged: (subject: PurgeSubject): boolean => expiredAt(subject) === PURGED,
+    expiredAt,
     /**
+     * @param scope with the time, for a soft purge
      * @param audit a line stored with it
      * @param also other records of the same commit, given its number
      */
     append: (
-      scope: PurgeScope,
+      scope: PurgeScope & Pick<PurgeRecord, 'softAtMs'>,
       audit: string,
       also: (seq: number) => RecordChange['also'] = () => [],
     ): Promise<void> =>
@@ -106,6 +121,8 @@ export function createPurges(registry: Registry) {
       }),
   };
 }
+
+const PURGED = Number.NEGATIVE_INFINITY;
 
 /** Numbers of one registry; the digits above identify the registry. */
 const PER_REGISTRY = 2 ** 22;
@@ -143,8 +160,10 @@ export function laterPurges(present: string | undefined, backup: string): string
 function bounded(records: readonly PurgeRecord[]): readonly PurgeRecord[] {
   if (records.length <= MAX_RECORDS) return records;
   const kept = records.slice(-(MAX_RECORDS / 2));
-  const newestDropped = records[records.length - kept.length - 1] as PurgeRecord;
-  return [{ seq: newestDropped.seq }, ...kept];
+  const dropped = records.slice(0, -kept.length);
+  const { seq, softAtMs } = dropped.at(-1) as PurgeRecord;
+  const isSoft = dropped.every((record) => record.softAtMs !== undefined);
+  return [{ seq, ...(isSoft ? { softAtMs } : {}) }, ...kept] as readonly PurgeRecord[];
 }
 
 /** ISO days compare as text. */

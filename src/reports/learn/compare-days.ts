@@ -63,13 +63,13 @@ export function compareDays({ series, fresh, known, generation, rules }: DaysInp
   return { agreements, disputes, shared, same };
 }
 
-/** Only final days can be compared: others may differ legitimately. */
+/** Only final days can be compared: others may differ legitimately. A purged day is not to be believed. */
 export function isComparable(
   { header }: Entry<RowsHeader>,
   generation: string,
   rules: FreshnessRules,
 ): boolean {
-  if (header.forgotten !== undefined) return false;
+  if ((header.forgotten ?? header.expiredAtMs) !== undefined) return false;
   return header.splitFrom?.generation === generation && isFinal(header, rules);
 }
 

@@ -36,6 +36,8 @@ export interface Facts extends EmptyEnd {
   /** Absent if there are none. */
   readonly flaws?: readonly Flaw[] | undefined;
   readonly forgotten?: Forgotten;
+  /** Of an entry that was read: when a soft purge ended its freshness, epoch milliseconds. Never stored. */
+  readonly expiredAtMs?: number;
 }
 
 /** Days from history, because the platform no longer returns their rows. Times in epoch milliseconds. */
@@ -101,8 +103,9 @@ export function expectedFinalDates(dates: readonly string[], { restatementDays }
 
 /** Milliseconds, from `fetchedAt`. */
 export function freshForMs(facts: Facts, rules: FreshnessRules): number {
-  const ms = freshByAgeMs(facts, rules);
-  return facts.flaws === undefined ? ms : Math.min(ms, FLAWED_MS);
+  const byAge = freshByAgeMs(facts, rules);
+  const ms = facts.flaws === undefined ? byAge : Math.min(byAge, FLAWED_MS);
+  return facts.expiredAtMs === undefined ? ms : Math.min(ms, facts.expiredAtMs - facts.fetchedAt);
 }
 
 function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {

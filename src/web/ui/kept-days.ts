@@ -9,6 +9,8 @@ export interface Kept {
   /** Remaining freshness; negative: stale. */
   readonly ttlSeconds: number | null;
   readonly rows: number | null;
+  /** Of the soft purge that made it stale. */
+  readonly purgedAt?: string | null;
 }
 
 export interface KeptDay extends Kept {
@@ -49,10 +51,11 @@ export function stepOf(key: string, at: number, length: number): number | null {
   return step === undefined ? null : Math.min(Math.max(at + step, 0), length - 1);
 }
 
-export function entryInWords({ asOf, ttlSeconds, rows }: Kept): string {
+export function entryInWords({ asOf, ttlSeconds, rows, purgedAt }: Kept): string {
   if (asOf === null) return 'Not cached.';
   const fresh =
     (ttlSeconds ?? 0) < 0 ? `until ${span(-(ttlSeconds ?? 0))} ago` : `for another ${span(ttlSeconds ?? 0)}`;
   const left = ttlSeconds === null ? '' : `, fresh ${fresh}`;
-  return `${rows === null ? 'Rows' : counted(rows, 'row')} as of ${moment(asOf)}${left}.`;
+  const now = purgedAt ? `, marked stale ${moment(purgedAt)}` : left;
+  return `${rows === null ? 'Rows' : counted(rows, 'row')} as of ${moment(asOf)}${now}.`;
 }

@@ -200,6 +200,7 @@ describe('explain', () => {
       ageSeconds: 3665,
       ttlSeconds: (30 * DAY) / 1000 - 3665,
       rows: 1,
+      purgedAt: null,
     });
     expect(stale).toMatchObject({ final: false, ageSeconds: 3665, ttlSeconds: -65, rows: 1 });
     expect(told.whole).toBeNull();

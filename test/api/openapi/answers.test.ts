@@ -261,7 +261,8 @@ describe('the admin plane', () => {
     await change('POST', '/admin/v1/store/backup', { folder: '/backup/today' });
     await change('POST', '/admin/v1/doctor');
     await change('POST', '/admin/v1/cache/purge', { all: true, dryRun: true });
-    await change('POST', '/admin/v1/cache/purge', { advertiserId: 1 });
+    for (const soft of [true, false])
+      await change('POST', '/admin/v1/cache/purge', { advertiserId: 1, soft });
     await change('POST', '/admin/v1/history/erase', { advertiserId: 1 });
     for (const dryRun of [true, false])
       await change('POST', '/admin/v1/history/accept-empty', {

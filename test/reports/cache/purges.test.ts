@@ -112,6 +112,22 @@ describe('createPurges', () => {
     await purges.append({ advertiserId: '7' }, AUDIT);
     expect(purges.seq - first).toBe(202);
   });
+
+  it.each([
+    ['soft', 101, [1_000, null]],
+    ['hard', 100, [Number.NEGATIVE_INFINITY, null]],
+  ] as const)(
+    'merges soft records into one that is %s where no hard one is among them, else hard',
+    async (_, soft, expected) => {
+      const { purges, first } = await openPurges();
+      for (let at = 1; at <= 201; at++)
+        await purges.append(
+          { advertiserId: '9', ...(at <= soft || at > 101 ? { softAtMs: 1000 } : {}) },
+          AUDIT,
+        );
+      expect([0, 101].map((seq) => purges.expiredAt(subject({ seq: first + seq })))).toEqual(expected);
+    },
+  );
 });
 
 describe('createPurges on two replicas', () => {

@@ -220,7 +220,7 @@ async function opened() {
     logger: createRecordedLog().logger,
     onFault: (fault) => faults.push(fault),
   });
-  const lookUp = createLookUp(tier, purges);
+  const lookUp = createLookUp(tier, purges, () => 0);
   return {
     lookUp,
     purges,

@@ -63,7 +63,7 @@ async function openKeep() {
     logger: createRecordedLog().logger,
     onFault: () => {},
   });
-  const lookUp = createLookUp(tier, countedPurges(registry));
+  const lookUp = createLookUp(tier, countedPurges(registry), () => 0);
   const compared: Comparison[] = [];
   const g = {
     ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },

@@ -62,16 +62,26 @@ interface SplitFrom {
   readonly generation?: string;
   /** The platform's today at the fetch. */
   readonly on?: string;
+  /** When a soft purge ended its freshness. */
+  readonly expiredAtMs?: number;
 }
 
-function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 'first', on }: SplitFrom) {
+function cutDay({
+  date,
+  of: [from, to],
+  clicks = 1,
+  empty = false,
+  generation = 'first',
+  on,
+  ...more
+}: SplitFrom) {
   const entry: Entry<RowsHeader> = rowsEntry(empty ? [] : [{ date, clicks }]);
   const facts = factsOf({
     lastDay: date,
     ...(on === undefined ? {} : { fetchedOn: dayNumber(on) as number }),
   });
   const cut = { from, to, sortedHash: empty ? 'none' : `${date} ${clicks}`, generation };
-  return { ...entry, header: { ...entry.header, ...facts, splitFrom: cut } };
+  return { ...entry, header: { ...entry.header, ...facts, splitFrom: cut, ...more } };
 }
 
 const byDate = (parts: readonly Entry<RowsHeader>[]) =>
@@ -151,13 +161,14 @@ describe('learning', () => {
     ['a day without rows', { date: THIRD, of: OLD, empty: true }, { date: THIRD, of: NEW, empty: true }],
     ['a day not final in the older', { date: THIRD, of: OLD, on: '2026-11-08' }, { date: THIRD, of: NEW }],
     ['a day of an older generation', { date: THIRD, of: OLD, generation: 'older' }, { date: THIRD, of: NEW }],
+    ['a softly purged day', { date: THIRD, of: OLD, expiredAtMs: 1 }, { date: THIRD, of: NEW }],
     ['a day that was not known', { date: FOURTH, of: OLD }, { date: THIRD, of: NEW }],
   ])('takes nothing from %s', async (_what, known, fresh) => {
     const rig = await alone();
     await compare(rig, [known], [fresh]);
     expect(rig.learner.show(report)).toBeNull();
     // Nor is a difference taken from it; the same day does count where nothing of that stands in the way.
-    if (known.on !== undefined || known.generation !== undefined)
+    if ((known.on ?? known.generation ?? known.expiredAtMs) !== undefined)
       await compare(rig, [known], [{ ...fresh, clicks: 2 }]);
     expect(rig.events).toEqual([]);
     await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW }]);

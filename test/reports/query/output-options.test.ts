@@ -218,7 +218,7 @@ describe('isServable', () => {
   const FINISHED = {
     ...{ asOfMs: NOW - 60_000, freshUntilMs: NOW + 1, stale: false, seq: 3, madeOf: [] },
   } as unknown as Finished;
-  const purgedBelow = (seq: number) => ({ isPurged: (subject) => subject.seq < seq }) as Purges;
+  const purgedBelow = (seq: number) => ({ expiredAt: (subject) => (subject.seq < seq ? 0 : null) }) as Purges;
   const servable = (changes: Partial<Finished> = {}, maxAgeMs: number | null = null, seq = 3) =>
     isServable({ ...FINISHED, ...changes }, get('advertiserId=1').report, purgedBelow(seq), maxAgeMs, NOW);
 

@@ -5,13 +5,13 @@ import { ConfirmButton } from '../../ui/dialog.js';
 import { bodyOf, type Values } from '../../ui/form-values.js';
 import { bytes, count, counted } from '../../ui/format.js';
 import { useNotices } from '../../ui/notices.js';
-import { Card } from '../../ui/parts.js';
+import { Button, Card } from '../../ui/parts.js';
 import { SchemaForm } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
 import type { FieldsOf } from '../fields-of.js';
 import { advertiserOf, type Explained } from './explained.js';
 
-type Preview = Required<Omit<AnswerTo<'POST /admin/v1/cache/purge'>, 'dryRun'>>;
+type Preview = Required<Omit<AnswerTo<'POST /admin/v1/cache/purge'>, 'dryRun' | 'soft'>>;
 
 const SCOPE: FieldsOf<'POST /admin/v1/cache/purge'> = [
   { name: 'endpoint', label: 'Endpoint', placeholder: 'campaigns/get' },
@@ -38,9 +38,11 @@ export function PurgeCard({ explained, purged }: { explained: Explained | null; 
     const asked = { ...body, dryRun: true, ...(named && { query: explained.report.query }) };
     setLooked({ body, preview: await api.send<Preview>('POST', '/admin/v1/cache/purge', asked) });
   };
-  const forget = async (body: object) => {
-    const words = 'Purged. The next request for it calls the platform.';
-    if (!(await act(() => api.send('POST', '/admin/v1/cache/purge', body), words))) return;
+  const forget = async (body: object, soft: boolean) => {
+    const words = soft
+      ? 'Stale now. The next request for it starts a refresh.'
+      : 'Purged. The next request for it calls the platform.';
+    if (!(await act(() => api.send('POST', '/admin/v1/cache/purge', { ...body, soft }), words))) return;
     setLooked(null);
     purged();
   };
@@ -69,7 +71,10 @@ export function PurgeCard({ explained, purged }: { explained: Explained | null; 
         changed={() => setLooked(null)}
         buttons={
           looked === null ? null : (
-            <ConfirmButton label="Purge" grave question={words} act={() => forget(looked.body)} />
+            <>
+              <Button label="Mark as stale" class="primary" act={() => forget(looked.body, true)} />
+              <ConfirmButton label="Purge" grave question={words} act={() => forget(looked.body, false)} />
+            </>
           )
         }
       />
@@ -85,12 +90,17 @@ export function PurgeCard({ explained, purged }: { explained: Explained | null; 
 const MOST_NAMED = 8;
 
 function PreviewWords({ preview: { purged, preview } }: { readonly preview: Preview }) {
-  const { days, reports, report } = preview;
+  const { days, reports, calls, report } = preview;
   return (
     <div class="stack">
       <p>
-        To be purged: <strong>{purged === 'all' ? 'everything' : purged}</strong>
+        Concerned: <strong>{purged === 'all' ? 'everything' : purged}</strong>
         {days === null ? '' : ` (${counted(days, 'day')})`}.
+      </p>
+      <p>
+        Marked as stale, it is still served, at once and if the platform fails, until a request has refreshed
+        it: {counted(report?.calls ?? calls, 'platform call')}, for which nobody waits. Purged, it is gone,
+        and requests wait for these calls.
       </p>
       {report === null ? null : (
         <p>
