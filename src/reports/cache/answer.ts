@@ -22,7 +22,7 @@ import { type FreshnessRules, isFinal, rememberedForMs } from '../rows/freshness
 import { settleNames } from '../rows/join-entries.js';
 import { keepFinal, refuseYoung } from './final.js';
 import { type AnswerMemory, type Finished, finish } from './finished.js';
-import { isNewest } from './replacements.js';
+import { isNewest, type MadeOf } from './replacements.js';
 
 /** An answer whose body is built when it is sent. */
 export interface Answer extends AnswerHead {
@@ -78,22 +78,24 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>
     const { body, ...head } = assembleAnswer(input, policy.negativeMs, seen);
     const coding = head.weight < query.compressFrom ? 'identity' : query.coding;
     const source = sourceOf(both);
-    return Object.assign(
-      {
-        coding,
-        source,
-        async body() {
-          const madeOf = both.flatMap((one) => one.madeOf ?? []);
-          const from = { checkFromMs: main.checkFromMs, madeOf };
-          const made = await finish(head, body(), coding, from, g.workerPool);
-          if (source.storable && madeOf.length === both.length)
-            memory.keep(memoryKey, made.finished, made.pieces);
-          return made.finished;
-        },
+    return {
+      ...head,
+      coding,
+      source,
+      async body() {
+        const madeOf = both.map((one) => one.madeOf);
+        const isKept = source.storable && isComplete(madeOf);
+        const from = { checkFromMs: main.checkFromMs, madeOf: isKept ? madeOf : [] };
+        const made = await finish(head, body(), coding, from, g.workerPool);
+        if (isKept) memory.keep(memoryKey, made.finished, made.pieces);
+        return made.finished;
       },
-      head,
-    );
+    };
   };
+}
+
+function isComplete(madeOf: readonly (MadeOf | null)[]): madeOf is readonly MadeOf[] {
+  return !madeOf.includes(null);
 }
 
 /** Expected change of the youngest provisional day. */

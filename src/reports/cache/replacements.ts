@@ -31,7 +31,7 @@ interface Fetches {
   /** NaN once the series was evicted: then nothing counts as newest. */
   count: number;
   /** The last of them, in order. */
-  readonly latest: Extent[];
+  latest: readonly Extent[];
 }
 
 /** The number of fetches of a series that are taken into account. */
@@ -67,8 +67,8 @@ export function createReplacements(bus: Bus, logger: Logger) {
     const fetches = known.peek(series);
     if (fetches === undefined) return;
     fetches.count += fetched.length;
-    fetches.latest.push(...fetched);
-    fetches.latest.splice(0, fetches.latest.length - MAX_FETCHES);
+    // A copy of its exact size: `push` makes room for 16 more.
+    fetches.latest = [...fetches.latest, ...fetched].slice(-MAX_FETCHES);
   }
 
   function onMessage(text: string): void {
