@@ -67,11 +67,11 @@ export async function finish(
   const plain = 'ready' in body ? body.ready : await formatRows(body, workerPool);
   const made = segments === null ? await compress(joinSmall(plain), coding) : joinSmall(joinGzip(segments));
   const compacted = compact(made);
-  const finished = Object.assign(
-    { coding, ...from, isPieced: segments !== null, body: compacted, bytes: sizeOf(compacted) },
-    { inflatesTo: null, replies: null },
-    head,
-  );
+  // Spread: Object.assign would make a dictionary of so many members, which is larger, and which each hit would read slowly.
+  const finished = {
+    ...{ ...head, coding, ...from, isPieced: segments !== null },
+    ...{ body: compacted, bytes: sizeOf(compacted), inflatesTo: null, replies: null },
+  };
   return { finished, pieces };
 }
 
@@ -117,7 +117,6 @@ function withBody(
   body: readonly Buffer[],
   changes: Partial<Pick<Finished, 'inflatesTo' | 'isPieced'>>,
 ): Finished {
-  // Spread: Object.assign would make a dictionary of so many members, which each hit would read slowly.
   return { ...finished, body, bytes: sizeOf(body), replies: null, ...changes };
 }
 
