@@ -12,6 +12,7 @@ import { addKeysCommands } from './keys.js';
 import { addAuditCommand, addStatusCommand, addUsageCommand } from './overview.js';
 import { addRegistryCommands } from './registry.js';
 import { addReportCommands } from './report.js';
+import type { DemoOptions } from './run-demo.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStoreCommands } from './store.js';
 import { StrictCommand } from './strict-command.js';
@@ -36,16 +37,19 @@ const addServeCommand = command({
   },
 });
 
-const addDemoCommand = command<{ readonly once?: boolean }>({
+const addDemoCommand = command<DemoOptions>({
   name: 'demo',
   description:
-    'Run simulator, gateway and a team with a key in one process. Uses PORT and ADMIN_PORT, or free ports if taken.',
-  examples: ['demo', 'demo --once'],
+    'Run simulator and gateway in one process, with five weeks of five teams played on them. Uses PORT and ADMIN_PORT, or free ports if taken.',
+  examples: ['demo', 'demo --empty', 'demo --once'],
   own: (added) =>
-    added.option('--once', 'make some calls, show their cost, and end; exit code 1 if an answer is wrong'),
-  async run({ options: { once = false }, terminal }) {
+    added
+      .option('--empty', 'start with one team, without its past')
+      .option('--quiet', 'make no more requests after the past')
+      .option('--once', 'make some calls, show their cost, and end; exit code 1 if an answer is wrong'),
+  async run({ options, terminal }) {
     const { runDemo } = await import('./run-demo.js');
-    await runDemo(terminal.env, once);
+    await runDemo(terminal.env, options);
   },
 });
 

@@ -1,15 +1,41 @@
 /** `dsp-gateway demo`. */
+import { setFlagsFromString } from 'node:v8';
 import type { Environment } from '../config/rules.js';
 import { stopSignal } from '../server/stop-signal.js';
 import { type Demo, startDemo, TEAM } from './demo/start-demo.js';
+import { createStoryClock, playStory } from './demo/story.js';
 import { tour } from './demo/tour.js';
 
-/** @param once ends after the tour; else on a signal */
-export async function runDemo(env: Environment, once: boolean): Promise<void> {
-  const demo = await startDemo(env);
-  process.stdout.write(introduction(demo));
-  if (once) await showTour(demo);
-  else await untilStopped(demo);
+export interface DemoOptions {
+  /** Ends after the tour; else on a signal. */
+  readonly once?: boolean;
+  /** Without a story: one team, no requests. */
+  readonly empty?: boolean;
+  /** Without requests after the story. */
+  readonly quiet?: boolean;
+}
+
+export async function runDemo(env: Environment, { once, empty, quiet }: DemoOptions): Promise<void> {
+  // As `serve`: garbage is collected before the heap has grown much.
+  setFlagsFromString('--heap-growing-percent=30');
+  // An operator who moves the clock needs it where it is.
+  if (once || empty || env.GATEWAY_TEST_CLOCK !== undefined) {
+    const demo = await startDemo(env);
+    process.stdout.write(introduction(demo));
+    return once ? showTour(demo) : untilStopped(demo);
+  }
+  const clock = createStoryClock();
+  const demo = await startDemo(env, clock);
+  process.stdout.write(`${introduction(demo)}\nPlaying five weeks of five teams …\n`);
+  const goOn = await playStory(demo, clock, (line) => void process.stdout.write(`${line}\n`));
+  const live = quiet ? null : goOn();
+  await untilStopped({
+    ...demo,
+    async stop() {
+      await live?.stop();
+      await demo.stop();
+    },
+  });
 }
 
 async function showTour(demo: Demo): Promise<void> {
@@ -41,7 +67,7 @@ async function untilStopped(demo: Demo): Promise<void> {
 }
 
 function introduction({ simulator, gatewayUrl, adminUrl }: Demo): string {
-  return `dsp-gateway demo: one advertising platform (simulated), one credential, one team.
+  return `dsp-gateway demo: one advertising platform (simulated), one credential.
 
   platform   ${simulator.url}
   gateway    ${gatewayUrl}
@@ -55,11 +81,11 @@ function curlLines({ simulator, gatewayUrl, adminUrl, adminToken, key }: Demo): 
   return `
 Try, in another terminal:
 
-  # the last 7 days by date; run it twice and look at cache-status
-  curl -si -H 'x-api-key: ${key}' '${report}?advertiserId=1&byDate=1&_period=last_7_days'
+  # the last 7 days by date and campaign; run it twice and look at cache-status
+  curl -si -H 'x-api-key: ${key}' '${report}?advertiserId=3&byDate=1&byCampaign=1&_period=last_7_days'
 
   # the same as CSV
-  curl -s -H 'x-api-key: ${key}' '${report}?advertiserId=1&byDate=1&_period=last_7_days&_format=csv'
+  curl -s -H 'x-api-key: ${key}' '${report}?advertiserId=3&byDate=1&byCampaign=1&_period=last_7_days&_format=csv'
 
   # an advertiser this team may not see
   curl -s -H 'x-api-key: ${key}' '${report}?advertiserId=4&byDate=1&_period=last_7_days'

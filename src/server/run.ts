@@ -16,7 +16,7 @@ import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
 import { openAdminPlane } from '../config/warnings.js';
 import { GatewayError } from '../errors.js';
 import { randomId } from '../lib/chance.js';
-import { createClock } from '../lib/clock.js';
+import { createClock, type MovableClock } from '../lib/clock.js';
 import { PROBLEM_TYPE, toProblem } from '../lib/http/problem.js';
 import { sleep } from '../lib/time.js';
 import { type ApplyOptions, applyTeams } from '../teams/declared/apply-teams.js';
@@ -73,6 +73,8 @@ interface RunOptions {
   /** In the supervisor of workers. */
   readonly workers?: Workers;
   readonly log?: Log;
+  /** Default: the machine's. */
+  readonly clock?: MovableClock;
 }
 
 export interface Running {
@@ -100,11 +102,10 @@ export async function run(options: RunOptions): Promise<Running> {
 }
 
 async function start(options: RunOptions, log: Log): Promise<Running> {
-  const { config, planes, workers } = options;
+  const { config, planes, workers, clock = createClock() } = options;
   // In one process only, and first: an invalid file stops the start.
   const declared =
     config.teamsFile !== undefined && planes.includes('admin') ? readTeamsFile(config.teamsFile) : null;
-  const clock = createClock();
   log.hide(settingSecrets(config));
   const { logger } = log;
   const warnings = [...config.warnings, ...openAdminPlane(config.server.adminHost)];

@@ -7,9 +7,13 @@ import { ask } from '../support/ask.js';
 import { launch, tempFolder } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
-it('npm run demo prints lines that work when they are pasted, and stops on Ctrl-C', async () => {
+it('npm run demo without its past prints lines that work when they are pasted, and stops on Ctrl-C', async () => {
   const folder = await tempFolder();
-  const demo = launch('npm', ['run', 'demo'], { PORT: '0', ADMIN_PORT: '0', TMPDIR: folder });
+  const demo = launch('npm', ['run', 'demo', '--', '--empty'], {
+    PORT: '0',
+    ADMIN_PORT: '0',
+    TMPDIR: folder,
+  });
   await waitFor('the last line', () => demo.stdout.includes('Ctrl-C stops everything.'), demo);
   const lines = demo.stdout.split('\n').map((line) => line.trim());
   const commands = lines.filter((line) => line.startsWith('curl '));
@@ -55,4 +59,16 @@ it('npm run demo prints lines that work when they are pasted, and stops on Ctrl-
   expect(demo.stdout).toContain('stopping');
   await expect(ask(docs)).rejects.toThrow('ECONNREFUSED');
   expect(await readdir(folder)).toEqual([]);
+});
+
+it('npm run demo has a past, and a first call that is still a miss', async () => {
+  const demo = launch('npm', ['run', 'demo', '--', '--quiet'], { PORT: '0', ADMIN_PORT: '0' });
+  await waitFor('the last line', () => demo.stdout.includes('Ctrl-C stops everything.'), demo);
+  expect(demo.stdout).toMatch(/\n {2}\d+ requests, \d+ platform calls, in [\d.]+ s\n/);
+  const [first = ''] = demo.stdout.split('\n').filter((line) => line.trim().startsWith('curl '));
+  const { stdout } = await promisify(execFile)('sh', ['-c', first]);
+  expect(stdout).toMatch(/cache-status: dsp-gateway; fwd=miss; stored/);
+  process.kill(-demo.pid, 'SIGINT');
+  await demo.exited;
+  expect(demo.stderr).toBe('');
 });

@@ -7,6 +7,7 @@ import { issueKey } from '../../api/operations/keys.js';
 import { createTeam } from '../../api/operations/teams.js';
 import { loadConfig } from '../../config/load.js';
 import type { Environment } from '../../config/rules.js';
+import type { MovableClock } from '../../lib/clock.js';
 import { run } from '../../server/run.js';
 import { type Simulator, startSimulator } from '../../simulator/simulator.js';
 import { openAdmin } from '../client.js';
@@ -21,10 +22,14 @@ export const TEAM = {
   scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'mcp'],
 } as const;
 
-/** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are used; occupied ports are replaced by free ones */
-export async function startDemo(env: Environment): Promise<Demo> {
+/**
+ * @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are used; occupied ports are replaced by free ones
+ * @param clock of gateway and platform; by default each has its own
+ */
+export async function startDemo(env: Environment, clock?: MovableClock): Promise<Demo> {
   // Without rate limit, which would disturb a demo.
   const simulator = await startSimulator({
+    ...(clock && { clock }),
     switches: { rateLimitPerMinute: 0, latencyMs: 40, accountNames: 'plain' },
   });
   const folder = await mkdtemp(join(tmpdir(), 'dsp-gateway-demo-'));
@@ -33,14 +38,22 @@ export async function startDemo(env: Environment): Promise<Demo> {
     await rm(folder, { recursive: true, force: true });
   }
   try {
-    return await startWith(simulator, folder, env, clear);
+    return await startWith({ simulator, folder, env, clock, clear });
   } catch (error) {
     await clear();
     throw error;
   }
 }
 
-async function startWith(simulator: Simulator, folder: string, env: Environment, clear: () => Promise<void>) {
+interface DemoParts {
+  readonly simulator: Simulator;
+  readonly folder: string;
+  readonly env: Environment;
+  readonly clock: MovableClock | undefined;
+  readonly clear: () => Promise<void>;
+}
+
+async function startWith({ simulator, folder, env, clock, clear }: DemoParts) {
   const config = loadConfig({
     HOST: '127.0.0.1',
     PORT: await freePort(env.PORT ?? '8080'),
@@ -51,7 +64,7 @@ async function startWith(simulator: Simulator, folder: string, env: Environment,
     GATEWAY_DATA_DIR: folder,
     GATEWAY_TEST_CLOCK: env.GATEWAY_TEST_CLOCK,
   });
-  const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'] });
+  const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'], ...(clock && { clock }) });
   const { adminToken } = gateway;
   const adminUrl = gateway.urls.get('admin') as string;
   const admin = openAdmin({ url: adminUrl }, { ADMIN_TOKEN: adminToken });
