@@ -229,7 +229,7 @@ function describePlane(routes: readonly RouteRule[]): Plane {
       interface: 'This description.',
     },
     callers: () => CALLER_PROBLEMS,
-    callerHeaders: ['ratelimit', 'ratelimit-policy'],
+    callerHeaders: ['ratelimit', 'ratelimit-policy', 'gateway-budget'],
     further: routes.map(describeDeclared),
   };
 }

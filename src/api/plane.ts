@@ -68,14 +68,15 @@ export function createPlaneServer(
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export function createFinish(plane: PlaneName, services: Services): Finish {
-  const { config, log, metrics, usage, series, tail, directory, limits, slowFailures } = services;
+  const { config, log, metrics, usage, series, tail, directory, limits, budgets, slowFailures } = services;
   const isData = plane === 'data';
   const tracing = plane === 'metrics' ? null : services.tracing;
   const isTimed = isData && config.server.serverTiming;
   return {
     headersOf(trace) {
       const team = isData && trace.team !== null ? directory.team(trace.team) : undefined;
-      const headers = team === undefined ? NO_HEADERS : rateLimitHeaders(limits.teams.rate(team));
+      const headers =
+        team === undefined ? NO_HEADERS : rateLimitHeaders(limits.teams.rate(team), budgets.header(team.id));
       if (!isTimed) return headers;
       return { ...headers, 'server-timing': serverTiming(trace, uptimeMs() - trace.startedMs) };
     },

@@ -25,6 +25,7 @@ import { migrateRegistry, openPresentRegistry } from '../store/registry/schema.j
 import { createAuth } from '../teams/auth/auth.js';
 import { ensurePepper } from '../teams/auth/pepper.js';
 import { opensWhatIsStored, successionRules } from '../teams/auth/succession-rules.js';
+import { createBudgetOutlook } from '../teams/limits/budget-outlook.js';
 import { createLimits } from '../teams/limits/limits.js';
 import { createSeries } from '../teams/series/create-series.js';
 import { nameInLife } from '../teams/team-life.js';
@@ -125,10 +126,17 @@ async function createParts(options: ServicesOptions) {
   const held = heldToken(credential.keeper, clock.now);
   const health = createHealth(randomId(), () => measured, held);
   const self = { id: health.id, info: () => JSON.stringify(health.own()) };
-  const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
+  const limits = createLimits({
+    ...{ store, clock, logger, teamOf: directory.team, self },
+    onCharged: (team, left) => budgets.charged(team, left),
+  });
   const { replicas, shares } = limits;
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
   const series = createSeries({ counters: store.counters, clock, logger, traffic, nameOf });
+  const budgets = createBudgetOutlook({
+    ...{ documents: store.documents, hoursOf: series.dayOf, nameOf, clock, logger },
+    onThreshold: (percent) => metrics.budgetThreshold(percent),
+  });
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
     isPaged: () => reporting.isPaged(),
@@ -178,6 +186,7 @@ async function createParts(options: ServicesOptions) {
     l1,
     health,
     limits,
+    budgets,
     metrics,
     platform,
     idempotency,

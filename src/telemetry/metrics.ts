@@ -206,6 +206,11 @@ const COUNTERS = {
     ['event'],
     'Reports of selected campaigns derived from reports of all, by event.',
   ],
+  dsp_gateway_budget_thresholds_total: [
+    ['percent'],
+    'Teams that have used 80 or 95 percent of their platform calls of a UTC day.',
+    ['80', '95'],
+  ],
   dsp_gateway_audits_total: [[], 'Joined answers compared with a whole answer of the platform.'],
   dsp_gateway_registry_losses_total: [
     ['outcome'],
@@ -282,6 +287,7 @@ export function createMetrics(gateway: Measured) {
       counters.dsp_gateway_finality_events_total.inc({ event }, count),
     exploration: () => counters.dsp_gateway_explorations_total.inc(),
     truth: (verdict: string, days: number) => counters.dsp_gateway_truth_days_total.inc({ verdict }, days),
+    budgetThreshold: (percent: number) => counters.dsp_gateway_budget_thresholds_total.inc({ percent }),
     registryLoss: (outcome: string) => counters.dsp_gateway_registry_losses_total.inc({ outcome }),
   };
 }

@@ -145,6 +145,11 @@ export const ALERTS: Readonly<Record<string, readonly AlertCase[]>> = {
     ...JOB,
     change: 'removed',
   }),
+  DspGatewayBudgetNearlySpent: [
+    { series: { [gauge('budget_thresholds_total', 'percent="95"')]: '0x20 1x200' }, at: '23m', labels: JOB },
+    { series: { [gauge('budget_thresholds_total', 'percent="95"')]: '0x20 1x200' }, at: '60m', labels: null },
+    { series: { [gauge('budget_thresholds_total', 'percent="80"')]: '0x20 1x200' }, at: '23m', labels: null },
+  ],
   DspGatewayWritesUnknown: [
     ...told('writes_unknown', '3x60', '0x60', JOB),
     // It is shared: one that was settled at once is none.

@@ -1,6 +1,7 @@
 /** What a team may know about itself: `GET /gateway/v1/me`, and its counters over time: `GET /gateway/v1/series`. */
 import type { FastifyInstance } from 'fastify';
 import type { Services } from '../../server/services.js';
+import { StoreUnavailable } from '../../store/port.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { readQuery } from '../http/read-query.js';
 import type { AnswerOf } from '../operations/operation.js';
@@ -8,20 +9,29 @@ import { getMe, getOwnSeries } from '../operations/own.js';
 import { readParameters, unlessAway } from './ask.js';
 import { enter, serveTeam } from './serve.js';
 
-type MeParts = Pick<Services, 'limits' | 'pace' | 'pause' | 'clock' | 'usage' | 'outlook'>;
+type MeParts = Pick<Services, 'limits' | 'budgets' | 'pace' | 'pause' | 'clock' | 'usage' | 'outlook'>;
 
 export function createShowMe(parts: MeParts): (caller: Caller) => Promise<Me> {
   return async (caller) => {
     const left = await leftOf(caller, parts.limits);
     const applies = appliedTo(caller, left, parts);
     const usage = await parts.usage.recent(caller.team.id);
-    return { ...describe(caller), left, credential: parts.outlook(), applies, usage };
+    const forecast = await parts.budgets.forecast(caller.team, left.upstreamCallsPerDay).catch(unlessNoStore);
+    return {
+      ...{ ...describe(caller), left, credential: parts.outlook(), applies, usage },
+      ...(forecast === null ? {} : { forecast }),
+    };
   };
 }
 
 export function registerMe(app: FastifyInstance, services: MeParts & Pick<Services, 'identify'>): void {
   const showMe = createShowMe(services);
   serveTeam(app, getMe, async (_call, request) => showMe(enter(services.identify, request)));
+}
+
+function unlessNoStore(error: unknown): null {
+  if (error instanceof StoreUnavailable) return null;
+  throw error;
 }
 
 async function leftOf({ team }: Caller, { teams, shares }: Services['limits']): Promise<Me['left']> {
@@ -54,7 +64,7 @@ function appliedTo(
   };
 }
 
-function describe({ team, key }: Caller): Omit<Me, 'usage' | 'applies' | 'left' | 'credential'> {
+function describe({ team, key }: Caller): Omit<Me, 'usage' | 'applies' | 'left' | 'credential' | 'forecast'> {
   const { id, name, scopes, advertisers, limits, defaultFormat } = team;
   return {
     team: { id, name },

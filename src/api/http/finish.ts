@@ -168,12 +168,17 @@ export function measured(stream: Readable, trace: Trace): Transform {
   return pipeline(stream, meter, () => {});
 }
 
-/** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
-export function rateLimitHeaders({ limit, left, resetS }: RateStanding): Record<string, string> {
-  return {
+/** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10), and `gateway-budget`. */
+export function rateLimitHeaders(
+  { limit, left, resetS }: RateStanding,
+  budget?: string,
+): Record<string, string> {
+  const headers: Record<string, string> = {
     'ratelimit-policy': `"team";q=${limit};w=60`,
     ratelimit: `"team";r=${left};t=${resetS}`,
   };
+  if (budget !== undefined) headers['gateway-budget'] = budget;
+  return headers;
 }
 
 /** @returns `server-timing`: the time of each stage, all its turns together, in the order of the first */

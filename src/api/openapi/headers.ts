@@ -48,6 +48,9 @@ export const RESPONSE_HEADERS = {
   }),
   ratelimit: text('Remaining requests of the team (r), and seconds (t) until the limit is reset.'),
   'ratelimit-policy': text("The team's limit: q requests within w seconds."),
+  'gateway-budget': text(
+    'From 80 % of the daily platform calls on: percent used, and when they are exhausted at this pace (UTC). RFC 9651.',
+  ),
   location: text('URL of the created resource.'),
   'set-cookie': text('The session cookie, HttpOnly.'),
   'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next attempt.' }),

@@ -9,6 +9,7 @@ import { Check } from '../../telemetry/checks.js';
 import { Verdict } from '../../telemetry/verdict.js';
 import { closed, instant, integer, nullable, text, time, titled } from '../openapi/schemas.js';
 import { ofTeam, operations } from './operation.js';
+import { FORECAST } from './own.js';
 import { Stops } from './writes.js';
 
 const count = Type.Integer({ minimum: 0 });
@@ -159,7 +160,7 @@ const series = operations('series');
 export const getSeries = series('getSeries', 'viewer', 'GET /admin/v1/series', {
   summary: 'Requests, outcomes, calls and latency over time',
   query: Type.Object({ range: RANGE, team: ofTeam('Only this team, hourly.') }),
-  answer: SHOWN_SERIES,
+  answer: Type.Object({ ...SHOWN_SERIES.properties, forecast: FORECAST }),
   about: '1h: per minute; 24h: per five minutes; 30d and any team: hourly.',
   problems: ['invalid_query', 'not_ready'],
 });

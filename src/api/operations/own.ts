@@ -22,6 +22,16 @@ const gateway = operations('gateway');
 const history = operations('history');
 const reports = operations('reports');
 
+export const FORECAST = Type.Optional(
+  Type.Object(
+    {
+      used: Type.Integer({ description: 'Percent of upstreamCallsPerDay.' }),
+      exhaustedAt: nullable(time, 'At the pace of today; null: not today, or already exhausted.'),
+    },
+    { description: 'Of the daily platform calls of a team; absent before the first one.' },
+  ),
+);
+
 const ME = titled('Me', {
   team: Type.Object({ id: Type.String(), name: Type.String() }),
   key: Type.Object({
@@ -59,6 +69,7 @@ const ME = titled('Me', {
     },
     { description: 'The limits that apply now, where another one is stricter than those of the team.' },
   ),
+  forecast: FORECAST,
   credential: Outlook,
   usage: nullable(
     Type.Array(OwnUsageDay),

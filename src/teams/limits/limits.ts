@@ -18,6 +18,7 @@ export function createLimits({
   clock,
   logger,
   teamOf,
+  onCharged = () => {},
   self = {},
 }: {
   readonly store: Pick<Store, 'quotas' | 'presence'>;
@@ -27,13 +28,15 @@ export function createLimits({
   readonly self?: Pick<ReplicasOptions, 'id' | 'info'>;
   /** Undefined for ids that are not teams. */
   readonly teamOf: (id: string) => Team | undefined;
+  /** A platform call was charged to a team, which has so many left today. */
+  readonly onCharged?: (team: Team, left: number) => void;
 }) {
   const replicas = createReplicas({ presence: store.presence, logger, ...self });
   const allowances = new Allowances({ quotas: store.quotas, replicas, clock, logger });
   return {
     replicas,
     teams: createTeamLimits(allowances, replicas),
-    shares: createDailyShares(allowances, teamOf, clock),
+    shares: createDailyShares(allowances, teamOf, clock, onCharged),
     /** Returns unused permits, and removes this replica from the list. */
     async close(): Promise<void> {
       await allowances.close();
@@ -152,9 +155,10 @@ const UNCOUNTED: Charge = { putBack() {} };
 
 /** Platform calls per UTC day. @param teamOf undefined for other ids, such as the gateway's, whose calls are not counted */
 export function createDailyShares(
-  allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh' | 'isEmpty'>,
+  allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh' | 'isEmpty' | 'look'>,
   teamOf: (id: string) => Team | undefined,
   clock: Clock,
+  onCharged: (team: Team, left: number) => void = () => {},
 ) {
   const resetMs = () => (Math.floor(clock.now() / DAY_MS) + 1) * DAY_MS;
   const bucketOf = ({ id, limits }: Team): Bucket => ({
@@ -178,6 +182,7 @@ export function createDailyShares(
       if (team === undefined) return UNCOUNTED;
       const bucket = bucketOf(team);
       if ((await allowances.take(bucket)) !== null) throw exhausted(team);
+      onCharged(team, allowances.look(bucket).left);
       // To the day it was charged to, which may be over.
       return { putBack: () => allowances.putBack(bucket) };
     },

@@ -4,8 +4,9 @@ import { count, fromNow } from '../ui/format.js';
 
 export type Me = AnswerTo<'GET /gateway/v1/me'>;
 
-export function platformCalls({ limits, left, applies }: Me, nowMs: number) {
-  const reset = `reset ${fromNow(applies.upstreamCallsResetAt, nowMs)}`;
+export function platformCalls({ limits, left, applies, forecast }: Me, nowMs: number) {
+  const end = forecast?.exhaustedAt ? `, exhausted ${fromNow(forecast.exhaustedAt, nowMs)} at this pace` : '';
+  const reset = `reset ${fromNow(applies.upstreamCallsResetAt, nowMs)}${end}`;
   const value = count(applies.upstreamCalls);
   if (applies.upstreamCallsLimitedBy === 'team')
     return {

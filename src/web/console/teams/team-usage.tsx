@@ -2,7 +2,7 @@
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Chart } from '../../ui/chart.js';
 import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
-import { bytes } from '../../ui/format.js';
+import { bytes, moment } from '../../ui/format.js';
 import { Card, Choice, Empty, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { useGet } from '../../ui/session.js';
@@ -31,6 +31,16 @@ export function TeamUsage({ id }: { readonly id: string }) {
   );
 }
 
+function BudgetEnd({ of }: { readonly of: SeriesAnswer['forecast'] }) {
+  if (of === undefined || (of.exhaustedAt === null && of.used < 100)) return null;
+  return (
+    <p class="note warn">
+      {of.used} % of today's platform calls are used
+      {of.exhaustedAt === null ? '.' : `; at this pace the rest ends at ${moment(of.exhaustedAt)}.`}
+    </p>
+  );
+}
+
 function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const { series } = answer;
   if (sum(series.requests) === 0) return <Empty>The team made no requests in this period. {NEW_ONES}</Empty>;
@@ -38,6 +48,7 @@ function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
   return (
     <>
       <OverviewFigures answer={answer} leftOf="the day's share" />
+      <BudgetEnd of={answer.forecast} />
       <div class="grid">
         <div class="stack">
           <h3>Requests per hour, by outcome</h3>

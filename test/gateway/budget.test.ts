@@ -1,0 +1,69 @@
+/** A team's daily platform calls as they run out: what it is told, and what operators are told, by one replica of two. */
+import { expect, it } from 'vitest';
+import { startDayPlatform } from '../engine/day-platform.js';
+import { withReplicas } from '../engine/replicas.js';
+import type { TestGateway } from '../support/start-gateway.js';
+import { createTestClock, DAY, MINUTE } from '../support/test-clock.js';
+
+const TOLD = 'a team has used most of its platform calls of this UTC day';
+
+it('names its use and its end from 80 % on, and tells each threshold once', async () => {
+  const platform = await startDayPlatform();
+  const replicas = await withReplicas({ platform, clock: createTestClock(), count: 2 });
+  const [here, there] = replicas.all as [TestGateway, TestGateway];
+  const key = await here.addTeam({ id: 'spender', limits: { upstreamCallsPerDay: 20 } });
+  await replicas.agreed();
+  const me = async () => (await here.call('/gateway/v1/me', { key })).json<{ forecast?: object }>();
+  const header = async () => (await here.call('/gateway/v1/me', { key })).headers['gateway-budget'];
+  let asked = 0;
+  const spend = async (count: number) => {
+    for (const until = asked + count; asked < until; ) {
+      replicas.clock.advance(10 * MINUTE);
+      const query = `advertiserId=${++asked}&dateFrom=2026-11-01&dateTo=2026-11-02`;
+      expect((await (asked % 2 === 0 ? here : there).report(key, query)).status).toBe(200);
+      await replicas.settled();
+    }
+  };
+  const told = () =>
+    replicas.all
+      .flatMap(({ log }) => log)
+      .filter(({ msg }) => msg === TOLD)
+      .map(({ team, percent }) => [team, percent]);
+
+  expect(await me()).not.toHaveProperty('forecast');
+  await spend(15);
+  expect(await header()).toBeUndefined();
+  // Calls of the other replica are known some seconds later: the time is not exact.
+  const exhaustedAt = expect.stringMatching(/^2026-11-21T1[45]:/);
+  expect(await me()).toMatchObject({ forecast: { used: 75, exhaustedAt } });
+  const shown = await here.manage('GET', '/series?range=24h&team=spender');
+  expect(shown).toMatchObject({ forecast: { used: 75, exhaustedAt } });
+  expect(told()).toEqual([]);
+  await spend(1);
+  await expect.poll(header).toMatch(/^used=80, exhausted-at="1[45]:[0-5]\dZ"$/);
+  const hit = await here.report(key, 'advertiserId=2&dateFrom=2026-11-01&dateTo=2026-11-02');
+  expect(hit.headers['cache-status']).toContain('; hit;');
+  expect(hit.headers['gateway-budget']).toMatch(/^used=80, /);
+  await expect.poll(told).toEqual([['spender', 80]]);
+  await spend(3);
+  await expect.poll(told).toEqual([
+    ['spender', 80],
+    ['spender', 95],
+  ]);
+  const counted = async ({ services }: TestGateway) =>
+    [
+      ...(await services.metrics.registry.metrics()).matchAll(
+        /budget_thresholds_total\{percent="\d+"\} (\d)/g,
+      ),
+    ]
+      .map(([, count]) => Number(count))
+      .concat(0);
+  const [one, other] = [await counted(here), await counted(there)];
+  expect(one.map((count, at) => count + (other[at] ?? 0))).toEqual([1, 1, 0]);
+  await spend(1);
+  expect(await me()).toMatchObject({ forecast: { used: 100, exhaustedAt: null } });
+  expect((await here.report(key, `advertiserId=99&dateFrom=2026-11-01&dateTo=2026-11-02`)).status).toBe(429);
+  replicas.clock.advance(DAY);
+  expect(await me()).not.toHaveProperty('forecast');
+  expect(await header()).toBeUndefined();
+});
