@@ -1,7 +1,7 @@
 /** Outlook on the daily platform calls of teams: forecast, header, and thresholds, told once a day by all replicas together. */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { type Documents, StoreUnavailable } from '../../store/port.js';
+import type { Documents } from '../../store/port.js';
 import type { Team } from '../auth/team.js';
 import { type BudgetUse, exhaustedAtMs } from './forecast.js';
 
@@ -87,8 +87,7 @@ export function createBudgetOutlook({
         known?.day === day && THRESHOLDS.every((one) => used < one || wasTold(team.id, one, day));
       if (isTold && known.minute === minute) return;
       renew(team, left).catch((error: unknown) => {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        logger.debug({ err: error, team: team.id }, 'failed to forecast a budget; the next call retries');
+        logger.warn({ err: error, team: team.id }, 'failed to forecast a budget; the next call retries');
       });
     },
     /** `gateway-budget`, or undefined below the first threshold. */
