@@ -113,9 +113,9 @@ function eventsOf({ admin, simulator }: Demo, ask: Ask): [daysAgo: number, happe
   ];
 }
 
-/** Times of the steps, before now: daily, every two hours of the last day, then every three minutes. */
+/** Times of the steps, before now: on five days of seven, every two hours of the last day, then every three minutes. */
 const STEPS_MS = [
-  ...Array.from({ length: DAYS - 1 }, (_, day) => (DAYS - day) * DAY_MS),
+  ...Array.from({ length: DAYS - 1 }, (_, day) => (DAYS - day) * DAY_MS).filter((_, day) => day % 7 < 5),
   ...Array.from({ length: 12 }, (_, part) => DAY_MS - part * 2 * HOUR_MS),
   ...Array.from({ length: 21 }, (_, part) => HOUR_MS - part * 3 * MINUTE_MS),
 ];
