@@ -40,28 +40,25 @@ it('shows five weeks of five teams that end now, in a gateway that is well', asy
     previous: { source: 'seed' },
   });
 
+  // Counts are written within ten seconds, those of the last hour last.
+  const filled = async (range: '1h' | '24h' | '30d') => {
+    const { series } = await admin.ask(getSeries, { query: { range } });
+    return [series.requests, series.platformCalls].map(
+      (all) => all.filter((count) => (count ?? 0) > 0).length,
+    );
+  };
+  await expect.poll(async () => (await filled('1h'))[0], { timeout: 15_000 }).toBeGreaterThanOrEqual(15);
+  for (const range of ['1h', '24h', '30d'] as const) {
+    const [requests, calls] = await filled(range);
+    expect([range, (requests ?? 0) >= 10, (calls ?? 0) > 0]).toEqual([range, true, true]);
+  }
   // The gateway compares joins for itself.
   const teams = ['assistants', 'bidding', 'finance', 'gateway', 'growth', 'warehouse'];
-  await expect
-    .poll(
-      async () =>
-        (await admin.ask(getSeriesOfTeams, { query: { range: '30d' } })).teams.map(({ id }) => id).sort(),
-      { timeout: 15_000 },
-    )
-    .toEqual(teams);
-  for (const range of ['1h', '24h', '30d'] as const) {
-    const { series } = await admin.ask(getSeries, { query: { range } });
-    const filled = series.requests.filter((count) => (count ?? 0) > 0).length;
-    expect([
-      range,
-      filled >= 10,
-      filled > 0 && series.platformCalls.some((count) => (count ?? 0) > 0),
-    ]).toEqual([range, true, true]);
-  }
+  const ledger = await admin.ask(getSeriesOfTeams, { query: { range: '30d' } });
+  expect(ledger.teams.map(({ id }) => id).sort()).toEqual(teams);
   const { usage } = await admin.ask(getUsage, {});
   const sum = (of: (day: (typeof usage)[number]) => number) => usage.reduce((all, day) => all + of(day), 0);
   expect(sum(({ rateLimited }) => rateLimited)).toBeGreaterThan(0);
-  expect(sum(({ stale }) => stale)).toBeGreaterThan(0);
   expect(sum(({ upstreamCallsSaved }) => upstreamCallsSaved)).toBeGreaterThan(
     sum(({ upstreamCalls }) => upstreamCalls),
   );
