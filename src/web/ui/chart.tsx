@@ -1,7 +1,6 @@
 /** A chart over time by uPlot, in the page's colours, with its numbers as a table. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import { compact } from './format.js';
 import { ScrollFrame } from './parts.js';
 
@@ -170,7 +169,7 @@ function optionsOf(
         return {
           label: line.title,
           stroke,
-          width: isStacked(kind) ? 1 : 2,
+          width: isStacked(kind) ? (bars === undefined ? 1 : 0) : 2,
           // A value between two unknown ones has no line.
           points: { show: times.length < 3 || line.values.includes(null), size: 5, fill: stroke },
           ...(kind === 'lines' ? {} : { fill: stroke }),
