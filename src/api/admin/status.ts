@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../lib/package-root.js';
 import { uptimeMs } from '../../lib/time.js';
+import { showId } from '../../reports/rows/answer-meta.js';
 import type { Services } from '../../server/services.js';
 import { addLoads } from '../../telemetry/health.js';
 import { verdictOf } from '../../telemetry/verdict.js';
@@ -13,7 +14,7 @@ import { serve } from './serve.js';
 type Status = AnswerOf<typeof getStatus>;
 
 export function registerStatus(app: FastifyInstance, options: Services, readiness: () => Readiness): void {
-  const { store, registry, outlook, limits, health, log, measured, brake, reporting } = options;
+  const { store, registry, outlook, limits, health, log, measured, brake, reporting, l1, clock } = options;
   serve(app, getStatus, async (): Promise<Status> => {
     const state = readiness();
     const { reason } = store.health();
@@ -48,7 +49,7 @@ export function registerStatus(app: FastifyInstance, options: Services, readines
       // After a faulty change the previous value stays in use, so nothing else shows the fault.
       secretFiles: faulty.length === 0 ? { state: 'ok' } : { state: 'faulty', faulty },
       // Sum of all processes; `processes` lists each.
-      cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries },
+      cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries, reports: reportsOf(l1, clock.now()) },
       platform: { state: state.platform, ...platformOf(load, options) },
       retention: await reporting.retentionEdges(),
       writes: brake.stops(),
@@ -56,6 +57,19 @@ export function registerStatus(app: FastifyInstance, options: Services, readines
     };
   });
 }
+
+/** The biggest reports; by far fewer than there may be. */
+const MAX_REPORTS = 100;
+
+const reportsOf = (l1: Services['l1'], nowMs: number): Status['cache']['reports'] =>
+  l1
+    .summary(nowMs)
+    .slice(0, MAX_REPORTS)
+    .map(({ account, untilMs, ...rest }) => ({
+      ...rest,
+      advertiserId: showId(account),
+      freshUntil: Number.isFinite(untilMs) ? new Date(untilMs).toISOString() : null,
+    }));
 
 function platformOf(
   { callsRunning, callsQueued }: ReturnType<typeof addLoads>,

@@ -7,7 +7,7 @@ import { ShownUsageDay } from '../../teams/usage/usage-day.js';
 import { AuditRecord } from '../../telemetry/audit.js';
 import { Check } from '../../telemetry/checks.js';
 import { Verdict } from '../../telemetry/verdict.js';
-import { closed, instant, integer, nullable, text, time, titled } from '../openapi/schemas.js';
+import { closed, instant, integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
 import { ofTeam, operations } from './operation.js';
 import { FORECAST } from './own.js';
 import { Stops } from './writes.js';
@@ -90,7 +90,22 @@ const Status = titled('Status', {
     state: Type.Enum(['ok', 'faulty']),
     faulty: Type.Optional(Type.Array(Type.Object({ name: Type.String(), message: Type.String() }))),
   }),
-  cache: Type.Object({ l1Bytes: count, l1Entries: count }),
+  cache: Type.Object({
+    l1Bytes: count,
+    l1Entries: count,
+    reports: Type.Array(
+      titled('CachedReports', {
+        endpoint: Type.String(),
+        advertiserId: SHOWN_ACCOUNT,
+        requests: Type.Integer({ minimum: 0, description: 'Answered since the start.' }),
+        hits: Type.Integer({ minimum: 0, description: 'Of them, from the cache.' }),
+        answers: Type.Integer({ minimum: 0, description: 'In memory.' }),
+        bytes: count,
+        freshUntil: nullable(time, 'When the first fresh answer in memory expires; null: there is none.'),
+      }),
+      { description: 'Of the process that answers; the 100 biggest in memory.' },
+    ),
+  }),
   platform: PlatformStatus,
   retention: Type.Array(RetentionStatus, {
     description: 'Endpoints whose old days the platform has deleted; those are served from history.',

@@ -40,7 +40,7 @@ export interface Source extends Omit<CacheStatus, 'ttlS'> {
 
 export type AnswerQuery = ReturnType<typeof createAnswerQuery>;
 
-export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>) {
+export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' | 'askedOf'>) {
   const { policy, now, history, evidence } = g;
   const withTotals = createWithTotals(g);
   const columnsSeen = createColumnsSeen();
@@ -78,6 +78,9 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>
     const { body, ...head } = assembleAnswer(input, policy.negativeMs, seen);
     const coding = head.weight < query.compressFrom ? 'identity' : query.coding;
     const source = sourceOf(both);
+    const asked = memory.askedOf(question.report);
+    asked.requests += 1;
+    if (isFromCache(source.outcome)) asked.hits += 1;
     return {
       ...head,
       coding,
@@ -85,7 +88,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>
       async body() {
         const madeOf = both.map((one) => one.madeOf);
         const isKept = source.storable && isComplete(madeOf);
-        const from = { checkFromMs: main.checkFromMs, madeOf: isKept ? madeOf : [] };
+        const from = { checkFromMs: main.checkFromMs, madeOf: isKept ? madeOf : [], asked };
         const made = await finish(head, body(), coding, from, g.workerPool);
         if (isKept) memory.keep(memoryKey, made.finished, made.pieces);
         return made.finished;

@@ -40,6 +40,15 @@ export interface Finished extends AnswerHead {
   readonly inflatesTo: number | null;
   /** Composed replies, for the next requests. */
   replies: Replies | null;
+  /** What reports like it were asked. */
+  readonly asked: Asked;
+}
+
+/** Requests answered since the start of the process, by endpoint and account. */
+export interface Asked extends Pick<Report, 'endpoint' | 'account'> {
+  requests: number;
+  /** From the cache, memory or store. */
+  hits: number;
 }
 
 /** Both replies of an answer, valid while its age and lifetime in seconds are unchanged. */
@@ -59,7 +68,7 @@ export async function finish(
   head: AnswerHead,
   body: Body,
   coding: Coding,
-  from: Pick<Finished, 'checkFromMs' | 'madeOf'>,
+  from: Pick<Finished, 'checkFromMs' | 'madeOf' | 'asked'>,
   workerPool: Pick<WorkerPool, 'format'>,
 ): Promise<{ readonly finished: Finished; readonly pieces: BodyPieces | null }> {
   const pieces = 'deflated' in body ? body.deflated : null;
@@ -179,6 +188,10 @@ export type L1 = ReturnType<typeof createL1>;
 /** Measured memory of an answer without its body: key, members, list links. */
 const OVERHEAD_BYTES = 1024;
 
+/** More share one count. */
+const MAX_ASKED = 1000;
+const REST = ['others', { endpoint: 'others', account: null }] as const;
+
 /** LRU of answers in memory, bounded by bytes. */
 export function createL1(maxBytes: number) {
   const cache = new LRUCache<string, Finished>({
@@ -187,7 +200,29 @@ export function createL1(maxBytes: number) {
     maxEntrySize: Math.floor(maxBytes / 4),
     sizeCalculation: (value) => value.bytes + OVERHEAD_BYTES,
   });
+  const all = new Map<string, Asked>();
   return {
+    /** @returns the counts of reports like it */
+    askedOf({ endpoint, account }: Pick<Report, 'endpoint' | 'account'>): Asked {
+      const name = `${endpoint} ${account}`;
+      const [key, about] = all.has(name) || all.size < MAX_ASKED ? [name, { endpoint, account }] : REST;
+      const known = all.get(key) ?? { ...about, requests: 0, hits: 0 };
+      all.set(key, known);
+      return known;
+    },
+    /** All that was asked, with what is in memory of it and when the first of that expires; the biggest first. */
+    summary(nowMs: number) {
+      const held = new Map(
+        [...all.values()].map((asked) => [asked, { answers: 0, bytes: 0, untilMs: Infinity }]),
+      );
+      for (const { asked, bytes, freshUntilMs } of cache.values()) {
+        const sum = held.get(asked) as { answers: number; bytes: number; untilMs: number };
+        sum.answers += 1;
+        sum.bytes += bytes + OVERHEAD_BYTES;
+        if (freshUntilMs > nowMs) sum.untilMs = Math.min(sum.untilMs, freshUntilMs);
+      }
+      return [...held].map(([asked, sum]) => ({ ...asked, ...sum })).sort((a, b) => b.bytes - a.bytes);
+    },
     get: (key: string) => cache.get(key),
     set: (key: string, value: Finished) => void cache.set(key, value),
     get bytes() {
@@ -239,7 +274,10 @@ export function createAnswerMemory({
       if (finished.isPieced) compressBehind(key, finished);
       return finished;
     },
-    used(question: ReportQuestion, { checkFromMs }: Finished, nowMs: number): void {
+    askedOf: l1.askedOf,
+    used(question: ReportQuestion, { checkFromMs, asked }: Finished, nowMs: number): void {
+      asked.requests += 1;
+      asked.hits += 1;
       if (checkFromMs !== null && nowMs >= checkFromMs) onCheckDue(question);
     },
     /** @param pieces see {@link pack} */

@@ -81,6 +81,23 @@ it('each process tells which token it asks with, and since when', async () => {
   expect(JSON.stringify(await processes())).not.toContain(token);
 });
 
+it('the status tells what each report of the cache was asked, and what is in memory of it', async () => {
+  const own = await withGateway();
+  const key = await own.addTeam();
+  await own.report(key, WEEK.replace('advertiserId=1', 'advertiserId=2'));
+  for (let turn = 0; turn < 3; turn++) await own.report(key, WEEK);
+  await own.report(key, `${WEEK}&_format=csv`);
+  const { cache } = (await own.manage('GET', '/status')) as {
+    cache: { l1Bytes: number; reports: { bytes: number }[] };
+  };
+  const report = { endpoint: ENDPOINT, bytes: expect.any(Number), freshUntil: expect.any(String) };
+  expect(cache.reports).toEqual([
+    { ...report, advertiserId: 1, requests: 4, hits: 3, answers: 2 },
+    { ...report, advertiserId: 2, requests: 1, hits: 0, answers: 1 },
+  ]);
+  expect(cache.reports.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(cache.l1Bytes);
+});
+
 describe('GET /admin/v1/cache/explain', () => {
   const explain = (params: Record<string, string>, at = gateway) =>
     callAdmin(at, 'GET', `cache/explain?${new URLSearchParams(params)}`);

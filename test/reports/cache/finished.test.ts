@@ -22,6 +22,7 @@ function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'ide
     ...{ status: 200, contentType: 'application/json', tag: 'tag', accounts: ['1'], seq: 3, weight: 1 },
     ...{ asOfMs: 1, newestMs: 2, freshUntilMs: 3, stale: false, rowCount: 4, revision: null, warnings: [] },
     ...{ coding, checkFromMs: null, madeOf: [], isPieced: false, inflatesTo: null, replies: null },
+    asked: { endpoint: 'campaigns/get', account: '1', requests: 1, hits: 0 },
     ...{ body, bytes: body.reduce((sum, piece) => sum + piece.length, 0) },
   };
 }
@@ -34,12 +35,11 @@ const isFast = new Function('object', 'return %HasFastProperties(object)') as (o
 
 describe('a finished answer in memory', () => {
   it('is no dictionary for V8, as it was made, deflated and inflated again', async () => {
-    const { body, bytes, replies, inflatesTo, isPieced, coding, checkFromMs, madeOf, ...head } = finishedWith(
-      [],
-    );
+    const { body, bytes, replies, inflatesTo, isPieced, coding, checkFromMs, madeOf, asked, ...head } =
+      finishedWith([]);
     const none = { format: () => Promise.reject(new Error('not asked')) };
     const ready = { ready: [rows(300)], deflated: null };
-    const { finished } = await finish(head, ready, coding, { checkFromMs, madeOf }, none);
+    const { finished } = await finish(head, ready, coding, { checkFromMs, madeOf, asked }, none);
     const held = pack(finished, null);
     expect(held.inflatesTo).toBe(rows(300).length);
     expect([finished, held, unpack(held)].map(isFast)).toEqual([true, true, true]);
@@ -128,6 +128,36 @@ describe('createL1', () => {
     l1.set('a', answerOf(2501));
     expect(l1.get('a')).toBeUndefined();
     expect(l1.get('b')).toBeDefined();
+  });
+});
+
+describe('the summary of what is in memory', () => {
+  const of = (account: string) => ({ endpoint: 'campaigns/get', account });
+
+  it('counts answers, bytes and the first expiry by endpoint and account, the biggest first', () => {
+    const l1 = createL1(100_000);
+    const [small, big] = [l1.askedOf(of('1')), l1.askedOf(of('2'))];
+    expect(l1.askedOf(of('1'))).toBe(small);
+    for (const [key, asked, freshUntilMs] of [
+      ['a', small, 70],
+      ['b', big, 90],
+      ['c', big, 80],
+    ] as const)
+      l1.set(key, { bytes: 100, asked, freshUntilMs } as Finished);
+    big.requests += 1;
+    const idle = { endpoint: 'campaigns/get', hits: 0 };
+    expect(l1.summary(75)).toEqual([
+      { ...idle, account: '2', requests: 1, answers: 2, bytes: 2248, untilMs: 80 },
+      { ...idle, account: '1', requests: 0, answers: 1, bytes: 1124, untilMs: Number.POSITIVE_INFINITY },
+    ]);
+  });
+
+  it('keeps a bounded number of counts', () => {
+    const l1 = createL1(100_000);
+    for (let account = 0; account < 2000; account++) l1.askedOf(of(`${account}`)).requests += 1;
+    const summary = l1.summary(0);
+    expect(summary.length).toBe(1001);
+    expect(summary.find(({ endpoint }) => endpoint === 'others')?.requests).toBe(1000);
   });
 });
 
