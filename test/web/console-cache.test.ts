@@ -36,7 +36,13 @@ const signedIn = (token: string, hash = '#/cache') =>
 it('explains a pasted address: canonical form, why, price, and 400 days as a calendar', async () => {
   const { page, shots, faults } = await signedIn(gateway.adminToken);
   await page.getByRole('heading', { level: 1, name: 'Cache' }).waitFor();
-  await shots('console-cache-empty');
+  const hits = page.getByRole('list', { name: 'Hits by endpoint' });
+  expect(await hits.getByRole('listitem').allTextContents()).toEqual(['campaigns/get0 % of 3 reports']);
+  const biggest = page.getByRole('list', { name: 'Biggest in memory' });
+  expect(await biggest.getByRole('listitem').allTextContents()).toEqual([
+    expect.stringMatching(/^campaigns\/get, advertiser 1\d.* KiB, expired$/),
+  ]);
+  await shots('console-cache-lead');
   const address = page.getByRole('textbox', { name: /^URL of a report/ });
   await address.fill(`https://dsp.example${reportOf(1, daysBefore(today, 399), today)}`);
   await address.press('Enter');

@@ -11,6 +11,7 @@ import { Bars, Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
+import { sortedBy } from '../ui/sort.js';
 import { useAdmin } from './admin.js';
 import { type AuditEntry, changesOf, sentenceOf } from './audit-sentence.js';
 import { failureOf } from './token-types.js';
@@ -50,72 +51,60 @@ export function Audit() {
       title="Audit"
       lead="Who changed what, when and from where. It is complete, and contains no secrets."
     >
-      <Lately actor={filter.actor ?? ''} />
+      <Lately chosen={filter.actor ?? ''} />
       <Filter key={filter.actor} filter={filter} />
       <Entries key={JSON.stringify(filter)} filter={filter} />
     </View>
   );
 }
 
-const DAY_S = 86_400;
 const DAYS = 30;
-/** Most entries that are counted; more are older than they would be seen in the pictures. */
+/** Most entries in the pictures. */
 const COUNTED = 1000;
+/** One for each actor with many changes. */
 const COLORS = ['--c1', '--c3', '--c2', '--c5', '--c4'];
 
-/** The last month in pictures. @param actor the chosen one */
-function Lately({ actor: chosen }: { readonly actor: string }) {
-  const today = Math.floor(Date.now() / 1000 / DAY_S) * DAY_S;
-  const times = Array.from({ length: DAYS }, (_, index) => today + (index + 1 - DAYS) * DAY_S);
-  const since = new Date((times[0] ?? today) * 1000).toISOString();
-  const found = useGet<Page>(`/admin/v1/audit?limit=${COUNTED}&since=${since}`, 30_000);
+/** The last month in pictures. @param chosen the actor that is searched for */
+function Lately({ chosen }: { readonly chosen: string }) {
+  const dayOf = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+  const days = Array.from({ length: DAYS }, (_, index) => dayOf(DAYS - 1 - index));
+  const found = useGet<Page>(`/admin/v1/audit?limit=${COUNTED}&since=${days[0]}`, 30_000);
   return (
     <Wait of={found}>
-      {({ entries, next }) => {
-        const actors = [...new Set(entries.map(({ actor }) => actor))]
-          .map((name) => ({ name, own: entries.filter(({ actor }) => actor === name) }))
-          .sort((one, other) => other.own.length - one.own.length)
-          .slice(0, COLORS.length);
-        if (entries.length === 0)
-          return (
-            <Empty>
-              Nothing was changed in the last 30 days: changes here and by the CLI appear at once.
-            </Empty>
-          );
+      {({ entries }) => {
+        const all = [...new Set(entries.map(({ actor }) => actor))].map((name) => ({
+          name,
+          own: entries.filter(({ actor }) => actor === name),
+        }));
+        const actors = sortedBy(all, ({ own }) => own.length, true).slice(0, COLORS.length);
         return (
           <div class="grid">
             <Card title="Changes by day">
               <Chart
                 label="Changes by day and actor, last 30 days"
                 kind="stacked bars"
-                times={times}
                 height={110}
+                times={days.map((day) => Date.parse(day) / 1000)}
                 lines={actors.map(({ name, own }, index) => ({
-                  title: name,
-                  color: COLORS[index] ?? '--c6',
-                  values: times.map(
-                    (day) =>
-                      own.filter(({ at }) => Math.floor(Date.parse(at) / 1000 / DAY_S) * DAY_S === day)
-                        .length,
-                  ),
+                  ...{ title: name, color: COLORS[index] as string },
+                  values: days.map((day) => own.filter(({ at }) => at.startsWith(day)).length),
                 }))}
               />
             </Card>
-            <Card title="Changes by actor">
-              <Bars
-                label="Changes by actor, last 30 days"
-                bars={actors.map(({ name, own }) => ({
-                  key: name,
-                  title: (
-                    <a href={hrefOf(['audit'], name === chosen ? {} : { actor: name })}>
-                      <Name>{name}</Name>
-                    </a>
-                  ),
-                  says: `${next === null ? '' : 'at least '}${counted(own.length, 'change')}, last ${fromNow(own[0]?.at ?? '', Date.now())}`,
-                  share: own.length / entries.length,
-                }))}
-              />
-            </Card>
+            <Bars
+              title="Changes by actor"
+              empty="None in the last 30 days."
+              bars={actors.map(({ name, own: [last, ...others] }) => ({
+                key: name,
+                title: (
+                  <a href={hrefOf(['audit'], { actor: name === chosen ? '' : name })}>
+                    <Name>{name}</Name>
+                  </a>
+                ),
+                says: `${counted(others.length + 1, 'change')}, last ${fromNow(last?.at ?? '', Date.now())}`,
+                share: (others.length + 1) / entries.length,
+              }))}
+            />
           </div>
         );
       }}
@@ -133,19 +122,22 @@ function Filter({ filter }: { readonly filter: FilterValues }) {
     if ('action' in part || 'since' in part) apply(next);
   };
   return (
-    <form
-      class="form-grid card"
-      aria-label="Search the audit"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply(draft);
-      }}
-    >
-      <Fields fields={FILTER} values={draft} set={change} />
-      <div class="row">
-        <Button label="Search" class="primary" />
-      </div>
-    </form>
+    <details class="card" open={Object.values(filter).some((one) => one !== '')}>
+      <summary class="strong">Search</summary>
+      <form
+        class="form-grid"
+        aria-label="Search the audit"
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply(draft);
+        }}
+      >
+        <Fields fields={FILTER} values={draft} set={change} />
+        <div class="row">
+          <Button label="Search" class="primary" />
+        </div>
+      </form>
+    </details>
   );
 }
 
@@ -170,7 +162,9 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
         const next = pages.at(-1)?.next ?? null;
         return (
           <Card>
-            {all.length === 0 ? <Empty>No entries match: empty a field above to see more.</Empty> : null}
+            {all.length === 0 ? (
+              <Empty>No entries match: empty a field of the search above to see more.</Empty>
+            ) : null}
             <ul class="audit">
               {all.map((entry) => (
                 <Entry key={entry.id} entry={entry} />

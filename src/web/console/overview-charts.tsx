@@ -60,7 +60,8 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
 export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const { series } = answer;
   const times = timesOf(answer);
-  if (sum(series.requests) === 0) return <Empty>No requests in this period. {NEW_ONES}</Empty>;
+  if (sum(series.requests) === 0)
+    return <Empty>No requests yet: issue a key under Teams, and ask for a report. {NEW_ONES}</Empty>;
   return (
     <div class="grid">
       {CHARTS.map(({ title, lines, ...chart }) => (

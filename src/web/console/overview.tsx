@@ -10,7 +10,7 @@ import { OverviewCharts, OverviewFigures } from './overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer } from './series.js';
 
 export type LedgerAnswer = AnswerTo<'GET /admin/v1/series/teams'>;
-type Status = AnswerTo<'GET /admin/v1/status'>;
+export type Status = AnswerTo<'GET /admin/v1/status'>;
 
 const LIVE_MS = 10_000;
 
@@ -103,7 +103,7 @@ const Ledger = ({ answer: { teams } }: { readonly answer: LedgerAnswer }) => (
       rows={teams}
       keyOf={({ id }) => id}
       sorted={{ index: 1, down: true }}
-      empty="No team made a request in this period."
+      empty="No team made a request: choose a longer range above, or issue a key under Teams."
     />
   </Card>
 );

@@ -64,24 +64,29 @@ export interface Bar {
 }
 
 interface BarsProps {
-  /** For screen readers. */
-  readonly label: string;
+  readonly title: string;
+  readonly tools?: ComponentChildren;
   readonly bars: readonly Bar[];
+  /** In place of no bars. */
+  readonly empty: string;
 }
 
 /** Values side by side, in words and as bars. */
-export const Bars = ({ label, bars }: BarsProps) => (
-  <ul class="bars" aria-label={label}>
-    {bars.map(({ key, title, says, share, tone = 'info' }) => (
-      <li key={key} class={tone}>
-        <span>{title}</span>
-        <span class="small quiet">{says}</span>
-        <span class="time-line" aria-hidden="true">
-          <span style={{ width: `${100 * Math.min(1, share)}%` }} />
-        </span>
-      </li>
-    ))}
-  </ul>
+export const Bars = ({ title, tools, bars, empty }: BarsProps) => (
+  <Card title={title} tools={tools}>
+    {bars.length === 0 ? <Empty>{empty}</Empty> : null}
+    <ul class="bars" aria-label={title}>
+      {bars.map(({ key, title: one, says, share, tone = 'info' }) => (
+        <li key={key} class={tone}>
+          <span>{one}</span>
+          <span class="small quiet">{says}</span>
+          <span class="time-line" aria-hidden="true">
+            <span style={{ width: `${100 * Math.min(1, share)}%` }} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  </Card>
 );
 
 interface SparkProps {

@@ -9,7 +9,7 @@ import { useAdmin } from '../admin.js';
 import type { FieldsOf } from '../fields-of.js';
 import type { TeamKey } from './team.js';
 
-export type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
+type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
 
 const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
   { name: 'label', label: 'Label', help: 'The app or person that uses the key.' },
@@ -92,8 +92,19 @@ export function RevokeButton({ keyOf: { id, label, prefix }, changed }: { keyOf:
   );
 }
 
+/** @param changed called after a key was made. @returns the note that shows that key */
+export function useIssued(changed: () => void) {
+  const [issued, setIssued] = useState<IssuedKey | null>(null);
+  const made = (key: IssuedKey) => {
+    setIssued(key);
+    changed();
+  };
+  const close = () => setIssued(null);
+  return { made, note: issued === null ? null : <IssuedNote key={issued.key} {...{ issued, close }} /> };
+}
+
 /** The only display of a new key: not in the address or storage, gone with the page. */
-export function IssuedNote({ issued: { key }, close }: { issued: IssuedKey; close: () => void }) {
+function IssuedNote({ issued: { key }, close }: { issued: IssuedKey; close: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   const [said, setSaid] = useState('');
   useEffect(() => field.current?.select(), []);

@@ -5,31 +5,20 @@ import { fromNow, moment, span } from '../../ui/format.js';
 import { Button, Card, Name, Tag, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
-import {
-  IssueButton,
-  type IssuedKey,
-  IssuedNote,
-  type Made,
-  RevokeButton,
-  RollButton,
-} from './key-actions.js';
+import { IssueButton, type Made, RevokeButton, RollButton, useIssued } from './key-actions.js';
 import { keyState, SOON_MS, type Team, type TeamKey } from './team.js';
 
 export function TeamKeys({ team: { id } }: { readonly team: Team }) {
   const { may } = useAdmin();
-  const [issued, setIssued] = useState<IssuedKey | null>(null);
   const [dead, setDead] = useState(false);
   const keys = useGet<{ keys: TeamKey[] }>(`/admin/v1/teams/${id}/keys`, 30_000);
-  const made = (key: IssuedKey) => {
-    setIssued(key);
-    keys.reload();
-  };
+  const { made, note } = useIssued(keys.reload);
   return (
     <Card
       title="Keys"
       tools={may('POST /admin/v1/teams/:id/keys') ? <IssueButton teamId={id} made={made} /> : undefined}
     >
-      {issued === null ? null : <IssuedNote key={issued.key} issued={issued} close={() => setIssued(null)} />}
+      {note}
       <Wait of={keys}>
         {({ keys: all }) => {
           const alive = all.filter((key) => keyState(key, Date.now()) === 'valid');

@@ -1,5 +1,4 @@
 /** The section of teams: share of calls, keys that need a look, all teams with recent use, one team, and the forms. */
-import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data-table.js';
 import { count, counted, fromNow, percent } from '../../ui/format.js';
@@ -12,14 +11,7 @@ import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
 import { sum } from '../series.js';
 import { APPLY, ApplyForm } from './apply-form.js';
-import {
-  IssueButton,
-  type IssuedKey,
-  IssuedNote,
-  type Made,
-  RevokeButton,
-  RollButton,
-} from './key-actions.js';
+import { IssueButton, type Made, RevokeButton, RollButton, useIssued } from './key-actions.js';
 import {
   advertisersInWords,
   concernOf,
@@ -134,23 +126,16 @@ function CallsCard({ rows }: { readonly rows: readonly Row[] }) {
   const all = sum(rows.map(({ calls }) => calls));
   const shown = sortedBy(rows, ({ calls }) => calls, true).filter(({ calls }) => calls > 0);
   return (
-    <Card title="Share of platform calls">
-      {all === 0 ? (
-        <Empty>
-          No team has called the platform: issue a key on the page of a team, and ask for a report.
-        </Empty>
-      ) : (
-        <Bars
-          label="Share of platform calls"
-          bars={shown.slice(0, MOST).map(({ id, name, calls }) => ({
-            key: id,
-            title: <TeamLink id={id} name={name} />,
-            says: `${percent(calls / all)}, ${counted(calls, 'call')}`,
-            share: calls / all,
-          }))}
-        />
-      )}
-    </Card>
+    <Bars
+      title="Share of platform calls"
+      empty="No calls yet: issue a key on the page of a team, and ask for a report."
+      bars={shown.slice(0, MOST).map(({ id, name, calls }) => ({
+        key: id,
+        title: <TeamLink id={id} name={name} />,
+        says: `${percent(calls / all)}, ${counted(calls, 'call')}`,
+        share: calls / all,
+      }))}
+    />
   );
 }
 
@@ -213,18 +198,14 @@ function KeysCard({ rows, made, changed }: { readonly rows: readonly Row[] } & M
 type Changed = { readonly changed: () => void };
 
 function Found({ rows, changed }: { readonly rows: readonly Row[] } & Changed) {
-  const [issued, setIssued] = useState<IssuedKey | null>(null);
+  const { made, note } = useIssued(changed);
   const { query } = useRoute();
   const search = query.get('search') ?? '';
   const wanted = search.trim().toLowerCase();
   const found = rows.filter(({ id, name }) => `${id}\n${name}`.toLowerCase().includes(wanted));
-  const made = (key: IssuedKey) => {
-    setIssued(key);
-    changed();
-  };
   return (
     <>
-      {issued === null ? null : <IssuedNote key={issued.key} issued={issued} close={() => setIssued(null)} />}
+      {note}
       <div class="grid">
         <CallsCard rows={rows} />
         <KeysCard rows={rows} made={made} changed={changed} />

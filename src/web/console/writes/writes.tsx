@@ -5,7 +5,7 @@ import { ConfirmButton } from '../../ui/dialog.js';
 import { amount, moment } from '../../ui/format.js';
 import { useLoad } from '../../ui/load.js';
 import { useNotices } from '../../ui/notices.js';
-import { Bars, Card, Empty, Name, Wait } from '../../ui/parts.js';
+import { Bars, Card, Name, Wait } from '../../ui/parts.js';
 import { hrefOf } from '../../ui/route.js';
 import { type Api, useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
@@ -55,35 +55,28 @@ function BudgetsCard() {
   const { api } = useAdmin();
   const budgets = useLoad('budgets', (signal) => loadBudgets(api, signal), 15_000);
   return (
-    <Card title="Spent today">
-      <Wait of={budgets}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty>
-              No team has a budget for writes: set one in the write guard of a team, under Teams, Edit.
-            </Empty>
-          ) : (
-            <Bars
-              label="Spent today, of the budget"
-              bars={sortedBy(all, ({ share }) => share, true).map((one) => ({
-                key: `${one.id} ${one.route}`,
-                title: (
-                  <>
-                    <a href={hrefOf(['teams', one.id])}>
-                      <Name>{one.name}</Name>
-                    </a>{' '}
-                    <code class="small quiet">{one.route}</code>
-                  </>
-                ),
-                says: `${amount(one.maxPerDay - one.left)} of ${amount(one.maxPerDay, one.currency ?? undefined)}`,
-                share: one.share,
-                tone: one.left === 0 ? 'bad' : one.share >= NEARLY ? 'warn' : 'good',
-              }))}
-            />
-          )
-        }
-      </Wait>
-    </Card>
+    <Wait of={budgets}>
+      {(all) => (
+        <Bars
+          title="Spent today, of the budget"
+          empty="No team has a budget for writes: set one under Teams, Edit, Write guard."
+          bars={sortedBy(all, ({ share }) => share, true).map(({ id, name, route, ...one }) => ({
+            key: `${id} ${route}`,
+            title: (
+              <>
+                <a href={hrefOf(['teams', id])}>
+                  <Name>{name}</Name>
+                </a>{' '}
+                <code class="small quiet">{route}</code>
+              </>
+            ),
+            says: `${amount(one.maxPerDay - one.left)} of ${amount(one.maxPerDay, one.currency ?? undefined)}`,
+            share: one.share,
+            tone: one.left === 0 ? 'bad' : one.share >= NEARLY ? 'warn' : 'good',
+          }))}
+        />
+      )}
+    </Wait>
   );
 }
 
