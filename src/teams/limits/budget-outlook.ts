@@ -45,6 +45,8 @@ export function createBudgetOutlook({
   /** By team. */
   const outlooks = new Map<string, Outlook>();
   const told = new Map<string, number>();
+  /** Teams whose outlook is being renewed, with the last charge meanwhile. */
+  const renewing = new Map<string, (() => void) | null>();
   const dayNow = () => Math.floor(clock.now() / DAY_MS);
 
   /** @returns null: there is none to make. @throws StoreUnavailable */
@@ -77,25 +79,38 @@ export function createBudgetOutlook({
 
   return {
     forecast,
-    /** After each charge. Reads the store once a minute at most, beyond the first threshold. Never throws. */
-    charged(team: Team, left: number): void {
-      const used = percentOf(team.limits.upstreamCallsPerDay, left);
-      if (used < THRESHOLDS[0]) return;
-      const known = outlooks.get(team.id);
-      const [day, minute] = [dayNow(), Math.floor(clock.now() / MINUTE_MS)];
-      const isTold =
-        known?.day === day && THRESHOLDS.every((one) => used < one || wasTold(team.id, one, day));
-      if (isTold && known.minute === minute) return;
-      renew(team, left).catch((error: unknown) => {
-        logger.warn({ err: error, team: team.id }, 'failed to forecast a budget; the next call retries');
-      });
-    },
+    /** After each charge. Reads the store once a minute, beyond the first threshold, and at a further one. Never throws. */
+    charged,
     /** `gateway-budget`, or undefined below the first threshold. */
     header(team: string): string | undefined {
       const known = outlooks.size === 0 ? undefined : outlooks.get(team);
       return known?.day === dayNow() ? known.header : undefined;
     },
   };
+
+  function charged(team: Team, left: number): void {
+    const used = percentOf(team.limits.upstreamCallsPerDay, left);
+    if (used < THRESHOLDS[0]) return;
+    const known = outlooks.get(team.id);
+    const [day, minute] = [dayNow(), Math.floor(clock.now() / MINUTE_MS)];
+    const isTold = known?.day === day && THRESHOLDS.every((one) => used < one || wasTold(team.id, one, day));
+    if (isTold && known.minute === minute) return;
+    const isFirst = !renewing.has(team.id);
+    renewing.set(team.id, isFirst ? null : () => charged(team, left));
+    if (isFirst) void renewAlone(team, left);
+  }
+
+  /** Calls that arrive together must not each read the store. */
+  async function renewAlone(team: Team, left: number): Promise<void> {
+    try {
+      await renew(team, left);
+    } catch (error) {
+      logger.warn({ err: error, team: team.id }, 'failed to forecast a budget; the next call retries');
+    }
+    const next = renewing.get(team.id);
+    renewing.delete(team.id);
+    next?.();
+  }
 
   function wasTold(id: string, percent: number, day: number): boolean {
     return told.get(`budget-told:${percent}:${nameOf(id)}`) === day;
