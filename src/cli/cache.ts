@@ -93,8 +93,8 @@ export const addCacheCommands = group(
 
 function priceOf({ reports, calls }: Preview, soft: boolean): string {
   const known = counted(reports.length, 'known report');
-  const when = soft ? 'behind the answers, as far as they are requested' : 'while requests wait';
-  return `${known} would be fetched again by ${counted(calls, 'platform call')}, ${when}\n`;
+  const when = soft ? 'in the background, when requested' : 'while requests wait';
+  return `${known} would be fetched again by at least ${counted(calls, 'platform call')}, ${when}\n`;
 }
 
 /** @throws CommandError for no scope, or for --all with another scope */

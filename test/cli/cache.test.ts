@@ -173,7 +173,7 @@ describe('cache purge', () => {
     const scope = ['purge', '--advertiser', '1', '--soft'];
     const { stdout } = await run([...scope, '--dry-run']);
     expect(stdout).toMatch(
-      /^would be stale: advertiser 1\n\d+ known reports? would be fetched again by \d+ platform calls?, behind the answers, /,
+      /^would be stale: advertiser 1\n\d+ known reports? would be fetched again by at least \d+ platform calls?, in the background, when requested\n$/,
     );
     expect(await missing(week(20))).toBe('final');
     expect(await run(scope)).toMatchObject({ code: 0, stdout: 'stale: advertiser 1\n', stderr: '' });

@@ -110,7 +110,7 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
       'GET',
       `/cache/explain?url=${encodeURIComponent(reportOf(1, from, to))}`,
     );
-  await preview.getByText(/1 platform call, for which nobody waits/).waitFor();
+  await preview.getByText(/Both cost at least 1 platform call, when it is requested/).waitFor();
   await page.getByRole('button', { name: 'Mark as stale' }).click();
   await page.getByText('Stale now. The next request for it starts a refresh.').waitFor();
   await page.getByText('10 stale', { exact: true }).waitFor();

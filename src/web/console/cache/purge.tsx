@@ -98,9 +98,9 @@ function PreviewWords({ preview: { purged, preview } }: { readonly preview: Prev
         {days === null ? '' : ` (${counted(days, 'day')})`}.
       </p>
       <p>
-        Marked as stale, it is still served, at once and if the platform fails, until a request has refreshed
-        it: {counted(report?.calls ?? calls, 'platform call')}, for which nobody waits. Purged, it is gone,
-        and requests wait for these calls.
+        Both cost at least {counted(report?.calls ?? calls, 'platform call')}, when it is requested. Marked as
+        stale, it is served at once while the calls run, and if the platform fails. Purged, it is gone, and
+        requests wait for the calls.
       </p>
       {report === null ? null : (
         <p>
