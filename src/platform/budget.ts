@@ -1,9 +1,12 @@
 /**
  * Slots for concurrent platform calls, at the platform's pace, fair by team: the single call of a team waits only for the
- * next call to end.
+ * next call to end. The gateway's own calls, such as refreshes, wait for those of all teams.
  */
 import { GatewayError } from '../errors.js';
 import { startTimer, stopTimer, type Timer, uptimeMs } from '../lib/time.js';
+
+/** Charged for calls that no team requested. */
+export const GATEWAY_TEAM = 'gateway';
 
 interface Waiter {
   readonly start: () => void;
@@ -61,23 +64,31 @@ class FairLines {
 
   /** Removes the next waiter. There must be one. */
   takeNext(): { readonly line: Line; readonly waiter: Waiter } {
-    const waiting = [...this.#lines.values()].filter(({ waiters }) => waiters.size > 0);
+    const due = ({ team, tag }: Line) => (team === GATEWAY_TEAM ? Number.POSITIVE_INFINITY : tag);
     const isBefore = (one: Line, other: Line) =>
-      one.tag < other.tag || (one.tag === other.tag && one.since < other.since);
-    const line = waiting.reduce((best, one) => (isBefore(one, best) ? one : best));
+      due(one) < due(other) || (due(one) === due(other) && one.since < other.since);
+    const line = this.#waiting().reduce((best, one) => (isBefore(one, best) ? one : best));
     const waiter = line.waiters.values().next().value as Waiter;
     this.remove(line, waiter);
     return { line, waiter };
   }
 
-  /** Refuses the last waiter of the longest line. @throws GatewayError `overloaded` if `line` is as long */
+  /**
+   * Refuses the last waiter of the longest line, which is the gateway's own if it waits.
+   * @throws GatewayError `overloaded` if `line` is as long
+   */
   makeRoom(line: Line): void {
-    const lines = [...this.#lines.values()];
-    const longest = lines.reduce((most, one) => (one.waiters.size > most.waiters.size ? one : most));
-    if (longest.waiters.size <= line.waiters.size + 1) throw overloaded();
+    const length = ({ team, waiters }: Line) =>
+      team === GATEWAY_TEAM ? Number.POSITIVE_INFINITY : waiters.size;
+    const longest = this.#waiting().reduce((most, one) => (length(one) > length(most) ? one : most), line);
+    if (length(longest) <= length(line) + 1) throw overloaded();
     const last = [...longest.waiters].at(-1) as Waiter;
     this.remove(longest, last);
     last.refuse(overloaded());
+  }
+
+  #waiting(): readonly Line[] {
+    return [...this.#lines.values()].filter(({ waiters }) => waiters.size > 0);
   }
 
   /** Removes teams that had no more than their share. */
@@ -168,7 +179,7 @@ export function createBudget({
      * Waits for a slot.
      * @param signal aborts the wait; rejects with its reason
      * @returns a function that frees the slot; idempotent
-     * @throws GatewayError `overloaded` if too many wait; the team with the longest line is refused first
+     * @throws GatewayError `overloaded` if too many wait; the gateway, or the team with the longest line, is refused first
      */
     async acquire(team: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();

@@ -1,6 +1,7 @@
 /** The immutable inputs of a report's path: the question and the context of its request. */
 import { LRUCache } from 'lru-cache';
 import { type CacheDirectives, NO_DIRECTIVES } from '../lib/http/cache-directives.js';
+import { GATEWAY_TEAM } from '../platform/budget.js';
 import { Trace } from '../telemetry/trace.js';
 import { daysBetween } from './query/days.js';
 import { bytesKey, dayKey, dayKeys, type EntryKey, rowsKey } from './query/keys.js';
@@ -36,9 +37,6 @@ export interface RequestContext {
   readonly trace: Trace;
   readonly patience: Patience;
 }
-
-/** Charged for calls that no team requested. */
-export const GATEWAY_TEAM = 'gateway';
 
 /** Context of the gateway's own work. @param id for the log */
 export function backgroundContext(id: string, nowMs: number): RequestContext {

@@ -14,10 +14,10 @@ const query = (from: number, to: number, more = '') =>
   `advertiserId=1&byDate=1&dateFrom=${day(from)}&dateTo=${day(to)}${more}`;
 const MONTH = query(40, 13);
 
-async function two(divisible: 'always' | 'never' = 'always') {
+async function two(divisible: 'always' | 'never' = 'always', maxConcurrent = 8) {
   const platform = await startDayPlatform();
   const config = {
-    platform: { retry: { attempts: 0 }, timeoutMs: 110_000 },
+    platform: { retry: { attempts: 0 }, timeoutMs: 110_000, maxConcurrent },
     report: { endpoints: { 'campaigns/get': { divisible } } },
   };
   const replicas = await withReplicas({ platform, clock: createTestClock(), count: 2, config });
@@ -76,6 +76,23 @@ describe('a soft purge', () => {
     expect(await ask(query(15, 13))).toMatch(/detail=l1 1$|detail=store 1$/);
     await settled();
     expect(calls().slice(1)).toEqual([`${day(15)} ${day(13)}`]);
+  });
+
+  it('lets the questions of teams go before its refresh, where calls wait', async () => {
+    const { platform, ask, purge, settled } = await two('always', 1);
+    await ask(MONTH);
+    await purge({ all: true });
+    platform.hold(() => true);
+    const ahead = ask(`advertiserId=2&dateFrom=${day(9)}&dateTo=${day(9)}`);
+    await platform.arrived(2);
+    expect(await ask(MONTH)).toMatch(/stale-while-revalidate stale 1$/);
+    await platform.arrived(2);
+    const behind = ask(`advertiserId=3&dateFrom=${day(9)}&dateTo=${day(9)}`);
+    await platform.arrived(2);
+    platform.release();
+    await Promise.all([ahead, behind]);
+    await settled();
+    expect(platform.calls.map(({ advertiserId }) => advertiserId)).toEqual(['1', '2', '3', '1']);
   });
 
   it('serves it for ten minutes more, then while the platform fails, and not at all after a week', async () => {

@@ -243,6 +243,28 @@ describe('the budget', () => {
     );
   });
 
+  it.each([
+    [9, ['b1 turn', 'b2 turn', 'gateway1 turn', 'gateway2 turn']],
+    [2, ['gateway2 overloaded', 'gateway1 overloaded', 'b1 turn', 'b2 turn']],
+  ])("starts the gateway's own calls last, and refuses them first (queue %i)", async (maxQueued, wanted) => {
+    const budget = createBudget({ maxConcurrent: () => 1, maxQueued });
+    const release = await budget.acquire('b', patient());
+    const outcomes: string[] = [];
+    const ask = (name: string) =>
+      budget.acquire(name.slice(0, -1), patient()).then(
+        (done) => {
+          outcomes.push(`${name} turn`);
+          done();
+        },
+        ({ code }: { code: string }) => outcomes.push(`${name} ${code}`),
+      );
+    const asked = ['gateway1', 'b1', 'b2', 'gateway2'].map(ask);
+    await settle();
+    release();
+    await Promise.all(asked);
+    expect(outcomes).toEqual(wanted);
+  });
+
   it('refuses beyond the queue, and says when to come again', async () => {
     const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 1 });
     const release = await budget.acquire('a', patient());

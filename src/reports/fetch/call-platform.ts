@@ -1,6 +1,7 @@
 /** Fetches a range of a report, in halves if its row count may be a cap, splits it by day and stores it. */
 
 import { GatewayError } from '../../errors.js';
+import { GATEWAY_TEAM } from '../../platform/budget.js';
 import { single } from '../../platform/interpret.js';
 import { readBody } from '../../platform/read-body.js';
 import type { Slot } from '../../platform/slot.js';
@@ -9,7 +10,7 @@ import { type Days, type DaysOf, daysByDate } from '../learn/compare-days.js';
 import { dayKey, rowsKey } from '../query/keys.js';
 import type { Period } from '../query/period.js';
 import { buildPlatformCall } from '../query/platform-call.js';
-import { GATEWAY_TEAM, newPatience, type ReportQuestion } from '../question.js';
+import { newPatience, type ReportQuestion } from '../question.js';
 import { afterFetch } from './after-fetch.js';
 import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
 import { type Fetch, type Fetched, type FetchResult, LOOK_AGAIN } from './fetched.js';
