@@ -37,11 +37,13 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
   const { page, shots, faults } = await signedIn(gateway.adminToken);
   await page.getByRole('heading', { level: 1, name: 'Cache' }).waitFor();
   const hits = page.getByRole('list', { name: 'Hits by endpoint' });
-  expect(await hits.getByRole('listitem').allTextContents()).toEqual(['campaigns/get0 % of 3 reports']);
+  await expect
+    .poll(() => hits.getByRole('listitem').allTextContents())
+    .toEqual(['campaigns/get0 % of 3 reports']);
   const biggest = page.getByRole('list', { name: 'Biggest in memory' });
-  expect(await biggest.getByRole('listitem').allTextContents()).toEqual([
-    expect.stringMatching(/^campaigns\/get, advertiser 1\d.* KiB, expired$/),
-  ]);
+  await expect
+    .poll(() => biggest.getByRole('listitem').allTextContents())
+    .toEqual([expect.stringMatching(/^campaigns\/get, advertiser 1\d.* KiB, expired$/)]);
   await shots('console-cache-lead');
   const address = page.getByRole('textbox', { name: /^URL of a report/ });
   await address.fill(`https://dsp.example${reportOf(1, daysBefore(today, 399), today)}`);
@@ -74,10 +76,10 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
-  expect(await page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 4));
+  await expect.poll(() => page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 4));
   await page.getByText(`${daysBefore(today, 4)} fresh 1 row as of`).waitFor();
   await page.keyboard.press('Home');
-  expect(await page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 399));
+  await expect.poll(() => page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 399));
   // The address can be sent: whoever opens it sees the same.
   await page.reload();
   await page.getByText('2 platform calls', { exact: true }).waitFor();
@@ -92,8 +94,8 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
     .fill(reportOf(1, from, to).replace('/api/v1/report/', ''));
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('0 platform calls', { exact: true }).waitFor();
-  expect(await page.getByLabel('Advertiser id').inputValue()).toBe('1');
-  expect(await page.getByLabel('From day').inputValue()).toBe(from);
+  await expect.poll(() => page.getByLabel('Advertiser id').inputValue()).toBe('1');
+  await expect.poll(() => page.getByLabel('From day').inputValue()).toBe(from);
   await page.getByLabel('To day').fill(daysBefore(today, 61));
   await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText('must not be before from').waitFor();
@@ -124,7 +126,7 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).click();
   await page.getByText('Purged. The next request for it calls the platform.').waitFor();
   await page.getByText('1 platform call', { exact: true }).waitFor();
-  expect(await page.locator('.legend strong').allTextContents()).toContain('10 missing');
+  await expect.poll(() => page.locator('.legend strong').allTextContents()).toContain('10 missing');
   expect((await explained()).price.calls).toBe(1);
   expect(faults).toEqual([]);
 });

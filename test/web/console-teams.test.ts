@@ -43,11 +43,11 @@ it('lists teams with hostile names as text, finds them, and sorts', async () => 
   await page.getByRole('link', { name: HOSTILE }).waitFor();
   expect(await page.locator('main img').count()).toBe(0);
   const cells = page.getByRole('row').filter({ hasText: 'growth' }).getByRole('cell');
-  expect(await cells.allTextContents()).toMatchObject({ 2: '6', 5: '1 Roll', 6: 'all' });
+  await expect.poll(() => cells.allTextContents()).toMatchObject({ 2: '6', 5: '1 Roll', 6: 'all' });
   expect(await page.getByRole('row').filter({ hasText: RTL }).textContent()).toContain('disabled');
   await shots('console-teams');
   await page.getByRole('button', { name: 'Requests' }).click();
-  expect(await page.getByRole('row').nth(1).textContent()).toContain('Growth');
+  await expect.poll(() => page.getByRole('row').nth(1).textContent()).toContain('Growth');
   await page.getByRole('searchbox').fill('long');
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   expect(page.url()).toContain('#/teams?search=long');
@@ -67,11 +67,11 @@ it('leads with who calls and which keys end, and rolls a key from there', async 
   const { key } = await newTeam(gateway, { id: 'rolled', name: 'Rolled' });
   const { page, faults } = await signedIn(gateway.adminToken);
   const calls = page.getByRole('list', { name: 'Share of platform calls' });
-  expect(await calls.getByRole('listitem').allTextContents()).toEqual(['Growth100 %, 6 calls']);
+  await expect.poll(() => calls.getByRole('listitem').allTextContents()).toEqual(['Growth100 %, 6 calls']);
   const ending = page.getByRole('region', { name: 'Keys that expire or sleep' });
-  expect(await ending.getByRole('listitem').allTextContents()).toEqual([
-    expect.stringMatching(/^Ending soonexpires in 4 d 23 hIssue a key$/),
-  ]);
+  await expect
+    .poll(() => ending.getByRole('listitem').allTextContents())
+    .toEqual([expect.stringMatching(/^Ending soonexpires in 4 d 23 hIssue a key$/)]);
   await page.getByRole('img', { name: 'Requests by day, at most 6' }).waitFor();
   await keyRow(page, 'Rolled').getByRole('button', { name: /^Roll/ }).click();
   await answer(page, 'Roll');
@@ -93,7 +93,9 @@ it('creates a team: what is wrong is told at its field, then it is there', async
   await search.press('Enter');
   await search.fill('777');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  expect(await page.getByRole('list', { name: 'Selected advertisers' }).textContent()).toContain('777');
+  await expect
+    .poll(() => page.getByRole('list', { name: 'Selected advertisers' }).textContent())
+    .toContain('777');
   // As a browser tells that an offer was taken, which no key did.
   await page.evaluate(`(() => {
     const field = document.querySelector('[list=known-advertisers]');
@@ -114,7 +116,7 @@ it('creates a team: what is wrong is told at its field, then it is there', async
   expect(told.join('\n')).toMatch(
     /Requests[\s\S]*must be a whole number from 1 to 1000000[\s\S]*Concurrent[\s\S]*must be/,
   );
-  expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Id/);
+  await expect.poll(() => page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Id/);
   await shots('console-team-wrong');
   await page.getByRole('textbox', { name: /^Id/ }).fill('made-here');
   await page.getByRole('spinbutton', { name: /^Requests/ }).fill('70');

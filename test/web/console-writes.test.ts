@@ -107,7 +107,9 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
     expect.stringMatching(/^Amount field must be a place in the body/),
     'Maximum must be a number from 0 to 9007199254',
   ]);
-  expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Budget field/);
+  await expect
+    .poll(() => page.evaluate('document.activeElement.closest("label").innerText'))
+    .toMatch(/^Budget field/);
   await shots('console-guard-wrong');
   forgive();
   await type(/^Budget field/, 'body.budget.total');
@@ -142,9 +144,9 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   await shots('console-guard');
   await page.getByRole('link', { name: 'Writes', exact: true }).click();
   const spent = page.getByRole('list', { name: 'Spent today, of the budget' });
-  expect(await spent.getByRole('listitem').allTextContents()).toEqual([
-    `Guarded ${CREATE}900 of 1,500.5 EUR`,
-  ]);
+  await expect
+    .poll(() => spent.getByRole('listitem').allTextContents())
+    .toEqual([`Guarded ${CREATE}900 of 1,500.5 EUR`]);
   await shots('console-writes-spent');
   expect(faults).toEqual([]);
 });

@@ -43,9 +43,9 @@ describe('the overview', () => {
     await page.getByRole('heading', { name: /well|look at this|wrong/ }).waitFor();
     const ledger = page.getByRole('region', { name: 'Teams and their usage' });
     await ledger.waitFor();
-    expect(await ledger.getByRole('row').count()).toBe(3);
+    await expect.poll(() => ledger.getByRole('row').count()).toBe(3);
     await page.getByRole('img', { name: /Requests over time/ }).waitFor();
-    expect(await page.locator('dl').textContent()).toMatch(/Requests\s*22/);
+    await expect.poll(() => page.locator('dl').textContent()).toMatch(/Requests\s*22/);
     await seen.shots('console-overview');
     // The same numbers for whoever does not see a chart.
     await page.getByRole('button', { name: 'Show table' }).first().click();
@@ -242,7 +242,7 @@ describe('a gateway that is gone', () => {
     expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
     await explorer.getByRole('button', { name: 'Try again' }).click();
     await rows.waitFor();
-    expect(await alert.count()).toBe(0);
+    await expect.poll(() => alert.count()).toBe(0);
   });
 });
 
@@ -253,12 +253,12 @@ it.each([
   const { page, faults, shots } = await visit(url());
   const field = page.getByLabel(label);
   await field.waitFor();
-  expect(await page.evaluate('document.activeElement.getAttribute("name")')).toBe('secret');
+  await expect.poll(() => page.evaluate('document.activeElement.getAttribute("name")')).toBe('secret');
   await shots(`${name}-sign-in`);
   await field.fill('nonsense-nonsense-nonsense');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
-  expect(await field.inputValue()).toBe('');
+  await expect.poll(() => field.inputValue()).toBe('');
   await shots(`${name}-sign-in-refused`);
   expect(faults.filter((fault) => !/status of 4\d\d/.test(fault))).toEqual([]);
 });

@@ -106,12 +106,13 @@ describe('code', () => {
     await seen.shots('explorer-code');
     for (const tool of ['curl', 'JavaScript', 'Google Sheets', 'Python']) {
       await panel.getByRole('button', { name: tool, exact: true }).click();
+      await panel.getByRole('button', { name: tool, pressed: true }).waitFor();
       const code = (await panel.locator('pre').textContent()) ?? '';
       expect(code).toContain(`${gateway.data}/api/v1/report/campaigns/get`);
       expect(code).not.toContain(key);
       await panel.getByRole('button', { name: 'Copy' }).click();
       await page.getByText('Code copied.').waitFor();
-      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code);
+      await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(code);
     }
     // Whoever is sent the address sees the same.
     expect(page.url()).toContain('panel=code&tool=python');
@@ -173,10 +174,15 @@ describe('a comparison', () => {
       .waitFor();
     // People do not add up over groups: the total is what the platform says of each period.
     const cells = card.locator('tfoot td');
-    expect((await cells.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
-      'Total',
-      ...Array.from({ length: 4 }, () => expect.stringMatching(/^[\d,.]+ [+-]?[\d,.]+ \([+-]?[\d.,]+ %\)$/)),
-    ]);
+    const totals = async () => (await cells.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
+    await expect
+      .poll(totals)
+      .toEqual([
+        'Total',
+        ...Array.from({ length: 4 }, () =>
+          expect.stringMatching(/^[\d,.]+ [+-]?[\d,.]+ \([+-]?[\d.,]+ %\)$/),
+        ),
+      ]);
     expect(await cells.last().getAttribute('data-title')).toBe('Reach');
     expect(await card.locator('tbody td[data-title=Reach]').first().textContent()).toBe('–');
     await seen.shots('explorer-compare');
