@@ -341,7 +341,6 @@ export function statusOf(code: ErrorCode, admin: boolean): number {
   return admin ? adminStatus : status;
 }
 
-/** One fault of a query or body. */
 export interface FieldFault {
   /** The parameter's name or JSON path; empty for the whole query or body. */
   readonly param: string;

@@ -6,7 +6,6 @@ import { plainJson, plainText } from './plain-text.js';
 import { type ApiCall, apiCalls, forCommandLine, Refused } from './refusal.js';
 import type { Terminal } from './terminal.js';
 
-/** Adds a command or group to its parent. */
 export type AddCommand = (parent: Command, terminal: Terminal) => void;
 
 export interface CommandHead {

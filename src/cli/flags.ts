@@ -3,7 +3,6 @@ import { InvalidArgumentError, Option } from 'commander';
 import { refuseSecret } from './define.js';
 import { readSpan } from './span.js';
 
-/** Overrides of the schema for one flag. */
 interface FlagChange {
   /** E.g. `--expires <date>`; default: from name and schema. */
   readonly flag?: string;

@@ -1,6 +1,7 @@
 /** Problem documents for the command line: fields become flags, API calls become commands. */
 import type { Command } from 'commander';
 import { describeFaults } from '../lib/http/problem.js';
+import { parseObject } from '../lib/json.js';
 import { CommandError } from './command-error.js';
 
 interface Problem {
@@ -11,13 +12,9 @@ interface Problem {
 }
 
 export function problemIn(text: string): Problem | null {
-  try {
-    const { title, detail, help, errors } = JSON.parse(text) as Partial<Problem>;
-    if (typeof title !== 'string' || typeof detail !== 'string') return null;
-    return { title, detail, help, errors };
-  } catch {
-    return null;
-  }
+  const { title, detail, help, errors } = (parseObject(text) ?? {}) as Partial<Problem>;
+  if (typeof title !== 'string' || typeof detail !== 'string') return null;
+  return { title, detail, help, errors };
 }
 
 export class Refused extends CommandError {

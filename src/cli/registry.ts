@@ -1,6 +1,7 @@
 /** `dsp-gateway registry`: backup and restore of teams, keys (hashes) and sealed tokens. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { exportRegistry, importRegistry } from '../api/operations/registry.js';
+import { isObject } from '../lib/json.js';
 import { parseJson } from '../reports/rows/json.js';
 import { call, type Given, steps, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
@@ -61,7 +62,7 @@ function parseBackup(text: string, path: string): Values {
     // Refuses duplicate members.
     parseJson(text);
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Values;
+    if (isObject(value)) return value;
   } catch {
     // Reported below. The parser's message would quote the file.
   }

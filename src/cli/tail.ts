@@ -1,5 +1,6 @@
 /** `dsp-gateway tail`: requests of the data plane, live. */
 import { tail } from '../api/operations/overview.js';
+import { parseObject } from '../lib/json.js';
 import { sleep } from '../lib/time.js';
 import { OUTCOMES } from '../outcome.js';
 import { type Given, steps } from './call-command.js';
@@ -63,17 +64,6 @@ function isAway(error: unknown): boolean {
   return error instanceof CommandError && error.exitCode === EXIT.unavailable;
 }
 
-type Line = Readonly<Record<string, unknown>>;
-
-function parsed(line: string): Line | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Line) : null;
-  } catch {
-    return null;
-  }
-}
-
 const [RED, GREEN, YELLOW, CYAN, GREY] = [31, 32, 33, 36, 90] as const;
 const COLOURS: Readonly<Record<string, number>> = {
   hit: GREEN,
@@ -83,7 +73,7 @@ const COLOURS: Readonly<Record<string, number>> = {
 };
 
 function shownLine(text: string, { colours = false }: Terminal, json = false): string {
-  const line = parsed(text);
+  const line = parseObject(text);
   if (line === null) return plainLine(text);
   if (json) return plainJson(line);
   const paint = (colour: number, word: string) => (colours ? `\u001b[${colour}m${word}\u001b[0m` : word);

@@ -1,5 +1,6 @@
 /** The schema as a flat list of settings, and helpers for settings as a tree. */
 import { type Form, valueAt } from '../lib/faults.js';
+import { isObject } from '../lib/json.js';
 import { ConfigSchema } from './schema.js';
 import type { SettingNotes } from './setting-types.js';
 
@@ -85,12 +86,8 @@ export function dropEmpty(tree: Tree, node: SchemaNode): void {
   for (const [name, child] of Object.entries(node.properties ?? {})) {
     const value = Object.hasOwn(tree, name) ? tree[name] : undefined;
     if (value === null) delete tree[name];
-    else if (isMapping(value)) dropEmpty(value, child);
+    else if (isObject(value)) dropEmpty(value, child);
   }
-}
-
-function isMapping(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Sets a value. If a group on the path is not a mapping, nothing is changed; it is refused later. */
@@ -100,7 +97,7 @@ export function put(tree: Tree, path: string, value: unknown): void {
   for (const name of names.slice(0, -1)) {
     if (!Object.hasOwn(node, name)) node[name] = {};
     const next = node[name];
-    if (!isMapping(next)) return;
+    if (!isObject(next)) return;
     node = next;
   }
   node[names.at(-1) as string] = value;
@@ -111,7 +108,7 @@ export function take(tree: Tree, path: string): unknown {
   const names = path.split('.');
   const group = valueAt(tree, names.slice(0, -1));
   const value = at(tree, path);
-  if (isMapping(group)) delete group[names.at(-1) as string];
+  if (isObject(group)) delete group[names.at(-1) as string];
   return value;
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import { parseOrNull } from './json.js';
 
 /** Deeply read-only. */
 export type Frozen<T> = T extends (...args: never) => unknown
@@ -23,7 +24,6 @@ export interface RecordForm<T, S extends TSchema = TSchema> {
   read(text: string, id: string): T;
 }
 
-/** The type that a form reads. */
 export type RecordOf<Form> = Form extends RecordForm<infer T> ? T : never;
 
 export class DamagedRecord extends Error {
@@ -44,13 +44,7 @@ export function recordForm<S extends TSchema>(schema: S): RecordForm<Frozen<Stat
   }
 
   function parse(text: string): T | null {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      // The parser's message would quote the text, which may be secret.
-      return null;
-    }
+    const value = parseOrNull(text);
     return is(value) ? value : null;
   }
 

@@ -109,7 +109,6 @@ export function createBudget({
   maxQueued,
   paceMs = () => 0,
 }: {
-  /** Current maximum of concurrent calls. */
   readonly maxConcurrent: () => number;
   /** Maximum waiting calls of all teams. */
   readonly maxQueued: number;

@@ -101,7 +101,6 @@ interface Round {
   readonly unsplittable: 'certain' | 'doubtful' | null;
 }
 
-/** Makes all calls of a decision. */
 async function fetchAll(g: Gateway, run: Run, decision: Decision, signal: AbortSignal): Promise<Round> {
   // A long backfill leaves one call for small requests.
   const atOnce = Math.max(1, g.maxConcurrent() - 1);

@@ -122,7 +122,6 @@ export function createQueryParser(options: {
   };
 }
 
-/** Key of the answer in memory. */
 export function memoryKeyOf(query: Query, stamps: Stamps): string {
   const last = query.lastKey?.stamps;
   if (query.lastKey && last?.[0] === stamps[0] && last[1] === stamps[1] && last[2] === stamps[2])

@@ -81,7 +81,6 @@ export function dayRefs(question: ReportSeries): readonly EntryRef[] {
   return refs;
 }
 
-/** Reference to the entry of the whole report. */
 export function wholeRef(question: ReportQuestion): EntryRef {
   const known = wholeRefOf.get(question);
   if (known !== undefined) return known;

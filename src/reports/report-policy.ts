@@ -6,7 +6,6 @@ import type { Report } from './query/canonicalize.js';
 import type { FreshnessRules } from './rows/freshness.js';
 
 export interface ReportPolicy {
-  /** Finality and freshness rules of a report. */
   readonly rulesFor: (report: Report) => FreshnessRules;
   /** How long a refusal of the platform is cached, milliseconds. */
   readonly negativeMs: number;

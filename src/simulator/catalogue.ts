@@ -81,7 +81,6 @@ const EVERGREEN_END = parseDay('2035-12-31') ?? 0;
 /** Low ids have an evergreen campaign, so that today always has rows. */
 const EVERGREEN_ADVERTISERS = 10;
 
-/** The advertisers of a seed, by id. */
 export function buildCatalogue(seed: number): ReadonlyMap<number, Advertiser> {
   const ids = Array.from({ length: ADVERTISER_COUNT }, (_, index) => index + 1);
   return new Map(ids.map((id) => [id, buildAdvertiser(seed, id)]));

@@ -1,3 +1,4 @@
+import { isObject } from '../lib/json.js';
 import { type Answer, jsonAnswer } from './answer.js';
 import { FAULT_KINDS, FAULT_RULES, type Fault } from './faults.js';
 import { checkMembers, InvalidInput, type Rule, text, whole } from './invalid-input.js';
@@ -129,7 +130,7 @@ function problem(status: number, title: string, detail: string, errors?: Invalid
 /** A JSON object or empty text; members are not checked. @throws SyntaxError, InvalidInput */
 function readJson(body: string): object {
   const value: unknown = body.trim() === '' ? {} : JSON.parse(body);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  if (isObject(value)) return value;
   throw new InvalidInput([{ field: '(body)', message: 'is not an object', allowed: 'a JSON object' }]);
 }
 

@@ -1,4 +1,5 @@
 import { unescape as percentDecode } from 'node:querystring';
+import { parseOrNull } from '../lib/json.js';
 
 /** Parameters by PHP name. Lists and maps of a query (`a[]`, `a[x]`) are arrays. */
 export type PhpInput = ReadonlyMap<string, unknown>;
@@ -59,12 +60,8 @@ export function isJson(contentType: string): boolean {
 
 /** @returns the members of a JSON object; none for any other text, like the framework */
 export function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
+  const value = parseOrNull(text);
+  return typeof value === 'object' ? { ...value } : {};
 }
 
 function decode(text: string): string {

@@ -65,7 +65,6 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
   }
 
   return {
-    /** Id of this process. */
     id,
     /** Adds a source of reports of other processes. If two report the same process, the later source wins. */
     hear: (others: () => readonly ProcessHealth[]) => void sources.push(others),

@@ -1,6 +1,7 @@
 /** The log: JSON lines by pino, written without blocking, and never with a secret in them. */
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { parseObject } from '../lib/json.js';
 import { createLogSink, type LogHealth } from './log-sink.js';
 
 const COLOURS: Readonly<Record<string, number>> = {
@@ -17,7 +18,7 @@ const UNSAFE = /(?!\n)\p{Cc}/gu;
 
 /** Formats a JSON line of pino for a terminal; other lines are unchanged. */
 export function prettyLine(line: string, { colours }: { readonly colours: boolean }): string {
-  const record = parsed(line);
+  const record = parseObject(line);
   if (record === null) return line;
   const { level, time, msg, pid: _, err, ...rest } = record;
   const name = String(level);
@@ -26,15 +27,6 @@ export function prettyLine(line: string, { colours }: { readonly colours: boolea
   const paint = colours ? `\u001b[${COLOURS[name] ?? 0}m${shown}\u001b[0m` : shown;
   const text = [msg === undefined ? '' : ` ${String(msg)}`, ...fields, stackOf(err)].join('');
   return `${clockOf(time)} ${paint}${text.replace(UNSAFE, '�')}\n`;
-}
-
-function parsed(line: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
 }
 
 const clockOf = (time: unknown) => (typeof time === 'string' ? time.slice(11, 23) : '');

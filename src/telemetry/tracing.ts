@@ -17,7 +17,6 @@ export interface TracingOptions {
   readonly settings: TracingSettings;
   /** Read for each export; null: none. */
   readonly headers: () => string | null;
-  /** The platform's host. */
   readonly platformHost: string;
   readonly logger: Logger;
   /** Redacts secrets. */
@@ -42,7 +41,6 @@ export interface RequestEnd {
   readonly complete: boolean;
 }
 
-/** A finished call of the store. */
 export interface StoreCall {
   readonly name: string;
   /** By `uptimeMs()`. */

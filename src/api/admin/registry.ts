@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, GatewayError } from '../../errors.js';
+import { parseOrNull } from '../../lib/json.js';
 import { readVault, VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { laterPurges, PURGES_RECORD, PurgeList } from '../../reports/cache/purges.js';
@@ -48,7 +49,7 @@ function recordFaults(records: Texts, sealer: Sealer): FieldFault[] {
 
 function faultsOf(id: string, text: string, records: Texts, sealer: Sealer): FieldFault[] {
   if (SEALED.has(id)) return sealFaults(id, text, sealer);
-  const value = parse(text);
+  const value = parseOrNull(text);
   if (id === PURGES_RECORD) return PurgeList.is(value) ? [] : [damaged(id)];
   if (id.startsWith(LIFE_PREFIX)) return LifeRecord.is(value) ? [] : [damaged(id)];
   if (id.startsWith(TEAM_PREFIX)) {
@@ -94,15 +95,6 @@ function teamFaults(id: string, key: KeyRecord, records: Texts): FieldFault[] {
   const isOver = key.revokedAt !== null || (key.life ?? 0) < life;
   if (isOver || records.has(TEAM_PREFIX + key.teamId)) return [];
   return [{ param: `${id}.teamId`, message: `must be a team of the backup; it has no ${key.teamId}` }];
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Reported as damaged, without the parser's message, which quotes the record.
-    return undefined;
-  }
 }
 
 function damaged(param: string): FieldFault {

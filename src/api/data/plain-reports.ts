@@ -245,7 +245,6 @@ const READ: ReadonlyMap<string, number> = new Map([
   ['if-none-match', 5],
 ]);
 
-/** @returns null for a request that is not plain */
 function readPlainRequest({ method, url, httpVersion, rawHeaders }: IncomingMessage): PlainRequest | null {
   if ((method !== 'GET' && method !== 'HEAD') || httpVersion !== '1.1' || url === undefined) return null;
   const values: (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined, undefined];

@@ -22,7 +22,6 @@ export interface Answer {
 /** A code with the status of the catalogue, or with another one. */
 export type ProblemCode = ErrorCode | { readonly code: ErrorCode; readonly status: number };
 
-/** Problems of a JSON body. */
 export const BODY_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type'] as const;
 
 /** Problems of a call about a report. */

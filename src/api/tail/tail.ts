@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
+import { parseObject } from '../../lib/json.js';
 import { startTicks, stopTicks, type Timer } from '../../lib/time.js';
 import type { Bus } from '../../store/port.js';
 
@@ -131,10 +132,6 @@ interface Batch {
 
 /** Lines may come from another release, with further members. */
 function readBatch(message: string): Batch | null {
-  try {
-    const { lines, dropped } = JSON.parse(message) as Partial<Batch>;
-    return Array.isArray(lines) ? { lines, dropped: Number(dropped) || 0 } : null;
-  } catch {
-    return null;
-  }
+  const { lines, dropped } = parseObject(message) ?? {};
+  return Array.isArray(lines) ? { lines, dropped: Number(dropped) || 0 } : null;
 }

@@ -194,7 +194,6 @@ export function isExpired(token: Token, nowMs: number): boolean {
   return Date.parse(token.expiresAt) <= nowMs;
 }
 
-/** A token without its secret. */
 export function showToken(token: Token | null): Omit<Token, 'secret' | 'refusedAt'> | null {
   if (token === null) return null;
   const { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt } = token;

@@ -11,6 +11,7 @@
  */
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
+import { parseObject } from '../../lib/json.js';
 import { turn } from '../../lib/time.js';
 import type { CacheEntry } from '../../store/port.js';
 import { bodyHash, ROW_SEPARATOR, type Segment } from '../rows/entry.js';
@@ -299,16 +300,7 @@ const parsedFacts = new WeakMap<Buffer, { readonly crc: number; readonly value: 
 function readFacts(facts: Buffer) {
   const known = parsedFacts.get(facts);
   if (known !== undefined) return known;
-  const parsed = { crc: crc32(facts), value: parseObject(facts) };
+  const parsed = { crc: crc32(facts), value: parseObject(facts.toString()) };
   parsedFacts.set(facts, parsed);
   return parsed;
-}
-
-function parseObject(facts: Buffer): object | null {
-  try {
-    const value: unknown = JSON.parse(facts.toString());
-    return typeof value === 'object' && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

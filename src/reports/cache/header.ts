@@ -8,6 +8,8 @@
  * Without the last two members the header ends before them. The version of the entry is its `fetchStartedAt`. The generation
  * is a fact, shared by all days of a kind.
  */
+
+import { isObject } from '../../lib/json.js';
 import { dayNumber, isoDay } from '../query/days.js';
 
 export const PACKED_MAX_BYTES = 91;
@@ -234,8 +236,4 @@ function writeDigest(bytes: Buffer, at: number, digest: unknown): boolean {
 
 function readDigest(bytes: Buffer, at: number): string {
   return bytes.toString('base64url', at, at + DIGEST_BYTES).slice(0, DIGEST_CHARS);
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -26,7 +26,6 @@ const Announcement = recordForm(
 /** A part of a series, and its age. */
 export type Extent = RecordOf<typeof Announcement>['fetched'][number];
 
-/** The fetches of one series. */
 interface Fetches {
   /** NaN once the series was evicted: then nothing counts as newest. */
   count: number;

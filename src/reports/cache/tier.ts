@@ -21,7 +21,6 @@ export interface TierWrite extends Omit<RawWrite, 'id'> {
   readonly ttlMs: number;
 }
 
-/** When to read the store. */
 export interface ReadWhen {
   /** Not before it. Later writes of this process are not read all the same. */
   readonly begin?: Promise<unknown>;
@@ -32,7 +31,6 @@ export interface ReadWhen {
 /** Days that a fetch has added to history, with the names of their contents there. */
 type AddedDays = ReadonlyMap<string, string>;
 
-/** When to write to the store. */
 export interface WriteWhen {
   /** Not before it. */
   readonly begin: Promise<unknown>;

@@ -29,7 +29,6 @@ export interface DayChange {
   readonly removed: readonly string[];
 }
 
-/** A fetched day with its context. */
 interface FetchedDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
   readonly entry: Entry<RowsHeader>;
   /** End of the first missed fetch that is not marked yet. */

@@ -181,7 +181,6 @@ function quantityOf(column: string, value: unknown): Decimal | null {
   return holdsText(column, column) || isVersion(column) ? null : decimalOf(value);
 }
 
-/** A revision and its shape. */
 interface Shaped {
   readonly revision: Pick<Revision, 'schema' | 'credential'>;
   /** Null if the rows can no longer be read. */

@@ -19,7 +19,6 @@ const PROBED_DAYS = 7;
 /** Younger days are assumed to be within any platform's retention. */
 const YOUNG_DAYS = 30;
 
-/** A day of an answer. */
 export interface AnsweredDay {
   /** ISO */
   readonly date: string;

@@ -233,7 +233,6 @@ export function createHistory(options: HistoryOptions) {
   const readable = { enabled, store, isErased };
   const marks = repeat(MARK_EVERY_MS, () => markMissed(recorder));
 
-  /** Whether fetches of the report are recorded. */
   function isRecorded({ endpoint, split }: Report): boolean {
     if (!enabled) return false;
     if (endpoints.length > 0 && !endpoints.includes(endpoint)) return false;

@@ -5,6 +5,7 @@
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { GatewayError } from '../../errors.js';
+import { parseOrNull } from '../../lib/json.js';
 import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { createTurns } from '../../store/turns.js';
@@ -45,7 +46,6 @@ const PinForm = Type.Object({
   /** Of its oldest part: the newest purge known before the fetch, and the start of the fetch, epoch milliseconds. */
   seq: Type.Number(),
   fetchedFrom: Type.Number(),
-  /** Number of parts. */
   parts: Type.Number(),
   /** Stored size. */
   bytes: Type.Number(),
@@ -63,12 +63,8 @@ export function encodePins(pins: readonly Pin[]): Buffer {
 
 /** @returns null for data of a newer release, which is left unchanged */
 function decodePins(bytes: Buffer): readonly Pin[] | null {
-  try {
-    const index: unknown = JSON.parse(bytes.toString());
-    return Value.Check(IndexForm, index) ? index.pins : null;
-  } catch {
-    return null;
-  }
+  const index = parseOrNull(bytes.toString());
+  return Value.Check(IndexForm, index) ? index.pins : null;
 }
 
 /** A deleted and recreated team is another team with its own pins. */

@@ -123,7 +123,6 @@ interface RecordedDays extends FetchedDays {
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
 }
 
-/** Result of recording a fetch. */
 export interface Recorded {
   /** Days with their earlier revisions, possibly repeated; without days that a later fetch has overtaken. */
   readonly observations: readonly DayObservation[];

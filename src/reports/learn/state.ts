@@ -16,7 +16,6 @@ const TrialRecord = Type.Object({
   /** ISO days. */
   from: Type.String(),
   to: Type.String(),
-  /** Number of days. */
   days: Type.Number(),
 });
 export type Trial = Frozen<Static<typeof TrialRecord>>;

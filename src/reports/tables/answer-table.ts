@@ -1,5 +1,6 @@
 /** Converts a JSON answer of the gateway to a table for assistants. Pure. */
 import { GatewayError } from '../../errors.js';
+import { isObject, parseObject } from '../../lib/json.js';
 import {
   checkSize,
   columnsOf,
@@ -84,14 +85,8 @@ interface JsonAnswer {
 
 /** Numbers that a double cannot represent are texts already. */
 function readAnswer(text: string): JsonAnswer {
-  let answer: Partial<JsonAnswer> | null;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    throw noTable();
-  }
-  const { data, meta } = answer ?? {};
-  if (Array.isArray(data) && data.every(isObject) && isObject(meta)) return answer as JsonAnswer;
+  const { data, meta } = parseObject(text) ?? {};
+  if (Array.isArray(data) && data.every(isObject) && isObject(meta)) return { data, meta };
   throw noTable();
 }
 
@@ -101,9 +96,6 @@ export function noTable(): GatewayError {
     help: 'Request another report. This one is available over HTTP only.',
   });
 }
-
-const isObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Replaces many days by their count. */
 function shortened(warning: Row): Row {

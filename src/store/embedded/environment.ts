@@ -24,7 +24,6 @@ import {
 import { isStill } from './folder-lock.js';
 import { decodeRecord, encodeRecord } from './records.js';
 
-/** The longest key, bytes. */
 export const KEY_MAX_BYTES = 511;
 
 const WRITE_TIMEOUT_MS = 5_000;

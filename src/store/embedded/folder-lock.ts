@@ -14,6 +14,7 @@ import { type FileHandle, link, open, readFile, readlink, rename, rm, stat } fro
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { randomId } from '../../lib/chance.js';
+import { parseOrNull } from '../../lib/json.js';
 import { sleep, startTicks, stopTicks } from '../../lib/time.js';
 import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
 import { nullAt } from './data-folder.js';
@@ -62,9 +63,9 @@ export async function lockFolder(folder: string, options: FolderLockOptions) {
     }
     const found = await readLock(path);
     if (found === null) continue;
-    const holder = parseHolder(found);
+    const holder = parseOrNull(found) as Holder | null;
     if (holder === null && !gaveTime) {
-      // Its holder may not have written yet.
+      // Its holder has not written yet, or was killed.
       gaveTime = true;
       await sleep(LOOK_EVERY_MS);
       continue;
@@ -102,15 +103,6 @@ async function readLock(path: string): Promise<string | null> {
       );
     return absent(error);
   });
-}
-
-function parseHolder(text: string): Holder | null {
-  try {
-    return JSON.parse(text) as Holder;
-  } catch {
-    // Its holder has not written yet, or was killed.
-    return null;
-  }
 }
 
 function refusal(folder: string, holder: Holder | null, self: Holder): StoreRefused {

@@ -101,7 +101,6 @@ async function readTeams(counters: Counters, steps: Steps): Promise<ReadonlyMap<
   return teams;
 }
 
-/** The team of a series. */
 interface SeriesTeam {
   readonly id: string;
   /** Null for a deleted team. */

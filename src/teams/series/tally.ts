@@ -4,7 +4,6 @@ import type { Outcome } from '../../outcome.js';
 import { AT, binAt, type Cell, emptyCell, outcomeAt } from './cell.js';
 import { type Counted, HOUR_MS, MINUTE_MS } from './groups.js';
 
-/** The counted properties of a request. */
 export interface CountedRequest {
   /** Null without a key. */
   readonly team: string | null;

@@ -301,7 +301,6 @@ const WHY_MAX = 300;
 const UNREADABLE: ReturnType<typeof Note.parse> & object = { atMs: 0, why: 'its record is unreadable' };
 const NOT_RECORDED = 'the gateway stopped or lost its store before recording the outcome';
 
-/** The purse of a team's writes of one route on one day. */
 export function purseOf({ team, route, day }: Pick<Reservation, 'team' | 'route' | 'day'>): string {
   return JSON.stringify([team, route, day]);
 }

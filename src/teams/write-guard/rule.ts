@@ -87,7 +87,6 @@ interface NamedField {
   readonly field: string;
 }
 
-/** All fields that a rule reads. */
 export function fieldsOf({ budget, amounts = [] }: GuardRule): NamedField[] {
   const fields = amounts.map(({ field }, index) => ({ param: `amounts.${index}.field`, field }));
   const { field, currencyField } = budget ?? {};
