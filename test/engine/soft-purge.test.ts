@@ -175,6 +175,30 @@ describe('a soft purge', () => {
     ]);
   });
 
+  it.each([true, false])('leaves history as it was (soft: %s)', async (soft) => {
+    const { platform, ask, purge, settled, clock } = await two();
+    const past = (at: string) => ask(`${MONTH}&_asOf=${at}`);
+    const now = () => new Date(clock.now()).toISOString();
+    await ask(MONTH);
+    await settled();
+    clock.advance(SECOND);
+    const earlier = now();
+    const known = await past(earlier);
+    expect(known).toMatch(/ 1$/);
+    platform.revision = 2;
+    await purge({ all: true }, soft);
+    const purged = now();
+    expect([await past(earlier), await past(purged)]).toEqual([known, known]);
+    expect(platform.calls).toHaveLength(1);
+    clock.advance(SECOND);
+    expect(await ask(MONTH)).toMatch(soft ? /stale-while-revalidate stale 1$/ : /^fwd=miss; stored.* 2$/);
+    await settled();
+    clock.advance(SECOND);
+    expect(await ask(MONTH)).toMatch(/^hit; .* 2$/);
+    expect([await past(earlier), await past(purged)]).toEqual([known, known]);
+    expect(await past(now())).toMatch(/ 2$/);
+  });
+
   it('has a price, which its preview names', async () => {
     const { here, ask, purge, platform } = await two();
     await ask(MONTH);
