@@ -193,7 +193,7 @@ function patienceOf({ platform, server }: Config): PatienceRules {
 }
 
 function registerPassThroughRoutes(app: FastifyInstance, services: Services): void {
-  const { config, identify, platform, idempotency, reservations, brake, log } = services;
+  const { config, identify, platform, idempotency, reservations, refusals, brake, log } = services;
   registerPassThrough(app, {
     identify,
     limits: services.limits.teams,
@@ -202,8 +202,11 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     platformUrl: new URL(config.platform.baseUrl),
     idempotency,
     reservations,
+    refusals,
     brake,
+    log,
     logger: log.logger,
+    now: services.clock.now,
     defaultGuard: config.writeGuard.default,
     rules: {
       routes: config.routes,

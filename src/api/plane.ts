@@ -11,10 +11,10 @@ import {
   type Finish,
   finishAnswers,
   isGuess,
-  loggedPath,
   logRequest,
   rateLimitHeaders,
   serverTiming,
+  shownPath,
 } from './http/finish.js';
 import { widerPath } from './http/path-gate.js';
 import { createServer, type ServerOptions } from './http/server.js';
@@ -113,7 +113,7 @@ function tailLine(
     team,
     key,
     method: request.method,
-    path: JSON.parse(`"${clean(loggedPath(request))}"`) as string,
+    path: shownPath(request, clean),
     status,
     outcome,
     ...(via === null ? {} : { via }),

@@ -84,10 +84,12 @@ export const addWritesCommands = group(
 );
 
 function ofTeam(stops: Stops, { options: { team } }: Given<typeof getWrites, OfTeam>): Stops {
-  return team === undefined ? stops : { ...stops, teams: stops.teams.filter((one) => one.team === team) };
+  if (team === undefined) return stops;
+  const isOfTeam = (one: OfTeam) => one.team === team;
+  return { ...stops, teams: stops.teams.filter(isOfTeam), refused: stops.refused.filter(isOfTeam) };
 }
 
-function describeStops({ all, teams }: Stops, only?: string): string {
+function describeStops({ all, teams }: Omit<Stops, 'refused'>, only?: string): string {
   const stops = [...(all === null ? [] : [{ ...all, team: 'all teams' }]), ...teams];
   if (stops.length === 0)
     return only === undefined ? 'Writes are not stopped.\n' : `Writes of the team ${only} are not stopped.\n`;

@@ -97,6 +97,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     async close() {
       const kept = jobs.stop();
       await parts.unknownWrites.stop();
+      await parts.refusals.close();
       await reporting.close();
       await limits.close();
       await usage.close();

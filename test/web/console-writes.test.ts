@@ -38,7 +38,7 @@ it('stops writes, shows it on every page, and resumes them', async () => {
   await page.getByRole('dialog').getByLabel('Reason').fill('fixed');
   await page.getByRole('dialog').getByRole('button', { name: 'Resume writes' }).click();
   await banner.waitFor({ state: 'detached' });
-  expect(await gateway.manage('GET', '/writes')).toEqual({ all: null, teams: [] });
+  expect(await gateway.manage('GET', '/writes')).toEqual({ all: null, teams: [], refused: [] });
   expect(faults).toEqual([]);
 });
 

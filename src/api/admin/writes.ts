@@ -21,12 +21,15 @@ import {
 import { serve } from './serve.js';
 import { noTeam } from './teams.js';
 
-type WritesOptions = Pick<Services, 'brake' | 'reservations' | 'registry' | 'directory' | 'clock'>;
+type WritesOptions = Pick<
+  Services,
+  'brake' | 'refusals' | 'reservations' | 'registry' | 'directory' | 'clock'
+>;
 
 export function registerWrites(app: FastifyInstance, options: WritesOptions): void {
-  const { brake, reservations, registry, directory, clock } = options;
+  const { brake, refusals, reservations, registry, directory, clock } = options;
 
-  serve(app, getWrites, async () => brake.stops());
+  serve(app, getWrites, async () => ({ ...brake.stops(), refused: await refusals.list() }));
   serve(app, stopWrites, async ({ body, actor }) => {
     const { team = null, reason } = body;
     if (team !== null && directory.team(team) === undefined) throw noTeam();

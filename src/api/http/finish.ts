@@ -113,9 +113,13 @@ function endOf({ team, key }: Trace): string {
 }
 
 /** The path without its query, cut to what a line needs. */
-export function loggedPath({ trace, originalUrl }: Pick<Accounted, 'trace' | 'originalUrl'>): string {
+function loggedPath({ trace, originalUrl }: Pick<Accounted, 'trace' | 'originalUrl'>): string {
   return (trace.subject ?? (originalUrl.split('?', 1)[0] as string)).slice(0, LOGGED_PATH_CHARS);
 }
+
+/** The same outside of the log. */
+export const shownPath = (request: Accounted, clean: Log['clean']) =>
+  JSON.parse(`"${clean(loggedPath(request))}"`) as string;
 
 function describe(cause: unknown): unknown {
   return cause instanceof Error ? { type: cause.name, message: cause.message, stack: cause.stack } : cause;

@@ -1,6 +1,7 @@
 /** Calls about guarded writes: stop and resume, budgets, writes with an unknown outcome. */
 import Type from 'typebox';
 import { Stop } from '../../teams/write-guard/brake.js';
+import { Refusal } from '../../teams/write-guard/refusals.js';
 import { closed, instant, nullable, text, titled } from '../openapi/schemas.js';
 import { OF_TEAM, operations } from './operation.js';
 
@@ -19,6 +20,14 @@ export const Stops = titled('WriteStops', {
   all: nullable(Stop, 'The stop for all teams; null: none.'),
   teams: Type.Array(Type.Intersect([Type.Object({ team: Type.String() }), Stop]), {
     description: 'Teams with a stop of their own, even while all are stopped.',
+  }),
+});
+
+const Writes = titled('Writes', {
+  ...Stops.properties,
+  refused: Type.Array(Refusal, {
+    description:
+      'The last 50 that a guard or a stop refused on any replica, newest first; without the store, those known to this process.',
   }),
 });
 
@@ -49,9 +58,8 @@ export const Budget = titled('WriteBudget', {
 const describe = operations('writes');
 
 export const getWrites = describe('getWrites', 'viewer', 'GET /admin/v1/writes', {
-  summary: 'Which writes are stopped',
-  answer: Stops,
-  about: 'The current stops.',
+  summary: 'Which writes are stopped, and which were refused last',
+  answer: Writes,
 });
 
 export const stopWrites = describe('stopWrites', 'operator', 'POST /admin/v1/writes/stop', {

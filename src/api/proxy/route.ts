@@ -5,8 +5,11 @@
 import httpProxy, { type FastifyHttpProxyOptions } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
-import { asGatewayError, GatewayError } from '../../errors.js';
+import { asGatewayError, type ErrorCode, GatewayError } from '../../errors.js';
+import type { Refusals } from '../../teams/write-guard/refusals.js';
 import { guardUnavailable } from '../../teams/write-guard/reservations.js';
+import type { Log } from '../../telemetry/logger.js';
+import { shownPath } from '../http/finish.js';
 import { agentOfSlots, askByProxy } from './ask-by-proxy.js';
 import { type ChargingOptions, createCharging } from './charge-write.js';
 import { checkAccount } from './checks.js';
@@ -31,6 +34,9 @@ interface PassThroughOptions extends AdmitOptions, Omit<AnsweringOptions, 'charg
   readonly agent: Dispatcher;
   readonly platformUrl: URL;
   readonly maxBodyBytes: number;
+  readonly refusals: Pick<Refusals, 'note'>;
+  readonly log: Pick<Log, 'clean'>;
+  readonly now: () => number;
 }
 
 declare module 'fastify' {
@@ -106,7 +112,28 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
   void app.register(async (scope) => {
     // Fastify parses text/plain by default, but bodies are passed through unchanged.
     scope.removeAllContentTypeParsers();
+    scope.addHook('onError', (request, _reply, error, done) => {
+      noteRefusal(request, error, options);
+      done();
+    });
     await scope.register(httpProxy, proxy);
+  });
+}
+
+/** Of guard and stops. */
+const REFUSALS: readonly ErrorCode[] = ['write_guard_refused', 'write_guard_unavailable', 'writes_stopped'];
+
+function noteRefusal(
+  request: FastifyRequest,
+  error: Error,
+  { refusals, log, now }: Pick<PassThroughOptions, 'refusals' | 'log' | 'now'>,
+): void {
+  if (!(error instanceof GatewayError) || !REFUSALS.includes(error.code)) return;
+  const { team, key } = request.trace;
+  refusals.note({
+    ...{ requestId: request.id, at: new Date(now()).toISOString(), team: team ?? '', key: key ?? '' },
+    route: `${request.method} ${shownPath(request, log.clean)}`,
+    ...{ code: error.code, rule: error.options.errors?.[0]?.param ?? null },
   });
 }
 

@@ -103,6 +103,7 @@ function eventsOf({ admin, simulator }: Demo, ask: Ask): [daysAgo: number, happe
     [12, () => loop(30, () => ask('bidding', dashboard(1)))],
     [9, () => loop(7, () => writeCampaign(ask, simulator.today, 900))],
     [8.9, () => admin.ask(stopWrites, order('campaigns are created in a loop'))],
+    [8.9, () => writeCampaign(ask, simulator.today, 100)],
     [8, () => admin.ask(resumeWrites, order('the script is corrected'))],
     [6, () => ask('growth', '/gateway/v1/pins', { ...PINNED, note: 'As invoiced' })],
     [4, () => restate(1)],
@@ -110,6 +111,7 @@ function eventsOf({ admin, simulator }: Demo, ask: Ask): [daysAgo: number, happe
     // Too short for the circuit, which opens for seconds of real time.
     [0.4, () => simulator.fault({ kind: 'status', status: 503, times: 9 })],
     [0, () => loop(3, () => writeCampaign(ask, simulator.today, 800))],
+    [0, () => writeCampaign(ask, simulator.today, 1200)],
   ];
 }
 

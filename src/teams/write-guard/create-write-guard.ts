@@ -1,4 +1,4 @@
-/** Composition of reservations, brake, and the count of unknown writes. */
+/** Composition of reservations, brake, refusals, and the count of unknown writes. */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/load.js';
 import type { Clock } from '../../lib/clock.js';
@@ -6,6 +6,7 @@ import { repeat } from '../../lib/repeat.js';
 import { type Store, StoreUnavailable } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { createBrake } from './brake.js';
+import { createRefusals } from './refusals.js';
 import { createReservations, type ReservationBook } from './reservations.js';
 
 export function createWriteGuard({
@@ -18,7 +19,7 @@ export function createWriteGuard({
   nameOf,
 }: {
   readonly config: Config;
-  readonly store: Pick<Store, 'charges' | 'registryLeases'>;
+  readonly store: Pick<Store, 'charges' | 'documents' | 'registryLeases'>;
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -35,7 +36,8 @@ export function createWriteGuard({
     nameOf,
   });
   const brake = createBrake(registry, isGuarded);
-  return { reservations, brake, unknownWrites: countUnknown(reservations, logger) };
+  const refusals = createRefusals(store.documents, logger);
+  return { reservations, brake, refusals, unknownWrites: countUnknown(reservations, logger) };
 }
 
 /** Short enough for an alert, and long enough for a list of thousands. */

@@ -231,7 +231,7 @@ describe('writes over the admin API', () => {
   it('are stopped and resumed, for all and for one team, with who, when and why', async () => {
     await gateway.addTeam({ id: 'growth' });
     const stop = { by: 'admin', at: '2026-11-21T12:00:00.000Z', reason: REASON };
-    expect(await ask('GET', 'writes')).toEqual({ status: 200, json: { all: null, teams: [] } });
+    expect(await ask('GET', 'writes')).toEqual({ status: 200, json: { all: null, teams: [], refused: [] } });
     const one = await ask('POST', 'writes/stop', { team: 'growth', reason: REASON });
     expect(one).toEqual({ status: 200, json: { all: null, teams: [{ team: 'growth', ...stop }] } });
     const both = await ask('POST', 'writes/stop', { reason: REASON });

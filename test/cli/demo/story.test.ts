@@ -8,7 +8,7 @@ import {
   listAudit,
 } from '../../../src/api/operations/overview.js';
 import { getTokens } from '../../../src/api/operations/token.js';
-import { getWriteBudgets } from '../../../src/api/operations/writes.js';
+import { getWriteBudgets, getWrites } from '../../../src/api/operations/writes.js';
 import { startDemo } from '../../../src/cli/demo/start-demo.js';
 import { createStoryClock, playStory } from '../../../src/cli/demo/story.js';
 import { ask } from '../../support/ask.js';
@@ -63,6 +63,10 @@ it('shows five weeks of five teams that end now, in a gateway that is well', asy
     sum(({ upstreamCalls }) => upstreamCalls),
   );
   expect((await admin.ask(getWriteBudgets, { id: 'bidding' })).budgets[0]?.left).toBe(2600);
+  const { refused } = await admin.ask(getWrites, {});
+  expect(refused.map(({ code, rule }) => rule ?? code)).toEqual([
+    ...['budget.maxPerCall', 'writes_stopped', 'budget.maxPerDay', 'budget.maxPerDay'],
+  ]);
 
   const own = async (path: string) => (await ask(gatewayUrl + path, { key })).json<Record<string, never[]>>();
   expect((await own('/gateway/v1/pins')).data).toHaveLength(1);
