@@ -5,18 +5,19 @@ import type { RouteRule } from '../config/schema.js';
 import { VERSION } from '../lib/package-root.js';
 import type { Services } from '../server/services.js';
 import { createSessions } from '../teams/sessions/sessions.js';
-import { registerAdvertisers } from './data/advertisers.js';
-import { registerDiff } from './data/diff.js';
+import { teamAdvertisers } from './data/advertisers.js';
+import { showDiff } from './data/diff.js';
 import { registerDocs, registerStartPage } from './data/docs.js';
-import { registerExplain } from './data/explain.js';
+import { showExplanation } from './data/explain.js';
 import { registerHealth } from './data/health.js';
-import { registerFinality, registerTruth } from './data/learned.js';
+import { showFinality, showTruth } from './data/learned.js';
 import { createShowMe, registerMe, registerOwnSeries } from './data/me.js';
 import { registerPinReport } from './data/pin-report.js';
 import { registerPins } from './data/pins.js';
 import { createPlainReports } from './data/plain-reports.js';
 import { REPORT_PREFIX, registerReports } from './data/reports.js';
-import { registerRevisions } from './data/revisions.js';
+import { showRevisions } from './data/revisions.js';
+import { sendReply, serveTeam } from './data/serve.js';
 import { registerExplorerSession, takeSessions } from './data/session.js';
 import { registerWebPage } from './data/web-page.js';
 import { callerAddress } from './http/caller-address.js';
@@ -29,6 +30,8 @@ import { createSeenColumns } from './mcp/seen-columns.js';
 import { createSnapshots, type SnapshotsOptions } from './mcp/snapshots.js';
 import type { DescribedReports } from './mcp/tool-call.js';
 import type { Plane } from './openapi/plane.js';
+import { explainReport, getOwnAdvertisers, getOwnFinality, getOwnTruth } from './operations/own.js';
+import { getDiff, getRevisions } from './operations/past.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 import { createAnswerBuffers, createOutlet } from './proxy/clean-answer.js';
 import { describeDeclared, PASSED_TAG } from './proxy/describe.js';
@@ -133,15 +136,15 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   return app;
 }
 
-function registerAskRoutes(app: FastifyInstance, { reporting: { gateway: reports } }: Services): void {
-  registerRevisions(app, reports);
-  registerDiff(app, reports);
-  registerFinality(app, reports);
-  registerTruth(app, reports);
-  registerAdvertisers(app, reports);
-  registerExplain(app, reports);
-  registerPins(app, reports);
-  registerPinReport(app, reports);
+function registerAskRoutes(app: FastifyInstance, { reporting: { gateway: g } }: Services): void {
+  serveTeam(app, getRevisions, (call) => showRevisions(g, call));
+  serveTeam(app, getDiff, async (call, _request, reply) => sendReply(reply, await showDiff(g, call)));
+  serveTeam(app, getOwnFinality, (call) => showFinality(g, call));
+  serveTeam(app, getOwnTruth, (call) => showTruth(g, call));
+  serveTeam(app, getOwnAdvertisers, (call) => teamAdvertisers(g, call));
+  serveTeam(app, explainReport, (call) => showExplanation(g, call));
+  registerPins(app, g);
+  registerPinReport(app, g);
 }
 
 function plainReports({ config, gateway, log, tracing }: Services, finish: Finish) {

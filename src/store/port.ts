@@ -348,6 +348,14 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** For `catch`: handles an unavailable store, and throws every other error again. */
+export function whenAway<T>(handle: (error: StoreUnavailable) => T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof StoreUnavailable) return handle(error);
+    throw error;
+  };
+}
+
 /** Another writer has changed the record since it was read. */
 export class RegistryConflict extends Error {
   override readonly name = 'RegistryConflict';

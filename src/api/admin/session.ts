@@ -1,7 +1,6 @@
 /** The console's session: `/admin/v1/session`. */
 import type { FastifyInstance } from 'fastify';
 import type { NamedAdmin } from '../../config/admin-tokens.js';
-import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Registry } from '../../store/registry/replica.js';
 import {
@@ -10,7 +9,7 @@ import {
   endSessionCookie,
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
-import { LIFETIME_MS, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import { LIFETIME_MS, notSignedIn, type Session, type Sessions } from '../../teams/sessions/sessions.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { closeSession, getSession, openSession } from '../operations/session.js';
@@ -46,11 +45,11 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
     return reply.header('set-cookie', cookie).send(describe(admin, session));
   });
   serve(app, getSession, async ({ signedIn }) => {
-    const { admin, session } = signedIn ?? notSignedIn();
+    const { admin, session } = signedIn ?? notSignedIn('token');
     return describe(admin, session);
   });
   serve(app, closeSession, async (request, reply) => {
-    const { session } = request.signedIn ?? notSignedIn();
+    const { session } = request.signedIn ?? notSignedIn('token');
     await sessions.close(session.id);
     // A failing audit must not keep the session open.
     await audit('session.close', request.actor).catch((error: unknown) => {
@@ -63,11 +62,4 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
 
 function describe({ name, role }: NamedAdmin, { csrf, endsAtMs }: Session): AnswerOf<typeof getSession> {
   return { name, role, may: callsOf(role), csrf, expiresAt: new Date(endsAtMs).toISOString() };
-}
-
-function notSignedIn(): never {
-  throw new GatewayError('not_found', {
-    detail: 'The request has a token in its headers, so it has no session.',
-    help: 'Omit the token to use the session cookie.',
-  });
 }

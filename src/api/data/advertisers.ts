@@ -1,16 +1,10 @@
 /** The advertisers of a team, with their names: `GET /gateway/v1/advertisers`. */
-import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
 import type { KnownAdvertisers } from '../../reports/learn/advertisers.js';
 import type { Team } from '../../teams/auth/team.js';
 import { readQuery } from '../http/read-query.js';
 import { getOwnAdvertisers } from '../operations/own.js';
 import { type AskCall, readParameters, unlessAway } from './ask.js';
-import { serveTeam } from './serve.js';
-
-export function registerAdvertisers(app: FastifyInstance, g: Gateway): void {
-  serveTeam(app, getOwnAdvertisers, async (call) => teamAdvertisers(g, call));
-}
 
 export interface ShownAdvertiser {
   readonly id: number;

@@ -14,7 +14,7 @@ import type { ParseQuery, Query } from '../../reports/query.js';
 import type { ReportCall } from '../../reports/report-call.js';
 import type { ReportPolicy } from '../../reports/report-policy.js';
 import { showId } from '../../reports/rows/answer-meta.js';
-import { StoreUnavailable } from '../../store/port.js';
+import { whenAway } from '../../store/port.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { checkQuery } from '../../teams/policy/authorize.js';
 import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
@@ -224,12 +224,11 @@ export async function scopesNamed(
 
 /** @throws GatewayError `not_ready` */
 export async function unlessAway<T>(work: T | Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    throw new GatewayError('not_ready', { detail: 'The store does not respond.', cause: error });
-  }
+  return await Promise.resolve(work).catch(
+    whenAway((cause): never => {
+      throw new GatewayError('not_ready', { detail: 'The store does not respond.', cause });
+    }),
+  );
 }
 
 export function showScope({ endpoint, split, account }: Scope): object {

@@ -1,5 +1,4 @@
 /** Changes of a report between two moments, from history alone: `GET /gateway/v1/diff`. */
-import type { FastifyInstance } from 'fastify';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { turn } from '../../lib/time.js';
 import { VARY } from '../../reports/cache/reply.js';
@@ -16,14 +15,8 @@ import { revisionOf, showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import { ROW_SEPARATOR } from '../../reports/rows/entry.js';
 import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
-import { getDiff } from '../operations/past.js';
 import { type AskCall, type AskedCall, ask, daysAskedAbout } from './ask.js';
 import { findPin } from './pins.js';
-import { sendReply, serveTeam } from './serve.js';
-
-export function registerDiff(app: FastifyInstance, g: Gateway): void {
-  serveTeam(app, getDiff, async (call, _request, reply) => sendReply(reply, await showDiff(g, call)));
-}
 
 interface DiffDay extends Pick<HistoricDay, 'entry' | 'lacks'> {
   readonly revision: Pick<Revision, 'schema' | 'credential'>;

@@ -1,5 +1,4 @@
 /** Cache state of a report, and the platform calls of an answer: `GET /gateway/v1/explain`. The platform is not called. */
-import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
 import type { Decision, Mode } from '../../reports/cache/decide.js';
@@ -27,9 +26,7 @@ import type {
   Explanation as ExplanationSchema,
   TeamExplanation as TeamExplanationSchema,
 } from '../operations/cache.js';
-import { explainReport } from '../operations/own.js';
 import { type AskCall, ask, type NamedReport, parseNamed } from './ask.js';
-import { serveTeam } from './serve.js';
 
 type ExplainedEntry = Frozen<Static<typeof EntrySchema>>;
 type TeamExplanation = Frozen<Static<typeof TeamExplanationSchema>>;
@@ -192,10 +189,6 @@ function counted(ranges: readonly Period[]): string {
 function showRange({ from, to }: Period): string {
   if (from === null && to === null) return 'period chosen by the platform';
   return from === to ? (from as string) : `${from ?? 'open'} to ${to ?? 'open'}`;
-}
-
-export function registerExplain(app: FastifyInstance, g: Gateway): void {
-  serveTeam(app, explainReport, async (call) => showExplanation(g, call));
 }
 
 export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamExplanation> {

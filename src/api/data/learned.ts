@@ -1,15 +1,7 @@
 /** Learned data about days: when they become final, and how accurate served days were. */
-import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
-import { getOwnFinality, getOwnTruth } from '../operations/own.js';
 import { type AskCall, askScopes, showScope, unlessAway } from './ask.js';
-import { serveTeam } from './serve.js';
-
-/** `GET /gateway/v1/finality`. */
-export function registerFinality(app: FastifyInstance, g: Gateway): void {
-  serveTeam(app, getOwnFinality, async (call) => showFinality(g, call));
-}
 
 export async function showFinality(g: Gateway, call: AskCall): Promise<object> {
   const shown = await finalityOf(g, await askScopes(g, call, (account) => g.evidence.windowScopes(account)));
@@ -28,13 +20,10 @@ export async function finalityOf({ evidence }: Gateway, scopes: readonly Scope[]
 
 const isoOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-/** `GET /gateway/v1/truth`. */
-export function registerTruth(app: FastifyInstance, g: Gateway): void {
-  serveTeam(app, getOwnTruth, async (call) => {
-    const shown = await truthOf(g, await askScopes(g, call, (account) => g.evidence.scopesOf(account)));
-    call.trace.mark('answer');
-    return shown;
-  });
+export async function showTruth(g: Gateway, call: AskCall): Promise<object> {
+  const shown = await truthOf(g, await askScopes(g, call, (account) => g.evidence.scopesOf(account)));
+  call.trace.mark('answer');
+  return shown;
 }
 
 /** On both planes. @throws GatewayError `not_ready` */

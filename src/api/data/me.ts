@@ -1,7 +1,7 @@
 /** What a team may know about itself: `GET /gateway/v1/me`, and its counters over time: `GET /gateway/v1/series`. */
 import type { FastifyInstance } from 'fastify';
 import type { Services } from '../../server/services.js';
-import { StoreUnavailable } from '../../store/port.js';
+import { whenAway } from '../../store/port.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { readQuery } from '../http/read-query.js';
 import type { AnswerOf } from '../operations/operation.js';
@@ -16,7 +16,9 @@ export function createShowMe(parts: MeParts): (caller: Caller) => Promise<Me> {
     const left = await leftOf(caller, parts.limits);
     const applies = appliedTo(caller, left, parts);
     const usage = await parts.usage.recent(caller.team.id);
-    const forecast = await parts.budgets.forecast(caller.team, left.upstreamCallsPerDay).catch(unlessNoStore);
+    const forecast = await parts.budgets
+      .forecast(caller.team, left.upstreamCallsPerDay)
+      .catch(whenAway(() => null));
     return {
       ...{ ...describe(caller), left, credential: parts.outlook(), applies, usage },
       ...(forecast === null ? {} : { forecast }),
@@ -27,11 +29,6 @@ export function createShowMe(parts: MeParts): (caller: Caller) => Promise<Me> {
 export function registerMe(app: FastifyInstance, services: MeParts & Pick<Services, 'identify'>): void {
   const showMe = createShowMe(services);
   serveTeam(app, getMe, async (_call, request) => showMe(enter(services.identify, request)));
-}
-
-function unlessNoStore(error: unknown): null {
-  if (error instanceof StoreUnavailable) return null;
-  throw error;
 }
 
 async function leftOf({ team }: Caller, { teams, shares }: Services['limits']): Promise<Me['left']> {

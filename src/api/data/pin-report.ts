@@ -1,5 +1,5 @@
 /** Pins the answer to a report: `POST /gateway/v1/pins`. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
@@ -40,14 +40,11 @@ const MAX_NOTE_CHARS = 1_000;
 export function registerPinReport(app: FastifyInstance, g: Gateway): void {
   // The body is read only after authentication.
   withUnreadBodies(app, (scope) => {
-    serveTeam(scope, createPin, async (call, request, reply) =>
-      sendReply(reply, await pinReport(g, call, () => bodyOf(request))),
-    );
+    serveTeam(scope, createPin, async (call, request, reply) => {
+      const readBody = async () => parseJsonBody(await readJsonBytes(request, MAX_BODY_BYTES), BODY_LIMITS);
+      return sendReply(reply, await pinReport(g, call, readBody));
+    });
   });
-}
-
-async function bodyOf(request: FastifyRequest): Promise<JsonObject> {
-  return parseJsonBody(await readJsonBytes(request, MAX_BODY_BYTES), BODY_LIMITS);
 }
 
 async function pinReport(

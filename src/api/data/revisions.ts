@@ -1,34 +1,29 @@
 /** Recorded revisions of each day of a report: `GET /gateway/v1/revisions`. */
-import type { FastifyInstance } from 'fastify';
 import type { Gateway } from '../../reports/gateway.js';
 import type { ListedRevision } from '../../reports/history/diff-days.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
-import { getRevisions } from '../operations/past.js';
-import { ask, daysAskedAbout } from './ask.js';
-import { serveTeam } from './serve.js';
+import { type AskCall, ask, daysAskedAbout } from './ask.js';
 
-export function registerRevisions(app: FastifyInstance, g: Gateway): void {
-  serveTeam(app, getRevisions, async (call) => {
-    const asked = await ask(g, call);
-    const dates = daysAskedAbout(asked);
-    const { report, series } = asked.question;
-    const { generation, state } = g.learner.status(report);
-    const isProven = state === 'proven';
-    const { days, accounts } = await g.history.listRevisions({ series, dates, generation, isProven });
-    refuseForeignAccounts(asked.caller, accounts);
-    call.trace.mark('answer');
-    return {
-      data: days.map(({ date, revisions }) => ({ date, revisions: revisions.map(show) })),
-      meta: {
-        endpoint: report.endpoint,
-        advertiserId: showId(report.account),
-        period: { from: report.from, to: report.to },
-        split: report.split,
-        revisionCount: days.reduce((sum, { revisions }) => sum + revisions.length, 0),
-      },
-    };
-  });
+export async function showRevisions(g: Gateway, call: AskCall): Promise<object> {
+  const asked = await ask(g, call);
+  const dates = daysAskedAbout(asked);
+  const { report, series } = asked.question;
+  const { generation, state } = g.learner.status(report);
+  const isProven = state === 'proven';
+  const { days, accounts } = await g.history.listRevisions({ series, dates, generation, isProven });
+  refuseForeignAccounts(asked.caller, accounts);
+  call.trace.mark('answer');
+  return {
+    data: days.map(({ date, revisions }) => ({ date, revisions: revisions.map(show) })),
+    meta: {
+      endpoint: report.endpoint,
+      advertiserId: showId(report.account),
+      period: { from: report.from, to: report.to },
+      split: report.split,
+      revisionCount: days.reduce((sum, { revisions }) => sum + revisions.length, 0),
+    },
+  };
 }
 
 function show({ revision, kind, void: why, totals }: ListedRevision): object {

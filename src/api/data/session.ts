@@ -10,7 +10,7 @@ import {
   judgeSession,
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
-import { LIFETIME_MS, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import { LIFETIME_MS, notSignedIn, type Session, type Sessions } from '../../teams/sessions/sessions.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/request-keys.js';
@@ -94,12 +94,14 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
   registerSignIn(app, options);
   serveTeam(app, getExplorerSession, async (_call, request, reply) => {
     const caller = enter(identify, request);
-    return reply.header('cache-control', 'no-store').send(describe(caller, request.session ?? notSignedIn()));
+    return reply
+      .header('cache-control', 'no-store')
+      .send(describe(caller, request.session ?? notSignedIn('key')));
   });
   serveTeam(app, closeExplorerSession, async (_call, request, reply) => {
     // Works with a currently invalid key too: the session must not revive with the key.
     if (request.session === null) enter(identify, request);
-    const { id } = request.session ?? notSignedIn();
+    const { id } = request.session ?? notSignedIn('key');
     await sessions.close(id);
     const cookie = endSessionCookie(sessions.cookie, arrivalOf(request).secure);
     return reply.code(204).headers({ 'set-cookie': cookie, 'cache-control': 'no-store' }).send();
@@ -150,11 +152,4 @@ function describe({ team }: Caller, { csrf, endsAtMs }: Session): AnswerOf<typeo
     csrf,
     expiresAt: new Date(endsAtMs).toISOString(),
   };
-}
-
-function notSignedIn(): never {
-  throw new GatewayError('not_found', {
-    detail: 'The request has a key in its headers, so it has no session.',
-    help: 'Omit the key to use the session cookie.',
-  });
 }

@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.js';
 import { digest } from '../../reports/query/platform-call.js';
 import { cursorOf, type Packed, RESULT_LIMITS } from '../../reports/tables/pack.js';
 import { writePage } from '../../reports/tables/pages.js';
-import { type CacheStore, StoreUnavailable } from '../../store/port.js';
+import { type CacheStore, StoreUnavailable, whenAway } from '../../store/port.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import type { Team } from '../../teams/auth/team.js';
 import { nameInLife } from '../../teams/team-life.js';
@@ -140,15 +140,11 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
       const untilMs = clock.now() + WALK_MS;
       const header = Buffer.from(JSON.stringify([untilMs, boundTo(holder, tool), atMs, seq]));
       const bytes = further.reduce((sum, { length }) => sum + length + header.length, 0);
-      try {
-        await write(holder.team, walk, header, further);
-        const pages = further.length;
-        const isKept = await walks.add({ id: walk, team: holder.team.id, bytes, pages, untilMs });
-        return isKept ? writePage(first, totalRows, cursorOf(walk, 1), true) : withoutNext;
-      } catch (error) {
-        if (error instanceof StoreUnavailable) return withoutNext;
-        throw error;
-      }
+      const kept = { id: walk, team: holder.team.id, bytes, pages: further.length, untilMs };
+      const isKept = await write(holder.team, walk, header, further)
+        .then(() => walks.add(kept))
+        .catch(whenAway(() => false));
+      return isKept ? writePage(first, totalRows, cursorOf(walk, 1), true) : withoutNext;
     },
     /** @throws GatewayError `cursor_expired`; `not_ready` while the store is away */
     async read(holder: Holder, tool: string, cursor: string): Promise<string> {

@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { type Documents, StoreUnavailable } from '../../store/port.js';
+import { type Documents, whenAway } from '../../store/port.js';
 import { mergeDocument } from '../../store/shared-tallies.js';
 
 const ReferenceReportList = recordForm(
@@ -53,12 +53,8 @@ export function createReferenceReports(documents: Documents, clock: Clock) {
     hasAny: (): boolean => known.size > 0,
     /** The cheapest first. */
     async list(): Promise<readonly StoredReferenceReport[]> {
-      try {
-        const text = await documents.get(KEY);
-        known = merge(known, text === null ? [] : decode(text), clock.now());
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-      }
+      const text = await documents.get(KEY).catch(whenAway(() => null));
+      known = merge(known, text === null ? [] : decode(text), clock.now());
       return [...known.values()].sort((a, b) => a.rows - b.rows);
     },
     /** @throws StoreUnavailable */

@@ -2,7 +2,7 @@
  * Compares days that the platform returns without rows, or refuses, with history. The only place that decides whether an empty
  * day is accepted (by `reports/history/forgotten.ts`). History is read only for such days.
  */
-import { StoreUnavailable } from '../../store/port.js';
+import { whenAway } from '../../store/port.js';
 import type { Gateway } from '../gateway.js';
 import {
   type AnsweredDay,
@@ -216,16 +216,15 @@ async function withHistory(
   came: Fetched,
   work: () => Promise<Fetched>,
 ): Promise<Fetched> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    logger.warn(
-      { err: error, endpoint: report.endpoint },
-      'history is unavailable for days that came without rows or were refused; serving the platform answer unchanged',
-    );
-    return came;
-  }
+  return await work().catch(
+    whenAway((err) => {
+      logger.warn(
+        { err, endpoint: report.endpoint },
+        'history is unavailable for days that came without rows or were refused; serving the platform answer unchanged',
+      );
+      return came;
+    }),
+  );
 }
 
 /** Records the greatest age with rows. */

@@ -8,7 +8,7 @@ import { repeat } from '../../lib/repeat.js';
 import { turn } from '../../lib/time.js';
 import type { HistoryStore } from '../../store/history-port.js';
 import { hourly, type Job } from '../../store/jobs.js';
-import { type Store, StoreUnavailable } from '../../store/port.js';
+import { type Store, whenAway } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Purges } from '../cache/purges.js';
 import type { Report } from '../query/canonicalize.js';
@@ -271,13 +271,12 @@ export function createHistory(options: HistoryOptions) {
     async erase(advertiserId: string, audit: string): Promise<number | null> {
       await erasures.append(advertiserId, now(), audit);
       if (!enabled) return 0;
-      try {
-        return await eraseHistory({ store, isErased }, () => false);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        logger.warn({ err: error }, 'failed to remove erased history from the store; retrying in an hour');
-        return null;
-      }
+      return await eraseHistory({ store, isErased }, () => false).catch(
+        whenAway((err) => {
+          logger.warn({ err }, 'failed to remove erased history from the store; retrying in an hour');
+          return null;
+        }),
+      );
     },
     /**
      * Accepts days without rows at the platform as empty.

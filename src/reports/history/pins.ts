@@ -7,7 +7,7 @@ import Value from 'typebox/value';
 import { GatewayError } from '../../errors.js';
 import { parseOrNull } from '../../lib/json.js';
 import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
-import { StoreUnavailable } from '../../store/port.js';
+import { whenAway } from '../../store/port.js';
 import { createTurns } from '../../store/turns.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import type { Directory } from '../../teams/auth/directory.js';
@@ -254,19 +254,15 @@ function refuseTooMany(pins: readonly Pin[], more: Pin): void {
 }
 
 /** @throws GatewayError `conflict` if the store is full; `not_ready` if it is unavailable */
-async function kept<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    if (error.why === 'no-room')
-      throw new GatewayError('conflict', {
-        detail: 'The store has no space left for pins.',
-        help: 'Delete unused pins, or ask your operator for more space.',
-        cause: error,
-      });
-    throw new GatewayError('not_ready', { detail: 'The pin store does not respond.', cause: error });
-  }
+function kept<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch(
+    whenAway((cause): never => {
+      if (cause.why === 'away')
+        throw new GatewayError('not_ready', { detail: 'The pin store does not respond.', cause });
+      const help = 'Delete unused pins, or ask your operator for more space.';
+      throw new GatewayError('conflict', { detail: 'The store has no space left for pins.', help, cause });
+    }),
+  );
 }
 
 const namesOf = ({ id, parts }: Pin) => Array.from({ length: parts }, (_, at) => `${id}.${at}`);

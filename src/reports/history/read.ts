@@ -3,7 +3,7 @@
 import { GatewayError } from '../../errors.js';
 import { turn } from '../../lib/time.js';
 import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
-import { StoreUnavailable } from '../../store/port.js';
+import { whenAway } from '../../store/port.js';
 import { decodeEntries } from '../cache/entry.js';
 import { contentName } from '../query/keys.js';
 import { add, type Decimal, decimalOf, shownAs, ZERO } from '../rows/decimal.js';
@@ -115,15 +115,11 @@ export async function guarded<T>({ enabled }: Pick<Readable, 'enabled'>, work: (
       detail: 'History is off: history.enabled is false.',
       help: 'Request current data, or ask your operator to set history.enabled.',
     });
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    throw new GatewayError('not_ready', {
-      detail: 'The history store does not respond.',
-      cause: error,
-    });
-  }
+  return await work().catch(
+    whenAway((cause): never => {
+      throw new GatewayError('not_ready', { detail: 'The history store does not respond.', cause });
+    }),
+  );
 }
 
 export interface DaysWanted {

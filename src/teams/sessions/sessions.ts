@@ -11,7 +11,7 @@ import { randomBuffer } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { type Documents, type Store, StoreUnavailable } from '../../store/port.js';
+import { type Documents, type Store, StoreUnavailable, whenAway } from '../../store/port.js';
 
 /** Maximum lifetime. */
 export const LIFETIME_MS = 12 * 3_600_000;
@@ -137,6 +137,14 @@ const REALMS: Readonly<Record<SessionCookie, string>> = {
   dgw_explorer: 'dsp-gateway',
 };
 
+/** @param credential in the headers, which precludes a session */
+export function notSignedIn(credential: 'key' | 'token'): never {
+  throw new GatewayError('not_found', {
+    detail: `The request has a ${credential} in its headers, so it has no session.`,
+    help: `Omit the ${credential} to use the session cookie.`,
+  });
+}
+
 /** @param detail default: the code's text */
 export function invalidSession(cookie: SessionCookie, detail?: string): GatewayError {
   return new GatewayError('invalid_session', {
@@ -153,14 +161,11 @@ async function read(documents: Documents, document: string, nowMs: number): Prom
   if (text === null || record === null || isOver(record, nowMs)) return null;
   if (nowMs - record.seenAtMs < TOUCH_MS) return record;
   const seen: SessionRecord = { ...record, seenAtMs: nowMs };
-  try {
-    const isNoted = await documents.replace(document, text, JSON.stringify(seen), keptForMs(seen, nowMs));
-    return isNoted ? seen : record;
-  } catch (error) {
+  const isNoted = await documents
+    .replace(document, text, JSON.stringify(seen), keptForMs(seen, nowMs))
     // The session is valid; only a minute of its idle time is lost.
-    if (error instanceof StoreUnavailable) return record;
-    throw error;
-  }
+    .catch(whenAway(() => false));
+  return isNoted ? seen : record;
 }
 
 async function remove(documents: Documents, document: string): Promise<void> {
@@ -211,21 +216,20 @@ export function isSame(one: string, other: string): boolean {
 }
 
 /** @throws GatewayError `not_ready` */
-async function unlessAway<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    const isFull = error.why === 'no-room';
-    throw new GatewayError('not_ready', {
-      detail: isFull
-        ? 'The store has no room for another session.'
-        : 'The session store does not respond, so sessions cannot be opened, checked or closed.',
-      help: isFull
-        ? 'Ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store, or call with a key or token.'
-        : 'Repeat in a few seconds, or call with a key or token in a header.',
-      retryAfterS: isFull ? 60 : 5,
-      cause: error,
-    });
-  }
+function unlessAway<T>(work: Promise<T>): Promise<T> {
+  return work.catch(
+    whenAway((cause): never => {
+      const isFull = cause.why === 'no-room';
+      throw new GatewayError('not_ready', {
+        detail: isFull
+          ? 'The store has no room for another session.'
+          : 'The session store does not respond, so sessions cannot be opened, checked or closed.',
+        help: isFull
+          ? 'Ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store, or call with a key or token.'
+          : 'Repeat in a few seconds, or call with a key or token in a header.',
+        retryAfterS: isFull ? 60 : 5,
+        cause,
+      });
+    }),
+  );
 }

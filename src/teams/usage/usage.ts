@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
 import { daysBetween, isoDay } from '../../reports/query/days.js';
 import { createCountBatches, readGroups } from '../../store/count-batches.js';
-import { type Counters, StoreUnavailable } from '../../store/port.js';
+import { type Counters, whenAway } from '../../store/port.js';
 import { teamOfName } from '../team-life.js';
 import { addDays, dayGroup, readDay, teamGroup, toBatch, type UsageDay } from './usage-day.js';
 import { createUsageTally } from './usage-tally.js';
@@ -101,11 +101,7 @@ async function recentOf(
   counters: Counters,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<Omit<UsageDay, 'team'>[] | null> {
-  try {
-    const places = daysBetween(from, to).map((day) => ({ day, name: team }));
-    return (await readPlaces(counters, places)).map(({ team: _, ...day }) => day);
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return null;
-    throw error;
-  }
+  const places = daysBetween(from, to).map((day) => ({ day, name: team }));
+  const days = await readPlaces(counters, places).catch(whenAway(() => null));
+  return days?.map(({ team: _, ...day }) => day) ?? null;
 }

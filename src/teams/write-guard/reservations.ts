@@ -10,7 +10,7 @@ import { recordForm } from '../../lib/record.js';
 import { repeat } from '../../lib/repeat.js';
 import { dayAt, isoDay } from '../../reports/query/days.js';
 import type { Charge, ChargeAnswer, ChargeAsk, Charges } from '../../store/charges-port.js';
-import { type Leases, StoreUnavailable } from '../../store/port.js';
+import { type Leases, StoreUnavailable, whenAway } from '../../store/port.js';
 import { teamOfName } from '../team-life.js';
 
 export interface ReserveAsk {
@@ -119,16 +119,15 @@ export function createReservations({
       max: number,
     ): Promise<{ readonly day: string; readonly left: number }> {
       const day = today();
-      try {
-        const charged = await charges.charged(purseOf({ team: nameOf(team), route, day }));
-        return { day, left: max - charged };
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        throw guardUnavailable(
-          'The store does not respond, so the remaining budget of the day is unknown.',
-          error,
-        );
-      }
+      const charged = await charges.charged(purseOf({ team: nameOf(team), route, day })).catch(
+        whenAway((error): never => {
+          throw guardUnavailable(
+            'The store does not respond, so the remaining budget of the day is unknown.',
+            error,
+          );
+        }),
+      );
+      return { day, left: max - charged };
     },
     /** @returns writes of unknown outcome, oldest first. @throws StoreUnavailable */
     unknown,
@@ -164,16 +163,14 @@ export function createReservations({
 
 /** @throws GatewayError if it is not certain that the charge is durable */
 async function makeCharge(ask: ChargeAsk, charges: Charges, outcomes: Outcomes): Promise<ChargeAnswer> {
-  let answer: ChargeAnswer;
-  try {
-    answer = await charges.charge(ask);
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    if (error.why === 'no-room') throw guardUnavailable(NO_ROOM, error);
-    // It may have been charged; nothing is sent, so the charge is returned.
-    outcomes.recordLater(ask.id, { how: 'back' });
-    throw guardUnavailable(AWAY, error);
-  }
+  const answer = await charges.charge(ask).catch(
+    whenAway((error): never => {
+      if (error.why === 'no-room') throw guardUnavailable(NO_ROOM, error);
+      // It may have been charged; nothing is sent, so the charge is returned.
+      outcomes.recordLater(ask.id, { how: 'back' });
+      throw guardUnavailable(AWAY, error);
+    }),
+  );
   if (answer.kind !== 'made' || answer.unconfirmed === undefined) return answer;
   await outcomes.record(ask.id, { how: 'back' });
   throw guardUnavailable(NOT_CONFIRMED);
