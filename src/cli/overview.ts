@@ -55,8 +55,6 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
   return `${found === '' ? 'WELL\n' : found}\n${lines}`;
 }
 
-type UsageDay = AnswerOf<typeof getUsage>['usage'][number];
-
 export const addUsageCommand = steps({
   name: 'usage',
   operation: getUsage,
@@ -78,7 +76,7 @@ export const addUsageCommand = steps({
 });
 
 /** A day of a team, or the sum. */
-type Line = Omit<UsageDay, 'team'> & { readonly team: string | null };
+type Line = Omit<AnswerOf<typeof getUsage>['usage'][number], 'team'> & { readonly team: string | null };
 
 const USAGE_COLUMNS: Columns<Line> = [
   'day',

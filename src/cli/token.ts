@@ -19,8 +19,6 @@ import { readSecret } from './read-secret.js';
 import { until } from './span.js';
 import { renderRows } from './table.js';
 
-type Tokens = AnswerOf<typeof getTokens>;
-
 type TokenOptions = Readonly<{ fromFile?: string; mint?: boolean }>;
 
 const FLAGS = {
@@ -109,7 +107,7 @@ async function withToken({ terminal, options, values }: Given<never, TokenOption
   return { token: await readSecret(terminal, options.fromFile, 'Platform token'), ...values };
 }
 
-function describeTokens(tokens: Tokens, { terminal }: Pick<Given, 'terminal'>): string {
+function describeTokens(tokens: AnswerOf<typeof getTokens>, { terminal }: Pick<Given, 'terminal'>): string {
   const held = (['active', 'pending', 'previous'] as const).flatMap((slot) => {
     const token = tokens[slot];
     return token === null ? [] : [{ slot, ...token }];

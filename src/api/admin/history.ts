@@ -9,10 +9,10 @@ import type { RequestTypes } from '../operations/operation.js';
 import { refuseFaults } from './members.js';
 import { serve } from './serve.js';
 
-type HistoryOptions = Pick<Services, 'reporting' | 'clock'>;
-type AcceptedScope = Parameters<Services['reporting']['acceptEmpty']>[0];
-
-export function registerHistory(app: FastifyInstance, { reporting, clock }: HistoryOptions): void {
+export function registerHistory(
+  app: FastifyInstance,
+  { reporting, clock }: Pick<Services, 'reporting' | 'clock'>,
+): void {
   serve(app, eraseHistory, async ({ body, actor }) => {
     const advertiserId = String(body.advertiserId);
     const erased = `advertiser ${advertiserId}`;
@@ -33,19 +33,14 @@ export function registerHistory(app: FastifyInstance, { reporting, clock }: Hist
   });
 }
 
-function readScope({
-  advertiserId,
-  endpoint,
-  before,
-}: RequestTypes<typeof acceptEmpty>['Body']): AcceptedScope {
-  const faults = [
+function readScope({ advertiserId, endpoint, before }: RequestTypes<typeof acceptEmpty>['Body']) {
+  refuseFaults([
     ...(dayNumber(before) === null
       ? [{ param: 'before', message: 'must be a calendar day as YYYY-MM-DD' }]
       : []),
     ...(endpoint !== undefined && !isEndpointPath(endpoint)
       ? [{ param: 'endpoint', message: ENDPOINT_FAULT }]
       : []),
-  ];
-  refuseFaults(faults);
+  ]);
   return { advertiserId: String(advertiserId), ...(endpoint === undefined ? {} : { endpoint }), before };
 }

@@ -7,7 +7,7 @@ import { assembleAnswer } from '../../reports/cache/answer.js';
 import type { Gateway } from '../../reports/gateway.js';
 import { getReport } from '../../reports/get-report.js';
 import { requestedAccounts } from '../../reports/history/erasures.js';
-import { ownerOf, type Pin } from '../../reports/history/pins.js';
+import { ownerOf } from '../../reports/history/pins.js';
 import { readPast } from '../../reports/history/read-past.js';
 import type { Report } from '../../reports/query/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
@@ -93,17 +93,12 @@ async function pinReport(
   };
 }
 
-interface Answered {
-  readonly pin: Omit<Pin, 'id' | 'note' | 'createdAt' | 'endpoint' | 'query' | 'parts' | 'bytes' | 'format'>;
-  readonly parts: readonly Entry<RowsHeader>[];
-}
-
 async function answerTo(
   g: Gateway,
   { team }: Caller,
   { question: asked, moment }: Query,
   { id, trace }: AskCall,
-): Promise<Answered> {
+) {
   const question = { ...asked, form: 'rows' as const };
   const { report, series } = question;
   const nowMs = g.now();
@@ -133,13 +128,11 @@ async function answerTo(
   return {
     parts: rows,
     pin: {
-      ...{
-        series,
-        from: report.from,
-        to: report.to,
-        account: report.account,
-        split: [...report.split],
-      },
+      series,
+      from: report.from,
+      to: report.to,
+      account: report.account,
+      split: [...report.split],
       revision: shown.revision,
       knownAt: past?.known.atMs ?? shown.newestMs,
       final: isAnswerFinal(rows, past?.known ?? null, rules),
@@ -160,10 +153,7 @@ interface WantedPin extends NamedReport {
 function wantedIn(body: JsonObject): WantedPin {
   const faults: FieldFault[] = body.names
     .filter((name) => !MEMBERS.includes(name))
-    .map((name) => ({
-      param: name,
-      message: `is unknown; allowed are ${MEMBERS.join(', ')}`,
-    }));
+    .map((param) => ({ param, message: `is unknown; allowed are ${MEMBERS.join(', ')}` }));
   const {
     endpoint,
     query,

@@ -16,7 +16,7 @@ import {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
-import { type ErrorCode, GatewayError } from '../../errors.js';
+import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { PROBLEM_TYPE, toProblem } from '../../lib/http/problem.js';
 import { buildValidator, READING, UNSEEN } from '../../lib/http/validator.js';
@@ -32,15 +32,10 @@ import { KEEP_ALIVE_MS } from './send-at-once.js';
 
 // Requests that Node's parser refuses, and CONNECT: Fastify does not see them, so they are answered on the socket.
 
-interface Refused {
-  readonly status: number;
-  readonly code: ErrorCode;
-}
-
 /** Error code for CONNECT, which is not a broken request. */
 const IS_CONNECT = 'CONNECT';
 
-function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): Refused | null {
+function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
     return null;

@@ -33,12 +33,13 @@ export async function fetchUncapped(
   return isOwn && answer.kind === 'answer' ? restamped(answer, began, g.purges.seq) : answer;
 }
 
+/** @returns also the number of purges */
 async function uncap(
   g: Gateway,
   what: ReportSeries,
   fetched: Fetched,
   fetchRange: FetchRange,
-): Promise<Uncapped> {
+): Promise<{ readonly answer: Fetched; readonly purged: number }> {
   if (fetched.kind === 'refusal' || fetched.days === null) return { answer: fetched, purged: 0 };
   const { range, rowCount } = fetched;
   const name = `${range.from}/${range.to}`;
@@ -46,7 +47,7 @@ async function uncap(
   // It is not stored: if a half proves the cap, nothing of it must be purged.
   g.caps.forget(what.series, name);
   const halves = halvesOf(range);
-  if (halves === null) return { answer: unsplit(fetched, CAPPED), purged: 0 };
+  if (halves === null) return { answer: unsplit(fetched), purged: 0 };
   let purged = 0;
   const answers: FetchedAnswer[] = [];
   for (const half of halves) {
@@ -54,7 +55,7 @@ async function uncap(
     const whole = await uncap(g, what, part, fetchRange);
     purged += whole.purged;
     if (whole.answer.kind === 'refusal' || whole.answer.days === null)
-      return { answer: unsplit(fetched, CAPPED), purged };
+      return { answer: unsplit(fetched), purged };
     answers.push(whole.answer);
   }
   const days = answers.flatMap((half) => half.days ?? []);
@@ -67,7 +68,7 @@ async function uncap(
       { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
       'a possibly truncated answer and its halves have different rows; serving it unchanged',
     );
-    return { answer: unsplit(fetched, CAPPED), purged };
+    return { answer: unsplit(fetched), purged };
   }
   purged += await purgeCapped(g, what, name, rowCount);
   return { answer: together(fetched, answers, days), purged };
@@ -105,12 +106,6 @@ async function purgeCapped(
   return purged;
 }
 
-interface Uncapped {
-  readonly answer: Fetched;
-  /** Number of purges. */
-  readonly purged: number;
-}
-
 /** Entries fetched after the purge `from` count as fetched after `seq`. */
 function restamped(answer: FetchedAnswer, from: number, seq: number): FetchedAnswer {
   const restamp = <H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> => ({
@@ -126,8 +121,8 @@ function restamped(answer: FetchedAnswer, from: number, seq: number): FetchedAns
   };
 }
 
-function unsplit(fetched: FetchedAnswer, reason: string): FetchedAnswer {
-  return { ...fetched, days: null, splittable: { ok: false, reason } };
+function unsplit(fetched: FetchedAnswer): FetchedAnswer {
+  return { ...fetched, days: null, splittable: { ok: false, reason: CAPPED } };
 }
 
 function together(

@@ -17,17 +17,8 @@ import { type SelectedDay, type Selection, selectionOf, selectRows } from '../ro
 /** agreed: the platform's answer equals the selection · refuted: it does not · answered: without a call */
 export type SelectionEvent = 'agreed' | 'refuted' | 'answered';
 
-interface Selected {
-  readonly days: readonly Entry<RowsHeader>[];
-  readonly degraded: boolean;
-}
-
 /** @returns null if the report must be fetched */
-export async function selectFromAll(
-  g: Gateway,
-  { report, form }: ReportQuestion,
-  context: RequestContext,
-): Promise<Selected | null> {
+export async function selectFromAll(g: Gateway, { report, form }: ReportQuestion, context: RequestContext) {
   const selection = selectionOf(report);
   if (selection === null || form !== 'rows' || g.selectable.stateOf(report) !== 'proven') return null;
   const run = await startRun(g, baseOf(g, selection), context, 'usual');

@@ -5,6 +5,7 @@
  * not a removed and an added one.
  */
 import { type GatewayError, invalidQuery } from '../../errors.js';
+import { groupBy } from '../../lib/group-by.js';
 import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../rows/decimal.js';
 import type { RowsHeader } from '../rows/entry.js';
 import { holdsId, holdsText, isVersion } from '../rows/row-names.js';
@@ -95,42 +96,25 @@ function comparedColumns(old: DayRows, now: DayRows, isDimension: (column: strin
 }
 
 function byIdentity(rows: readonly Row[], isDimension: (column: string) => boolean): Map<string, Row[]> {
-  const found = new Map<string, Row[]>();
-  for (const row of rows) {
+  return groupBy(rows, (row) => {
     // An id may be text in one answer and a number in another.
     const own = [...row]
       .filter(([column]) => isDimension(column))
       .map(([column, value]) => [column, String(value)]);
-    const identity = JSON.stringify(own.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)));
-    const same = found.get(identity);
-    if (same === undefined) found.set(identity, [row]);
-    else same.push(row);
-  }
-  return found;
-}
-
-interface Pairs {
-  readonly pairs: readonly (readonly [old: Row, now: Row])[];
-  readonly rest: readonly Row[];
-  readonly gone: Row[];
+    return JSON.stringify(own.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)));
+  });
 }
 
 /** Pairs rows of one identity, usually one on each side; several are paired by equal texts. */
-function pairUp(old: readonly Row[], now: readonly Row[], columns: readonly string[]): Pairs {
+function pairUp(old: readonly Row[], now: readonly Row[], columns: readonly string[]) {
+  const pairs: [old: Row, now: Row][] = [];
   if (old.length <= 1 && now.length <= 1) {
     const [one, other] = [old[0], now[0]];
-    if (one !== undefined && other !== undefined) return { pairs: [[one, other]], rest: [], gone: [] };
-    return { pairs: [], rest: [...now], gone: [...old] };
+    if (one === undefined || other === undefined) return { pairs, rest: now, gone: [...old] };
+    return { pairs: [[one, other]], rest: [], gone: [] };
   }
   // Reversed, so that pop() takes the first in O(1): without ids there may be tens of thousands of rows.
-  const byTexts = new Map<string, Row[]>();
-  for (const row of [...old].reverse()) {
-    const texts = textsOf(row, columns);
-    const same = byTexts.get(texts);
-    if (same === undefined) byTexts.set(texts, [row]);
-    else same.push(row);
-  }
-  const pairs: [Row, Row][] = [];
+  const byTexts = groupBy([...old].reverse(), (row) => textsOf(row, columns));
   const open: Row[] = [];
   for (const row of now) {
     const one = byTexts.get(textsOf(row, columns))?.pop();
@@ -230,17 +214,14 @@ export interface ListedRevision {
   readonly totals: Readonly<Record<string, number | string>> | null;
 }
 
-interface ListedDays {
-  readonly days: readonly { readonly date: string; readonly revisions: readonly ListedRevision[] }[];
-  /** Account ids in any of the rows. */
-  readonly accounts: readonly string[];
-}
-
 const MAX_LISTED = 5_000;
 const READ_AT_ONCE = 10;
 
-/** @throws GatewayError `not_known_then`, `not_ready`; `invalid_query` if there are too many */
-export async function listRevisions(g: Readable, wanted: RevisionsWanted): Promise<ListedDays> {
+/**
+ * @returns also the account ids in any of the rows
+ * @throws GatewayError `not_known_then`, `not_ready`; `invalid_query` if there are too many
+ */
+export async function listRevisions(g: Readable, wanted: RevisionsWanted) {
   const { series, dates } = wanted;
   return guarded(g, async () => {
     const heads = (await g.store.heads(series, dates)).map(readHeads);

@@ -43,12 +43,9 @@ interface Watched {
   readonly asked: readonly string[];
 }
 
-/** @param changes days that were written. Never rejects. */
-type WatchSchema = (watched: Watched, changes: readonly DayChange[]) => Promise<void>;
-
 const REMEMBERED = 10_000;
 
-function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions): WatchSchema {
+function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions) {
   const told = createLastUsed<true>(REMEMBERED);
 
   function tell({ series, endpoint, asked }: Watched, date: string, change: SchemaChange): void {
@@ -68,7 +65,8 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
       );
   }
 
-  return async (watched, changes) => {
+  /** @param changes days that were written. Never rejects. */
+  return async (watched: Watched, changes: readonly DayChange[]): Promise<void> => {
     const drifted = new Map(
       changes.flatMap((change) => {
         const before = beforeOf(change);

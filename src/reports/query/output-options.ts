@@ -52,7 +52,6 @@ export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export const VINTAGES = ['first', 'final', 'latest'] as const;
-type Vintage = (typeof VINTAGES)[number];
 
 export const FINAL_FILTERS = ['require', 'only'] as const;
 export type FinalFilter = (typeof FINAL_FILTERS)[number];
@@ -68,7 +67,7 @@ export interface OutputOptions {
   /** Unparsed; null when absent. */
   readonly asOf: string | null;
   /** Which numbers of each day; null when absent. */
-  readonly vintage: Vintage | null;
+  readonly vintage: (typeof VINTAGES)[number] | null;
   /** Null: provisional days are accepted. */
   readonly final: FinalFilter | null;
   /** Columns in order; null: all. */

@@ -64,19 +64,15 @@ export function digest(parts: readonly string[]): string {
   return hash('sha256', text, 'base64url');
 }
 
-interface AddressedReport {
-  /** Null: not in the text. */
-  readonly endpoint: string | null;
-  /** URL-encoded, without `?`. */
-  readonly query: string;
-}
-
 /** Calls that name a report by `endpoint` and `query`. */
 const NAMES_A_REPORT =
   /\/(?:gateway\/v1\/(?:revisions|diff|finality|truth|explain)|admin\/v1\/cache\/explain)$/;
 
-/** Parses an address with any host: a gateway has many names. @returns null for the address of something else */
-export function readReportAddress(text: string): AddressedReport | null {
+/**
+ * Parses an address with any host: a gateway has many names.
+ * @returns the query, URL-encoded, without `?`; null for the address of something else
+ */
+export function readReportAddress(text: string): { endpoint: string | null; query: string } | null {
   const [address = '', ...rest] = text.replace(/#.*$/s, '').split('?');
   if (rest.length === 0 && !/^(https?:\/)?\//i.test(text)) return { endpoint: null, query: text };
   const query = rest.join('?');

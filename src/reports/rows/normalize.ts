@@ -2,6 +2,8 @@
  * Normalises an answer: rows have camelCase names, ISO dates and one type per column; numbers only where a double represents
  * them exactly. Rows are compact JSON text, so that serving them is a join.
  */
+
+import { groupBy } from '../../lib/group-by.js';
 import { accountsShown } from '../query/accounts.js';
 import { isoDate } from '../query/days.js';
 import {
@@ -245,13 +247,7 @@ function flawsOf(
 
 /** Keeps the order within a day; rows without a date come last. Linear in the rows. */
 export function orderByDate<T extends { readonly date: string | null }>(rows: readonly T[]): readonly T[] {
-  const days = new Map<string, T[]>();
-  for (const row of rows) {
-    const key = row.date ?? UNDATED;
-    const day = days.get(key);
-    if (day === undefined) days.set(key, [row]);
-    else day.push(row);
-  }
+  const days = groupBy(rows, ({ date }) => date ?? UNDATED);
   return [...days.keys()].sort().flatMap((key) => days.get(key) ?? []);
 }
 

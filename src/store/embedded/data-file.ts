@@ -105,7 +105,6 @@ const NO_ROOT = 2n ** 64n - 1n;
 /** The largest map in an address space of 47 bits. */
 const MAP_MAX = 2 ** 46;
 
-type Tree = ReturnType<typeof parseTree>;
 type Meta = ReturnType<typeof parseMeta>;
 
 /** @returns the newer of the two meta pages: each commit writes the older one. @throws DataFileDamaged */
@@ -170,8 +169,6 @@ const OVERFLOW = 0x04;
 /** The data of a node lies on pages of its own. */
 const BIG = 0x01;
 
-type TakeNode = (key: Buffer, data: Buffer) => void;
-
 /** @returns reads a tree in the order of its keys, and compares it with the meta page */
 function createWalk(file: DataFile, meta: Meta, use: (first: number, pages: number) => void) {
   const { pageSize, transaction } = meta;
@@ -193,7 +190,7 @@ function createWalk(file: DataFile, meta: Meta, use: (first: number, pages: numb
     return { data: file.read(first * pageSize + HEADER_BYTES, length), pages };
   }
 
-  return (tree: Tree, take: TakeNode): void => {
+  return (tree: ReturnType<typeof parseTree>, take: (key: Buffer, data: Buffer) => void): void => {
     const compare = (tree.flags & INTEGER_KEYS) === 0 ? Buffer.compare : compareNumbers;
     let last: Buffer | null = null;
     const seen = { branches: 0, leaves: 0, overflows: 0, entries: 0 };

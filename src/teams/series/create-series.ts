@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
+import { groupBy } from '../../lib/group-by.js';
 import { repeat } from '../../lib/repeat.js';
 import { uptimeMs } from '../../lib/time.js';
 import { createCountBatches, readGroups } from '../../store/count-batches.js';
@@ -95,10 +96,7 @@ async function readDays(counters: Counters, steps: Steps, names: readonly string
 /** Teams with counts on these days, by id, with the names of their lives. */
 async function readTeams(counters: Counters, steps: Steps): Promise<ReadonlyMap<string, readonly string[]>> {
   const days = await readGroups(counters, partsOf(steps.fromMs, endOf(steps), DAY_MS).map(teamsGroup));
-  const names = [...new Set(days.flatMap((day) => [...day.keys()]))].sort();
-  const teams = new Map<string, string[]>();
-  for (const name of names) teams.set(teamOfName(name), [...(teams.get(teamOfName(name)) ?? []), name]);
-  return teams;
+  return groupBy([...new Set(days.flatMap((day) => [...day.keys()]))].sort(), teamOfName);
 }
 
 interface SeriesTeam {
