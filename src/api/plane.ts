@@ -76,7 +76,7 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
     headersOf(trace) {
       const team = isData && trace.team !== null ? directory.team(trace.team) : undefined;
       const headers =
-        team === undefined ? NO_HEADERS : rateLimitHeaders(limits.teams.rate(team), budgets.header(team.id));
+        team === undefined ? NO_HEADERS : rateLimitHeaders(limits.teams.rate(team), budgets.header(team));
       if (!isTimed) return headers;
       return { ...headers, 'server-timing': serverTiming(trace, uptimeMs() - trace.startedMs) };
     },

@@ -135,7 +135,7 @@ async function createParts(options: ServicesOptions) {
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
   const series = createSeries({ counters: store.counters, clock, logger, traffic, nameOf });
   const budgets = createBudgetOutlook({
-    ...{ documents: store.documents, hoursOf: series.dayOf, nameOf, clock, logger },
+    ...{ store, hoursOf: series.weekOf, clock, logger },
     onThreshold: (percent) => metrics.budgetThreshold(percent),
   });
   const measured: Measured = {

@@ -1,7 +1,8 @@
 /** A team's daily platform calls as they run out: what it is told, and what operators are told, by one replica of two. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startDayPlatform } from '../engine/day-platform.js';
 import { withReplicas } from '../engine/replicas.js';
+import { startRedis } from '../support/redis.js';
 import type { TestGateway } from '../support/start-gateway.js';
 import { createTestClock, DAY, MINUTE } from '../support/test-clock.js';
 
@@ -9,12 +10,16 @@ const TOLD = 'a team has used most of its platform calls of this UTC day';
 
 it('names its use and its end from 80 % on, and tells each threshold once', async () => {
   const platform = await startDayPlatform();
-  const replicas = await withReplicas({ platform, clock: createTestClock(), count: 2 });
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const shared = { platform, redis, clock: createTestClock(), prefix: 'budget' };
+  const replicas = await withReplicas({ ...shared, count: 2 });
   const [here, there] = replicas.all as [TestGateway, TestGateway];
   const key = await here.addTeam({ id: 'spender', limits: { upstreamCallsPerDay: 20 } });
   await replicas.agreed();
   const me = async () => (await here.call('/gateway/v1/me', { key })).json<{ forecast?: object }>();
-  const header = async () => (await here.call('/gateway/v1/me', { key })).headers['gateway-budget'];
+  const header = async (gateway = here) =>
+    (await gateway.call('/gateway/v1/me', { key })).headers['gateway-budget'];
   let asked = 0;
   const spend = async (count: number) => {
     for (const until = asked + count; asked < until; ) {
@@ -40,7 +45,9 @@ it('names its use and its end from 80 % on, and tells each threshold once', asyn
   expect(shown).toMatchObject({ forecast: { used: 75, exhaustedAt } });
   expect(told()).toEqual([]);
   await spend(1);
-  await expect.poll(header).toMatch(/^used=80, exhausted-at="1[45]:[0-5]\dZ"$/);
+  await expect.poll(() => header()).toMatch(/^used=80, exhausted-at="1[45]:[0-5]\dZ"$/);
+  // It made no call since.
+  await expect.poll(() => header(there)).toBe(await header());
   const hit = await here.report(key, 'advertiserId=2&dateFrom=2026-11-01&dateTo=2026-11-02');
   expect(hit.headers['cache-status']).toContain('; hit;');
   expect(hit.headers['gateway-budget']).toMatch(/^used=80, /);

@@ -1,7 +1,9 @@
 /** Outlook on the daily platform calls of teams: forecast, header, and thresholds, told once a day by all replicas together. */
 import type { Logger } from 'pino';
+import Type from 'typebox';
 import type { Clock } from '../../lib/clock.js';
-import type { Documents } from '../../store/port.js';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import type { Bus, Documents } from '../../store/port.js';
 import type { Team } from '../auth/team.js';
 import { type BudgetUse, exhaustedAtMs } from './forecast.js';
 
@@ -9,6 +11,7 @@ import { type BudgetUse, exhaustedAtMs } from './forecast.js';
 const THRESHOLDS = [80, 95] as const;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+const CHANNEL = 'budget';
 
 export interface Forecast {
   /** Percent of the budget, rounded down. */
@@ -17,106 +20,101 @@ export interface Forecast {
   readonly exhaustedAt: string | null;
 }
 
-interface Outlook {
-  readonly day: number;
-  /** The last reading of the hours. */
-  readonly minute: number;
-  readonly header: string;
-}
+/** The last one, of any replica. */
+const Outlook = recordForm(
+  Type.Object({
+    team: Type.String(),
+    limit: Type.Number(),
+    left: Type.Number(),
+    minute: Type.Number(),
+    /** Empty until the first forecast is made. */
+    header: Type.String({ pattern: '^[ -~]*$' }),
+  }),
+);
 
 interface OutlookOptions {
-  readonly documents: Pick<Documents, 'create'>;
-  /** A usual day and today, by hour. @throws StoreUnavailable */
-  readonly hoursOf: (team: string) => Promise<Pick<BudgetUse, 'usual' | 'today'>>;
-  readonly nameOf: (team: string) => string;
+  readonly store: { readonly documents: Pick<Documents, 'create'>; readonly bus: Bus };
+  /** @throws StoreUnavailable */
+  readonly hoursOf: (team: string) => Promise<BudgetUse['calls']>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly onThreshold: (percent: number) => void;
 }
 
-export function createBudgetOutlook({
-  documents,
-  hoursOf,
-  nameOf,
-  clock,
-  logger,
-  onThreshold,
-}: OutlookOptions) {
-  /** By team. */
-  const outlooks = new Map<string, Outlook>();
-  const told = new Map<string, number>();
-  /** Teams whose outlook is being renewed, with the last charge meanwhile. */
-  const renewing = new Map<string, (() => void) | null>();
-  const dayNow = () => Math.floor(clock.now() / DAY_MS);
+export function createBudgetOutlook({ store, hoursOf, clock, logger, onThreshold }: OutlookOptions) {
+  const outlooks = new Map<string, RecordOf<typeof Outlook>>();
+  const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);
+
+  store.bus.subscribe(CHANNEL, (message) => {
+    const heard = Outlook.parse(message);
+    if (heard !== null) outlooks.set(heard.team, heard);
+  });
+
+  /** Today's, of the present limit. */
+  function knownOf({ id, limits }: Team) {
+    const known = outlooks.get(id);
+    if (known?.limit !== limits.upstreamCallsPerDay) return undefined;
+    return dayOf(known.minute) === dayOf(minuteNow()) ? known : undefined;
+  }
 
   /** @returns null: there is none to make. @throws StoreUnavailable */
   async function forecast({ id, limits }: Team, left: number): Promise<Forecast | null> {
     const limit = limits.upstreamCallsPerDay;
     const used = limit - left;
     if (used <= 0) return null;
-    const atMs = left <= 0 ? null : exhaustedAtMs({ used, limit, ...(await hoursOf(id)) }, clock.now());
+    const atMs = left <= 0 ? null : exhaustedAtMs({ used, limit, calls: await hoursOf(id) }, clock.now());
     return { used: percentOf(limit, left), exhaustedAt: atMs === null ? null : new Date(atMs).toISOString() };
   }
 
-  async function renew(team: Team, left: number): Promise<void> {
-    const nowMs = clock.now();
-    const day = dayNow();
-    const made = await forecast(team, left);
-    if (made === null) return;
-    outlooks.set(team.id, { day, minute: Math.floor(nowMs / MINUTE_MS), header: headerOf(made) });
-    for (const percent of THRESHOLDS) if (made.used >= percent) await tell(team, percent, day, made);
+  /** After each charge, and before an answer. Reads the store once a minute, and at a further threshold. */
+  function look(team: Team, left: number): void {
+    const { id, limits } = team;
+    const limit = limits.upstreamCallsPerDay;
+    const [known, minute, used] = [knownOf(team), minuteNow(), percentOf(limit, left)];
+    const before = known?.minute === minute ? percentOf(limit, known.left) : 0;
+    if (!THRESHOLDS.some((percent) => before < percent && percent <= used)) return;
+    // At once: calls that arrive together must not each read the store.
+    const outlook = { team: id, limit, left, minute, header: known?.header ?? '' };
+    outlooks.set(id, outlook);
+    renew(team, outlook).catch((error: unknown) => {
+      logger.warn({ err: error, team: id }, 'failed to forecast a budget; retrying in a minute');
+    });
   }
 
-  async function tell({ id }: Team, percent: number, day: number, made: Forecast): Promise<void> {
-    const name = `budget-told:${percent}:${nameOf(id)}`;
-    if (told.get(name) === day) return;
-    const before = await documents.create(`${name}:${day}`, made.exhaustedAt ?? '', 2 * DAY_MS);
-    told.set(name, day);
-    if (before !== null) return;
+  async function renew(team: Team, outlook: RecordOf<typeof Outlook>): Promise<void> {
+    const made = await forecast(team, outlook.left);
+    if (made === null) return;
+    const renewed = { ...outlook, header: headerOf(made) };
+    // Unless there is a later one.
+    if (outlooks.get(team.id) === outlook) outlooks.set(team.id, renewed);
+    for (const percent of THRESHOLDS) if (made.used >= percent) await tell(percent, renewed, made);
+    await store.bus.publish(CHANNEL, JSON.stringify(renewed));
+  }
+
+  async function tell(
+    percent: number,
+    { team, minute }: RecordOf<typeof Outlook>,
+    made: Forecast,
+  ): Promise<void> {
+    const name = `budget-told:${percent}:${team}:${dayOf(minute)}`;
+    if ((await store.documents.create(name, '', 2 * DAY_MS)) !== null) return;
     onThreshold(percent);
-    logger.warn({ team: id, percent, ...made }, 'a team has used most of its platform calls of this UTC day');
+    logger.warn({ team, percent, ...made }, 'a team has used most of its platform calls of this UTC day');
   }
 
   return {
     forecast,
-    /** After each charge. Reads the store once a minute, beyond the first threshold, and at a further one. Never throws. */
-    charged,
+    charged: look,
     /** `gateway-budget`, or undefined below the first threshold. */
-    header(team: string): string | undefined {
-      const known = outlooks.size === 0 ? undefined : outlooks.get(team);
-      return known?.day === dayNow() ? known.header : undefined;
+    header(team: Team): string | undefined {
+      const known = knownOf(team);
+      if (known !== undefined) look(team, known.left);
+      return known?.header || undefined;
     },
   };
-
-  function charged(team: Team, left: number): void {
-    const used = percentOf(team.limits.upstreamCallsPerDay, left);
-    if (used < THRESHOLDS[0]) return;
-    const known = outlooks.get(team.id);
-    const [day, minute] = [dayNow(), Math.floor(clock.now() / MINUTE_MS)];
-    const isTold = known?.day === day && THRESHOLDS.every((one) => used < one || wasTold(team.id, one, day));
-    if (isTold && known.minute === minute) return;
-    const isFirst = !renewing.has(team.id);
-    renewing.set(team.id, isFirst ? null : () => charged(team, left));
-    if (isFirst) void renewAlone(team, left);
-  }
-
-  /** Calls that arrive together must not each read the store. */
-  async function renewAlone(team: Team, left: number): Promise<void> {
-    try {
-      await renew(team, left);
-    } catch (error) {
-      logger.warn({ err: error, team: team.id }, 'failed to forecast a budget; the next call retries');
-    }
-    const next = renewing.get(team.id);
-    renewing.delete(team.id);
-    next?.();
-  }
-
-  function wasTold(id: string, percent: number, day: number): boolean {
-    return told.get(`budget-told:${percent}:${nameOf(id)}`) === day;
-  }
 }
 
+const dayOf = (minute: number) => Math.floor((minute * MINUTE_MS) / DAY_MS);
 const percentOf = (limit: number, left: number) => Math.floor((100 * (limit - left)) / limit);
 
 /** A dictionary of RFC 9651; the time is of the UTC day. */

@@ -7,56 +7,55 @@ const HOUR_MS = 3_600_000;
 const HOURS = 24;
 /** After this time an hour counts half for the pace; much sooner for calls beyond the usual. */
 const [HALF_LIFE_HOURS, HALF_LIFE_OF_EXCESS_HOURS] = [2, 0.3];
-const PRIOR_HOURS = 0.25;
+/** Such a part of an hour of the day a week ago is added to today's pace, so that the first calls are not all of it. */
+const PRIOR_HOURS = 0.1;
 /** Up to this multiple of the usual day its curve is followed. */
 const MAX_SCALE = 3;
 
 export interface BudgetUse {
+  /** Less than the limit. */
   readonly used: number;
   readonly limit: number;
-  /** A usual day, by hour of the UTC day; zeros where none is known. */
-  readonly usual: readonly number[];
-  /** Today, by hour; the current hour so far. */
-  readonly today: readonly number[];
+  /** Calls by hour of the UTC day: of the seven days before, and of today so far. */
+  readonly calls: readonly number[];
 }
 
 /** @returns epoch milliseconds; null: not today, at this pace */
-export function exhaustedAtMs({ used, limit, usual, today }: BudgetUse, nowMs: number): number | null {
+export function exhaustedAtMs({ used, limit, calls }: BudgetUse, nowMs: number): number | null {
   const hours = (nowMs / HOUR_MS) % HOURS;
-  const counted = today.reduce((sum, calls) => sum + calls, 0);
-  // Calls of other replicas are counted some seconds later.
-  const part = counted === 0 ? 1 : Math.max(1, used / counted);
-  const { scale, excess } = paceOf(
-    usual,
-    today.map((calls) => calls * part),
-    hours,
-  );
+  const { usual, scale, excess } = paceOf(calls, used, hours);
   let left = limit - used;
-  for (let hour = Math.floor(hours); hour < HOURS; hour++) {
-    const start = Math.max(hour, hours);
+  for (let hour = Math.floor(hours), from = hours; hour < HOURS; from = ++hour) {
     const rate = scale * (usual[hour] ?? 0) + excess;
-    const until = rate > 0 ? start + Math.max(0, left) / rate : Number.POSITIVE_INFINITY;
+    const until = from + left / rate;
     if (until < hour + 1) return nowMs + (until - hours) * HOUR_MS;
-    left -= rate * (hour + 1 - start);
+    left -= rate * (hour + 1 - from);
   }
   return null;
 }
 
 /** Calls per hour: `scale` times the usual ones of that hour, and `excess` more. */
-function paceOf(usual: readonly number[], today: readonly number[], hours: number) {
-  // Part of a usual hour is added to both sides, so that a few calls in the morning do not count as a pace.
-  const some = (PRIOR_HOURS * usual.reduce((sum, calls) => sum + calls, 0)) / HOURS;
-  let [ordinary, expected, excess, span] = [some, some, 0, 0];
+function paceOf(calls: readonly number[], used: number, hours: number) {
+  const days = Array.from({ length: 8 }, (_, day) => calls.slice(day * HOURS, (day + 1) * HOURS));
+  const today = days.pop() ?? [];
+  const busy = days.filter((day) => sum(day) > 0);
+  const usual = today.map((_, hour) => sum(busy.map((day) => day[hour] ?? 0)) / (busy.length || 1));
+  // Calls of other replicas are counted some seconds later.
+  const part = Math.max(1, used / (sum(today) || used));
+  const some = (PRIOR_HOURS * sum(usual)) / HOURS;
+  let [ordinary, expected, excess, span] = [(PRIOR_HOURS * sum(days[0] ?? [])) / HOURS || some, some, 0, 0];
   for (let hour = 0; hour < hours; hour++) {
     const length = Math.min(1, hours - hour);
     const age = hours - hour - length / 2;
     const [weight, late] = [2 ** -(age / HALF_LIFE_HOURS), 2 ** -(age / HALF_LIFE_OF_EXCESS_HOURS)];
-    const [calls, expectedCalls] = [today[hour] ?? 0, length * (usual[hour] ?? 0)];
-    const isExcessive = calls > MAX_SCALE * expectedCalls + some;
-    ordinary += weight * (isExcessive ? expectedCalls : calls);
-    expected += weight * expectedCalls;
-    excess += late * (isExcessive ? calls - expectedCalls : 0);
+    const [count, usually] = [part * (today[hour] ?? 0), length * (usual[hour] ?? 0)];
+    const isExcessive = count > MAX_SCALE * usually + some;
+    ordinary += weight * (isExcessive ? usually : count);
+    expected += weight * usually;
+    excess += late * (isExcessive ? count - usually : 0);
     span += late * length;
   }
-  return { scale: expected === 0 ? 0 : ordinary / expected, excess: span === 0 ? 0 : excess / span };
+  return { usual, scale: ordinary / (expected || 1), excess: excess / (span || 1) };
 }
+
+const sum = (counts: readonly number[]) => counts.reduce((all, one) => all + one, 0);

@@ -35,7 +35,6 @@ import {
   seriesOf,
   shareLeft,
   shownBudget,
-  usualDay,
 } from './shape.js';
 import { createSeriesTally } from './tally.js';
 
@@ -179,15 +178,13 @@ export function createSeries(options: SeriesOptions) {
       const cells = cellsOfSteps(steps, found);
       return shown(range, steps, seriesOf(cells, shownBudget(cells)));
     },
-    /** Platform calls of a team by hour of the UTC day: the mean of the days with calls in the week before, and today. */
-    async dayOf(
-      team: string,
-    ): Promise<{ readonly usual: readonly number[]; readonly today: readonly number[] }> {
+    /** Platform calls of a team by hour of the UTC day, of the seven days before and today. */
+    async weekOf(team: string): Promise<readonly number[]> {
       await flush();
       const fromMs = (Math.floor(clock.now() / DAY_MS) - 7) * DAY_MS;
       const steps = { fromMs, stepMs: HOUR_MS, count: 8 * 24 };
       const cells = cellsOfSteps(steps, await readHours(counters, steps, [nameOf(team)]));
-      return usualDay(cells.map((cell) => cell[AT.platformCalls] as number));
+      return cells.map((cell) => cell[AT.platformCalls] as number);
     },
     /** Each team with counts, all its lives together. */
     async ledger(range: Range, titleOf: (id: string) => string | undefined): Promise<readonly LedgerRow[]> {

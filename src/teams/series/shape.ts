@@ -97,17 +97,6 @@ export function shareLeft(steps: Steps, cells: Iterable<readonly [number, Cell]>
     .slice(before);
 }
 
-/** @param calls by hour, of whole days, the last one today */
-export function usualDay(calls: readonly number[]) {
-  const days = Array.from({ length: calls.length / 24 }, (_, day) => calls.slice(day * 24, day * 24 + 24));
-  const today = days.pop() ?? [];
-  const busy = days.filter((hours) => hours.some((count) => count > 0));
-  const usual = today.map(
-    (_, hour) => busy.reduce((sum, day) => sum + (day[hour] as number), 0) / busy.length,
-  );
-  return { usual: busy.length === 0 ? today.map(() => 0) : usual, today };
-}
-
 /** One team in the ledger. @param cells by the beginning of their hour. @returns null where nothing was counted */
 export function ledgerRow(steps: Steps, cells: readonly (readonly [number, Cell])[]) {
   const inside = cells.filter(([atMs]) => atMs >= steps.fromMs && atMs < endOf(steps));

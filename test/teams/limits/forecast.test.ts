@@ -23,12 +23,12 @@ function callsOf(trace: ReturnType<typeof createTrace>): number[] {
   });
 }
 
-const byHour = (times: readonly number[], part = 1) => {
-  const hours = Array.from({ length: 24 }, () => 0);
-  for (const at of times)
-    hours[Math.floor((at % DAY_S) / HOUR_S)] = (hours[Math.floor((at % DAY_S) / HOUR_S)] ?? 0) + part;
+/** By hour, of the seven days before one that begins at `start`, and of that day. */
+function byHour(times: readonly number[], start: number): number[] {
+  const hours = Array.from({ length: 8 * 24 }, () => 0);
+  for (const at of times) (hours[Math.floor((at - start) / HOUR_S) + 7 * 24] as number) += 1;
   return hours;
-};
+}
 
 /**
  * Errors of the forecasts of one day, every half hour from the middle of the period on until the budget is exhausted, as parts
@@ -36,15 +36,14 @@ const byHour = (times: readonly number[], part = 1) => {
  * count as the time of that call.
  */
 function errorsOf(before: readonly number[], today: readonly number[], limit: number, from = 12): number[] {
-  const days = new Set(before.map((at) => Math.floor(at / DAY_S))).size;
-  const usual = byHour(before, 1 / Math.max(1, days));
   const start = Math.floor((today[0] as number) / DAY_S) * DAY_S;
   const last = today.at(-1) as number;
   const end = today[limit - 1] ?? last;
   const errors: number[] = [];
   for (let now = start + from * HOUR_S; now < end; now += HOUR_S / 2) {
     const past = today.filter((at) => at < now);
-    const atMs = exhaustedAtMs({ used: past.length, limit, usual, today: byHour(past) }, now * 1000);
+    const calls = byHour([...before, ...past], start);
+    const atMs = exhaustedAtMs({ used: past.length, limit, calls }, now * 1000);
     errors.push(Math.abs(Math.min(last, atMs === null ? last : atMs / 1000) - end) / DAY_S);
   }
   return errors;
@@ -52,22 +51,32 @@ function errorsOf(before: readonly number[], today: readonly number[], limit: nu
 
 const SHARES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5];
 
-it.each([1, 2, 3])(
-  'errs by a tenth of the period at most on the trace of the bench, from half of it on (seed %i)',
-  (seed) => {
-    const calls = callsOf(createTrace({ seed, days: 28 }));
-    const on = (day: number, days = 1) =>
-      calls.filter((at) => at >= day * DAY_S && at < (day + days) * DAY_S);
-    const errors: number[] = [];
-    for (let day = 7; day < 28; day++) {
+describe.each([1, 2, 3])('on the trace of the bench (seed %i), a forecast', (seed) => {
+  const calls = callsOf(createTrace({ seed, days: 28 }));
+  const on = (day: number, days = 1) => calls.filter((at) => at >= day * DAY_S && at < (day + days) * DAY_S);
+  const errorsOn = (day: number, limitOf: (share: number) => number, from = 12) =>
+    SHARES.flatMap((share) => errorsOf(on(day - 7, 7), on(day), Math.round(limitOf(share)), from));
+  const days = Array.from({ length: 21 }, (_, at) => at + 7);
+
+  it('errs by a tenth of the period at most, from half of it on', () => {
+    const errors = days.flatMap((day) => {
       const busiest = Math.max(...[1, 2, 3, 4, 5, 6, 7].map((ago) => on(day - ago).length));
-      for (const share of SHARES)
-        errors.push(...errorsOf(on(day - 7, 7), on(day), Math.round(busiest * share)));
-    }
+      return errorsOn(day, (share) => busiest * share);
+    });
     expect(errors.length).toBeGreaterThan(1000);
     expect(Math.max(...errors)).toBeLessThanOrEqual(0.1);
-  },
-);
+  });
+
+  // Even the true rate errs by more than a tenth on some of the 25 calls of a Sunday.
+  it('does so in 99 of 100 cases for budgets near the calls of the day itself, and on weekends from the morning on', () => {
+    const errors = days.flatMap((day) => errorsOn(day, (share) => on(day).length * share));
+    expect(errors.filter((error) => error > 0.1).length).toBeLessThanOrEqual(errors.length / 100);
+    const mornings = [12, 13, 19, 20, 26, 27].flatMap((day) =>
+      errorsOn(day, (share) => on(day).length * share, 6),
+    );
+    expect(mornings.reduce((sum, error) => sum + error, 0) / mornings.length).toBeLessThan(0.05);
+  });
+});
 
 describe('a forecast from half of the period on', () => {
   const spread = (day: number, rates: readonly number[]) =>
