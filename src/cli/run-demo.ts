@@ -81,7 +81,7 @@ function curlLines({ simulator, gatewayUrl, adminUrl, adminToken, key }: Demo): 
   return `
 Try, in another terminal:
 
-  # the last 7 days by date and campaign; run it twice and look at cache-status
+  # the last 7 days by date and campaign; cache-status says a miss, then hits
   curl -si -H 'x-api-key: ${key}' '${report}?advertiserId=3&byDate=1&byCampaign=1&_period=last_7_days'
 
   # the same as CSV
@@ -104,7 +104,12 @@ Try, in another terminal:
   # the simulated platform: calls received, and its switches
   curl -s ${simulator.url}/_sim
 
-Operator console: ${adminUrl}/ (the admin token is shown above).
-Documentation: ${gatewayUrl}/docs. Ctrl-C stops everything.
+In a browser:
+
+  explorer   ${gatewayUrl}/explorer   key ${key}
+  docs       ${gatewayUrl}/docs
+  console    ${adminUrl}/   admin token ${adminToken}
+
+Ctrl-C stops everything.
 `;
 }

@@ -44,7 +44,7 @@ it('npm run demo without its past prints lines that work when they are pasted, a
   const [first = ''] = commands;
   const { stdout: again } = await promisify(execFile)('sh', ['-c', first]);
   expect(again).toMatch(/cache-status: dsp-gateway; hit; /);
-  const docs = /Documentation: (\S+)\./.exec(demo.stdout)?.[1] ?? '';
+  const docs = /docs +(\S+)/.exec(demo.stdout)?.[1] ?? '';
   expect((await ask(docs)).status).toBeOneOf([200, 302]);
 
   // As a terminal does it: to npm and to everything it started.

@@ -44,12 +44,15 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
   await expect
     .poll(() => biggest.getByRole('listitem').allTextContents())
     .toEqual([expect.stringMatching(/^campaigns\/get, advertiser 1\d.* KiB, expired$/)]);
+  await page.getByText('since the start of the process').waitFor();
   await shots('console-cache-lead');
+  await page.evaluate('scrollTo(0, 9999)');
   const address = page.getByRole('textbox', { name: /^URL of a report/ });
   await address.fill(`https://dsp.example${reportOf(1, daysBefore(today, 399), today)}`);
   await address.press('Enter');
   await page.getByText(/^Answered by day: pinned by configuration/).waitFor();
   await page.getByText('2 platform calls', { exact: true }).waitFor();
+  expect(await page.evaluate('scrollY')).toBe(0);
   await page.getByText(/^GET \/api\/v1\/report\/campaigns\/get\?advertiserId=1&byDate=1/).waitFor();
   const days = page.getByRole('group', { name: /^Days/ }).getByRole('button');
   expect(await days.count()).toBe(400);

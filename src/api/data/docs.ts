@@ -65,7 +65,7 @@ export function registerStartPage(app: FastifyInstance): void {
 }
 
 const PAGE = page(
-  WHAT,
+  `dsp-gateway: ${WHAT.toLowerCase()}`,
   `<p>Programs call it with a team key. Ask your operator for one.</p>
 <ul>
 <li><a href="/explorer">Explorer: browse reports</a></li>

@@ -177,7 +177,7 @@ export async function playStory(demo: Demo, clock: MovableClock, print: (line: s
   return () => repeat(LIVE_MS, () => play(ask, step++).catch(() => {}));
 }
 
-const LIVE_MS = 4000;
+const LIVE_MS = 20_000;
 
 /** Uncompressed, as one process pays for both ends. */
 const HEADERS = {

@@ -19,7 +19,7 @@ import {
   type Token,
   type Vault,
 } from './vault.js';
-import { compareWithActive, proveToken, type VerifyOptions } from './verify-token.js';
+import { compareWithActive, NOT_ASKED, proveToken, type VerifyOptions } from './verify-token.js';
 
 interface RotationOptions extends VerifyOptions {
   readonly keeper: VaultKeeper;
@@ -69,7 +69,8 @@ export class Rotation {
       const reportsCompared = await compareWithActive(token, activeNow, this.options);
       proof = { call: target, reason, reportsCompared };
     } catch (error) {
-      if (isUnverified(error)) {
+      // Without a call nothing is known of the token.
+      if (isUnverified(error) && error.options.internal !== NOT_ASKED) {
         const reason = error.options.detail;
         await this.options.keeper.note('token.verify', actor, token.id, { verified: false, reason });
       }

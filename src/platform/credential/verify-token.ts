@@ -121,8 +121,9 @@ async function rowsSeen(
   }
 }
 
-/** `internal` of a verification that failed because the platform refused the token. */
+/** `internal` of a verification that failed: the platform refused the token, or no call was made. */
 export const REFUSED = 'refused by the platform';
+export const NOT_ASKED = 'no call was made';
 
 interface ProbeTargets {
   /** Calls that prove a token, tried in turn. */
@@ -186,6 +187,7 @@ export async function proveToken(
   throw unverified(
     `The token could not be verified (${reason}); ${now}.`,
     'Set PLATFORM_PROBE to a cheap call that works, and repeat when the platform responds. Or repeat with "force": true to activate the token without verification.',
+    proof.target === null ? { internal: NOT_ASKED } : {},
   );
 }
 

@@ -25,7 +25,7 @@ export function Credential() {
   return (
     <View
       title="Credential"
-      lead="The platform token in use. Tokens are never shown; a fingerprint identifies each."
+      lead="The platform token in use. Tokens are never shown; fingerprint and id identify each."
     >
       <Wait of={tokens}>
         {(value) => (
@@ -233,8 +233,8 @@ function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultP
     <Step title="Activate" mark={isProven ? 'now' : 'quiet'} number={3} fault={fault}>
       {pending === null ? (
         <p class="quiet">
-          {active === null ? 'No token is active.' : `Active since its rotation: ${active.fingerprint}.`}{' '}
-          Running calls finish with their token; no request fails.
+          {active === null ? 'No token is active.' : `Active: ${active.fingerprint}.`} Running calls finish
+          with their token; no request fails.
         </p>
       ) : (
         <p class="row">

@@ -77,16 +77,19 @@ function VerdictCard({ status }: { readonly status: Status }) {
 const COLUMNS: readonly Column<LedgerAnswer['teams'][number]>[] = [
   {
     title: 'Team',
-    by: ({ id, name }) => name ?? id,
-    cell: ({ id, name }) => (
-      <a href={hrefOf(['teams', id])}>
-        <Name>{name ?? id}</Name>
-      </a>
-    ),
+    by: ({ name }) => name,
+    cell: ({ id, name }) =>
+      id === 'gateway' ? (
+        'the gateway itself'
+      ) : (
+        <a href={hrefOf(['teams', id])}>
+          <Name>{name}</Name>
+        </a>
+      ),
   },
   numberColumn('Requests', ({ requests }) => requests),
-  numberColumn('From cache', ({ hitRatio }) => hitRatio, percent),
-  numberColumn('Calls made', ({ platformCalls }) => platformCalls),
+  numberColumn('Hits', ({ hitRatio }) => hitRatio, percent),
+  numberColumn('Calls', ({ platformCalls }) => platformCalls),
   numberColumn('Saved', ({ platformCallsSaved }) => platformCallsSaved),
   numberColumn('Errors', ({ errors }) => errors),
   numberColumn('Limited', ({ rateLimited }) => rateLimited),
@@ -95,8 +98,8 @@ const COLUMNS: readonly Column<LedgerAnswer['teams'][number]>[] = [
   timeColumn('Last seen', ({ lastSeenAt }) => lastSeenAt, '–'),
 ];
 
-const Ledger = ({ answer: { teams } }: { readonly answer: LedgerAnswer }) => (
-  <Card title="Teams">
+const Ledger = ({ answer: { range, teams } }: { readonly answer: LedgerAnswer }) => (
+  <Card title={range === '1h' ? 'Teams, since the start of the last hour' : 'Teams'}>
     <DataTable
       caption="Teams and their usage"
       columns={COLUMNS}

@@ -26,7 +26,9 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
               <div class="row between">
                 <span>
                   <Tag tone={TONES[slot]}>{slot}</Tag> <code>{token.fingerprint}</code>{' '}
-                  <span class="quiet">{SOURCES[token.source]}</span>
+                  <span class="quiet">
+                    {SOURCES[token.source]}, {token.id}
+                  </span>
                 </span>
                 <Tag tone={token.verifiedAt === null ? 'warn' : 'good'}>
                   {token.verifiedAt === null ? 'not verified' : `proven ${moment(token.verifiedAt)}`}
@@ -53,7 +55,7 @@ function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number 
         <span style={{ width: `${(done * 100).toFixed(2)}%` }} />
       </div>
       <div class="row between small quiet">
-        <span>made {moment(createdAt)}</span>
+        <span>added {moment(createdAt)}</span>
         <span class={tone === 'good' ? '' : 'strong'}>
           {left <= 0 ? 'ended' : 'ends'} {fromNow(expiresAt, nowMs)}
         </span>

@@ -36,7 +36,7 @@ export function ReportSection() {
         }
       />
       {asked === null ? (
-        <Empty>Select an advertiser and a period. Then you can share the address of the page.</Empty>
+        <Empty>Press Show the report. The address of the page can then be shared.</Empty>
       ) : fault !== null ? (
         <p class="note warn" role="status">
           This address is not a valid report: {fault}

@@ -76,6 +76,8 @@ describe('a verification', () => {
       code: 'verification_failed',
       options: { detail: expect.stringContaining('set PLATFORM_PROBE') },
     });
+    // No call, no failure.
+    expect(await scene.actions()).not.toContain('token.verify');
     await scene.rotation.mint(ALICE);
     expect((await scene.rotation.verify(ALICE)).pending?.verifiedAt).not.toBeNull();
   });

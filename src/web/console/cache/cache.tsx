@@ -90,6 +90,7 @@ function InMemory({ l1Bytes, l1Entries, reports }: Status['cache']) {
     <div class="grid">
       <Bars
         title="Hits by endpoint"
+        tools={<span class="small quiet">since the start of the process</span>}
         empty={NOTHING}
         bars={sortedBy(endpoints, ({ requests }) => requests, true)
           .slice(0, MOST)
@@ -118,6 +119,7 @@ function AskCard({ url }: { readonly url: string }) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     go(hrefOf(['cache'], { url: text.trim() }));
+    scrollTo(0, 0);
   };
   return (
     <Card title="Explain a report">
