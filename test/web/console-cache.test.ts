@@ -131,6 +131,16 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
   await page.getByText('1 platform call', { exact: true }).waitFor();
   await expect.poll(() => page.locator('.legend strong').allTextContents()).toContain('10 missing');
   expect((await explained()).price.calls).toBe(1);
+  // A refresh is charged to the gateway, which has no page of its own as teams have.
+  const { key } = await newTeam(gateway, { id: 'later', name: 'Later' });
+  const read = () => ask(gateway.data + reportOf(1, from, to), { key });
+  await read();
+  await admin(gateway, 'POST', '/cache/purge', { advertiserId: 1, soft: true });
+  await read();
+  await page.goto(`${gateway.admin}/#/overview?range=30d`);
+  await page.getByRole('link', { name: 'Later' }).waitFor();
+  await page.getByText('the gateway itself').waitFor();
+  expect(await page.getByRole('link', { name: 'the gateway itself' }).count()).toBe(0);
   expect(faults).toEqual([]);
 });
 
