@@ -136,6 +136,7 @@ async function createParts(options: ServicesOptions) {
   const series = createSeries({ counters: store.counters, clock, logger, traffic, nameOf });
   const budgets = createBudgetOutlook({
     ...{ store, hoursOf: series.weekOf, clock, logger },
+    leftOf: async (team) => (await shares.status(team)).left,
     onThreshold: (percent) => metrics.budgetThreshold(percent),
   });
   const measured: Measured = {

@@ -34,6 +34,8 @@ const Outlook = recordForm(
 
 interface OutlookOptions {
   readonly store: { readonly documents: Pick<Documents, 'create'>; readonly bus: Bus };
+  /** Calls left today. */
+  readonly leftOf: (team: Team) => Promise<number>;
   /** @throws StoreUnavailable */
   readonly hoursOf: (team: string) => Promise<BudgetUse['calls']>;
   readonly clock: Pick<Clock, 'now'>;
@@ -41,7 +43,7 @@ interface OutlookOptions {
   readonly onThreshold: (percent: number) => void;
 }
 
-export function createBudgetOutlook({ store, hoursOf, clock, logger, onThreshold }: OutlookOptions) {
+export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onThreshold }: OutlookOptions) {
   const outlooks = new Map<string, RecordOf<typeof Outlook>>();
   const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);
 
@@ -82,9 +84,11 @@ export function createBudgetOutlook({ store, hoursOf, clock, logger, onThreshold
   }
 
   async function renew(team: Team, outlook: RecordOf<typeof Outlook>): Promise<void> {
-    const made = await forecast(team, outlook.left);
+    // With the calls of other replicas.
+    const left = await leftOf(team);
+    const made = await forecast(team, left);
     if (made === null) return;
-    const renewed = { ...outlook, header: headerOf(made) };
+    const renewed = { ...outlook, left, header: headerOf(made) };
     // Unless there is a later one.
     if (outlooks.get(team.id) === outlook) outlooks.set(team.id, renewed);
     for (const percent of THRESHOLDS) if (made.used >= percent) await tell(percent, renewed, made);
