@@ -214,7 +214,7 @@ describe('the budget', () => {
     expect(order).toEqual(['a', 'b']);
   });
 
-  it('refuses the newest of the team that fills the queue, not the one that comes late', async () => {
+  it("refuses the gateway's own, then the newest of the team that fills the queue, not the one that comes late", async () => {
     const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 4 });
     const release = await budget.acquire('flood', patient());
     const outcomes = new Map<string, string>();
@@ -226,11 +226,13 @@ describe('the budget', () => {
         },
         (error: Error & { code: string }) => outcomes.set(name, error.code),
       );
-    for (const name of ['flood1', 'flood2', 'flood3', 'flood4', 'flood5', 'late1', 'late2', 'late3'])
-      ask(name);
+    const flood = ['flood1', 'flood2', 'flood3', 'flood4', 'flood5'];
+    for (const name of ['gateway1', ...flood, 'late1', 'gateway2', 'late2', 'late3']) ask(name);
     await settle();
     expect(budget.queued).toBe(4);
     expect(Object.fromEntries(outcomes)).toEqual({
+      gateway1: 'overloaded',
+      gateway2: 'overloaded',
       flood5: 'overloaded',
       flood4: 'overloaded',
       flood3: 'overloaded',
@@ -241,28 +243,6 @@ describe('the budget', () => {
     expect(['flood1', 'flood2', 'late1', 'late2'].map((name) => outcomes.get(name))).toEqual(
       Array(4).fill('turn'),
     );
-  });
-
-  it.each([
-    [9, ['b1 turn', 'b2 turn', 'gateway1 turn', 'gateway2 turn']],
-    [2, ['gateway2 overloaded', 'gateway1 overloaded', 'b1 turn', 'b2 turn']],
-  ])("starts the gateway's own calls last, and refuses them first (queue %i)", async (maxQueued, wanted) => {
-    const budget = createBudget({ maxConcurrent: () => 1, maxQueued });
-    const release = await budget.acquire('b', patient());
-    const outcomes: string[] = [];
-    const ask = (name: string) =>
-      budget.acquire(name.slice(0, -1), patient()).then(
-        (done) => {
-          outcomes.push(`${name} turn`);
-          done();
-        },
-        ({ code }: { code: string }) => outcomes.push(`${name} ${code}`),
-      );
-    const asked = ['gateway1', 'b1', 'b2', 'gateway2'].map(ask);
-    await settle();
-    release();
-    await Promise.all(asked);
-    expect(outcomes).toEqual(wanted);
   });
 
   it('refuses beyond the queue, and says when to come again', async () => {
