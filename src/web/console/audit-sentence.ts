@@ -42,10 +42,11 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 export function sentenceOf({ actor, action, subject, after }: AuditEntry): string {
-  const failed =
-    action === 'token.verify' && (after as { verified?: unknown } | null | undefined)?.verified === false;
+  const is = after as Readonly<{ verified?: unknown; label?: string; teamId?: string }> | null | undefined;
+  const failed = action === 'token.verify' && is?.verified === false;
+  const named = action.startsWith('key.') && is?.teamId ? `${is.label || subject} of ${is.teamId}` : subject;
   const verb = failed ? 'failed to verify the token {}' : (VERBS[action] ?? `did ${action} to {}`);
-  return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => subject)}`;
+  return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => named)}`;
 }
 
 /** @returns differences as JSON or null, by paths such as `limits.requestsPerMinute`; lists are compared as a whole */
