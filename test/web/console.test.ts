@@ -35,6 +35,16 @@ async function trafficOf(id: string, name: string): Promise<void> {
 
 const console = () => `${gateway.admin}/`;
 
+it('shows each link of the navigation, also on a phone', async () => {
+  const { page } = await signedIn(console(), 'Admin token', gateway.adminToken);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const links = page.locator('header a');
+  const ends = await links.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+  expect(Math.min(...ends)).toBeGreaterThan(0);
+  expect(Math.max(...ends)).toBeLessThanOrEqual(390);
+  expect((await links.allTextContents()).slice(-3)).toEqual(['Audit', 'Documentation', 'Error codes']);
+});
+
 describe('the overview', () => {
   it('says first how it is, then what happened, then who asked', async () => {
     const seen = await signedIn(console(), 'Admin token', gateway.adminToken);

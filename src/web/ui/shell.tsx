@@ -39,11 +39,17 @@ export function Shell({ product, sections, who, children }: ShellProps) {
               dsp-gateway <span class="product">{product}</span>
             </span>
           </p>
-          <Links sections={sections} current={section?.name} />
+          <nav aria-label="Sections">
+            {sections.map((one) => (
+              <a key={one.name} href={hrefOf([one.name])} aria-current={one === section ? 'page' : undefined}>
+                {one.title}
+              </a>
+            ))}
+          </nav>
           <Who {...who} />
           <div class="side-links small quiet">
             <a href="/docs">Documentation</a>
-            <a href="/docs/errors">Errors</a>
+            <a href="/docs/errors">Error codes</a>
           </div>
         </div>
       </header>
@@ -55,23 +61,6 @@ export function Shell({ product, sections, who, children }: ShellProps) {
         {section?.view(rest)}
       </main>
     </div>
-  );
-}
-
-function Links({ sections, current }: Pick<ShellProps, 'sections'> & { current: string | undefined }) {
-  const nav = useRef<HTMLElement>(null);
-  // On a phone the line of links scrolls.
-  useEffect(() => {
-    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [current]);
-  return (
-    <nav ref={nav} aria-label="Sections">
-      {sections.map(({ name, title }) => (
-        <a key={name} href={hrefOf([name])} aria-current={name === current ? 'page' : undefined}>
-          {title}
-        </a>
-      ))}
-    </nav>
   );
 }
 
