@@ -1,5 +1,5 @@
 /** Teams and keys at the console, as operators make, change and end them, and as viewers see them. */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
 import type { OpenGateway } from '../support/open-gateway.js';
@@ -68,6 +68,17 @@ it('leads with who calls and which keys end, and rolls a key from there', async 
   const { page, faults } = await signedIn(gateway.adminToken);
   const calls = page.getByRole('list', { name: 'Share of platform calls' });
   await expect.poll(() => calls.getByRole('listitem').allTextContents()).toEqual(['Growth100 %, 6 calls']);
+  const ofGateway = { team: 'gateway', upstreamCalls: 2 };
+  const withGateway = async (route: Route) => {
+    const { usage, ...rest } = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...rest, usage: [...usage, { ...usage[0], ...ofGateway }] } });
+  };
+  await page.route('**/admin/v1/usage', withGateway, { times: 1 });
+  await page.reload();
+  await expect
+    .poll(() => calls.getByRole('listitem').allTextContents())
+    .toEqual(['Growth75.0 %, 6 calls', 'the gateway itself25.0 %, 2 calls']);
+  expect(await calls.getByRole('link').allTextContents()).toEqual(['Growth']);
   const ending = page.getByRole('region', { name: 'Keys that expire or sleep' });
   await expect
     .poll(() => ending.getByRole('listitem').allTextContents())
@@ -227,6 +238,56 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
   await page.getByRole('button', { name: 'Show 1 revoked or expired' }).click();
   expect(await keyRow(page, HOSTILE).textContent()).toContain('revoked');
   expect(faults).toEqual([]);
+});
+
+it('shows a new key where the operator looks, also on a phone, until it is dismissed', async () => {
+  await admin(gateway, 'POST', '/teams', { id: 'pocket', name: 'Pocket' });
+  await admin(gateway, 'POST', '/teams/pocket/keys', { label: 'production' });
+  const { page, shots, faults } = await signedIn(gateway.adminToken);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await keyRow(page, 'Pocket').getByRole('button', { name: 'Roll production of Pocket' }).click();
+  await page.getByRole('dialog', { name: 'Roll production of Pocket' }).waitFor();
+  await answer(page, 'Roll');
+  const rolled = page.getByRole('dialog', { name: 'The key production of Pocket' });
+  const field = rolled.getByLabel('Key', { exact: true });
+  const inView = `(() => {
+    const { top, bottom } = document.querySelector('dialog .secret').getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  })()`;
+  await field.waitFor();
+  expect(await page.evaluate(inView)).toBe(true);
+  await expect.poll(() => page.evaluate('getSelection().toString()')).toBe(await field.inputValue());
+  // Nothing but its own button ends it: neither Escape nor another page.
+  for (let turn = 0; turn < 3; turn++) await page.keyboard.press('Escape');
+  await page.evaluate('location.hash = "#/teams/pocket"');
+  await page.locator('h1', { hasText: 'Pocket' }).waitFor();
+  expect(await page.evaluate(inView)).toBe(true);
+  await shots('console-key-rolled');
+  await page.setViewportSize({ width: 390, height: 844 });
+  await rolled.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Issue a key for Pocket' }).click();
+  await answer(page, 'Issue a key');
+  await page.getByRole('dialog', { name: /^The key dgw_\w+… of Pocket$/ }).waitFor();
+  expect(await page.evaluate(inView)).toBe(true);
+  expect(faults).toEqual([]);
+});
+
+it('lines up keys with and without a button, and opens a dialog that is not cut in the cell', async () => {
+  await admin(gateway, 'POST', '/teams', { id: 'pair' });
+  for (const team of ['pair', 'pair']) await admin(gateway, 'POST', `/teams/${team}/keys`);
+  await newTeam(gateway, { id: 'single' });
+  const { page } = await signedIn(gateway.adminToken);
+  const left = async (team: string) =>
+    (await keyRow(page, team).locator('td[data-title=Keys] > span').boundingBox())?.x;
+  expect(await left('pair')).toBe(await left('single'));
+  await keyRow(page, 'single').getByRole('button', { name: /^Roll/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  const look = `(() => {
+    const one = document.querySelector('dialog');
+    return [one.scrollWidth <= one.clientWidth, getComputedStyle(one).textAlign];
+  })()`;
+  expect(await page.evaluate(look)).toEqual([true, 'start']);
 });
 
 it('shows what a team used, as charts and by day', async () => {

@@ -136,7 +136,7 @@ describe('a pin', () => {
   it('holds the report as it is shown, and leads to the list of pins', async () => {
     const seen = await signedIn(week(), 'Team key', key);
     const { page, faults } = seen;
-    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('button', { name: 'Pin this report' }).click();
     const dialog = page.getByRole('dialog', { name: 'Pin this report' });
     await dialog.getByLabel('Note').fill('for the <b>board</b>');
     await seen.shots('explorer-pin');
@@ -154,7 +154,7 @@ describe('a pin', () => {
 
   it('is refused with words to a key that lacks the scope', async () => {
     const { page } = await signedIn(week(), 'Team key', reader);
-    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('button', { name: 'Pin this report' }).click();
     await page.getByRole('dialog').getByText('This key cannot pin').waitFor();
     expect(await page.getByRole('dialog').getByRole('button', { name: 'Pin', exact: true }).count()).toBe(0);
   });

@@ -5,12 +5,13 @@ import { Button } from './parts.js';
 
 interface DialogProps {
   readonly title: string;
-  readonly close: () => void;
+  /** Absent: Escape does not close it. */
+  readonly close?: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Open while mounted; Escape closes it, and the focus returns. */
-function Dialog({ title, close, children }: DialogProps) {
+/** Open while mounted; then the focus returns. */
+export function Dialog({ title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -20,10 +21,10 @@ function Dialog({ title, close, children }: DialogProps) {
     };
   }, []);
   return (
-    <dialog ref={dialog} aria-label={title} onClose={close}>
+    <dialog ref={dialog} aria-label={title} onClose={close ?? (() => dialog.current?.showModal())}>
       <div class="card-head">
         <h2>{title}</h2>
-        <Button label="×" class="plain" aria-label="Close" act={close} />
+        {close && <Button label="×" class="plain" aria-label="Close" act={close} />}
       </div>
       {children}
     </dialog>
@@ -31,23 +32,21 @@ function Dialog({ title, close, children }: DialogProps) {
 }
 
 interface DialogButtonProps {
-  /** On the button and, by default, above the dialog. */
   readonly label: string;
-  readonly title?: string;
-  /** For screen readers, if several buttons have this label. */
-  readonly name?: string | undefined;
+  /** Above the dialog and, for screen readers, on the button; by default the label. */
+  readonly title?: string | undefined;
   readonly look?: string | undefined;
   readonly disabled?: boolean;
   readonly children: (close: () => void) => ComponentChildren;
 }
 
 export function DialogButton(props: DialogButtonProps) {
-  const { label, title = label, name, look = '', disabled = false, children } = props;
+  const { label, title = label, look = '', disabled = false, children } = props;
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
     <>
-      <Button label={label} class={look} aria-label={name} disabled={disabled} act={() => setOpen(true)} />
+      <Button label={label} class={look} aria-label={title} disabled={disabled} act={() => setOpen(true)} />
       {open ? (
         <Dialog title={title} close={close}>
           {children(close)}
@@ -57,7 +56,7 @@ export function DialogButton(props: DialogButtonProps) {
   );
 }
 
-interface ConfirmProps extends Pick<DialogButtonProps, 'label' | 'disabled'> {
+interface ConfirmProps extends Pick<DialogButtonProps, 'label' | 'title' | 'disabled'> {
   readonly question: ComponentChildren;
   /** Red: the action cannot be undone. */
   readonly grave?: boolean;

@@ -10,6 +10,8 @@ export interface Notices {
   done(words: string): void;
   fault(error: unknown): void;
   clear(): void;
+  /** Shows a dialog that stays when its place on the page goes; null ends it. */
+  show(dialog: ComponentChildren): void;
   /** Runs an action and shows its success or failure. @returns whether it succeeded */
   act(work: () => Promise<unknown>, words: string): Promise<boolean>;
 }
@@ -24,6 +26,7 @@ export function useNotices(): Notices {
 
 export function WithNotices({ children }: { readonly children: ComponentChildren }) {
   const [notice, setNotice] = useState<Notice | null>(null);
+  const [dialog, show] = useState<ComponentChildren>(null);
   const clear = useCallback(() => setNotice(null), []);
   const notices = useMemo<Notices>(() => {
     const done = (words: string) => setNotice({ kind: 'done', words });
@@ -32,6 +35,7 @@ export function WithNotices({ children }: { readonly children: ComponentChildren
       done,
       fault,
       clear,
+      show,
       act: async (work, words) => {
         setNotice(null);
         try {
@@ -48,6 +52,7 @@ export function WithNotices({ children }: { readonly children: ComponentChildren
   return (
     <Current.Provider value={notices}>
       {children}
+      {dialog}
       <div class="notices">
         <div role="status">{notice?.kind === 'done' ? <Shown {...notice} close={clear} /> : null}</div>
         <div role="alert">{notice?.kind === 'fault' ? <Shown {...notice} close={clear} /> : null}</div>

@@ -78,10 +78,10 @@ export function SchemaForm({ fields = [], submit, leave, send, children, ...rest
 }
 
 interface FormButtonProps {
-  /** On the button, above the form, and on the submit button. */
+  /** On the button and on the submit button. */
   readonly label: string;
-  /** For screen readers, if several buttons have this label. */
-  readonly name?: string;
+  /** Above the form; by default the label. */
+  readonly title?: string;
   readonly look?: string;
   readonly fields: readonly FieldSpec[];
   readonly start?: Values;
@@ -94,7 +94,7 @@ interface FormButtonProps {
 }
 
 /** A button that opens a form. */
-export function FormButton({ label, name, look, fields, start, send, done, children }: FormButtonProps) {
+export function FormButton({ label, title, look, fields, start, send, done, children }: FormButtonProps) {
   const notices = useNotices();
   const sent = async (values: Values, close: () => void) => {
     await send(bodyOf(fields, values));
@@ -102,7 +102,7 @@ export function FormButton({ label, name, look, fields, start, send, done, child
     if (done !== undefined) notices.done(done);
   };
   return (
-    <DialogButton label={label} name={name} look={look}>
+    <DialogButton label={label} title={title} look={look}>
       {(close) => (
         <SchemaForm
           submit={label}

@@ -1,15 +1,15 @@
-/** Buttons to issue, roll and revoke a key; the note that shows a new key. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+/** Buttons to issue, roll and revoke a key; the dialog that shows a new key. */
+import { useRef, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
-import { ConfirmButton } from '../../ui/dialog.js';
+import { ConfirmButton, Dialog } from '../../ui/dialog.js';
 import { useNotices } from '../../ui/notices.js';
 import { Button } from '../../ui/parts.js';
 import { FormButton } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
 import type { FieldsOf } from '../fields-of.js';
-import type { TeamKey } from './team.js';
+import type { Team, TeamKey } from './team.js';
 
-type IssuedKey = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
+type Issued = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
 
 const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
   { name: 'label', label: 'Label', help: 'The app or person that uses the key.' },
@@ -19,18 +19,22 @@ const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
   },
 ];
 
-export type Made = { readonly made: (key: IssuedKey) => void };
+export type OfTeam = Readonly<{ team: Pick<Team, 'id' | 'name'>; changed: () => void }>;
 
-export function IssueButton({ teamId, made }: Made & { readonly teamId: string }) {
-  const { api } = useAdmin();
-  return (
-    <FormButton
-      label="Issue a key"
-      look="primary"
-      fields={NEW_KEY}
-      send={async (body) => made(await api.send('POST', `/admin/v1/teams/${teamId}/keys`, body))}
-    />
-  );
+const nameOf = (key: Pick<TeamKey, 'label' | 'prefix'>, { name }: OfTeam['team']) =>
+  `${key.label || `${key.prefix}…`} of ${name}`;
+
+export function IssueButton({ team, changed }: OfTeam) {
+  const { api, may } = useAdmin();
+  const { show } = useNotices();
+  if (!may('POST /admin/v1/teams/:id/keys')) return null;
+  const title = `Issue a key for ${team.name}`;
+  const send = async (body: { label?: string }) => {
+    const issued = await api.send<Issued>('POST', `/admin/v1/teams/${team.id}/keys`, body);
+    show(<KeyDialog name={nameOf({ label: '', ...issued, ...body }, team)} secret={issued.key} />);
+    changed();
+  };
+  return <FormButton label="Issue a key" look="primary" fields={NEW_KEY} {...{ title, send }} />;
 }
 
 const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
@@ -46,19 +50,25 @@ const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
   },
 ];
 
-type RollProps = Made & { readonly keyOf: TeamKey; readonly look?: string };
+type OfKey = OfTeam & { readonly keyOf: TeamKey };
 
-export function RollButton({ keyOf: { id, label, prefix }, made, look = '' }: RollProps) {
+export function RollButton({ keyOf, team, changed, look = '' }: OfKey & { readonly look?: string }) {
   const { api, may } = useAdmin();
+  const { show } = useNotices();
   if (!may('POST /admin/v1/keys/:id/roll')) return null;
+  const name = nameOf(keyOf, team);
+  const send = async (body: object) => {
+    const { key } = await api.send<Issued>('POST', `/admin/v1/keys/${keyOf.id}/roll`, body);
+    show(<KeyDialog name={name} secret={key} />);
+    changed();
+  };
   return (
     <FormButton
       label="Roll"
-      name={`Roll ${label || prefix}`}
-      look={look}
+      title={`Roll ${name}`}
       fields={OVERLAP}
       start={{ overlapSeconds: '86400' }}
-      send={async (body) => made(await api.send('POST', `/admin/v1/keys/${id}/roll`, body))}
+      {...{ look, send }}
     >
       <p>
         The key gets a new secret and keeps its label, expiry and usage. The secret before the current one, if
@@ -68,23 +78,23 @@ export function RollButton({ keyOf: { id, label, prefix }, made, look = '' }: Ro
   );
 }
 
-export function RevokeButton({ keyOf: { id, label, prefix }, changed }: { keyOf: TeamKey; changed(): void }) {
+export function RevokeButton({ keyOf, team, changed }: OfKey) {
   const { api, may } = useAdmin();
   const { act } = useNotices();
   if (!may('DELETE /admin/v1/keys/:id')) return null;
   const revoke = async () => {
     const words = 'The key is revoked: calls with it are refused.';
-    if (await act(() => api.send('DELETE', `/admin/v1/keys/${id}`), words)) changed();
+    if (await act(() => api.send('DELETE', `/admin/v1/keys/${keyOf.id}`), words)) changed();
   };
   return (
     <ConfirmButton
       label="Revoke"
+      title={`Revoke ${nameOf(keyOf, team)}`}
       grave
       question={
         <p>
-          Within a second all replicas refuse the key <code>{prefix}…</code>{' '}
-          {label === '' ? null : <bdi>({label})</bdi>}. This cannot be undone. To replace the key without an
-          interruption, roll it.
+          Within a second all replicas refuse the key <code>{keyOf.prefix}…</code>. This cannot be undone. To
+          replace the key without an interruption, roll it.
         </p>
       }
       act={revoke}
@@ -92,26 +102,15 @@ export function RevokeButton({ keyOf: { id, label, prefix }, changed }: { keyOf:
   );
 }
 
-/** @param changed called after a key was made. @returns the note that shows that key */
-export function useIssued(changed: () => void) {
-  const [issued, setIssued] = useState<IssuedKey | null>(null);
-  const made = (key: IssuedKey) => {
-    setIssued(key);
-    changed();
-  };
-  const close = () => setIssued(null);
-  return { made, note: issued === null ? null : <IssuedNote key={issued.key} {...{ issued, close }} /> };
-}
-
 /** The only display of a new key: not in the address or storage, gone with the page. */
-function IssuedNote({ issued: { key }, close }: { issued: IssuedKey; close: () => void }) {
+function KeyDialog({ name, secret }: { readonly name: string; readonly secret: string }) {
+  const { show } = useNotices();
   const field = useRef<HTMLInputElement>(null);
   const [said, setSaid] = useState('');
-  useEffect(() => field.current?.select(), []);
   const copy = async () => {
     field.current?.select();
     try {
-      await navigator.clipboard.writeText(key);
+      await navigator.clipboard.writeText(secret);
       setSaid('Copied.');
     } catch {
       // Browsers have no clipboard without TLS.
@@ -119,19 +118,29 @@ function IssuedNote({ issued: { key }, close }: { issued: IssuedKey; close: () =
     }
   };
   return (
-    <section class="note info stack" aria-label="The new key">
-      <p>
-        <strong>This key is shown only once</strong>: the gateway stores only its hash. Copy it to the team's
-        secret store.
-      </p>
-      <div class="row">
-        <input ref={field} class="secret" readOnly spellcheck={false} aria-label="Key" value={key} />
-        <Button label="Copy" class="primary" act={copy} />
-        <Button label="I have it" act={close} />
+    <Dialog title={`The key ${name}`}>
+      <div class="stack">
+        <p>
+          <strong>This key is shown only once</strong>: the gateway stores only its hash. Copy it to the
+          team's secret store.
+        </p>
+        <div class="row">
+          <input
+            ref={field}
+            class="secret"
+            readOnly
+            spellcheck={false}
+            aria-label="Key"
+            value={secret}
+            onFocus={({ currentTarget }) => currentTarget.select()}
+          />
+          <Button label="Copy" class="primary" act={copy} />
+          <Button label="I have it" act={() => show(null)} />
+        </div>
+        <p class="small" role="status">
+          {said}
+        </p>
       </div>
-      <p class="small" role="status">
-        {said}
-      </p>
-    </section>
+    </Dialog>
   );
 }

@@ -5,20 +5,15 @@ import { fromNow, moment, span } from '../../ui/format.js';
 import { Button, Card, Name, Tag, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
-import { IssueButton, type Made, RevokeButton, RollButton, useIssued } from './key-actions.js';
+import { IssueButton, type OfTeam, RevokeButton, RollButton } from './key-actions.js';
 import { keyState, SOON_MS, type Team, type TeamKey } from './team.js';
 
-export function TeamKeys({ team: { id } }: { readonly team: Team }) {
-  const { may } = useAdmin();
+export function TeamKeys({ team }: { readonly team: Team }) {
   const [dead, setDead] = useState(false);
-  const keys = useGet<{ keys: TeamKey[] }>(`/admin/v1/teams/${id}/keys`, 30_000);
-  const { made, note } = useIssued(keys.reload);
+  const keys = useGet<{ keys: TeamKey[] }>(`/admin/v1/teams/${team.id}/keys`, 30_000);
+  const of = { team, changed: keys.reload };
   return (
-    <Card
-      title="Keys"
-      tools={may('POST /admin/v1/teams/:id/keys') ? <IssueButton teamId={id} made={made} /> : undefined}
-    >
-      {note}
+    <Card title="Keys" tools={<IssueButton {...of} />}>
       <Wait of={keys}>
         {({ keys: all }) => {
           const alive = all.filter((key) => keyState(key, Date.now()) === 'valid');
@@ -26,7 +21,7 @@ export function TeamKeys({ team: { id } }: { readonly team: Team }) {
           const label = `${dead ? 'Hide' : 'Show'} ${all.length - alive.length} revoked or expired`;
           return (
             <>
-              <KeyTable keys={shown} made={made} changed={keys.reload} />
+              <KeyTable keys={shown} {...of} />
               {all.length === alive.length ? null : (
                 <div>
                   <Button label={label} class="plain small" aria-pressed={dead} act={() => setDead(!dead)} />
@@ -40,9 +35,7 @@ export function TeamKeys({ team: { id } }: { readonly team: Team }) {
   );
 }
 
-type KeyTableProps = Made & { readonly keys: readonly TeamKey[]; readonly changed: () => void };
-
-function KeyTable({ keys, made, changed }: KeyTableProps) {
+function KeyTable({ keys, ...of }: OfTeam & { readonly keys: readonly TeamKey[] }) {
   const { may } = useAdmin();
   const mayAct = may('POST /admin/v1/keys/:id/roll') || may('DELETE /admin/v1/keys/:id');
   const actions: Column<TeamKey> = {
@@ -50,8 +43,8 @@ function KeyTable({ keys, made, changed }: KeyTableProps) {
     cell: (key) =>
       keyState(key, Date.now()) === 'valid' ? (
         <span class="tools">
-          <RollButton keyOf={key} made={made} />
-          <RevokeButton keyOf={key} changed={changed} />
+          <RollButton keyOf={key} {...of} />
+          <RevokeButton keyOf={key} {...of} />
         </span>
       ) : null,
   };

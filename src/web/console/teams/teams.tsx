@@ -11,7 +11,7 @@ import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
 import { sum } from '../series.js';
 import { APPLY, ApplyForm } from './apply-form.js';
-import { IssueButton, type Made, RevokeButton, RollButton, useIssued } from './key-actions.js';
+import { IssueButton, type OfTeam, RevokeButton, RollButton } from './key-actions.js';
 import {
   advertisersInWords,
   concernOf,
@@ -59,8 +59,10 @@ interface Row extends Team {
   readonly rateLimited: number;
 }
 
+type Loaded = Pick<Usage, 'usage'> & { readonly rows: readonly Row[] };
+
 /** Use is that of the last 30 days. */
-async function loadRows(api: Api, signal: AbortSignal): Promise<Row[]> {
+async function load(api: Api, signal: AbortSignal): Promise<Loaded> {
   const [{ teams }, { keys }, { from, to, usage }] = await Promise.all([
     api.get<{ teams: Team[] }>('/admin/v1/teams', signal),
     api.get<{ keys: TeamKey[] }>('/admin/v1/keys', signal),
@@ -68,7 +70,7 @@ async function loadRows(api: Api, signal: AbortSignal): Promise<Row[]> {
   ]);
   const now = Date.now();
   const dayOf = (day: string) => Math.round((Date.parse(day) - Date.parse(from)) / 86_400_000);
-  return teams.map((team) => {
+  const rows = teams.map((team) => {
     const own = keys.filter(({ teamId }) => teamId === team.id);
     const days = usage.filter((one) => one.team === team.id);
     const requests = new Array<number>(dayOf(to) + 1).fill(0);
@@ -82,11 +84,12 @@ async function loadRows(api: Api, signal: AbortSignal): Promise<Row[]> {
       rateLimited: sum(days.map((one) => one.rateLimited)),
     };
   });
+  return { rows, usage };
 }
 
 function TeamList() {
   const { api, may } = useAdmin();
-  const rows = useLoad('teams', (signal) => loadRows(api, signal), 60_000);
+  const loaded = useLoad('teams', (signal) => load(api, signal), 60_000);
   return (
     <View
       title="Teams"
@@ -106,12 +109,12 @@ function TeamList() {
         ) : undefined
       }
     >
-      <Wait of={rows}>
+      <Wait of={loaded}>
         {(all) =>
-          all.length === 0 ? (
+          all.rows.length === 0 ? (
             <Empty>There are no teams yet. Create a team and issue a key to use reports.</Empty>
           ) : (
-            <Found rows={all} changed={rows.reload} />
+            <Found {...all} changed={loaded.reload} />
           )
         }
       </Wait>
@@ -122,16 +125,23 @@ function TeamList() {
 /** Most teams or keys in a card: the table has all. */
 const MOST = 5;
 
-function CallsCard({ rows }: { readonly rows: readonly Row[] }) {
-  const all = sum(rows.map(({ calls }) => calls));
-  const shown = sortedBy(rows, ({ calls }) => calls, true).filter(({ calls }) => calls > 0);
+/** Also of callers that are no team: the gateway, and teams that were deleted. */
+function CallsCard({ rows, usage }: Loaded) {
+  const callsOf = (days: Usage['usage']) => sum(days.map(({ upstreamCalls }) => upstreamCalls));
+  const all = callsOf(usage);
+  const callers = [...new Set(usage.map(({ team }) => team))].map((id) => ({
+    id,
+    team: rows.find((row) => row.id === id),
+    calls: callsOf(usage.filter(({ team }) => team === id)),
+  }));
+  const shown = sortedBy(callers, ({ calls }) => calls, true).filter(({ calls }) => calls > 0);
   return (
     <Bars
       title="Share of platform calls"
       empty="No calls yet: issue a key on the page of a team, and ask for a report."
-      bars={shown.slice(0, MOST).map(({ id, name, calls }) => ({
+      bars={shown.slice(0, MOST).map(({ id, team, calls }) => ({
         key: id,
-        title: <TeamLink id={id} name={name} />,
+        title: team === undefined ? id === 'gateway' ? 'the gateway itself' : id : <TeamLink {...team} />,
         says: `${percent(calls / all)}, ${counted(calls, 'call')}`,
         share: calls / all,
       }))}
@@ -139,14 +149,10 @@ function CallsCard({ rows }: { readonly rows: readonly Row[] }) {
   );
 }
 
-function KeysCard({ rows, made, changed }: { readonly rows: readonly Row[] } & Made & Changed) {
-  const { may } = useAdmin();
+function KeysCard({ rows, changed }: Pick<Loaded, 'rows'> & Changed) {
   const now = Date.now();
-  const keys = rows.flatMap(({ keys: own, name }) => own.map((key) => ({ key, name })));
-  const found = keys.flatMap(({ key, name }) => {
-    const concern = concernOf(key, now);
-    return concern === null ? [] : [{ key, name, concern }];
-  });
+  const keys = rows.flatMap((team) => team.keys.map((key) => ({ team, key, concern: concernOf(key, now) })));
+  const found = keys.filter(({ concern }) => concern !== null);
   return (
     <Card title="Keys that expire or sleep">
       {found.length === 0 ? (
@@ -157,10 +163,10 @@ function KeysCard({ rows, made, changed }: { readonly rows: readonly Row[] } & M
         </Empty>
       ) : (
         <ul class="audit">
-          {found.slice(0, MOST).map(({ key, name, concern }) => (
+          {found.slice(0, MOST).map(({ team, key, concern }) => (
             <li key={key.id} class="row between">
               <span>
-                <TeamLink id={key.teamId} name={name} />{' '}
+                <TeamLink {...team} />{' '}
                 {key.label === '' ? <code>{key.prefix}…</code> : <Name>{key.label}</Name>}
                 <br />
                 <span class="small quiet">
@@ -178,11 +184,11 @@ function KeysCard({ rows, made, changed }: { readonly rows: readonly Row[] } & M
               <span class="tools">
                 {/* A rolled key expires all the same. */}
                 {concern === 'expires' ? (
-                  may('POST /admin/v1/teams/:id/keys') && <IssueButton teamId={key.teamId} made={made} />
+                  <IssueButton team={team} changed={changed} />
                 ) : (
                   <>
-                    <RollButton keyOf={key} made={made} />
-                    <RevokeButton keyOf={key} changed={changed} />
+                    <RollButton keyOf={key} team={team} changed={changed} />
+                    <RevokeButton keyOf={key} team={team} changed={changed} />
                   </>
                 )}
               </span>
@@ -195,20 +201,18 @@ function KeysCard({ rows, made, changed }: { readonly rows: readonly Row[] } & M
   );
 }
 
-type Changed = { readonly changed: () => void };
+type Changed = Pick<OfTeam, 'changed'>;
 
-function Found({ rows, changed }: { readonly rows: readonly Row[] } & Changed) {
-  const { made, note } = useIssued(changed);
+function Found({ rows, usage, changed }: Loaded & Changed) {
   const { query } = useRoute();
   const search = query.get('search') ?? '';
   const wanted = search.trim().toLowerCase();
   const found = rows.filter(({ id, name }) => `${id}\n${name}`.toLowerCase().includes(wanted));
   return (
     <>
-      {note}
       <div class="grid">
-        <CallsCard rows={rows} />
-        <KeysCard rows={rows} made={made} changed={changed} />
+        <CallsCard rows={rows} usage={usage} />
+        <KeysCard rows={rows} changed={changed} />
       </div>
       <Card>
         <div class="find">
@@ -220,15 +224,13 @@ function Found({ rows, changed }: { readonly rows: readonly Row[] } & Changed) {
             onInput={({ currentTarget: { value } }) => go(hrefOf(['teams'], { search: value }), true)}
           />
           <p class="small quiet" role="status">
-            {found.length === rows.length
-              ? count(rows.length)
-              : `${count(found.length)} of ${count(rows.length)}`}
-            {rows.length === 1 ? ' team' : ' teams'}
+            {found.length < rows.length && `${count(found.length)} of `}
+            {counted(rows.length, 'team')}
           </p>
         </div>
         <DataTable
           caption="Teams"
-          columns={columnsOf(made)}
+          columns={columnsOf(changed)}
           rows={found}
           keyOf={({ id }) => id}
           sorted={{ index: 0, down: false }}
@@ -239,7 +241,7 @@ function Found({ rows, changed }: { readonly rows: readonly Row[] } & Changed) {
   );
 }
 
-const columnsOf = (made: Made['made']): readonly Column<Row>[] => [
+const columnsOf = (changed: () => void): readonly Column<Row>[] => [
   { title: 'Team', by: ({ name }) => name.toLowerCase(), cell: (row) => <TeamCell {...row} /> },
   {
     title: 'By day',
@@ -252,14 +254,12 @@ const columnsOf = (made: Made['made']): readonly Column<Row>[] => [
   numberColumn('Limited', ({ rateLimited }) => rateLimited),
   {
     title: 'Keys',
-    numeric: true,
     by: ({ keys }) => keys.length,
-    cell: ({ keys: [key, another], keys }) => (
-      <span>
-        {key === undefined ? 'none' : count(keys.length)}{' '}
-        {key === undefined || another !== undefined ? null : (
-          <RollButton keyOf={key} made={made} look="plain small" />
-        )}
+    cell: (team) => (
+      <span class="nowrap">
+        {team.keys.length || 'none'}{' '}
+        {team.keys.length === 1 &&
+          team.keys.map((key) => <RollButton keyOf={key} look="plain small" {...{ team, changed }} />)}
       </span>
     ),
   },
@@ -272,17 +272,17 @@ const columnsOf = (made: Made['made']): readonly Column<Row>[] => [
   timeColumn('Last use', ({ lastUsedAt }) => lastUsedAt, 'never'),
 ];
 
-const TeamLink = ({ id, name }: Pick<Team, 'id' | 'name'>) => (
+const TeamLink = ({ id, name }: OfTeam['team']) => (
   <a href={hrefOf(['teams', id])}>
     <Name>{name}</Name>
   </a>
 );
 
 function TeamCell(team: Row) {
-  const { id, name, disabled, scopes } = team;
+  const { id, disabled, scopes } = team;
   return (
     <span class="team-cell">
-      <TeamLink id={id} name={name} />
+      <TeamLink {...team} />
       <span class="small quiet">
         {id} · {scopes.join(', ') || 'no scopes'} {disabled ? <Tag tone="bad">disabled</Tag> : null}{' '}
         {isDeclared(team) ? <Tag tone="info">by file</Tag> : null}
