@@ -12,6 +12,7 @@ const THRESHOLDS = [80, 95] as const;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const CHANNEL = 'budget';
+const TOLD = 'a team has used most of its platform calls of this UTC day';
 
 export interface Forecast {
   /** Percent of the budget, rounded down. */
@@ -25,7 +26,7 @@ const Outlook = recordForm(
   Type.Object({
     team: Type.String(),
     limit: Type.Number(),
-    left: Type.Number(),
+    used: Type.Number(),
     minute: Type.Number(),
     /** Empty until the first forecast is made. */
     header: Type.String({ pattern: '^[ -~]*$' }),
@@ -60,66 +61,60 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
   }
 
   /** @returns null: there is none to make. @throws StoreUnavailable */
-  async function forecast({ id, limits }: Team, left: number): Promise<Forecast | null> {
-    const limit = limits.upstreamCallsPerDay;
+  async function forecast(team: Team, left: number): Promise<Forecast | null> {
+    const limit = team.limits.upstreamCallsPerDay;
     const used = limit - left;
     if (used <= 0) return null;
-    const atMs = left <= 0 ? null : exhaustedAtMs({ used, limit, calls: await hoursOf(id) }, clock.now());
-    return { used: percentOf(limit, left), exhaustedAt: atMs === null ? null : new Date(atMs).toISOString() };
+    const calls = left <= 0 ? null : await hoursOf(team.id);
+    const atMs = calls && exhaustedAtMs({ used, limit, calls }, clock.now());
+    return { used: percentOf(team, left), exhaustedAt: atMs === null ? null : new Date(atMs).toISOString() };
   }
 
   /** After each charge, and before an answer. Reads the store once a minute, and at a further threshold. */
-  function look(team: Team, left: number): void {
-    const { id, limits } = team;
-    const limit = limits.upstreamCallsPerDay;
-    const [known, minute, used] = [knownOf(team), minuteNow(), percentOf(limit, left)];
-    const before = known?.minute === minute ? percentOf(limit, known.left) : 0;
+  function look(team: Team, used: number): void {
+    const [known, minute] = [knownOf(team), minuteNow()];
+    const before = known?.minute === minute ? known.used : 0;
     if (!THRESHOLDS.some((percent) => before < percent && percent <= used)) return;
+    const limit = team.limits.upstreamCallsPerDay;
+    const outlook = { team: team.id, limit, used, minute, header: known?.header ?? '' };
     // At once: calls that arrive together must not each read the store.
-    const outlook = { team: id, limit, left, minute, header: known?.header ?? '' };
-    outlooks.set(id, outlook);
+    outlooks.set(team.id, outlook);
     renew(team, outlook).catch((error: unknown) => {
-      logger.warn({ err: error, team: id }, 'failed to forecast a budget; retrying in a minute');
+      logger.warn({ err: error, team: team.id }, 'failed to forecast a budget; retrying in a minute');
     });
   }
 
   async function renew(team: Team, outlook: RecordOf<typeof Outlook>): Promise<void> {
     // With the calls of other replicas.
-    const left = await leftOf(team);
-    const made = await forecast(team, left);
+    const made = await forecast(team, await leftOf(team));
     if (made === null) return;
-    const renewed = { ...outlook, left, header: headerOf(made) };
+    const renewed = { ...outlook, used: made.used, header: headerOf(made) };
     // Unless there is a later one.
     if (outlooks.get(team.id) === outlook) outlooks.set(team.id, renewed);
-    for (const percent of THRESHOLDS) if (made.used >= percent) await tell(percent, renewed, made);
+    for (const percent of THRESHOLDS) {
+      const name = `budget-told:${percent}:${team.id}:${dayOf(outlook.minute)}`;
+      if (made.used < percent || (await store.documents.create(name, '', 2 * DAY_MS)) !== null) continue;
+      onThreshold(percent);
+      logger.warn({ team: team.id, percent, ...made }, TOLD);
+    }
     await store.bus.publish(CHANNEL, JSON.stringify(renewed));
-  }
-
-  async function tell(
-    percent: number,
-    { team, minute }: RecordOf<typeof Outlook>,
-    made: Forecast,
-  ): Promise<void> {
-    const name = `budget-told:${percent}:${team}:${dayOf(minute)}`;
-    if ((await store.documents.create(name, '', 2 * DAY_MS)) !== null) return;
-    onThreshold(percent);
-    logger.warn({ team, percent, ...made }, 'a team has used most of its platform calls of this UTC day');
   }
 
   return {
     forecast,
-    charged: look,
+    charged: (team: Team, left: number): void => look(team, percentOf(team, left)),
     /** `gateway-budget`, or undefined below the first threshold. */
     header(team: Team): string | undefined {
       const known = knownOf(team);
-      if (known !== undefined) look(team, known.left);
+      if (known !== undefined) look(team, known.used);
       return known?.header || undefined;
     },
   };
 }
 
 const dayOf = (minute: number) => Math.floor((minute * MINUTE_MS) / DAY_MS);
-const percentOf = (limit: number, left: number) => Math.floor((100 * (limit - left)) / limit);
+const percentOf = ({ limits: { upstreamCallsPerDay: limit } }: Team, left: number) =>
+  Math.floor((100 * (limit - left)) / limit);
 
 /** A dictionary of RFC 9651; the time is of the UTC day. */
 function headerOf({ used, exhaustedAt }: Forecast): string {
