@@ -292,7 +292,7 @@ it('lines up keys with and without a button, and opens a dialog that is not cut 
 
 it('shows what a team used, as charts and by day', async () => {
   const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/growth');
-  await page.getByRole('img', { name: /^Requests of the team per hour/ }).waitFor();
+  await page.getByRole('img', { name: /^Requests over time/ }).waitFor();
   const usage = page.getByRole('region', { name: 'Usage by day, last 30 days' });
   await expect.poll(() => usage.getByRole('row').count()).toBeGreaterThanOrEqual(2);
   await page.getByText("left of the day's share").waitFor();

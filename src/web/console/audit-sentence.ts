@@ -42,8 +42,8 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 export function sentenceOf({ actor, action, subject, after }: AuditEntry): string {
-  const is = after as Readonly<{ verified?: unknown; label?: string; teamId?: string }> | null | undefined;
-  const failed = action === 'token.verify' && is?.verified === false;
+  const is = after as Readonly<{ label?: string; teamId?: string }> | null | undefined;
+  const failed = action === 'token.verify' && failureOf(after) !== null;
   const named = action.startsWith('key.') && is?.teamId ? `${is.label || subject} of ${is.teamId}` : subject;
   const verb = failed ? 'failed to verify the token {}' : (VERBS[action] ?? `did ${action} to {}`);
   return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => named)}`;
@@ -64,4 +64,21 @@ function leavesOf(value: unknown, path = '', found = new Map<string, string>()):
   for (const [name, member] of Object.entries(value))
     leavesOf(member, path === '' ? name : `${path}.${name}`, found);
   return found;
+}
+
+/** `call`: path and query below the platform's base URL; null: no call was needed. */
+type Proof = Readonly<{ call: string | null; reason: string; reportsCompared: number }>;
+
+/** @param after of an audit entry. @returns null without a proof */
+export function proofOf(after: unknown): Proof | null {
+  const proof = (after as { readonly proof?: Partial<Proof> } | null | undefined)?.proof;
+  return typeof proof?.reason === 'string'
+    ? { call: proof.call ?? null, reason: proof.reason, reportsCompared: proof.reportsCompared ?? 0 }
+    : null;
+}
+
+/** @param after of an audit entry. @returns why the attempt failed; null: it did not */
+export function failureOf(after: unknown): string | null {
+  const noted = after as { readonly verified?: unknown; readonly reason?: unknown } | null | undefined;
+  return noted?.verified === false ? String(noted.reason ?? 'The token could not be verified.') : null;
 }

@@ -2,19 +2,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { Chart } from '../ui/chart.js';
-import { Fields } from '../ui/fields.js';
-import type { FieldSpec } from '../ui/form-values.js';
-import { counted, fromNow, moment } from '../ui/format.js';
+import type { FieldSpec, Values } from '../ui/form-values.js';
+import { counted, fromNow, lastDays, moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { useNotices } from '../ui/notices.js';
 import { Bars, Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
+import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { sortedBy } from '../ui/sort.js';
 import { useAdmin } from './admin.js';
-import { type AuditEntry, changesOf, sentenceOf } from './audit-sentence.js';
-import { failureOf } from './token-types.js';
+import { type AuditEntry, changesOf, failureOf, sentenceOf } from './audit-sentence.js';
 
 const PAGE = 50;
 
@@ -52,13 +51,14 @@ export function Audit() {
       lead="Who changed what, when and from where. It is complete, and contains no secrets."
     >
       <Lately chosen={filter.actor ?? ''} />
-      <Filter key={filter.actor} filter={filter} />
-      <Entries key={JSON.stringify(filter)} filter={filter} />
+      <Card>
+        <Filter key={filter.actor} filter={filter} />
+        <Entries key={JSON.stringify(filter)} filter={filter} />
+      </Card>
     </View>
   );
 }
 
-const DAYS = 30;
 /** Most entries in the pictures. */
 const COUNTED = 1000;
 /** One for each actor with many changes. */
@@ -66,8 +66,7 @@ const COLORS = ['--c1', '--c3', '--c2', '--c5', '--c4'];
 
 /** The last month in pictures. @param chosen the actor that is searched for */
 function Lately({ chosen }: { readonly chosen: string }) {
-  const dayOf = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
-  const days = Array.from({ length: DAYS }, (_, index) => dayOf(DAYS - 1 - index));
+  const days = lastDays(30);
   const found = useGet<Page>(`/admin/v1/audit?limit=${COUNTED}&since=${days[0]}`, 30_000);
   return (
     <Wait of={found}>
@@ -83,7 +82,7 @@ function Lately({ chosen }: { readonly chosen: string }) {
               <Chart
                 label="Changes by day and actor, last 30 days"
                 kind="stacked bars"
-                height={110}
+                height={100}
                 times={days.map((day) => Date.parse(day) / 1000)}
                 lines={actors.map(({ name, own }, index) => ({
                   ...{ title: name, color: COLORS[index] as string },
@@ -113,30 +112,21 @@ function Lately({ chosen }: { readonly chosen: string }) {
 }
 
 function Filter({ filter }: { readonly filter: FilterValues }) {
-  const [draft, setDraft] = useState(filter);
-  const apply = (next: FilterValues) => go(hrefOf(['audit'], next));
-  const change = (part: object) => {
-    const next = { ...draft, ...part };
-    setDraft(next);
-    // Selected values apply at once, typed ones on submit.
-    if ('action' in part || 'since' in part) apply(next);
-  };
+  const apply = (values: Values) => go(hrefOf(['audit'], values as FilterValues));
   return (
-    <details class="card" open={Object.values(filter).some((one) => one !== '')}>
-      <summary class="strong">Search</summary>
-      <form
-        class="form-grid"
-        aria-label="Search the audit"
-        onSubmit={(event) => {
-          event.preventDefault();
-          apply(draft);
-        }}
-      >
-        <Fields fields={FILTER} values={draft} set={change} />
-        <div class="row">
-          <Button label="Search" class="primary" />
-        </div>
-      </form>
+    <details open={Object.values(filter).some((one) => one !== '')}>
+      <summary>
+        <strong>Search</strong>
+      </summary>
+      <SchemaForm
+        label="Search the audit"
+        fields={FILTER}
+        start={filter}
+        submit="Search"
+        send={async (values) => apply(values)}
+        // Selected values apply at once, typed ones on submit.
+        changed={(values, part) => ('action' in part || 'since' in part) && apply(values)}
+      />
     </details>
   );
 }
@@ -161,7 +151,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
         const all = pages.flatMap(({ entries }) => entries);
         const next = pages.at(-1)?.next ?? null;
         return (
-          <Card>
+          <>
             {all.length === 0 ? (
               <Empty>No entries match: empty a field of the search above to see more.</Empty>
             ) : null}
@@ -171,7 +161,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
               ))}
             </ul>
             {next === null ? null : <Button label="Show older entries" act={() => older(next)} />}
-          </Card>
+          </>
         );
       }}
     </Wait>

@@ -11,10 +11,9 @@ import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
-import type { AuditEntry } from './audit-sentence.js';
+import { type AuditEntry, failureOf, proofOf } from './audit-sentence.js';
 import type { FieldsOf } from './fields-of.js';
-import { failureOf, type Holder, proofOf, type Tokens } from './token-types.js';
-import { allHold, Holders, TokenLine, Tries } from './tokens.js';
+import { allHold, type Holder, Holders, TokenLine, type Tokens, Tries } from './tokens.js';
 
 const LIVE_MS = 10_000;
 
@@ -180,28 +179,25 @@ function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<Rot
   const { pending } = tokens;
   const tried = entries.find(({ action, subject }) => action === 'token.verify' && subject === pending?.id);
   const failure = failureOf(tried?.after);
-  if (pending === null)
-    return (
-      <Step title="Verify" mark="quiet" number={2} fault={fault}>
-        <p class="quiet">Makes a call with the new token, and compares final reports with both tokens.</p>
-      </Step>
-    );
-  if (pending.verifiedAt !== null)
-    return (
-      <Step title="Verify" mark="good" number={2} fault={fault}>
-        <p>
-          Proven {moment(pending.verifiedAt)}. <Proof of={tried?.after} />
-        </p>
-        {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
-      </Step>
-    );
+  const isProven = pending !== null && pending.verifiedAt !== null;
+  const mark = isProven ? 'good' : pending === null ? 'quiet' : failure === null ? 'now' : 'bad';
   const label = busy === 'verify' ? CALLING : failure === null ? 'Verify' : 'Verify again';
   return (
-    <Step title="Verify" mark={failure === null ? 'now' : 'bad'} number={2} fault={fault}>
+    <Step title="Verify" mark={mark} number={2} fault={fault}>
+      {pending === null ? (
+        <p class="quiet">Makes a call with the new token, and compares final reports with both tokens.</p>
+      ) : null}
+      {isProven ? (
+        <p>
+          Proven {moment(pending.verifiedAt ?? '')}. <Proof of={tried?.after} />
+        </p>
+      ) : null}
       {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}
-      <p class="row">
-        <Button label={label} class="primary" disabled={busy !== null} act={() => take('verify')} />
-      </p>
+      {pending === null || isProven ? null : (
+        <p class="row">
+          <Button label={label} class="primary" disabled={busy !== null} act={() => take('verify')} />
+        </p>
+      )}
     </Step>
   );
 }

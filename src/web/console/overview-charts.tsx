@@ -58,30 +58,41 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
 }
 
 export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
-  const { series } = answer;
-  const times = timesOf(answer);
-  if (sum(series.requests) === 0)
+  if (sum(answer.series.requests) === 0)
     return <Empty>No requests yet: issue a key under Teams, and ask for a report. {NEW_ONES}</Empty>;
   return (
     <div class="grid">
-      {CHARTS.map(({ title, lines, ...chart }) => (
-        <Card key={title} title={title}>
-          <Chart {...chart} times={times} lines={lines(series)} />
-        </Card>
+      {[REQUESTS, CALLS, ...OTHERS].map((chart) => (
+        <SeriesChart key={chart.title} chart={chart} answer={answer} />
       ))}
-      <PlatformRoom series={series} times={times} />
+      <PlatformRoom series={answer.series} times={timesOf(answer)} />
     </div>
   );
 }
 
+interface SeriesChartProps extends Pick<ChartProps, 'height'> {
+  readonly chart: ChartSpec;
+  readonly answer: SeriesAnswer;
+}
+
+export const SeriesChart = ({
+  chart: { title, lines, ...look },
+  answer,
+  height = FULL,
+}: SeriesChartProps) => (
+  <Card title={title}>
+    <Chart {...look} times={timesOf(answer)} lines={lines(answer.series)} height={height} />
+  </Card>
+);
+
 /** Outcomes without requests are omitted. */
-export function outcomeLines({ outcomes }: Series): Line[] {
+function outcomeLines({ outcomes }: Series): Line[] {
   return OUTCOMES.map(({ name, ...look }) => ({ ...look, values: outcomes[name] ?? [] })).filter(
     ({ values }) => sum(values) > 0,
   );
 }
 
-export const callLines = ({ platformCalls, platformCallsSaved }: Series): Line[] => [
+const callLines = ({ platformCalls, platformCallsSaved }: Series): Line[] => [
   { title: 'saved', color: '--c2', values: platformCallsSaved },
   { title: 'made', color: '--c1', values: platformCalls },
 ];
@@ -109,12 +120,14 @@ interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
   readonly lines: (series: Series) => Line[];
 }
 
-const CHARTS: readonly ChartSpec[] = [
-  {
-    ...{ title: 'Requests by outcome', label: 'Requests over time, by outcome' },
-    ...{ lines: outcomeLines, kind: 'stacked' },
-  },
-  { title: 'Platform calls', label: 'Platform calls made and saved over time', lines: callLines },
+export const REQUESTS: ChartSpec = {
+  ...{ title: 'Requests by outcome', label: 'Requests over time, by outcome' },
+  ...{ lines: outcomeLines, kind: 'stacked' },
+};
+export const CALLS: ChartSpec = {
+  ...{ title: 'Platform calls', label: 'Platform calls made and saved over time', lines: callLines },
+};
+const OTHERS: readonly ChartSpec[] = [
   {
     ...{ title: 'Hits by tier', label: 'Hits over time, from memory and from the store' },
     ...{ lines: tiersOf, kind: 'stacked' },

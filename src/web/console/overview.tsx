@@ -74,18 +74,17 @@ function VerdictCard({ status }: { readonly status: Status }) {
   );
 }
 
+export const TeamLink = ({ id, name }: { readonly id: string; readonly name: string }) => (
+  <a href={hrefOf(['teams', id])}>
+    <Name>{name}</Name>
+  </a>
+);
+
 const COLUMNS: readonly Column<LedgerAnswer['teams'][number]>[] = [
   {
     title: 'Team',
     by: ({ name }) => name,
-    cell: ({ id, name }) =>
-      id === 'gateway' ? (
-        'the gateway itself'
-      ) : (
-        <a href={hrefOf(['teams', id])}>
-          <Name>{name}</Name>
-        </a>
-      ),
+    cell: ({ id, name }) => (id === 'gateway' ? 'the gateway itself' : <TeamLink id={id} name={name} />),
   },
   numberColumn('Requests', ({ requests }) => requests),
   numberColumn('Hits', ({ hitRatio }) => hitRatio, percent),

@@ -1,19 +1,36 @@
 /** The platform's tokens: lifetimes, history, and the processes that use each. */
+import type { AnswerTo } from '../../api/operations/table.js';
 import { fromNow, moment } from '../ui/format.js';
-import { Card, Empty, Tag } from '../ui/parts.js';
+import { Card, Empty, Tag, Track } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
-import { type AuditEntry, sentenceOf } from './audit-sentence.js';
-import { failureOf, type Holder, proofOf, SLOTS, SOURCES, type Token, type Tokens } from './token-types.js';
+import { type AuditEntry, failureOf, proofOf, sentenceOf } from './audit-sentence.js';
+
+export type Tokens = AnswerTo<'GET /admin/v1/token'>;
+type Token = NonNullable<Tokens['active']>;
+
+/** A process of the gateway, with the token it uses. */
+export type Holder = AnswerTo<'GET /admin/v1/status'>['processes'][number];
+
+const SOURCES: Readonly<Record<Token['source'], string>> = {
+  seed: 'from the settings',
+  staged: 'pasted by an operator',
+  minted: 'minted at the platform',
+  file: 'from a file',
+};
 
 /** Threshold of the expiry warning. */
 const SOON_MS = 30 * 86_400_000;
 
-const TONES = { active: 'good', pending: 'info', previous: 'quiet' } as const;
+const SLOTS = [
+  ['active', 'good'],
+  ['pending', 'info'],
+  ['previous', 'quiet'],
+] as const;
 
 export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly nowMs: number }) {
-  const held = SLOTS.flatMap((slot) => {
+  const held = SLOTS.flatMap(([slot, tone]) => {
     const token = tokens[slot];
-    return token === null ? [] : [{ slot, token }];
+    return token === null ? [] : [{ slot, tone, token }];
   });
   return (
     <Card title="Tokens">
@@ -21,11 +38,11 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
         <Empty>There is no token: reports that are not cached are refused. Add one below.</Empty>
       ) : (
         <ul class="stack">
-          {held.map(({ slot, token }) => (
+          {held.map(({ slot, tone, token }) => (
             <li key={token.id}>
               <div class="row between">
                 <span>
-                  <Tag tone={TONES[slot]}>{slot}</Tag> <code>{token.fingerprint}</code>{' '}
+                  <Tag tone={tone}>{slot}</Tag> <code>{token.fingerprint}</code>{' '}
                   <span class="quiet">
                     {SOURCES[token.source]}, {token.id}
                   </span>
@@ -46,19 +63,16 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
 function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number }) {
   const { createdAt, expiresAt, expiryKnown } = token;
   const [from, to] = [Date.parse(createdAt), Date.parse(expiresAt)];
-  const done = Math.min(1, Math.max(0, (nowMs - from) / Math.max(1, to - from)));
   const left = to - nowMs;
   const tone = left <= 0 ? 'bad' : left < SOON_MS ? 'warn' : 'good';
   return (
     <>
-      <div class={`time-line ${tone}`} aria-hidden="true">
-        <span style={{ width: `${(done * 100).toFixed(2)}%` }} />
-      </div>
+      <Track share={(nowMs - from) / Math.max(1, to - from)} tone={tone} />
       <div class="row between small quiet">
         <span>added {moment(createdAt)}</span>
-        <span class={tone === 'good' ? '' : 'strong'}>
+        <Tag tone={tone === 'good' ? 'quiet' : tone}>
           {left <= 0 ? 'ended' : 'ends'} {fromNow(expiresAt, nowMs)}
-        </span>
+        </Tag>
         <span>
           {moment(expiresAt)}
           {expiryKnown ? '' : ' (assumed: a year from its first use)'}

@@ -1,13 +1,13 @@
 /** The team's limits, usage, scopes and advertisers. */
 import { Chart } from '../ui/chart.js';
-import { compact, count, fromNow } from '../ui/format.js';
+import { compact, count, fromNow, lastDays } from '../ui/format.js';
 import { Card, Empty, Figure, Figures, Name, Tag, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { concurrentRequests, type Me, platformCalls } from './applied-limits.js';
 import { type Advertisers as All, SEEN } from './team.js';
 
-type UsageDay = Pick<NonNullable<Me['usage']>[number], 'day' | 'requests' | 'upstreamCalls'>;
+type UsageDay = NonNullable<Me['usage']>[number];
 
 export function Access() {
   const me = useGet<Me>('/gateway/v1/me');
@@ -70,28 +70,21 @@ function Left({ me }: { readonly me: Me }) {
 function Usage({ usage }: Pick<Me, 'usage'>) {
   if (usage === null) return <Empty>Usage is not available right now.</Empty>;
   if (usage.length === 0) return <Empty>No usage yet.</Empty>;
-  const days = lastDays(usage, Date.now());
+  const days = lastDays(30);
+  // The answer omits days without usage.
+  const valuesOf = (of: (day: UsageDay) => number) =>
+    days.map((day) => usage.filter((one) => one.day === day).map(of)[0] ?? 0);
   return (
     <Chart
       label="Requests and platform calls by day"
       kind="bars"
-      times={days.map(({ day }) => Date.parse(day) / 1000)}
+      times={days.map((day) => Date.parse(day) / 1000)}
       lines={[
-        { title: 'requests', color: '--c1', values: days.map(({ requests }) => requests) },
-        { title: 'platform calls', color: '--c3', values: days.map((one) => one.upstreamCalls) },
+        { title: 'requests', color: '--c1', values: valuesOf(({ requests }) => requests) },
+        { title: 'platform calls', color: '--c3', values: valuesOf((one) => one.upstreamCalls) },
       ]}
     />
   );
-}
-
-const SHOWN_DAYS = 30;
-
-/** Adds the days without usage, which the answer omits. */
-function lastDays(usage: readonly UsageDay[], nowMs: number): UsageDay[] {
-  return Array.from({ length: SHOWN_DAYS }, (_, index) => {
-    const day = new Date(nowMs - (SHOWN_DAYS - 1 - index) * 86_400_000).toISOString().slice(0, 10);
-    return usage.find((one) => one.day === day) ?? { day, requests: 0, upstreamCalls: 0 };
-  });
 }
 
 function Advertisers({ all }: { readonly all: boolean }) {

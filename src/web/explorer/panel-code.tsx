@@ -1,6 +1,6 @@
 /** The shown report as code for several tools. */
 import { useRef } from 'preact/hooks';
-import { useNotices } from '../ui/notices.js';
+import { copied, useNotices } from '../ui/notices.js';
 import { Button, Card, Choice } from '../ui/parts.js';
 import { snippetsOf } from './code.js';
 import type { Viewed } from './question.js';
@@ -30,12 +30,4 @@ export function CodePanel({ question, view, setView }: Viewed) {
       </p>
     </Card>
   );
-}
-
-/** Only pages over https or from this machine have a clipboard; others select the text and copy it. */
-async function copied(text: string, shown: HTMLElement | null): Promise<void> {
-  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
-  if (shown !== null) getSelection()?.selectAllChildren(shown);
-  if (!document.execCommand('copy'))
-    throw new Error('the browser does not allow copying; the code is selected');
 }

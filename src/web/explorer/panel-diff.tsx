@@ -1,11 +1,10 @@
 /** Changes of the report between two moments, from history, without a platform call. */
-import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
-import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { count, counted } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
+import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { shown, titleOf } from './columns.js';
 import { aboutPath, instantOf, type Viewed } from './question.js';
@@ -37,16 +36,10 @@ function subjectOf(row: DiffRow): string {
     .join(', ');
 }
 
-/** @param between from the address. @returns values of fields, UTC; or `first` and `latest` */
-function momentsOf(between: string) {
-  const [from = '', to = ''] = between.split(',');
-  return { from: from || 'first', to: to || 'latest' };
-}
-
 export function DiffPanel({ question, view, setView }: Viewed) {
   const isByDay = question.splits.includes('byDate');
-  const moments = momentsOf(view.between);
-  const asked = { from: instantOf(moments.from), to: instantOf(moments.to) };
+  const [from = '', to = ''] = view.between.split(',');
+  const asked = { from: instantOf(from || 'first'), to: instantOf(to || 'latest') };
   const path = aboutPath('diff', { ...question, asOf: '' }, asked);
   const diff = useGet<Diff>(isByDay ? path : null);
   if (!isByDay)
@@ -62,7 +55,15 @@ export function DiffPanel({ question, view, setView }: Viewed) {
   );
   return (
     <Card title="Changes" tools={csv}>
-      <MomentsForm moments={moments} choose={({ from, to }) => setView({ between: `${from},${to}` })} />
+      <SchemaForm
+        key={view.between}
+        label="Moments"
+        fields={MOMENTS}
+        start={{ from: from === 'first' ? '' : from, to: to === 'latest' ? '' : to }}
+        submit="Compare"
+        look=""
+        send={async (typed) => setView({ between: `${typed.from || 'first'},${typed.to || 'latest'}` })}
+      />
       <Wait of={diff}>{(value) => <Differences diff={value} />}</Wait>
     </Card>
   );
@@ -75,32 +76,6 @@ const MOMENTS: readonly FieldSpec[] = [
   },
   { name: 'to', label: 'To (UTC)', is: 'datetime-local', help: 'Default: now.' },
 ];
-
-interface MomentsProps {
-  readonly moments: ReturnType<typeof momentsOf>;
-  readonly choose: (moments: MomentsProps['moments']) => void;
-}
-
-function MomentsForm({ moments: { from, to }, choose }: MomentsProps) {
-  const typed = { from: from === 'first' ? '' : from, to: to === 'latest' ? '' : to };
-  const [draft, setDraft] = useState(typed);
-  useEffect(() => setDraft(typed), [from, to]);
-  return (
-    <form
-      class="form-grid"
-      aria-label="Moments"
-      onSubmit={(event) => {
-        event.preventDefault();
-        choose({ from: draft.from || 'first', to: draft.to || 'latest' });
-      }}
-    >
-      <Fields fields={MOMENTS} values={draft} set={(part) => setDraft({ ...draft, ...part })} />
-      <div class="row end">
-        <button type="submit">Compare</button>
-      </div>
-    </form>
-  );
-}
 
 const MOST_LINES = 500;
 

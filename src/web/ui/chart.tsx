@@ -1,8 +1,8 @@
 /** A chart over time by uPlot, in the page's colours, with its numbers as a table. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
+import { DataTable, numberColumn } from './data-table.js';
 import { compact } from './format.js';
-import { ScrollFrame } from './parts.js';
 
 export interface Line {
   readonly title: string;
@@ -69,36 +69,19 @@ export function Chart(props: ChartProps) {
 
 function ValuesTable(props: Required<Pick<ChartProps, 'label' | 'times' | 'lines' | 'format' | 'along'>>) {
   const { label, times, lines, format, along } = props;
+  const { title, shown } = ALONG[along];
+  const rows = times.map((time, index) => ({ time, index }));
+  const columns = lines.map(({ title: name, values }) =>
+    numberColumn<(typeof rows)[number]>(name, ({ index }) => values[index] ?? null, format),
+  );
   return (
-    <ScrollFrame label={label} short>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{ALONG[along].title}</th>
-            {lines.map(({ title }) => (
-              <th key={title} scope="col" class="number">
-                <bdi>{title}</bdi>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((time, index) => (
-            <tr key={time}>
-              <th scope="row">{ALONG[along].shown(time)}</th>
-              {lines.map(({ title, values }) => {
-                const value = values[index] ?? null;
-                return (
-                  <td key={title} class="number" data-title={title}>
-                    {value === null ? '–' : format(value)}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollFrame>
+    <DataTable
+      caption={label}
+      short
+      columns={[{ title, cell: ({ time }) => shown(time), by: ({ time }) => time }, ...columns]}
+      rows={rows}
+      keyOf={({ time }) => String(time)}
+    />
   );
 }
 
@@ -136,6 +119,8 @@ function optionsOf(
   };
   const isByDay = along === 'time' && times.length > 1 && times.every((time) => time % 86_400 === 0);
   const bars = kind.endsWith('bars') && UPlot.paths.bars ? UPlot.paths.bars({ size: [0.7, 40] }) : undefined;
+  // Room for the whole of the first and last bar.
+  const half = bars === undefined ? 0 : ((times[1] ?? 0) - (times[0] ?? 0)) / 2;
   return {
     width: element.clientWidth,
     height,
@@ -143,7 +128,7 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
     scales: {
-      x: { time: along === 'time' },
+      x: { time: along === 'time', range: (_plot, min, max) => [min - half, max + half] },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [

@@ -51,15 +51,18 @@ interface DataTableProps<Row> {
   readonly foot?: Row;
   /** Shown in place of a table without rows. */
   readonly empty?: string;
+  /** As high as a chart. */
+  readonly short?: boolean;
 }
 
-export function DataTable<Row>({ caption, columns, rows, keyOf, sorted, foot, empty }: DataTableProps<Row>) {
+export function DataTable<Row>({ caption, short, rows, sorted, empty, ...rest }: DataTableProps<Row>) {
+  const { columns, keyOf, foot } = rest;
   const [order, setOrder] = useState(sorted ?? null);
   if (rows.length === 0 && empty !== undefined) return <Empty>{empty}</Empty>;
   const by = order === null ? undefined : columns[order.index]?.by;
   const shown = order === null || by === undefined ? rows : sortedBy(rows, by, order.down);
   return (
-    <ScrollFrame label={caption}>
+    <ScrollFrame label={caption} short={short}>
       <table>
         <thead>
           <tr>

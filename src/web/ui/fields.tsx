@@ -135,14 +135,14 @@ export const Offers = ({ list, offers }: OffersProps) => (
 );
 
 function Control({ field, value, choose }: Omit<SelectProps, 'options'> & { readonly field: FieldSpec }) {
-  const { is = 'text', options, offers, placeholder, required, maxLength } = field;
+  const { is = 'text', options, offers, placeholder, required, maxLength, rows = 3 } = field;
   if (options !== undefined) return <Select options={options} value={value} choose={choose} />;
   const common = {
     ...{ value, placeholder, required, maxLength, spellcheck: false },
     onInput: (event: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
       choose(event.currentTarget.value),
   };
-  if (is === 'lines') return <textarea rows={3} {...common} />;
+  if (is === 'lines') return <textarea rows={rows} {...common} />;
   if (offers !== undefined)
     return (
       <>

@@ -19,6 +19,8 @@ export interface FieldSpec {
   readonly placeholder?: string;
   readonly required?: boolean;
   readonly maxLength?: number;
+  /** Of `lines`; default: 3. */
+  readonly rows?: number;
 }
 
 /** By the names of fields. */

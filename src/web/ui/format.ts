@@ -79,9 +79,15 @@ export function fromNow(iso: string, nowMs: number): string {
   if (length < 5) return 'just now';
   if (length > FAR_S) return `on ${new Date(iso).toISOString().slice(0, 10)}`;
   // `2 d`, not `2 d 6 s`.
-  const step = length >= 86_400 ? 3600 : length >= 3600 ? 60 : 1;
+  const step = length >= 86_400 ? 3600 : length >= 600 ? 60 : 1;
   const words = span(Math.floor(length / step) * step);
   return seconds < 0 ? `${words} ago` : `in ${words}`;
+}
+
+/** UTC days up to today, oldest first. */
+export function lastDays(length: number): string[] {
+  const dayOf = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+  return Array.from({ length }, (_, index) => dayOf(length - 1 - index));
 }
 
 /** `1 call`, `2 calls` */

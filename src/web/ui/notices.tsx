@@ -1,7 +1,7 @@
 /** Notices of success and failure, announced to screen readers. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useMemo, useState } from 'preact/hooks';
-import { wordsOf } from './api.js';
+import { Refused, wordsOf } from './api.js';
 import { Button } from './parts.js';
 
 type Notice = Readonly<{ kind: 'done' | 'fault'; words: string }>;
@@ -68,4 +68,17 @@ function Shown({ kind, words, close }: Notice & { readonly close: () => void }) 
       <Button label="×" class="plain" aria-label="Close this message" act={close} />
     </div>
   );
+}
+
+/** Selects the shown text first. Only pages over https or from this machine have a clipboard. @throws Refused */
+export async function copied(text: string, shown: HTMLElement | null): Promise<void> {
+  if (shown instanceof HTMLInputElement) shown.select();
+  else if (shown !== null) getSelection()?.selectAllChildren(shown);
+  const isCopied = await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  );
+  if (isCopied === true || document.execCommand('copy')) return;
+  const detail = 'The browser does not allow copying: press Ctrl+C or ⌘C.';
+  throw new Refused({ title: 'Not copied', detail, status: 0, code: 'unknown' }, null);
 }

@@ -1,5 +1,5 @@
 /** Small components of both pages. */
-import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
+import { type ButtonHTMLAttributes, type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Refused, wordsOf } from './api.js';
 import { span } from './format.js';
@@ -53,6 +53,19 @@ export function Figure({ label, value, note, tone }: FigureProps) {
 
 export const Figures = ({ children }: Inner) => <dl class="figures">{children}</dl>;
 
+export type Fact = readonly [term: ComponentChildren, fact: ComponentChildren];
+
+export const Facts = ({ of }: { readonly of: readonly Fact[] }) => (
+  <dl class="facts">
+    {of.map(([term, fact], index) => (
+      <Fragment key={index}>
+        <dt>{term}</dt>
+        <dd>{fact}</dd>
+      </Fragment>
+    ))}
+  </dl>
+);
+
 export interface Bar {
   readonly key: string;
   readonly title: ComponentChildren;
@@ -62,6 +75,16 @@ export interface Bar {
   readonly share: number;
   readonly tone?: Tone | undefined;
 }
+
+/** The filled part of a line, 0 to 1. */
+export const Track = ({ share, tone = '' }: { readonly share: number; readonly tone?: Tone | '' }) => (
+  <span class={`time-line ${tone}`} aria-hidden="true">
+    <span style={{ width: `${100 * Math.min(1, Math.max(0, share))}%` }} />
+  </span>
+);
+
+/** Of a limit: from 80 % on it warns. */
+export const toneOf = (share: number): Tone => (share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'good');
 
 interface BarsProps {
   readonly title: string;
@@ -80,9 +103,7 @@ export const Bars = ({ title, tools, bars, empty }: BarsProps) => (
         <li key={key} class={tone}>
           <span>{one}</span>
           <span class="small quiet">{says}</span>
-          <span class="time-line" aria-hidden="true">
-            <span style={{ width: `${100 * Math.min(1, share)}%` }} />
-          </span>
+          <Track share={share} />
         </li>
       ))}
     </ul>
@@ -176,7 +197,7 @@ interface ScrollFrameProps {
   /** For screen readers. */
   readonly label: string;
   /** As high as a chart. */
-  readonly short?: boolean;
+  readonly short?: boolean | undefined;
   readonly children: ComponentChildren;
 }
 

@@ -25,7 +25,7 @@ interface SchemaFormProps {
   readonly send: (values: Values, set: FieldsProps['set']) => Promise<unknown>;
   /** Validates before sending. */
   readonly check?: (values: Values) => readonly Fault[];
-  readonly changed?: () => void;
+  readonly changed?: (values: Values, part: Values) => void;
   /** Shown beside the buttons if fields have faults. */
   readonly wrong?: string;
   /** Further buttons. */
@@ -45,7 +45,7 @@ export function SchemaForm({ fields = [], submit, leave, send, children, ...rest
   useEffect(() => form.current?.querySelector<HTMLElement>(FIRST_WRONG)?.focus(), [refusal]);
   const set = (part: Values) => {
     setValues((was) => ({ ...was, ...part }));
-    changed?.();
+    changed?.({ ...values, ...part }, part);
   };
   const submitted = async (event: SubmitEvent) => {
     event.preventDefault();

@@ -1,17 +1,17 @@
 /** What is cached and how it serves, cache state of a report, purges, and learned facts. */
-import { useState } from 'preact/hooks';
-import { Chart } from '../../ui/chart.js';
-import { Field } from '../../ui/fields.js';
+import type { ComponentChildren } from 'preact';
+import type { FieldSpec } from '../../ui/form-values.js';
 import { bytes, counted, fromNow, percent } from '../../ui/format.js';
 import { KeptDays, KeptFigures, KeptWords } from '../../ui/kept.js';
 import { Bars, Button, Card, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
+import { SchemaForm } from '../../ui/schema-form.js';
 import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { sortedBy } from '../../ui/sort.js';
 import type { Status } from '../overview.js';
-import { callLines, OverviewFigures } from '../overview-charts.js';
-import { type SeriesAnswer, sum, timesOf } from '../series.js';
+import { CALLS, OverviewFigures, SeriesChart } from '../overview-charts.js';
+import { type SeriesAnswer, sum } from '../series.js';
 import { Divisibility } from './divisibility.js';
 import { type Explained, questionOf } from './explained.js';
 import { LearnedOfAdvertiser, LearnedOfReport } from './learned.js';
@@ -59,26 +59,21 @@ function Now() {
   return (
     <>
       <Wait of={series}>{(answer) => <OverviewFigures answer={answer} />}</Wait>
-      <Wait of={status}>{({ cache }) => <InMemory {...cache} />}</Wait>
-      <Wait of={series}>
-        {(answer) =>
-          sum(answer.series.requests) === 0 ? null : (
-            <Card title="Platform calls, 24 hours">
-              <Chart
-                label="Platform calls made and saved over 24 hours"
-                times={timesOf(answer)}
-                lines={callLines(answer.series)}
-                height={110}
-              />
-            </Card>
-          )
-        }
+      <Wait of={status}>
+        {({ cache }) => (
+          <InMemory {...cache}>
+            <Wait of={series}>{(answer) => <SeriesChart chart={CALLS} answer={answer} height={110} />}</Wait>
+          </InMemory>
+        )}
       </Wait>
     </>
   );
 }
 
-function InMemory({ l1Bytes, l1Entries, reports }: Status['cache']) {
+type InMemoryProps = Status['cache'] & { readonly children: ComponentChildren };
+
+/** @param children below the hits */
+function InMemory({ l1Bytes, l1Entries, reports, children }: InMemoryProps) {
   const now = Date.now();
   const held = reports.filter(({ answers }) => answers > 0).slice(0, MOST);
   const endpoints = [...new Set(reports.map(({ endpoint }) => endpoint))].map((endpoint) => {
@@ -88,67 +83,60 @@ function InMemory({ l1Bytes, l1Entries, reports }: Status['cache']) {
   });
   return (
     <div class="grid">
-      <Bars
-        title="Hits by endpoint"
-        tools={<span class="small quiet">since the start of the process</span>}
-        empty={NOTHING}
-        bars={sortedBy(endpoints, ({ requests }) => requests, true)
-          .slice(0, MOST)
-          .map(({ endpoint, requests, share }) => ({
-            ...{ key: endpoint, title: endpoint, share },
-            says: `${percent(share)} of ${counted(requests, 'report')}`,
-          }))}
-      />
+      <div class="grid">
+        <Bars
+          title="Hits by endpoint"
+          tools={<span class="small quiet">since the start of the process</span>}
+          empty={NOTHING}
+          bars={sortedBy(endpoints, ({ requests }) => requests, true)
+            .slice(0, MOST)
+            .map(({ endpoint, requests, share }) => ({
+              ...{ key: endpoint, title: endpoint, share },
+              says: `${percent(share)} of ${counted(requests, 'report')}`,
+            }))}
+        />
+        {children}
+      </div>
       <Bars
         title="Biggest in memory"
         tools={<span class="small quiet">{`${counted(l1Entries, 'answer')}, ${bytes(l1Bytes)}`}</span>}
         empty={NOTHING}
-        bars={held.map(({ endpoint, advertiserId, bytes: size, freshUntil }) => ({
-          key: `${endpoint} ${advertiserId}`,
-          title: `${endpoint}${advertiserId === null ? '' : `, advertiser ${advertiserId}`}`,
-          says: `${bytes(size)}, ${freshUntil === null || Date.parse(freshUntil) <= now ? 'expired' : `expires ${fromNow(freshUntil, now)}`}`,
-          share: size / (held[0]?.bytes ?? size),
-        }))}
+        bars={held.map(({ endpoint, advertiserId, bytes: size, freshUntil }) => {
+          const isFresh = freshUntil !== null && Date.parse(freshUntil) > now;
+          return {
+            key: `${endpoint} ${advertiserId}`,
+            title: `${endpoint}${advertiserId === null ? '' : `, advertiser ${advertiserId}`}`,
+            says: `${bytes(size)}, ${isFresh ? `expires ${fromNow(freshUntil, now)}` : 'stale'}`,
+            share: size / (held[0]?.bytes ?? size),
+            tone: isFresh ? 'info' : 'quiet',
+          };
+        })}
       />
     </div>
   );
 }
 
-function AskCard({ url }: { readonly url: string }) {
-  const [text, setText] = useState(url);
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    go(hrefOf(['cache'], { url: text.trim() }));
-    scrollTo(0, 0);
-  };
-  return (
-    <Card title="Explain a report">
-      <form class="ask stack" onSubmit={submit}>
-        <Field
-          label="URL of a report"
-          help="Copied from an app, a log or the docs, with any host; or campaigns/get?advertiserId=… The platform is not called."
-        >
-          <textarea
-            rows={2}
-            required
-            spellcheck={false}
-            value={text}
-            onInput={({ currentTarget: { value } }) => setText(value)}
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter') return;
-              event.preventDefault();
-              event.currentTarget.form?.requestSubmit();
-            }}
-          />
-        </Field>
-        <div class="row">
-          <Button label="Explain" class="primary" />
-          {url === '' ? null : <Button label="Clear" act={() => go(hrefOf(['cache']))} />}
-        </div>
-      </form>
-    </Card>
-  );
-}
+const URL_FIELD: readonly FieldSpec[] = [
+  {
+    ...{ name: 'url', label: 'URL of a report', required: true },
+    help: 'Copied from an app, a log or the docs, with any host; or campaigns/get?advertiserId=… The platform is not called.',
+  },
+];
+
+const AskCard = ({ url }: { readonly url: string }) => (
+  <Card title="Explain a report">
+    <SchemaForm
+      fields={URL_FIELD}
+      start={{ url }}
+      submit="Explain"
+      send={async (values) => {
+        go(hrefOf(['cache'], { url: String(values.url).trim() }));
+        scrollTo(0, 0);
+      }}
+      buttons={url === '' ? null : <Button label="Clear" act={() => go(hrefOf(['cache']))} />}
+    />
+  </Card>
+);
 
 const ReportCard = ({ explained }: { readonly explained: Explained }) => (
   <Card title="Caching">

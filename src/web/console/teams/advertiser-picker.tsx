@@ -70,7 +70,7 @@ export const Chips = ({ ids, known, remove }: ChipsProps) => (
     {ids.map((id) => {
       const name = known.nameOf(id);
       return (
-        <li key={id} class="chip">
+        <li key={id} class="tag quiet">
           {name === null ? null : <Name>{name}</Name>} <span class="quiet">{id}</span>
           {remove === undefined ? null : (
             <Button label="×" class="plain" aria-label={`Remove ${name ?? id}`} act={() => remove(id)} />

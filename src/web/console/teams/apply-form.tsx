@@ -3,11 +3,13 @@ import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { Refused, wordsOf } from '../../ui/api.js';
 import { ConfirmButton } from '../../ui/dialog.js';
-import { Field, Select } from '../../ui/fields.js';
+import { Field, Fields } from '../../ui/fields.js';
+import type { FieldSpec, Values } from '../../ui/form-values.js';
 import { counted } from '../../ui/format.js';
 import { useNotices } from '../../ui/notices.js';
-import { Button, Card, Tag, type Tone } from '../../ui/parts.js';
-import { hrefOf } from '../../ui/route.js';
+import { Card, Tag, type Tone } from '../../ui/parts.js';
+import { go, hrefOf } from '../../ui/route.js';
+import { SchemaForm } from '../../ui/schema-form.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
 import { ChangeList } from '../audit.js';
@@ -30,35 +32,36 @@ const REMOVED = ['keep', 'release', 'delete'] as const;
 
 type Looked = Readonly<{ body: object; changes: readonly TeamChange[]; applied: boolean }>;
 
+const FIELDS: readonly FieldSpec[] = [
+  {
+    ...{ name: 'text', label: 'Or paste its content', is: 'lines', rows: 10, required: true },
+    placeholder: 'teams:\n  - id: growth\n    advertisers: [1, 2]',
+  },
+  {
+    ...{ name: 'removed', label: 'Teams no longer in the file are' },
+    options: REMOVED.map((action) => [action, ACTIONS[action].title] as const),
+  },
+];
+
 export function ApplyForm() {
   const { api } = useAdmin();
   const { act } = useNotices();
-  const [text, setText] = useState('');
-  const [removed, setRemoved] = useState<string>('keep');
   const [looked, setLooked] = useState<Looked | null>(null);
   const [faults, setFaults] = useState<readonly string[]>([]);
-  const [busy, setBusy] = useState(false);
   const send = async (body: object) => (await api.send<Pick<Looked, 'changes'>>('POST', PATH, body)).changes;
   // Changes of another file or option.
   const forget = () => {
     setLooked(null);
     setFaults([]);
   };
-  const change = (next: string) => {
-    setText(next);
+  const look = async ({ text, removed }: Values) => {
     forget();
-  };
-  const look = async (event: SubmitEvent) => {
-    event.preventDefault();
-    forget();
-    setBusy(true);
     try {
-      const body = { ...(await declaredIn(text)), removed };
+      const body = { ...(await declaredIn(String(text))), removed };
       setLooked({ body, changes: await send({ ...body, dryRun: true }), applied: false });
     } catch (error) {
       setFaults(faultsOf(error));
     }
-    setBusy(false);
   };
   const apply = ({ body }: Looked) =>
     act(
@@ -71,49 +74,36 @@ export function ApplyForm() {
       lead="Creates, changes and removes teams as the file declares. You see the changes before they are applied."
     >
       <Card>
-        <form class="stack" noValidate onSubmit={(event) => void look(event)}>
-          <Field label="File" help="YAML or JSON, as for dsp-gateway apply.">
-            <input
-              type="file"
-              accept=".yaml,.yml,.json"
-              disabled={busy}
-              onChange={({ currentTarget: { files } }) => void files?.[0]?.text().then(change)}
-            />
-          </Field>
-          <Field label="Or paste its content">
-            <textarea
-              rows={10}
-              spellcheck={false}
-              disabled={busy}
-              placeholder={'teams:\n  - id: growth\n    advertisers: [1, 2]'}
-              value={text}
-              onInput={({ currentTarget: { value } }) => change(value)}
-            />
-          </Field>
-          <Field label="Teams no longer in the file are">
-            <Select
-              options={REMOVED.map((action) => [action, ACTIONS[action].title] as const)}
-              value={removed}
-              choose={(value) => {
-                setRemoved(value);
-                forget();
-              }}
-            />
-          </Field>
-          <div role="alert">
-            {faults.map((fault) => (
-              <p key={fault} class="fault">
-                {fault}
-              </p>
-            ))}
-          </div>
-          <div class="row end">
-            <a class="button" href={hrefOf(['teams'])}>
-              Back to the teams
-            </a>
-            <Button label="Show changes" disabled={busy || text.trim() === ''} />
-          </div>
-        </form>
+        <SchemaForm
+          start={{ text: '', removed: 'keep' }}
+          submit="Show changes"
+          look=""
+          send={look}
+          changed={forget}
+          leave={() => go(hrefOf(['teams']))}
+        >
+          {(form) => (
+            <>
+              <Field label="File" help="YAML or JSON, as for dsp-gateway apply.">
+                <input
+                  type="file"
+                  accept=".yaml,.yml,.json"
+                  onChange={({ currentTarget: { files } }) =>
+                    void files?.[0]?.text().then((text) => form.set({ text }))
+                  }
+                />
+              </Field>
+              <Fields fields={FIELDS} {...form} />
+              <div role="alert">
+                {faults.map((fault) => (
+                  <p key={fault} class="fault">
+                    {fault}
+                  </p>
+                ))}
+              </div>
+            </>
+          )}
+        </SchemaForm>
       </Card>
       {looked === null ? null : <Difference looked={looked} apply={() => apply(looked)} />}
     </View>

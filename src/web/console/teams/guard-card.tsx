@@ -1,8 +1,7 @@
 /** The write guard of a team, with the remaining budget of the day. */
-import { type ComponentChildren, Fragment } from 'preact';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { amount } from '../../ui/format.js';
-import { Card, Empty, Wait } from '../../ui/parts.js';
+import { Card, Empty, type Fact, Facts, Track, toneOf, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { type GuardRule, isKnown, type WriteGuard } from './guard.js';
 import type { Team } from './team.js';
@@ -51,22 +50,13 @@ function Rules({ id, guard }: { readonly id: string; readonly guard: WriteGuard 
             <h3>
               <code>{route}</code>
             </h3>
-            <dl class="facts">
-              {factsOf(rule, today).map(([term, fact], index) => (
-                <Fragment key={index}>
-                  <dt>{term}</dt>
-                  <dd>{fact}</dd>
-                </Fragment>
-              ))}
-            </dl>
+            <Facts of={factsOf(rule, today)} />
           </section>
         );
       })}
     </>
   );
 }
-
-type Fact = readonly [term: ComponentChildren, fact: ComponentChildren];
 
 const atMost = (max: number | undefined, currency?: string): string =>
   max === undefined ? 'any amount' : `at most ${amount(max, currency)}`;
@@ -110,25 +100,15 @@ const BudgetPlace = ({ field, currency, currencyField }: NonNullable<GuardRule['
   </>
 );
 
-/** Share from which the meter warns. */
-const NEARLY = 0.8;
-
 function Today({ day, maxPerDay, left, currency }: DayBudget) {
-  const used = Math.max(0, maxPerDay - left);
-  const unit = currency ?? undefined;
+  const [used, unit] = [maxPerDay - left, currency ?? undefined];
+  const share = maxPerDay === 0 ? 1 : used / maxPerDay;
   return (
-    <div class="today">
-      <meter
-        min={0}
-        max={maxPerDay}
-        high={NEARLY * maxPerDay}
-        optimum={0}
-        value={used}
-        aria-label={`Used of ${day}`}
-      />
+    <>
+      <Track share={share} tone={toneOf(share)} />
       <span class="small quiet">
         {amount(used, unit)} used on {day}, {amount(left, unit)} left
       </span>
-    </div>
+    </>
   );
 }

@@ -1,8 +1,9 @@
 /** Buttons to issue, roll and revoke a key; the dialog that shows a new key. */
 import { useRef, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
+import { wordsOf } from '../../ui/api.js';
 import { ConfirmButton, Dialog } from '../../ui/dialog.js';
-import { useNotices } from '../../ui/notices.js';
+import { copied, useNotices } from '../../ui/notices.js';
 import { Button } from '../../ui/parts.js';
 import { FormButton } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
@@ -78,7 +79,14 @@ export function RollButton({ keyOf, team, changed, look = '' }: OfKey & { readon
   );
 }
 
-export function RevokeButton({ keyOf, team, changed }: OfKey) {
+export const KeyTools = (props: OfKey) => (
+  <span class="tools">
+    <RollButton {...props} />
+    <RevokeButton {...props} />
+  </span>
+);
+
+function RevokeButton({ keyOf, team, changed }: OfKey) {
   const { api, may } = useAdmin();
   const { act } = useNotices();
   if (!may('DELETE /admin/v1/keys/:id')) return null;
@@ -107,16 +115,11 @@ function KeyDialog({ name, secret }: { readonly name: string; readonly secret: s
   const { show } = useNotices();
   const field = useRef<HTMLInputElement>(null);
   const [said, setSaid] = useState('');
-  const copy = async () => {
-    field.current?.select();
-    try {
-      await navigator.clipboard.writeText(secret);
-      setSaid('Copied.');
-    } catch {
-      // Browsers have no clipboard without TLS.
-      setSaid('The browser does not allow copying. The key is selected: press Ctrl+C or ⌘C.');
-    }
-  };
+  const copy = () =>
+    copied(secret, field.current).then(
+      () => setSaid('Copied.'),
+      (error: unknown) => setSaid(wordsOf(error)),
+    );
   return (
     <Dialog title={`The key ${name}`}>
       <div class="stack">

@@ -25,24 +25,20 @@ export function TeamActions({ team, changed, removed }: TeamActionsProps) {
           <a class="button" href={hrefOf(['teams', team.id], { form: 'edit' })}>
             Edit
           </a>
-          {team.disabled ? (
-            <ConfirmButton
-              label="Enable"
-              question={<p>The team may call again at once, with its existing keys.</p>}
-              act={() => set(false)}
-            />
-          ) : (
-            <ConfirmButton
-              label="Disable"
-              question={
+          <ConfirmButton
+            label={team.disabled ? 'Enable' : 'Disable'}
+            question={
+              team.disabled ? (
+                <p>The team may call again at once, with its existing keys.</p>
+              ) : (
                 <p>
                   Within a second all replicas refuse all calls of <Name>{team.name}</Name>. Keys and settings
                   stay, and the team can be enabled again.
                 </p>
-              }
-              act={() => set(true)}
-            />
-          )}
+              )
+            }
+            act={() => set(!team.disabled)}
+          />
         </>
       ) : null}
       {may('DELETE /admin/v1/teams/:id') ? (

@@ -5,7 +5,7 @@ import { fromNow, moment, span } from '../../ui/format.js';
 import { Button, Card, Name, Tag, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
-import { IssueButton, type OfTeam, RevokeButton, RollButton } from './key-actions.js';
+import { IssueButton, KeyTools, type OfTeam } from './key-actions.js';
 import { keyState, SOON_MS, type Team, type TeamKey } from './team.js';
 
 export function TeamKeys({ team }: { readonly team: Team }) {
@@ -40,13 +40,7 @@ function KeyTable({ keys, ...of }: OfTeam & { readonly keys: readonly TeamKey[] 
   const mayAct = may('POST /admin/v1/keys/:id/roll') || may('DELETE /admin/v1/keys/:id');
   const actions: Column<TeamKey> = {
     title: 'Actions',
-    cell: (key) =>
-      keyState(key, Date.now()) === 'valid' ? (
-        <span class="tools">
-          <RollButton keyOf={key} {...of} />
-          <RevokeButton keyOf={key} {...of} />
-        </span>
-      ) : null,
+    cell: (key) => keyState(key, Date.now()) === 'valid' && <KeyTools keyOf={key} {...of} />,
   };
   return (
     <DataTable

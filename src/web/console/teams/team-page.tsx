@@ -19,7 +19,15 @@ export function TeamPage({ id }: { readonly id: string }) {
   const [gone, setGone] = useState(false);
   const [saved, setSaved] = useState(false);
   const team = useGet<Team>(gone ? null : `/admin/v1/teams/${encodeURIComponent(id)}`);
-  if (gone) return <GonePage id={id} />;
+  if (gone)
+    return (
+      <View title={id}>
+        <Empty>
+          The team is deleted and its keys are revoked. Its usage is kept.{' '}
+          <a href={hrefOf(['teams'])}>All teams</a>
+        </Empty>
+      </View>
+    );
   const { value } = team;
   const mayEdit = value !== null && !isDeclared(value) && may('PATCH /admin/v1/teams/:id');
   const here = hrefOf(['teams', id]);
@@ -74,29 +82,18 @@ function Lead({ team }: { readonly team: Team }) {
   );
 }
 
-function GonePage({ id }: { readonly id: string }) {
-  return (
-    <View title={id}>
-      <Empty>
-        The team is deleted and its keys are revoked. Its usage is kept.{' '}
-        <a href={hrefOf(['teams'])}>All teams</a>
-      </Empty>
-    </View>
-  );
-}
-
 function ManagedCard({ team: { id } }: { readonly team: Team }) {
   return (
     <Card title="Declared in a file">
       <p>
         This team is declared in a file, applied by <code>dsp-gateway apply</code>. Other changes are refused:
-        the next apply would undo them. Keys are issued, rolled and revoked here as usual.
+        the next apply would undo them.
       </p>
       <p>
         To see what differs between the file and the gateway:{' '}
         <a href={hrefOf(['teams'], { form: 'apply' })}>compare the file here</a>, or{' '}
-        <code>dsp-gateway apply -f teams.yaml --dry-run</code>. To change the team, change the file and apply
-        it. To manage it by hand, remove it from the file and apply that with <code>--release</code>.
+        <code>dsp-gateway apply -f teams.yaml --dry-run</code>. To manage it by hand, remove it from the file
+        and apply that with <code>--release</code>.
       </p>
       <p>
         <a href={hrefOf(['audit'], { team: id })}>Changes in the audit</a>

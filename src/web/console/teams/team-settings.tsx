@@ -1,41 +1,34 @@
 /** The settings of a team, in the order of its form. */
 import { useState } from 'preact/hooks';
 import { count } from '../../ui/format.js';
-import { Button, Card, Tag } from '../../ui/parts.js';
+import { Button, Card, Facts, Tag } from '../../ui/parts.js';
 import { Chips } from './advertiser-picker.js';
 import { useAdvertisers } from './advertisers.js';
 import { LIMITS, SCOPES, type Team } from './team.js';
 
-export function SettingsCard({ team }: { readonly team: Team }) {
-  return (
-    <Card title="Settings">
-      <dl class="facts">
-        <dt>Advertisers</dt>
-        <dd>
-          <Advertisers team={team} />
-        </dd>
-        <dt>Scopes</dt>
-        <dd>
-          <Scopes team={team} />
-        </dd>
-        <dt>Limits</dt>
-        <dd>
-          <ul class="plain-list">
-            {LIMITS.map(({ name, title, unit }) => (
-              <li key={name}>
-                {title}: <strong>{count(team.limits[name])}</strong> {unit}
-              </li>
-            ))}
-          </ul>
-        </dd>
-        <dt>Allowed addresses</dt>
-        <dd>{team.ipAllow.length === 0 ? 'any address' : team.ipAllow.join(', ')}</dd>
-        <dt>Default format</dt>
-        <dd>{team.defaultFormat}</dd>
-      </dl>
-    </Card>
-  );
-}
+export const SettingsCard = ({ team }: { readonly team: Team }) => (
+  <Card title="Settings">
+    <Facts
+      of={[
+        ['Advertisers', <Advertisers team={team} />],
+        ['Scopes', <Scopes team={team} />],
+        ['Limits', <Limits team={team} />],
+        ['Allowed addresses', team.ipAllow.join(', ') || 'any address'],
+        ['Default format', team.defaultFormat],
+      ]}
+    />
+  </Card>
+);
+
+const Limits = ({ team: { limits } }: { readonly team: Team }) => (
+  <ul class="plain-list">
+    {LIMITS.map(({ name, title, unit }) => (
+      <li key={name}>
+        {title}: <strong>{count(limits[name])}</strong> {unit}
+      </li>
+    ))}
+  </ul>
+);
 
 function Scopes({ team: { scopes } }: { readonly team: Team }) {
   if (scopes.length === 0) return <>none: the team cannot do anything</>;

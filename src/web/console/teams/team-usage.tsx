@@ -1,13 +1,12 @@
 /** Usage of a team: charts by hour, a table by day. */
 import type { AnswerTo } from '../../../api/operations/table.js';
-import { Chart } from '../../ui/chart.js';
 import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
 import { bytes, moment } from '../../ui/format.js';
 import { Card, Choice, Empty, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { useGet } from '../../ui/session.js';
-import { callLines, NEW_ONES, OverviewFigures, outcomeLines } from '../overview-charts.js';
-import { RANGES, type Range, type SeriesAnswer, sum, timesOf } from '../series.js';
+import { CALLS, NEW_ONES, OverviewFigures, REQUESTS, SeriesChart } from '../overview-charts.js';
+import { RANGES, type Range, type SeriesAnswer, sum } from '../series.js';
 
 type Usage = AnswerTo<'GET /admin/v1/usage'>;
 type UsageDay = Usage['usage'][number];
@@ -25,8 +24,34 @@ export function TeamUsage({ id }: { readonly id: string }) {
   const choose = (value: Range) => go(hrefOf(['teams', id], { range: value }), true);
   return (
     <Card title="Usage" tools={<Choice label="Range" options={TEAM_RANGES} value={range} choose={choose} />}>
-      <Wait of={series}>{(answer) => <UsageCharts answer={answer} />}</Wait>
-      <Wait of={days}>{({ usage }) => <UsageDays days={usage} />}</Wait>
+      <Wait of={series}>
+        {(answer) =>
+          sum(answer.series.requests) === 0 ? (
+            <Empty>The team made no requests in this period. {NEW_ONES}</Empty>
+          ) : (
+            <>
+              <OverviewFigures answer={answer} leftOf="the day's share" />
+              <BudgetEnd of={answer.forecast} />
+              <div class="grid">
+                <SeriesChart chart={REQUESTS} answer={answer} />
+                <SeriesChart chart={CALLS} answer={answer} />
+              </div>
+            </>
+          )
+        }
+      </Wait>
+      <Wait of={days}>
+        {({ usage }) => (
+          <DataTable
+            caption="Usage by day, last 30 days"
+            columns={COLUMNS}
+            rows={usage}
+            keyOf={({ day }) => day}
+            sorted={{ index: 0, down: true }}
+            empty="No day with requests yet."
+          />
+        )}
+      </Wait>
     </Card>
   );
 }
@@ -38,37 +63,6 @@ function BudgetEnd({ of }: { readonly of: SeriesAnswer['forecast'] }) {
       {of.used} % of today's platform calls are used
       {of.exhaustedAt === null ? '.' : `; at this pace the rest ends at ${moment(of.exhaustedAt)}.`}
     </p>
-  );
-}
-
-function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
-  const { series } = answer;
-  if (sum(series.requests) === 0) return <Empty>The team made no requests in this period. {NEW_ONES}</Empty>;
-  const times = timesOf(answer);
-  return (
-    <>
-      <OverviewFigures answer={answer} leftOf="the day's share" />
-      <BudgetEnd of={answer.forecast} />
-      <div class="grid">
-        <div class="stack">
-          <h3>Requests per hour, by outcome</h3>
-          <Chart
-            label="Requests of the team per hour, by outcome"
-            times={times}
-            lines={outcomeLines(series)}
-            kind="stacked"
-          />
-        </div>
-        <div class="stack">
-          <h3>Platform calls per hour</h3>
-          <Chart
-            label="Platform calls made and saved for the team per hour"
-            times={times}
-            lines={callLines(series)}
-          />
-        </div>
-      </div>
-    </>
   );
 }
 
@@ -84,16 +78,3 @@ const COLUMNS: readonly Column<UsageDay>[] = [
   numberColumn('Errors', ({ errors }) => errors),
   numberColumn('Rate limited', ({ rateLimited }) => rateLimited),
 ];
-
-function UsageDays({ days }: { readonly days: readonly UsageDay[] }) {
-  if (days.length === 0) return null;
-  return (
-    <DataTable
-      caption="Usage by day, last 30 days"
-      columns={COLUMNS}
-      rows={days}
-      keyOf={({ day }) => day}
-      sorted={{ index: 0, down: true }}
-    />
-  );
-}

@@ -9,9 +9,10 @@ import type { Api } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
+import { TeamLink } from '../overview.js';
 import { sum } from '../series.js';
 import { APPLY, ApplyForm } from './apply-form.js';
-import { IssueButton, type OfTeam, RevokeButton, RollButton } from './key-actions.js';
+import { IssueButton, KeyTools, type OfTeam, RollButton } from './key-actions.js';
 import {
   advertisersInWords,
   concernOf,
@@ -37,17 +38,15 @@ export function Teams({ path: [id] }: { readonly path: readonly string[] }) {
   return <TeamList />;
 }
 
-function NewTeam() {
-  return (
-    <View title="New team" lead="A team has keys, advertisers and limits.">
-      <TeamForm
-        team={null}
-        saved={({ id }) => go(hrefOf(['teams', id]), true)}
-        leave={() => go(hrefOf(['teams']))}
-      />
-    </View>
-  );
-}
+const NewTeam = () => (
+  <View title="New team" lead="A team has keys, advertisers and limits.">
+    <TeamForm
+      team={null}
+      saved={({ id }) => go(hrefOf(['teams', id]), true)}
+      leave={() => go(hrefOf(['teams']))}
+    />
+  </View>
+);
 
 interface Row extends Team {
   /** Valid ones. */
@@ -155,47 +154,42 @@ function KeysCard({ rows, changed }: Pick<Loaded, 'rows'> & Changed) {
   const found = keys.filter(({ concern }) => concern !== null);
   return (
     <Card title="Keys that expire or sleep">
-      {found.length === 0 ? (
+      {found.length > 0 ? null : (
         <Empty>
           {keys.length === 0
             ? 'No team has a valid key: issue one on the page of a team.'
             : 'None: no key expires within 14 days, and each was used in the last 30.'}
         </Empty>
-      ) : (
-        <ul class="audit">
-          {found.slice(0, MOST).map(({ team, key, concern }) => (
-            <li key={key.id} class="row between">
-              <span>
-                <TeamLink {...team} />{' '}
-                {key.label === '' ? <code>{key.prefix}…</code> : <Name>{key.label}</Name>}
-                <br />
-                <span class="small quiet">
-                  {concern === 'expires' ? (
-                    <>
-                      expires <Expiry at={key.expiresAt} />
-                    </>
-                  ) : key.lastUsedAt === null ? (
-                    `never used, issued ${fromNow(key.createdAt, now)}`
-                  ) : (
-                    `used ${fromNow(key.lastUsedAt, now)}`
-                  )}
-                </span>
-              </span>
-              <span class="tools">
-                {/* A rolled key expires all the same. */}
+      )}
+      <ul class="audit">
+        {found.slice(0, MOST).map(({ team, key, concern }) => (
+          <li key={key.id} class="row between">
+            <span>
+              <TeamLink {...team} />{' '}
+              {key.label === '' ? <code>{key.prefix}…</code> : <Name>{key.label}</Name>}
+              <br />
+              <span class="small quiet">
+                {concern === 'expires'
+                  ? 'expires '
+                  : key.lastUsedAt === null
+                    ? 'never used, issued '
+                    : 'used '}
                 {concern === 'expires' ? (
-                  <IssueButton team={team} changed={changed} />
+                  <Expiry at={key.expiresAt} />
                 ) : (
-                  <>
-                    <RollButton keyOf={key} team={team} changed={changed} />
-                    <RevokeButton keyOf={key} team={team} changed={changed} />
-                  </>
+                  fromNow(key.lastUsedAt ?? key.createdAt, now)
                 )}
               </span>
-            </li>
-          ))}
-        </ul>
-      )}
+            </span>
+            {/* A rolled key expires all the same. */}
+            {concern === 'sleeps' ? (
+              <KeyTools keyOf={key} team={team} changed={changed} />
+            ) : (
+              <IssueButton team={team} changed={changed} />
+            )}
+          </li>
+        ))}
+      </ul>
       {found.length > MOST ? <p class="small quiet">And {count(found.length - MOST)} more.</p> : null}
     </Card>
   );
@@ -271,12 +265,6 @@ const columnsOf = (changed: () => void): readonly Column<Row>[] => [
   },
   timeColumn('Last use', ({ lastUsedAt }) => lastUsedAt, 'never'),
 ];
-
-const TeamLink = ({ id, name }: OfTeam['team']) => (
-  <a href={hrefOf(['teams', id])}>
-    <Name>{name}</Name>
-  </a>
-);
 
 function TeamCell(team: Row) {
   const { id, disabled, scopes } = team;
