@@ -147,6 +147,10 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   await expect
     .poll(() => spent.getByRole('listitem').allTextContents())
     .toEqual([`Guarded ${CREATE}900 of 1,500.5 EUR`]);
+  const refused = page.getByRole('region', { name: 'Last refused' });
+  await expect
+    .poll(() => refused.getByRole('row').nth(1).textContent())
+    .toMatch(new RegExp(`UTCguarded${CREATE}budget.maxPerCall`));
   await shots('console-writes-spent');
   expect(faults).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** The sections of the console, below a banner of stopped writes. */
-import { useLoad } from '../ui/load.js';
+import { type Loaded, useLoad } from '../ui/load.js';
 import { useGet } from '../ui/session.js';
 import { type SectionView, Shell } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
@@ -8,15 +8,14 @@ import { Cache } from './cache/cache.js';
 import { Credential } from './credential.js';
 import { Overview } from './overview.js';
 import { Teams } from './teams/teams.js';
-import { StopBanner, type WriteStops } from './writes/stops.js';
+import { StopBanner, type WritesAnswer } from './writes/stops.js';
 import { Writes } from './writes/writes.js';
 
-/** @param stopsChanged called after writes were stopped or resumed */
-const sectionsOf = (stopsChanged: () => void): readonly SectionView[] => [
+const sectionsOf = (writes: Loaded<WritesAnswer>): readonly SectionView[] => [
   { name: 'overview', title: 'Overview', view: () => <Overview /> },
   { name: 'teams', title: 'Teams', view: (path) => <Teams path={path} /> },
   { name: 'cache', title: 'Cache', view: () => <Cache /> },
-  { name: 'writes', title: 'Writes', view: () => <Writes changed={stopsChanged} /> },
+  { name: 'writes', title: 'Writes', view: () => <Writes writes={writes} /> },
   { name: 'credential', title: 'Credential', view: () => <Credential /> },
   { name: 'audit', title: 'Audit', view: () => <Audit /> },
 ];
@@ -26,12 +25,12 @@ const LIVE_MS = 5_000;
 
 export function Console() {
   const { session, refresh } = useAdmin();
-  const stops = useGet<WriteStops>('/admin/v1/writes', LIVE_MS);
+  const writes = useGet<WritesAnswer>('/admin/v1/writes', LIVE_MS);
   useLoad('session', refresh, LIVE_MS);
   const { name, role } = session;
   return (
-    <Shell product="console" sections={sectionsOf(stops.reload)} who={{ name, role }}>
-      <StopBanner stops={stops.value} changed={stops.reload} />
+    <Shell product="console" sections={sectionsOf(writes)} who={{ name, role }}>
+      <StopBanner stops={writes.value} changed={writes.reload} />
     </Shell>
   );
 }

@@ -10,13 +10,13 @@ import { useAdmin } from '../admin.js';
 import type { FieldsOf } from '../fields-of.js';
 import type { Team } from '../teams/team.js';
 
-export type WriteStops = AnswerTo<'GET /admin/v1/writes'>;
+export type WritesAnswer = AnswerTo<'GET /admin/v1/writes'>;
 
 /** Called after writes were stopped or resumed. */
 type Changed = { readonly changed: () => void };
 
 /** The active stops; that of all teams first. */
-export function StopBanner({ stops, changed }: Changed & { readonly stops: WriteStops | null }) {
+export function StopBanner({ stops, changed }: Changed & { readonly stops: WritesAnswer | null }) {
   const { all = null, teams = [] } = stops ?? {};
   const shown = [...(all === null ? [] : [{ ...all, team: null }]), ...teams];
   return (

@@ -1,29 +1,30 @@
-/** Spend against budgets, writes of unknown outcome, and stops of writes. */
+/** Spend against budgets, refused writes and those of unknown outcome, and stops of writes. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
 import { amount, moment } from '../../ui/format.js';
-import { useLoad } from '../../ui/load.js';
+import { type Loaded, useLoad } from '../../ui/load.js';
 import { useNotices } from '../../ui/notices.js';
-import { Bars, Card, Name, Wait } from '../../ui/parts.js';
-import { hrefOf } from '../../ui/route.js';
+import { Bars, Card, Name, toneOf, Wait } from '../../ui/parts.js';
 import { type Api, useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
+import { TeamLink } from '../overview.js';
 import type { Team } from '../teams/team.js';
-import { StopCard } from './stops.js';
+import { StopCard, type WritesAnswer } from './stops.js';
 
 type UnknownAnswer = AnswerTo<'GET /admin/v1/writes/unknown'>;
 type UnknownWrite = UnknownAnswer['writes'][number];
 
-export function Writes({ changed }: { readonly changed: () => void }) {
+export function Writes({ writes }: { readonly writes: Loaded<WritesAnswer> }) {
   const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', 10_000);
   return (
     <View title="Writes" lead="What writes spent today, what became of them, and how to stop them.">
       <BudgetsCard />
+      <Wait of={writes}>{({ refused }) => <RefusedCard writes={refused} />}</Wait>
       <Wait of={unknown}>{({ writes }) => <UnknownCard writes={writes} settled={unknown.reload} />}</Wait>
-      <StopCard changed={changed} />
+      <StopCard changed={writes.reload} />
     </View>
   );
 }
@@ -48,9 +49,6 @@ async function loadBudgets(api: Api, signal: AbortSignal) {
     .map((one) => ({ ...one, share: one.maxPerDay === 0 ? 1 : 1 - one.left / one.maxPerDay }));
 }
 
-/** Share from which a budget warns. */
-const NEARLY = 0.8;
-
 function BudgetsCard() {
   const { api } = useAdmin();
   const budgets = useLoad('budgets', (signal) => loadBudgets(api, signal), 15_000);
@@ -64,15 +62,12 @@ function BudgetsCard() {
             key: `${id} ${route}`,
             title: (
               <>
-                <a href={hrefOf(['teams', id])}>
-                  <Name>{name}</Name>
-                </a>{' '}
-                <code class="small quiet">{route}</code>
+                <TeamLink id={id} name={name} /> <code class="small quiet">{route}</code>
               </>
             ),
             says: `${amount(one.maxPerDay - one.left)} of ${amount(one.maxPerDay, one.currency ?? undefined)}`,
             share: one.share,
-            tone: one.left === 0 ? 'bad' : one.share >= NEARLY ? 'warn' : 'good',
+            tone: toneOf(one.share),
           }))}
         />
       )}
@@ -80,10 +75,41 @@ function BudgetsCard() {
   );
 }
 
-const COLUMNS: readonly Column<UnknownWrite>[] = [
-  { title: 'Sent', cell: ({ at }) => <span class="nowrap">{moment(at)}</span>, by: ({ at }) => at },
+const WRITE: readonly Column<Pick<UnknownWrite, 'at' | 'team' | 'route'>>[] = [
+  { title: 'Time', cell: ({ at }) => <span class="nowrap">{moment(at)}</span>, by: ({ at }) => at },
   { title: 'Team', cell: ({ team }) => <Name>{team}</Name>, by: ({ team }) => team },
   { title: 'Call', cell: ({ route }) => <code>{route}</code>, by: ({ route }) => route },
+];
+
+type RefusedWrite = WritesAnswer['refused'][number];
+
+const REFUSED: readonly Column<RefusedWrite>[] = [
+  ...WRITE,
+  {
+    title: 'Refused by',
+    cell: ({ code, rule }) => <code>{rule ?? code}</code>,
+    by: ({ code, rule }) => rule ?? code,
+  },
+  { title: 'Key', cell: ({ key }) => <code>{key}</code>, by: ({ key }) => key },
+];
+
+/** Those on a page; the admin API has more. */
+const MOST = 8;
+
+const RefusedCard = ({ writes }: { readonly writes: readonly RefusedWrite[] }) => (
+  <Card title="Last refused">
+    <DataTable
+      caption="Writes that were refused last"
+      columns={REFUSED}
+      rows={writes.slice(0, MOST)}
+      keyOf={({ requestId }) => requestId}
+      empty="None: no guard and no stop refused a write."
+    />
+  </Card>
+);
+
+const COLUMNS: readonly Column<UnknownWrite>[] = [
+  ...WRITE,
   { title: 'Charged to', cell: ({ day }) => day, by: ({ day }) => day },
   { title: 'Amount', cell: amountOf, by: ({ amount }) => amount, numeric: true },
   { title: 'Why', cell: ({ why }) => <bdi>{why}</bdi> },
@@ -102,10 +128,12 @@ function UnknownCard({ writes, settled }: Pick<UnknownAnswer, 'writes'> & { read
   const columns = may('POST /admin/v1/writes/settle') ? [...COLUMNS, settle] : COLUMNS;
   return (
     <Card title="Unknown outcome">
-      <p class="quiet">
-        The platform may have executed these writes, so each stays charged to its day. Check the platform,
-        then record the outcome.
-      </p>
+      {writes.length === 0 ? null : (
+        <p class="quiet">
+          The platform may have executed these writes, so each stays charged to its day. Check the platform,
+          then record the outcome.
+        </p>
+      )}
       <DataTable
         caption="Writes with an unknown outcome"
         columns={columns}
