@@ -22,5 +22,14 @@ export default defineConfig(({ mode: page }) => ({
   },
   // Smaller than the automatic runtime, whose calls name their children.
   oxc: { jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' } },
+  // Loads a chunk without first loading others for it: none has any.
+  plugins: [
+    {
+      name: 'no-preload',
+      enforce: 'pre',
+      load: (id) =>
+        id.includes('vite/preload-helper') ? 'export const __vitePreload = (load) => load()' : null,
+    },
+  ],
   logLevel: 'warn',
 }));
