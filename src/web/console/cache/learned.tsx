@@ -81,7 +81,6 @@ function Curves({ about }: { readonly about: string }) {
           return (
             <Empty>
               Nothing has been learned about reports by date yet: days must be observed repeatedly.
-              Observations of other replicas arrive within half a minute.
             </Empty>
           );
         return (
