@@ -31,55 +31,31 @@ describe('named admin tokens', () => {
     expect(load().admins).toEqual([]);
   });
 
+  const viewer = (token: object, name = 'a') => ({ name, role: 'viewer', ...token });
+
   it.each<[string, object[], string]>([
     ['a role that does not exist', [{ name: 'a', role: 'root', tokenEnv: 'A' }], 'auth.adminTokens.0.role'],
-    ['a name that is none', [{ name: ' a', role: 'viewer', tokenEnv: 'A' }], 'auth.adminTokens.0.name'],
-    [
-      'the name of ADMIN_TOKEN',
-      [{ name: 'admin', role: 'viewer', tokenEnv: 'A' }],
-      'auth.adminTokens.0.name',
-    ],
-    ["the gateway's name", [{ name: 'gateway', role: 'viewer', tokenEnv: 'A' }], 'auth.adminTokens.0.name'],
+    ['a name that is none', [viewer({ tokenEnv: 'A' }, ' a')], 'auth.adminTokens.0.name'],
+    ['the name of ADMIN_TOKEN', [viewer({ tokenEnv: 'A' }, 'admin')], 'auth.adminTokens.0.name'],
+    ["the gateway's name", [viewer({ tokenEnv: 'A' }, 'gateway')], 'auth.adminTokens.0.name'],
     [
       'one name twice',
-      [
-        { name: 'a', role: 'viewer', tokenEnv: 'A' },
-        { name: 'a', role: 'owner', tokenEnv: 'B' },
-      ],
+      [viewer({ tokenEnv: 'A' }), { name: 'a', role: 'owner', tokenEnv: 'B' }],
       'auth.adminTokens.1.name',
     ],
     [
       'one token twice',
-      [
-        { name: 'a', role: 'viewer', tokenEnv: 'A' },
-        { name: 'b', role: 'owner', tokenEnv: 'A' },
-      ],
+      [viewer({ tokenEnv: 'A' }), { name: 'b', role: 'owner', tokenEnv: 'A' }],
       'auth.adminTokens.1',
     ],
-    [
-      'the value of ADMIN_TOKEN',
-      [{ name: 'a', role: 'viewer', tokenEnv: 'ADMIN_TOKEN' }],
-      'auth.adminTokens.0',
-    ],
-    ['no token', [{ name: 'a', role: 'viewer' }], 'auth.adminTokens.0'],
-    ['two tokens', [{ name: 'a', role: 'viewer', tokenEnv: 'A', tokenFile: 'b' }], 'auth.adminTokens.0'],
-    [
-      'a token in the YAML',
-      [{ name: 'a', role: 'viewer', token: 'secret-in-the-yaml' }],
-      'auth.adminTokens.0.token',
-    ],
-    [
-      'a variable that is not set',
-      [{ name: 'a', role: 'viewer', tokenEnv: 'NONE' }],
-      'auth.adminTokens.0.tokenEnv',
-    ],
-    [
-      'a file that is not there',
-      [{ name: 'a', role: 'viewer', tokenFile: '/no/such/file' }],
-      'auth.adminTokens.0.tokenFile',
-    ],
-    ['a short token', [{ name: 'a', role: 'viewer', tokenEnv: 'SHORT' }], 'auth.adminTokens.0'],
-    ['a token with a space', [{ name: 'a', role: 'viewer', tokenEnv: 'SPACED' }], 'auth.adminTokens.0'],
+    ['the value of ADMIN_TOKEN', [viewer({ tokenEnv: 'ADMIN_TOKEN' })], 'auth.adminTokens.0'],
+    ['no token', [viewer({})], 'auth.adminTokens.0'],
+    ['two tokens', [viewer({ tokenEnv: 'A', tokenFile: 'b' })], 'auth.adminTokens.0'],
+    ['a token in the YAML', [viewer({ token: 'secret-in-the-yaml' })], 'auth.adminTokens.0.token'],
+    ['a variable that is not set', [viewer({ tokenEnv: 'NONE' })], 'auth.adminTokens.0.tokenEnv'],
+    ['a file that is not there', [viewer({ tokenFile: '/no/such/file' })], 'auth.adminTokens.0.tokenFile'],
+    ['a short token', [viewer({ tokenEnv: 'SHORT' })], 'auth.adminTokens.0'],
+    ['a token with a space', [viewer({ tokenEnv: 'SPACED' })], 'auth.adminTokens.0'],
   ])('%s stops the start, and no token is shown', (_what, tokens, place) => {
     const values = {
       A: 'token-number-one-of-two',

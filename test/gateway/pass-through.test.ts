@@ -486,32 +486,15 @@ describe('a body that is checked', () => {
     expect(platform.requests[1]?.headers['content-type']).toBe('application/x-www-form-urlencoded');
   });
 
+  const JSON_TYPE = { 'content-type': 'application/json' };
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
   it.each<[string, string, Record<string, string>, string]>([
-    ['ambiguous', '{"userId":1,"userId":2}', { 'content-type': 'application/json' }, '400 invalid_body'],
-    [
-      'another method',
-      '{"userId":1,"_method":"DELETE"}',
-      { 'content-type': 'application/json' },
-      '400 invalid_body',
-    ],
-    [
-      'a form',
-      'userId=1',
-      { 'content-type': 'application/x-www-form-urlencoded' },
-      '415 unsupported_media_type',
-    ],
-    [
-      'compressed',
-      '{}',
-      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-      '415 unsupported_media_type',
-    ],
-    [
-      'too large',
-      `{"userId":1,"x":"${'x'.repeat(1100)}"}`,
-      { 'content-type': 'application/json' },
-      '413 body_too_large',
-    ],
+    ['ambiguous', '{"userId":1,"userId":2}', JSON_TYPE, '400 invalid_body'],
+    ['another method', '{"userId":1,"_method":"DELETE"}', JSON_TYPE, '400 invalid_body'],
+    ['a form', 'userId=1', FORM, '415 unsupported_media_type'],
+    ['compressed', '{}', { ...JSON_TYPE, 'content-encoding': 'gzip' }, '415 unsupported_media_type'],
+    ['too large', `{"userId":1,"x":"${'x'.repeat(1100)}"}`, JSON_TYPE, '413 body_too_large'],
   ])('is refused when it is %s', async (_what, body, headers, outcome) => {
     const { gateway, key } = await withTeam(
       { config: { server: { maxBodyBytes: 1024 } } },

@@ -6,20 +6,14 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newTeam } from '../support/ask.js';
-import { CAMPAIGN } from '../support/campaign.js';
+import { CAMPAIGN, RULE } from '../support/campaign.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';
 
 const PATH = '/api/v1/campaign/create';
 const GUARD = {
   [`POST ${PATH}`]: {
-    budget: {
-      field: 'body.budget.total',
-      currencyField: 'body.currency',
-      currency: 'EUR',
-      maxPerCall: 1000,
-      maxPerDay: 100_000,
-    },
+    budget: { ...RULE.budget, maxPerDay: 100_000 },
     amounts: [{ field: 'body.bid', max: 5 }],
   },
 };

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Problem } from '../../src/lib/http/problem.js';
-import { CAMPAIGN } from '../support/campaign.js';
+import { CAMPAIGN, RULE as STRICT } from '../support/campaign.js';
 import {
   type Call,
   outcomeOf,
@@ -14,16 +14,8 @@ import {
 
 const CREATE = 'POST /api/v1/campaign/create';
 const PATH = '/api/v1/campaign/create';
-const RULE = {
-  budget: {
-    field: 'body.budget.total',
-    currencyField: 'body.currency',
-    currency: 'EUR',
-    maxPerCall: 1000,
-    maxPerDay: 2500,
-  },
-  amounts: [{ field: 'body.bid', max: 5 }],
-};
+const { budget } = STRICT;
+const RULE = { budget: { ...budget, maxPerDay: 2500 }, amounts: [{ field: 'body.bid', max: 5 }] };
 let gateway: SimulatedGateway;
 let teams = 0;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import inject, { type InjectOptions } from 'light-my-request';
+import inject, { type InjectOptions, type Response } from 'light-my-request';
 import type { Dispatcher } from 'undici';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
@@ -333,18 +333,22 @@ function callsOf(data: FastifyInstance): Pick<TestGateway, 'call' | 'report'> {
         ...(from === undefined ? {} : { remoteAddress: from }),
       },
     );
-    return {
-      status: response.statusCode,
-      headers: response.headers as Record<string, string | undefined>,
-      body: response.rawPayload,
-      text: response.payload,
-      json: <T>() => JSON.parse(response.payload) as T,
-    };
+    return replyOf(response);
   }
   return {
     call,
     report: (key, query, options = {}) =>
       call(query === '' ? REPORT : `${REPORT}?${query}`, { key, ...options }),
+  };
+}
+
+export function replyOf(response: Response): Reply {
+  return {
+    status: response.statusCode,
+    headers: response.headers as Record<string, string | undefined>,
+    body: response.rawPayload,
+    text: response.payload,
+    json: <T>() => JSON.parse(response.payload) as T,
   };
 }
 

@@ -148,6 +148,7 @@ describe('checkAccount', () => {
     expect(check(undefined, 'advertiserId=99', '{"userId":99}', '*')).toBeNull();
   });
 
+  const FORBIDDEN = 'advertiser_forbidden';
   it.each<[string, RouteRule | undefined, string, string | null, string | null]>([
     ['its own account in the body', CREATE, '', '{"userId":1}', null],
     ['its own account as text', CREATE, '', '{"advertiserId":"2","name":"x"}', null],
@@ -159,47 +160,23 @@ describe('checkAccount', () => {
     ['no body', CREATE, '', null, 'advertiser_required'],
     ['the account in another place', CREATE, 'userId=1', '{}', 'advertiser_required'],
     ['the account deeper down', CREATE, '', '{"campaign":{"userId":1}}', 'advertiser_required'],
-    ['a foreign account', CREATE, '', '{"userId":3}', 'advertiser_forbidden'],
-    ['its own and a foreign one', CREATE, '', '{"userId":1,"advertiserId":3}', 'advertiser_forbidden'],
-    [
-      'a foreign one deeper down',
-      CREATE,
-      '',
-      '{"userId":1,"items":[{"account":{"id":3}}]}',
-      'advertiser_forbidden',
-    ],
-    ['a foreign one in another spelling', CREATE, '', '{"userId":1,"user_id":3}', 'advertiser_forbidden'],
-    ['a list', CREATE, '', '{"userId":[1,2]}', 'advertiser_forbidden'],
-    ['an object', CREATE, '', '{"userId":{"0":1}}', 'advertiser_forbidden'],
-    ['null', CREATE, '', '{"userId":null}', 'advertiser_forbidden'],
-    ['true', CREATE, '', '{"userId":true}', 'advertiser_forbidden'],
-    ['a fraction', CREATE, '', '{"userId":1.0}', 'advertiser_forbidden'],
-    ['a blank', CREATE, '', '{"userId":" 1"}', 'advertiser_forbidden'],
-    ['a foreign one in the query beside it', CREATE, 'userId=3', '{"userId":1}', 'advertiser_forbidden'],
-    ['a foreign one in the query, as a list', CREATE, 'userId[]=3', '{"userId":1}', 'advertiser_forbidden'],
-    [
-      'a foreign one in the query, nested',
-      CREATE,
-      'filter[userId]=3',
-      '{"userId":1}',
-      'advertiser_forbidden',
-    ],
-    [
-      'a foreign one in the query, in parts',
-      CREATE,
-      'advertisers[0][id]=3',
-      '{"userId":1}',
-      'advertiser_forbidden',
-    ],
-    [
-      'a foreign one in the query, far down',
-      CREATE,
-      'a[b][user][][id]=3',
-      '{"userId":1}',
-      'advertiser_forbidden',
-    ],
-    ['two in the query', SHOW, 'advertiserId=1&advertiserId=3', null, 'advertiser_forbidden'],
-    ['nothing in the query', SHOW, 'advertiserId=', null, 'advertiser_forbidden'],
+    ['a foreign account', CREATE, '', '{"userId":3}', FORBIDDEN],
+    ['its own and a foreign one', CREATE, '', '{"userId":1,"advertiserId":3}', FORBIDDEN],
+    ['a foreign one deeper down', CREATE, '', '{"userId":1,"items":[{"account":{"id":3}}]}', FORBIDDEN],
+    ['a foreign one in another spelling', CREATE, '', '{"userId":1,"user_id":3}', FORBIDDEN],
+    ['a list', CREATE, '', '{"userId":[1,2]}', FORBIDDEN],
+    ['an object', CREATE, '', '{"userId":{"0":1}}', FORBIDDEN],
+    ['null', CREATE, '', '{"userId":null}', FORBIDDEN],
+    ['true', CREATE, '', '{"userId":true}', FORBIDDEN],
+    ['a fraction', CREATE, '', '{"userId":1.0}', FORBIDDEN],
+    ['a blank', CREATE, '', '{"userId":" 1"}', FORBIDDEN],
+    ['a foreign one in the query beside it', CREATE, 'userId=3', '{"userId":1}', FORBIDDEN],
+    ['a foreign one in the query, as a list', CREATE, 'userId[]=3', '{"userId":1}', FORBIDDEN],
+    ['a foreign one in the query, nested', CREATE, 'filter[userId]=3', '{"userId":1}', FORBIDDEN],
+    ['a foreign one in the query, in parts', CREATE, 'advertisers[0][id]=3', '{"userId":1}', FORBIDDEN],
+    ['a foreign one in the query, far down', CREATE, 'a[b][user][][id]=3', '{"userId":1}', FORBIDDEN],
+    ['two in the query', SHOW, 'advertiserId=1&advertiserId=3', null, FORBIDDEN],
+    ['nothing in the query', SHOW, 'advertiserId=', null, FORBIDDEN],
   ])('%s', (_what, found, query, body, code) => {
     expect(check(found, query, body)).toBe(code);
   });

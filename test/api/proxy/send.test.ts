@@ -10,7 +10,7 @@ import { createAnswerBuffers } from '../../../src/api/proxy/clean-answer.js';
 import type { Passage } from '../../../src/api/proxy/passage.js';
 import { registerPassThrough } from '../../../src/api/proxy/route.js';
 import { createSending } from '../../../src/api/proxy/send.js';
-import { GatewayError } from '../../../src/errors.js';
+import { type ErrorCode, GatewayError } from '../../../src/errors.js';
 import type { Response } from '../../../src/platform/slot.js';
 import { guardUnavailable } from '../../../src/teams/write-guard/reservations.js';
 import { type CallReport, Trace } from '../../../src/telemetry/trace.js';
@@ -174,6 +174,8 @@ describe('what was reserved', () => {
     cause: Object.assign(new Error('refused'), { syscall: 'connect', code: 'ECONNREFUSED' }),
   });
 
+  const fails = (code: ErrorCode) => ({ error: new GatewayError(code) });
+
   it.each<[string, End, 'kept' | 'back' | 'unknown']>([
     ['the platform did it', { status: 201 }, 'kept'],
     ['it did it, and its answer broke off', { status: 200, error: cut }, 'kept'],
@@ -185,29 +187,13 @@ describe('what was reserved', () => {
     ['it says that one part failed', { status: 424 }, 'unknown'],
     ['it says something of its own', { status: 499 }, 'unknown'],
     ['it failed', { outcome: 'failed', error: cut }, 'unknown'],
-    [
-      'it answered with a redirect',
-      { outcome: 'invalid', error: new GatewayError('upstream_invalid_response') },
-      'unknown',
-    ],
-    [
-      'it did not answer in time',
-      { outcome: 'timeout', error: new GatewayError('upstream_timeout') },
-      'unknown',
-    ],
+    ['it answered with a redirect', { outcome: 'invalid', ...fails('upstream_invalid_response') }, 'unknown'],
+    ['it did not answer in time', { outcome: 'timeout', ...fails('upstream_timeout') }, 'unknown'],
     ['the connection broke off', { outcome: 'network', error: cut }, 'unknown'],
     ['it could not be connected to', { outcome: 'network', error: unconnected }, 'back'],
-    [
-      'it refused the token',
-      { outcome: 'credential-refused', error: new GatewayError('credential_unavailable') },
-      'back',
-    ],
-    [
-      'it asked to wait',
-      { outcome: 'rate-limited', error: new GatewayError('upstream_rate_limited') },
-      'back',
-    ],
-    ['the call never had its turn', { error: new GatewayError('overloaded') }, 'back'],
+    ['it refused the token', { outcome: 'credential-refused', ...fails('credential_unavailable') }, 'back'],
+    ['it asked to wait', { outcome: 'rate-limited', ...fails('upstream_rate_limited') }, 'back'],
+    ['the call never had its turn', { ...fails('overloaded') }, 'back'],
   ])('when %s: %j → %s', async (_, ends, end) => {
     const { reservations, write } = world(ends);
     await write();

@@ -32,33 +32,22 @@ it.each([
 });
 
 describe('freshForMs', () => {
+  const confirmed = (lastDay: string, isSeenTwice = false): Partial<Facts> => ({
+    ...{ lastDay, emptyTail: 'confirmed' },
+    ...(isSeenTwice && { emptySince: [[lastDay, 0]] }),
+  });
+
   // Fetched on 2026-11-21: final up to the 15th.
   it.each<[string, Partial<Facts>, number]>([
     ['today', { lastDay: '2026-11-21' }, 5 * MINUTE],
     ['the first day that may be restated', { lastDay: '2026-11-16' }, HOUR],
     ['the last final day', { lastDay: '2026-11-15' }, 30 * DAY],
     ['an empty day that may be restated', { lastDay: '2026-11-16', emptyTail: 'unconfirmed' }, 5 * MINUTE],
-    [
-      'the same, seen twice',
-      { lastDay: '2026-11-16', emptyTail: 'confirmed', emptySince: [['2026-11-16', 0]] },
-      HOUR,
-    ],
-    [
-      'the same, confirmed by a release that did not look at each day',
-      { lastDay: '2026-11-16', emptyTail: 'confirmed' },
-      5 * MINUTE,
-    ],
+    ['the same, seen twice', confirmed('2026-11-16', true), HOUR],
+    ['the same, confirmed by a release that did not look at each day', confirmed('2026-11-16'), 5 * MINUTE],
     ['an empty final day', { lastDay: '2026-11-15', emptyTail: 'unconfirmed' }, HOUR],
-    [
-      'the same, seen twice',
-      { lastDay: '2026-11-15', emptyTail: 'confirmed', emptySince: [['2026-11-15', 0]] },
-      30 * DAY,
-    ],
-    [
-      'the same, confirmed by a release that did not look at each day',
-      { lastDay: '2026-11-15', emptyTail: 'confirmed' },
-      HOUR,
-    ],
+    ['the same, seen twice', confirmed('2026-11-15', true), 30 * DAY],
+    ['the same, confirmed by a release that did not look at each day', confirmed('2026-11-15'), HOUR],
     ['no last day', { lastDay: null, kind: 'open' }, 5 * MINUTE],
     ['an undeclared endpoint', { lastDay: '2025-01-01', kind: 'undeclared' }, 5 * MINUTE],
     ['what the platform says', { lastDay: '2025-01-01', originMs: 42_000 }, 42_000],
@@ -150,39 +139,32 @@ describe('empty days', () => {
   const since = (agoMs: number, from = DAY) => ({ emptySince: [[from, FETCHED_AT - agoMs] as const] });
 
   describe('an empty day at the end of an answer', () => {
-    it.each<[string, EarlierLook | null, EarlierLook['emptyTail']]>([
-      ['is not confirmed by one look', null, 'unconfirmed'],
-      ['is not confirmed by a look that saw rows', look('no', 2 * HOUR), 'unconfirmed'],
-      [
-        'is not confirmed by a second look too soon',
-        look('unconfirmed', HOUR - 1, since(HOUR - 1)),
-        'unconfirmed',
-      ],
-      ['is confirmed by a look an hour later', look('unconfirmed', HOUR, since(HOUR)), 'confirmed'],
-      ['counts from its first look, not from the last', look('unconfirmed', 1, since(HOUR)), 'confirmed'],
-      ['stays confirmed', look('confirmed', 1, since(9 * HOUR)), 'confirmed'],
-      ['is known from an older release when it was the last day', look('unconfirmed', HOUR), 'confirmed'],
+    it.each<[string, EarlierLook | null, boolean]>([
+      ['is not confirmed by one look', null, false],
+      ['is not confirmed by a look that saw rows', look('no', 2 * HOUR), false],
+      ['is not confirmed by a second look too soon', look('unconfirmed', HOUR - 1, since(HOUR - 1)), false],
+      ['is confirmed by a look an hour later', look('unconfirmed', HOUR, since(HOUR)), true],
+      ['counts from its first look, not from the last', look('unconfirmed', 1, since(HOUR)), true],
+      ['stays confirmed', look('confirmed', 1, since(9 * HOUR)), true],
+      ['is known from an older release when it was the last day', look('unconfirmed', HOUR), true],
       [
         'is not known from an older release when it was another day than the last',
         look('confirmed', HOUR, { lastDay: '2026-11-04' }),
-        'unconfirmed',
+        false,
       ],
       [
         'is not confirmed by days before it',
         look('confirmed', HOUR, { lastDay: '2026-11-02', ...since(HOUR, '2026-11-01') }),
-        'unconfirmed',
+        false,
       ],
       [
         'is not confirmed by days after it',
         look('confirmed', HOUR, { lastDay: '2026-11-04', ...since(HOUR, '2026-11-04') }),
-        'unconfirmed',
+        false,
       ],
-      [
-        'is not confirmed by a clock that stepped back',
-        look('unconfirmed', -HOUR, since(-HOUR)),
-        'unconfirmed',
-      ],
-    ])('%s', (_what, earlier, expected) => {
+      ['is not confirmed by a clock that stepped back', look('unconfirmed', -HOUR, since(-HOUR)), false],
+    ])('%s', (_what, earlier, isConfirmed) => {
+      const expected = isConfirmed ? 'confirmed' : 'unconfirmed';
       expect(judgeEmptyDays([DAY], FETCHED_AT, () => earlier).emptyTail).toBe(expected);
     });
 

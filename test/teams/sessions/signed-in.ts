@@ -1,7 +1,7 @@
 /** A browser that is signed in, as far as a server sees one: a cookie, a host, an origin, and the session's csrf. */
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
-import type { Reply } from '../../support/start-gateway.js';
+import { type Reply, replyOf } from '../../support/start-gateway.js';
 
 export const HOST = 'gateway.test';
 export const ORIGIN = `http://${HOST}`;
@@ -34,13 +34,7 @@ export async function ask(app: FastifyInstance, url: string, options: Ask = {}):
     ...(json === undefined ? {} : { payload: JSON.stringify(json) }),
     ...(from === undefined ? {} : { remoteAddress: from }),
   });
-  return {
-    status: response.statusCode,
-    headers: response.headers as Record<string, string | undefined>,
-    body: response.rawPayload,
-    text: response.payload,
-    json: <T>() => JSON.parse(response.payload) as T,
-  };
+  return replyOf(response);
 }
 
 /** `name=value` of the cookie that an answer sets. */

@@ -10,23 +10,9 @@ import {
   toMillionths,
 } from '../../../src/teams/write-guard/amount.js';
 import { type GuardRule, guardFaults, isWriteGuard, ruleFor } from '../../../src/teams/write-guard/rule.js';
+import { RULE as GOOD } from '../../support/campaign.js';
 
 const CREATE = 'POST /api/v1/campaign/create';
-const GOOD: GuardRule = {
-  budget: {
-    field: 'body.budget.total',
-    currencyField: 'body.currency',
-    currency: 'EUR',
-    maxPerCall: 1000,
-    maxPerDay: 5000,
-  },
-  amounts: [
-    { field: 'body.budget.daily', max: 200 },
-    { field: 'body.bid', max: 5 },
-  ],
-  allowFields: ['name', 'userId', 'budget', 'bid', 'dates', 'adDomain', 'currency'],
-  requireIdempotencyKey: true,
-};
 const TOTAL = { field: 'body.total', maxPerCall: 6 };
 const BID = [{ field: 'body.bid', max: 5 }];
 const faultsOf = (rule: GuardRule, route = CREATE) =>
