@@ -7,10 +7,10 @@
  */
 
 import type { Admit } from './reports/admit.js';
-import type { AnswerQuery } from './reports/cache/answer.js';
+import type { createAnswerQuery } from './reports/cache/answer.js';
 import type { AnswerMemory } from './reports/cache/finished.js';
-import { noteFromMemory, type Reply, replyFromMemory } from './reports/cache/reply.js';
-import type { Queries } from './reports/queries.js';
+import { type createReply, noteFromMemory, replyFromMemory } from './reports/cache/reply.js';
+import type { createQueries } from './reports/queries.js';
 import type { Query } from './reports/query.js';
 import type { RequestContext } from './reports/question.js';
 import type { ReportCall, ReportReply } from './reports/report-call.js';
@@ -27,10 +27,10 @@ export function createGateway({
   reply,
 }: {
   readonly admit: Admit;
-  readonly queries: Queries;
+  readonly queries: ReturnType<typeof createQueries>;
   readonly memory: Pick<AnswerMemory, 'find' | 'used'>;
-  readonly answerQuery: AnswerQuery;
-  readonly reply: Reply;
+  readonly answerQuery: ReturnType<typeof createAnswerQuery>;
+  readonly reply: ReturnType<typeof createReply>;
 }) {
   /** @returns the reply itself where its body is in memory */
   function answer(

@@ -12,8 +12,6 @@ import { createPace, createPause } from './pace.js';
 /** Slots reserved for calls whose responses are read at once. */
 const KEPT_FOR_OTHERS = 2;
 
-export type StreamPlaces = ReturnType<typeof createStreamPlaces>;
-
 /**
  * A streamed response holds a slot as long as its caller reads. Such a call first takes a place, so that slow readers cannot
  * hold all slots: there are two fewer places than slots, and no team takes the last one while it has others.

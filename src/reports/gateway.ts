@@ -4,29 +4,29 @@ import type { Config } from '../config/load.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { Store } from '../store/port.js';
 import type { Admit } from './admit.js';
-import type { Refreshes, TurnQueue } from './cache/background.js';
-import type { LookUp } from './cache/look-up.js';
+import type { createRefreshes, createTurnQueue } from './cache/background.js';
+import type { createLookUp } from './cache/look-up.js';
 import type { Purges } from './cache/purges.js';
-import type { Replacements } from './cache/replacements.js';
+import type { createReplacements } from './cache/replacements.js';
 import type { WorkerPool } from './cache/threads/worker-pool.js';
 import type { CacheTier } from './cache/tier.js';
-import type { Caps } from './fetch/caps.js';
-import type { CheckSchedule } from './fetch/cross-check.js';
-import type { Explorer, SharedAttempts } from './fetch/explore.js';
+import type { createCaps } from './fetch/caps.js';
+import type { createCheckSchedule } from './fetch/cross-check.js';
+import type { createExplorer, SharedAttempts } from './fetch/explore.js';
 import type { FetchLocks } from './fetch/fetch-locks.js';
 import type { FetchResult } from './fetch/fetched.js';
-import type { WriteBehind } from './fetch/keep.js';
-import type { KnownShapes } from './fetch/known-shapes.js';
+import type { createWriteBehind } from './fetch/keep.js';
+import type { createKnownShapes } from './fetch/known-shapes.js';
 import type { ReferenceReport } from './fetch/reference-reports.js';
 import type { SelectionEvent } from './fetch/select.js';
-import type { Retention } from './history/forgotten.js';
-import type { AcceptedEmpty, History } from './history/history.js';
-import type { Pins, TeamLives } from './history/pins.js';
-import type { Advertisers } from './learn/advertisers.js';
+import type { createRetention } from './history/forgotten.js';
+import type { AcceptedEmpty, createHistory } from './history/history.js';
+import type { createPins, TeamLives } from './history/pins.js';
+import type { createAdvertisers } from './learn/advertisers.js';
 import type { DayEvidence } from './learn/day-evidence.js';
 import type { DivisibilityEvent, Learner } from './learn/learn.js';
-import type { PartRefusals } from './learn/part-refusals.js';
-import type { Selectable } from './learn/selectable.js';
+import type { createPartRefusals } from './learn/part-refusals.js';
+import type { createSelectable } from './learn/selectable.js';
 import type { LearnFrom } from './learn/try-kind.js';
 import type { ParseRules } from './query/canonicalize.js';
 import type { ParseQuery } from './query.js';
@@ -55,10 +55,10 @@ export interface Gateway {
   /** The cache: store, purges and pending writes. */
   readonly store: Store;
   readonly tier: CacheTier;
-  readonly lookUp: LookUp;
+  readonly lookUp: ReturnType<typeof createLookUp>;
   readonly purges: Purges;
-  readonly writeBehind: WriteBehind;
-  readonly replacements: Replacements;
+  readonly writeBehind: ReturnType<typeof createWriteBehind>;
+  readonly replacements: ReturnType<typeof createReplacements>;
   readonly workerPool: WorkerPool;
 
   /** Platform calls, shared among requests of this process and among replicas. */
@@ -73,24 +73,24 @@ export interface Gateway {
 
   /** Background work; a graceful stop waits for it. */
   readonly background: (work: Promise<unknown>) => void;
-  readonly turns: TurnQueue;
-  readonly refreshes: Refreshes;
+  readonly turns: ReturnType<typeof createTurnQueue>;
+  readonly refreshes: ReturnType<typeof createRefreshes>;
 
   /** What is learned from fetches. */
   readonly learner: Learner;
   readonly learnFrom: LearnFrom;
-  readonly partRefusals: PartRefusals;
-  readonly selectable: Selectable;
-  readonly checks: CheckSchedule;
-  readonly explorer: Explorer;
-  readonly caps: Caps;
-  readonly shapes: KnownShapes;
-  readonly history: History;
-  readonly pins: Pins;
-  readonly retention: Retention;
+  readonly partRefusals: ReturnType<typeof createPartRefusals>;
+  readonly selectable: ReturnType<typeof createSelectable>;
+  readonly checks: ReturnType<typeof createCheckSchedule>;
+  readonly explorer: ReturnType<typeof createExplorer>;
+  readonly caps: ReturnType<typeof createCaps>;
+  readonly shapes: ReturnType<typeof createKnownShapes>;
+  readonly history: ReturnType<typeof createHistory>;
+  readonly pins: ReturnType<typeof createPins>;
+  readonly retention: ReturnType<typeof createRetention>;
   readonly accepted: AcceptedEmpty;
   readonly evidence: DayEvidence;
-  readonly advertisers: Advertisers;
+  readonly advertisers: ReturnType<typeof createAdvertisers>;
   /** Called with reports that can verify a token. */
   readonly onReport: (report: ReferenceReport) => void;
 }

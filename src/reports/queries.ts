@@ -12,8 +12,6 @@ import type { JsonObject } from './rows/json.js';
 /** Inputs of parsing, besides the team's default format. */
 export type Sent = Pick<ReportCall, 'method' | 'target' | 'accept' | 'acceptEncoding'>;
 
-export type Queries = ReturnType<typeof createQueries>;
-
 export function createQueries({
   parse,
   stampsOf,

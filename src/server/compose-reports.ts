@@ -222,7 +222,7 @@ async function sweepPins({ pins, lives, advertisers, logger }: Gateway): Promise
   }
 }
 
-/** Erases the history of an account, including pins; see {@link History.erase}. */
+/** Erases the history of an account, including pins; see `erase` of the history. */
 async function eraseHistory(
   { history, pins, advertisers, logger }: Gateway,
   advertiserId: string,

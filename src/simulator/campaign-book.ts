@@ -10,8 +10,6 @@ interface CampaignRecord {
 
 const FIRST_CREATED_ID = 100_001;
 
-export type CampaignBook = ReturnType<typeof createCampaignBook>;
-
 /** The account's campaigns: of the catalogue, and created ones. */
 export function createCampaignBook(catalogue: ReadonlyMap<number, Advertiser>) {
   const records = new Map([...catalogue.values()].flatMap(recordsOf).map((record) => [record.id, record]));

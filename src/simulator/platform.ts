@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../lib/clock.js';
-import { type CampaignBook, createCampaignBook } from './campaign-book.js';
+import { createCampaignBook } from './campaign-book.js';
 import { type Advertiser, buildCatalogue } from './catalogue.js';
 import { momentAt } from './days.js';
 import type { Restatement } from './delivery.js';
@@ -16,7 +16,7 @@ export interface Platform {
   readonly account: ReturnType<typeof accountOf>;
   readonly tokens: ReturnType<typeof createTokens>;
   readonly rateLimit: ReturnType<typeof createRateLimit>;
-  readonly campaigns: CampaignBook;
+  readonly campaigns: ReturnType<typeof createCampaignBook>;
   switches: Switches;
   /** Offset of `now` from the clock. */
   offsetMs: number;

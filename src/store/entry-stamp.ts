@@ -120,8 +120,6 @@ const MAX_BYTES = 4 * 1024 * 1024;
 /** Approximate cost of one beside its bytes. */
 const OVERHEAD_BYTES = 200;
 
-export type KnownFacts = ReturnType<typeof createKnownFacts>;
-
 /** Facts that were read or written before, by their digest. */
 export function createKnownFacts() {
   const known = new LRUCache<string, Buffer>({

@@ -8,7 +8,7 @@ import type { Caps } from '../../reports/tables/pages.js';
 import type { Table } from '../../reports/tables/table.js';
 import { describeReports, getUsage, whoami } from './own-tools.js';
 import { compareAsOf, explainQuery, getFinality, queryReport } from './report-tools.js';
-import type { Snapshots } from './snapshots.js';
+import type { createSnapshots } from './snapshots.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
 import { ARGUMENTS, type ToolName } from './tools.js';
 
@@ -67,7 +67,7 @@ export interface ToolResult {
 }
 
 export interface ToolBench extends ToolParts {
-  readonly snapshots: Snapshots;
+  readonly snapshots: ReturnType<typeof createSnapshots>;
   readonly caps: Caps;
   readonly onError: (call: ToolCall, error: GatewayError) => void;
 }

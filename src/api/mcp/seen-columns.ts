@@ -30,8 +30,6 @@ function keyOf({ team: { id, advertisers }, key: { life } }: Caller): string {
   return `mcp:columns:${nameInLife(id, life)}:${digest([list]).slice(0, 22)}`;
 }
 
-export type SeenColumns = ReturnType<typeof createSeenColumns>;
-
 export function createSeenColumns(documents: Documents, logger: Logger) {
   const onAway = (error: unknown) =>
     logger.debug({ err: error }, 'failed to share the columns that were seen');

@@ -87,8 +87,6 @@ interface Holder {
   readonly key: Pick<Caller['key'], 'life'>;
 }
 
-export type Snapshots = ReturnType<typeof createSnapshots>;
-
 const CURSOR = /^([A-Za-z0-9_-]{22})\.([0-9]{1,6})$/;
 /** Pages per write, so that others need not wait long for the store. */
 const WRITTEN_AT_ONCE = 64;

@@ -7,7 +7,7 @@ import type { Caller } from '../../teams/auth/authenticate.js';
 import type { AskCall } from '../data/ask.js';
 import type { Me } from '../data/me.js';
 import type { ReportRules } from './report-of.js';
-import type { SeenColumns } from './seen-columns.js';
+import type { createSeenColumns } from './seen-columns.js';
 
 /** One authorized call of a tool, already charged to its team. */
 export interface ToolCall {
@@ -24,7 +24,7 @@ export interface ToolParts {
   readonly table: WorkerPool['table'];
   readonly rules: ReportRules;
   readonly described: DescribedReports;
-  readonly seenColumns: SeenColumns;
+  readonly seenColumns: ReturnType<typeof createSeenColumns>;
 }
 
 export interface DescribedReports {

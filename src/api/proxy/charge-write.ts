@@ -19,8 +19,6 @@ export interface ChargingOptions {
   readonly logger: Logger;
 }
 
-export type Charging = ReturnType<typeof createCharging>;
-
 export function createCharging({ reservations, brake, logger }: ChargingOptions) {
   const look = (team: string, judge: () => Charge | null) => {
     brake.check(team);

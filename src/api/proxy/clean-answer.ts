@@ -16,8 +16,6 @@ const MOST_TOGETHER = 64 * MOST_EACH;
 /** Buffer of a stream. */
 const HELD_ANYWAY = 65_536;
 
-type AnswerBuffers = ReturnType<typeof createAnswerBuffers>;
-
 export function createAnswerBuffers(totalBytes = MOST_TOGETHER) {
   let taken = 0;
   return {
@@ -136,7 +134,7 @@ export interface CleanAnswer {
 }
 
 export interface CleanOptions extends PatienceRules {
-  readonly buffers: AnswerBuffers;
+  readonly buffers: ReturnType<typeof createAnswerBuffers>;
   /** Called once a second during the answer. @throws GatewayError if the caller has lost access */
   readonly assertStillAllowed: () => void;
 }

@@ -32,8 +32,6 @@ const NO_ROOM: IdempotencyOutcome = {
   why: 'it was answered, and the store had no room left to keep the answer',
 };
 
-type OutcomeWriter = ReturnType<typeof createOutcomeWriter>;
-
 /** Records the outcome of a write, and retries while the store fails. */
 function createOutcomeWriter({ documents, logger }: Pick<IdempotencyOptions, 'documents' | 'logger'>) {
   const settling = new Set<Promise<void>>();
@@ -153,8 +151,6 @@ function replayAnswer({ status, headers, body }: KeptAnswer): CleanAnswer {
   };
 }
 
-export type Idempotency = ReturnType<typeof createIdempotency>;
-
 interface IdempotencyOptions {
   readonly documents: Documents;
   readonly clock: Pick<MovableClock, 'now' | 'offsetMs'>;
@@ -205,7 +201,7 @@ function openRecord({ request, canonical }: KeyedRequest, atMs: number): Idempot
 async function begin(
   document: string,
   record: IdempotencyRecord,
-  writer: OutcomeWriter,
+  writer: ReturnType<typeof createOutcomeWriter>,
   { documents, clock }: IdempotencyOptions,
 ): Promise<string | null> {
   const text = writeRecord(record);

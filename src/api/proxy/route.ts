@@ -6,7 +6,7 @@ import httpProxy, { type FastifyHttpProxyOptions } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
 import { asGatewayError, type ErrorCode, GatewayError } from '../../errors.js';
-import type { Refusals } from '../../teams/write-guard/refusals.js';
+import type { createRefusals } from '../../teams/write-guard/refusals.js';
 import { guardUnavailable } from '../../teams/write-guard/reservations.js';
 import type { Log } from '../../telemetry/logger.js';
 import { shownPath } from '../http/finish.js';
@@ -34,7 +34,7 @@ interface PassThroughOptions extends AdmitOptions, Omit<AnsweringOptions, 'charg
   readonly agent: Dispatcher;
   readonly platformUrl: URL;
   readonly maxBodyBytes: number;
-  readonly refusals: Pick<Refusals, 'note'>;
+  readonly refusals: Pick<ReturnType<typeof createRefusals>, 'note'>;
   readonly log: Pick<Log, 'clean'>;
   readonly now: () => number;
 }

@@ -2,20 +2,20 @@
 import { uptimeMs } from '../../lib/time.js';
 import type { Call, CallKind, PlatformClient } from '../../platform/client.js';
 import type { PlatformRequest, Response } from '../../platform/slot.js';
-import type { StreamPlaces } from '../../platform/traffic.js';
+import type { createStreamPlaces } from '../../platform/traffic.js';
 import type { Reservation } from '../../teams/write-guard/reservations.js';
 import type { CallReport } from '../../telemetry/trace.js';
-import type { Charging } from './charge-write.js';
+import type { createCharging } from './charge-write.js';
 import { isWrite } from './checks.js';
 import { type CleanAnswer, type CleanOptions, cleanAnswer } from './clean-answer.js';
-import { type Idempotency, takeAnswer } from './idempotency.js';
+import { type createIdempotency, takeAnswer } from './idempotency.js';
 import type { Passage } from './passage.js';
 import { asWriteFailure, outcomeOfFailure, outcomeOfStatus } from './write-outcome.js';
 
 export interface SendingOptions {
   readonly platform: Pick<PlatformClient, 'send'>;
-  readonly places: StreamPlaces;
-  readonly charging: Charging;
+  readonly places: ReturnType<typeof createStreamPlaces>;
+  readonly charging: ReturnType<typeof createCharging>;
   readonly timeoutMs: number;
 }
 
@@ -84,7 +84,7 @@ function kindOf(method: string, rule: Passage['rule']): CallKind {
 }
 
 export interface AnsweringOptions extends SendingOptions {
-  readonly idempotency: Idempotency;
+  readonly idempotency: ReturnType<typeof createIdempotency>;
   readonly answers: Omit<CleanOptions, 'assertStillAllowed'>;
 }
 

@@ -38,8 +38,6 @@ export interface Source extends Omit<CacheStatus, 'ttlS'> {
   readonly storable: boolean;
 }
 
-export type AnswerQuery = ReturnType<typeof createAnswerQuery>;
-
 export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' | 'askedOf'>) {
   const { policy, now, history, evidence } = g;
   const withTotals = createWithTotals(g);

@@ -2,8 +2,6 @@
 import type { Logger } from 'pino';
 import { nextTurn } from '../../lib/time.js';
 
-export type Background = ReturnType<typeof createBackground>;
-
 /** Tracks work that outlives its request, so that a stop can wait for it. */
 export function createBackground(logger: Logger) {
   const running = new Set<Promise<void>>();
@@ -24,8 +22,6 @@ export function createBackground(logger: Logger) {
     },
   };
 }
-
-export type TurnQueue = ReturnType<typeof createTurnQueue>;
 
 /** The share of the waiting work that runs in a turn, as waiting work keeps its answers in memory. */
 const TURN_PART = 1 / 16;
@@ -55,13 +51,15 @@ const REST_MS = 5000;
 /** Limit of remembered failures; expired ones are removed first. */
 const MANY = 1000;
 
-export type Refreshes = ReturnType<typeof createRefreshes>;
-
 /**
  * Refreshes of stale answers: one per report at a time, with a pause after a failure, so that not every hit calls a failing
  * platform.
  */
-export function createRefreshes(now: () => number, logger: Logger, background: Background['add']) {
+export function createRefreshes(
+  now: () => number,
+  logger: Logger,
+  background: ReturnType<typeof createBackground>['add'],
+) {
   const running = new Set<string>();
   const failedAt = new Map<string, number>();
 

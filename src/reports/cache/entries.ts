@@ -27,8 +27,6 @@ export interface Entries {
   readonly doubtful: ReadonlyMap<string, Entry>;
 }
 
-export type EntryStore = ReturnType<typeof createEntries>;
-
 export function createEntries() {
   const known = new Map<string, HeldEntry>();
   const doubtful = new Map<string, Entry>();

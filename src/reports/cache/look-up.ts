@@ -90,8 +90,6 @@ function stateOf({ header }: Entry, nowMs: number, rules: FreshnessRules, negati
   return Math.abs(nowMs - header.fetchedAt) < rememberedForMs(header, negativeMs) ? 'fresh' : 'absent';
 }
 
-export type LookUp = ReturnType<typeof createLookUp>;
-
 /** Keys per command: 400 days of 5 KB are 2 MiB. */
 const KEYS_PER_READ = 400;
 

@@ -45,8 +45,6 @@ export interface MadeOf {
   readonly held: readonly Extent[];
 }
 
-export type Replacements = ReturnType<typeof createReplacements>;
-
 const CHANNEL = 'fetched';
 /** LRU limit; bodies of evicted series are rebuilt. */
 const MAX_SERIES = 10_000;

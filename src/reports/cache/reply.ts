@@ -63,8 +63,6 @@ export function cacheHeaders(
   };
 }
 
-export type Reply = ReturnType<typeof createReply>;
-
 export function createReply(now: () => number, background: (work: Promise<unknown>) => void) {
   return async (
     query: Query,

@@ -13,7 +13,7 @@ import {
 } from '../question.js';
 import type { Entry } from '../rows/entry.js';
 import { type DecideInput, type Decision, decide, type Mode, modeOf } from './decide.js';
-import { createEntries, type EntryStore } from './entries.js';
+import { createEntries } from './entries.js';
 import { gradeOf } from './look-up.js';
 import { type Basis, type Extent, isNewest, type MadeOf } from './replacements.js';
 
@@ -22,7 +22,7 @@ export interface Run {
   readonly context: RequestContext;
   /** Generation of the kind at the start; days of another one are void. */
   readonly generation: string;
-  readonly entries: EntryStore;
+  readonly entries: ReturnType<typeof createEntries>;
   /** See {@link refsBefore}. */
   readonly before: readonly EntryRef[];
   /** The fetches that the entries take into account. */

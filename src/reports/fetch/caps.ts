@@ -20,8 +20,6 @@ const SERIES = 2000;
 const RANGES = 32;
 const CLEARED_MS = 86_400_000;
 
-export type Caps = ReturnType<typeof createCaps>;
-
 interface Counts {
   readonly byRange: Map<string, number>;
   /** Ranges whose halves have no more rows: complete, even if their count is a cap elsewhere. */
@@ -31,7 +29,7 @@ interface Counts {
 }
 
 export function createCaps(
-  known: KnownCaps,
+  known: ReturnType<typeof createKnownCaps>,
   { policy, now }: Pick<Gateway, 'now'> & { readonly policy: Pick<ReportPolicy, 'endpoints'> },
 ) {
   const series = createLastUsed<Counts>(SERIES);
@@ -119,8 +117,6 @@ const CapList = recordForm(
   ),
 );
 type KnownCap = RecordOf<typeof CapList>[number];
-
-type KnownCaps = ReturnType<typeof createKnownCaps>;
 
 /** Proven row caps: a registry record for each kind. */
 export function createKnownCaps(

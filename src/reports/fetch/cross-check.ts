@@ -47,8 +47,6 @@ const UNCHECKED: Checked = {
   lengths: new Map(),
 };
 
-export type CheckSchedule = ReturnType<typeof createCheckSchedule>;
-
 /** @param every checks one join in so many, besides the first and daily ones; 0: no checks */
 export function createCheckSchedule(
   every: number,

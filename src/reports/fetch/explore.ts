@@ -92,8 +92,6 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MAX_SERIES = 10_000;
 
-export type Explorer = ReturnType<typeof createExplorer>;
-
 export function createExplorer(documents: Documents) {
   const scopes = createExploredScopes(documents);
   /** Next check by series. */

@@ -110,8 +110,6 @@ function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite 
   return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
 }
 
-export type WriteBehind = ReturnType<typeof createWriteBehind>;
-
 /** Limit of pending bytes; beyond it answers wait for their write. */
 const MAX_BEHIND_BYTES = 33_554_432;
 

@@ -12,8 +12,6 @@ import type { Digest } from '../rows/digest.js';
 import type { KnownShape } from '../rows/judge-shape.js';
 import { isReportFigure } from '../rows/row-names.js';
 
-export type KnownShapes = ReturnType<typeof createKnownShapes>;
-
 const MAX_KINDS = 1000;
 const MAX_PLACES = 8;
 const MAX_ENDPOINTS = 200;

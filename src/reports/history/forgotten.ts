@@ -199,8 +199,6 @@ interface FoundEdge {
   readonly refusedDays: number | null;
 }
 
-export type Retention = ReturnType<typeof createRetention>;
-
 const KEY = 'retention';
 const KEPT_MS = 400 * DAY_MS;
 const FLUSH_EVERY_MS = 30_000;

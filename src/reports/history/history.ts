@@ -216,8 +216,6 @@ export interface HistoryOptions extends Pick<Recorder, 'encode' | 'credential'> 
   readonly logger: Logger;
 }
 
-export type History = ReturnType<typeof createHistory>;
-
 /** Interval at which missed fetches are marked. */
 const MARK_EVERY_MS = 15_000;
 /** Longer than any fetch with its writes. */

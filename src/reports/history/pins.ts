@@ -87,8 +87,6 @@ export function mayBeSeen({ named, held }: Pin, { team }: Pick<Caller, 'team'>):
   return named.length > 0 && [...named, ...held].every((account) => allowed.has(account));
 }
 
-export type Pins = ReturnType<typeof createPins>;
-
 export interface PinnedRows {
   readonly pin: Pin;
   readonly parts: readonly Entry<RowsHeader>[];

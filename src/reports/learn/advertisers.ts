@@ -238,8 +238,6 @@ interface AdvertisersOptions {
   readonly logger: Logger;
 }
 
-export type Advertisers = ReturnType<typeof createAdvertisers>;
-
 const KEY = 'advertisers';
 const FLUSH_EVERY_MS = 10_000;
 /** Lifetime of the document. */

@@ -18,8 +18,6 @@ const LIFETIME_MS = 86_400_000;
 /** Limit; those that expire first are dropped. */
 const MAX_KINDS = 500;
 
-export type PartRefusals = ReturnType<typeof createPartRefusals>;
-
 /** Kind and epoch milliseconds; an entry of another form tells nothing. */
 const Entry = recordForm(Type.Tuple([Type.String(), Type.Number()], { additionalItems: true }));
 type Entry = RecordOf<typeof Entry>;

@@ -33,8 +33,6 @@ const UNKNOWN: Known = { agreements: [], checkedAt: null, refutedUntil: null };
 
 export type SelectableState = 'learning' | 'proven' | 'due' | 'refuted';
 
-export type Selectable = ReturnType<typeof createSelectable>;
-
 export function createSelectable(registry: Registry, { policy, now }: Pick<Gateway, 'policy' | 'now'>) {
   const book = createRecordBook<Known>(registry, { prefix: 'selectable/', max: MAX_KINDS, read: Known.read });
   const idOf = (report: Report) => divisibilityId(report, policy.accountFields);

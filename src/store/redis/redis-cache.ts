@@ -5,7 +5,6 @@ import { createLastUsed } from '../../lib/last-used.js';
 import { byGroup, type CacheGroup } from '../check-input.js';
 import {
   createKnownFacts,
-  type KnownFacts,
   MARK,
   readStamp,
   STAMP_BYTES,
@@ -218,7 +217,7 @@ interface Parts {
   /** By name. */
   readonly fields: ReadonlyMap<string, Buffer>;
   readonly open: ReturnType<typeof createPacks>;
-  readonly known: KnownFacts;
+  readonly known: ReturnType<typeof createKnownFacts>;
 }
 
 /** Each pack is opened once for all of its days. */

@@ -150,8 +150,6 @@ export function createRedisHistory(
   };
 }
 
-type ReadFields = ReturnType<typeof createReadFields>;
-
 /** Fields of days of one series, in one round trip. @returns in their order; null for those that are absent */
 function createReadFields(link: Link, keys: MonthKeys) {
   return async (
@@ -202,7 +200,7 @@ const LATELY_READ = 100;
 function createWriteMonth(
   link: Link,
   keys: MonthKeys,
-  read: ReadFields,
+  read: ReturnType<typeof createReadFields>,
   lately: LRUCache<string, Buffer>,
   sharedBelow: number,
 ) {

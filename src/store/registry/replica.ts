@@ -17,9 +17,7 @@ import {
 } from '../port.js';
 import { noteUnconfirmed } from './durability.js';
 import { createRegistryCopy, type RegistryCopy } from './lost.js';
-import { createSuccession, RegistryLost, type Succession, type SuccessionRules } from './succession.js';
-
-type RegistrySync = ReturnType<typeof createRegistrySync>;
+import { createSuccession, RegistryLost, type SuccessionRules } from './succession.js';
 
 /**
  * Keeps a copy in step with the store: reads changes, or loads everything if they are unknown.
@@ -29,7 +27,7 @@ type RegistrySync = ReturnType<typeof createRegistrySync>;
 function createRegistrySync(
   copy: RegistryCopy,
   store: RegistryStore,
-  succession: Succession,
+  succession: ReturnType<typeof createSuccession>,
   onChanged: (ids: ReadonlySet<string>) => void,
   onAnother: () => void,
   clock: Clock,
@@ -244,7 +242,7 @@ function createNotifier(logger: Logger) {
 function createCommits(
   copy: RegistryCopy,
   registry: RegistryStore,
-  sync: RegistrySync,
+  sync: ReturnType<typeof createRegistrySync>,
   settled: () => Promise<void>,
   onChanged: (ids: ReadonlySet<string>) => void,
   announce: (version: string) => Promise<void>,

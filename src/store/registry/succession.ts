@@ -51,8 +51,6 @@ interface RegistryLoss {
   readonly message: string;
 }
 
-export type Succession = ReturnType<typeof createSuccession>;
-
 /** @param announce requests a look of all replicas */
 export function createSuccession(
   store: RegistryStore,

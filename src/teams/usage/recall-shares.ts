@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import type { Usage } from './usage.js';
+import type { createUsage } from './usage.js';
 
 /** At startup, restores the daily shares from stored usage: buckets of the embedded store end with the process. */
 export async function recallShares(
   shares: { recall(team: string, calls: number): Promise<void> },
-  usage: Pick<Usage, 'daysBack' | 'read'>,
+  usage: Pick<ReturnType<typeof createUsage>, 'daysBack' | 'read'>,
   logger: Logger,
 ): Promise<void> {
   try {

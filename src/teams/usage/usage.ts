@@ -47,8 +47,6 @@ async function readPlaces(
   return places.flatMap(({ day, name }, at) => readDay(day, name, groups[at] ?? new Map()) ?? []);
 }
 
-export type Usage = ReturnType<typeof createUsage>;
-
 export interface UsageOptions {
   readonly counters: Counters;
   readonly clock: Clock;

@@ -27,9 +27,8 @@ export const Stop = Type.Object(
 const StopRecord = recordForm(Stop);
 type WriteStop = RecordOf<typeof StopRecord>;
 
-export type BrakeLever = ReturnType<typeof createBrake>;
 /** The part of the brake that a write uses. */
-export type Brake = Pick<BrakeLever, 'check'>;
+export type Brake = Pick<ReturnType<typeof createBrake>, 'check'>;
 
 /**
  * @param isGuarded writes of guarded teams are refused while the stops are unknown; others continue on the last known

@@ -29,8 +29,6 @@ const KEPT_MS = 40 * 86_400_000;
 /** A script that loops must not make a call of the store each time. */
 const WRITTEN_EVERY_MS = 1000;
 
-export type Refusals = ReturnType<typeof createRefusals>;
-
 export function createRefusals(documents: Documents, logger: Logger) {
   const tallies = createSharedTallies<typeof KEY, Refused>({
     ...{ documents, everyMs: WRITTEN_EVERY_MS, ttlMs: KEPT_MS, none: [], merge: newest },
