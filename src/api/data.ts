@@ -27,7 +27,7 @@ import { wrongMethod } from './http/not-found.js';
 import { readKeyHeaders } from './http/request-keys.js';
 import { registerMcp } from './mcp/route.js';
 import { createSeenColumns } from './mcp/seen-columns.js';
-import { createSnapshots, type SnapshotsOptions } from './mcp/snapshots.js';
+import { createSnapshots } from './mcp/snapshots.js';
 import type { DescribedReports } from './mcp/tool-call.js';
 import type { Plane } from './openapi/plane.js';
 import { explainReport, getOwnAdvertisers, getOwnFinality, getOwnTruth } from './operations/own.js';
@@ -60,15 +60,15 @@ function registerAgents(app: FastifyInstance, services: Services): void {
       },
       described: describedReports(config, [...reporting.canonical.table.kinds.keys()]),
       seenColumns: createSeenColumns(store.documents, log.logger),
-      snapshots: createSnapshots({ store, clock, purges, isErasedSince: isErasedSince(erasures) }),
+      snapshots: createSnapshots({
+        ...{ store, clock, purges },
+        // A page may have rows of any account, so it counts as naming none.
+        isErasedSince: ({ seq, atMs }) =>
+          erasures.isErased({ seq, fetchedFrom: atMs, asked: [], held: [], rowCount: 1 }),
+      }),
       caps: config.mcp,
     },
   });
-}
-
-/** A page may have rows of any account, so it counts as naming none. */
-function isErasedSince({ isErased }: Services['erasures']): SnapshotsOptions['isErasedSince'] {
-  return ({ seq, atMs }) => isErased({ seq, fetchedFrom: atMs, asked: [], held: [], rowCount: 1 });
 }
 
 function describedReports({ report }: Config, known: readonly string[]): DescribedReports {

@@ -10,7 +10,7 @@ import {
   type Accounted,
   type Finish,
   finishAnswers,
-  isGuess,
+  GUESSES,
   logRequest,
   rateLimitHeaders,
   serverTiming,
@@ -80,7 +80,7 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       if (!isTimed) return headers;
       return { ...headers, 'server-timing': serverTiming(trace, uptimeMs() - trace.startedMs) };
     },
-    delay: (trace, address) => (isGuess(trace) ? slowFailures.hold(address) : null),
+    delay: (trace, address) => (GUESSES.includes(trace.code) ? slowFailures.hold(address) : null),
     done(request, status, durationMs, complete) {
       const traceId = tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
       logRequest(log, plane, request, status, durationMs, complete, traceId);

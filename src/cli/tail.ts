@@ -50,18 +50,15 @@ async function follow({ admin, values, options, terminal }: Given, stop: AbortSi
         if (line !== '') terminal.print(`${shownLine(line, terminal, options.json)}\n`);
       }
     } catch (error) {
-      if (stop.aborted || !(wasConnected && isAway(error))) throw error;
+      // Unreachable or stopping; a lost permission has another exit code.
+      const isAway = error instanceof CommandError && error.exitCode === EXIT.unavailable;
+      if (stop.aborted || !wasConnected || !isAway) throw error;
     }
     if (stop.aborted) return;
     if (!isReported) terminal.say('lost the connection to the gateway; reconnecting\n');
     isReported = true;
     await sleep(RETRY_MS, { signal: stop });
   }
-}
-
-/** Unreachable or stopping; a lost permission has another exit code. */
-function isAway(error: unknown): boolean {
-  return error instanceof CommandError && error.exitCode === EXIT.unavailable;
 }
 
 const [RED, GREEN, YELLOW, CYAN, GREY] = [31, 32, 33, 36, 90] as const;

@@ -17,7 +17,7 @@ import {
   negotiateFormat,
   refusesIdentity,
 } from './query/output-options.js';
-import { FIRST_DAY, isLenient } from './query/parameters.js';
+import { FIRST_DAY } from './query/parameters.js';
 import { seriesId, unsplit } from './query/platform-call.js';
 import type { ReportQuestion } from './question.js';
 import type { ReportCall } from './report-call.js';
@@ -83,7 +83,8 @@ export function createQueryParser(options: {
   return (call: ParsedCall, body: JsonObject | null, defaultFormat: Format): Query => {
     const { endpoint, query, accept, acceptEncoding } = call;
     const method = call.method === 'POST' ? 'POST' : 'GET';
-    const lenient = isLenient(defaultFormat);
+    // Apps that use the platform's bytes were written for the platform, which has always accepted their parameters.
+    const lenient = defaultFormat === 'raw';
     const canonical = canonicalize({ endpoint, method, query, body, lenient }, rules);
     const { report: wanted, today, lookalikes } = canonical;
     const format = negotiateFormat(canonical.options.format, accept, defaultFormat);

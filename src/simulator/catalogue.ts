@@ -34,7 +34,6 @@ export interface Campaign {
   readonly frequency: number;
   /** Percentage of regulars among a day's people. */
   readonly regulars: number;
-  /** The number of the first regular. */
   readonly firstRegular: number;
   readonly creatives: readonly Creative[];
 }

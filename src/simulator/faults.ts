@@ -65,7 +65,6 @@ export function createFaults() {
     clear(): void {
       queue = [];
     },
-    /** Queued faults with their remaining times. */
     list: (): Fault[] =>
       queue.map(({ fault, left }) => ({ ...fault, times: Number.isFinite(left) ? left : 0 })),
   };

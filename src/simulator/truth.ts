@@ -53,8 +53,6 @@ export interface Source {
   readonly renamed: boolean;
 }
 
-type Figures = Pick<TruthRow, 'impressions' | 'clicks' | 'spent' | 'reach' | 'viewableImpressions'>;
-
 /**
  * The correct campaign report, ordered by date, advertiser and campaign. Split reports have rows only for deliveries; the
  * unsplit one has a row per advertiser.
@@ -140,7 +138,7 @@ function sum(
   to: number,
   rate: number,
   people: number,
-): Figures {
+) {
   let impressions = 0;
   let clicks = 0;
   let spent = 0;

@@ -6,7 +6,6 @@ type Listener = (message: string) => void;
 
 interface ListenersOptions {
   readonly logger: StoreLog;
-  /** A channel has its first listener. */
   readonly onFirst?: (channel: string) => void;
   /** A channel has no listener any more. */
   readonly onLast?: (channel: string) => void;

@@ -202,14 +202,10 @@ export function serverTiming(
 }
 
 /** Refusals of wrong keys, which are held back. */
-const GUESSES: readonly (string | null)[] = [
+export const GUESSES: readonly (string | null)[] = [
   'invalid_api_key',
   'expired_api_key',
   'revoked_api_key',
   'invalid_admin_token',
   'invalid_session',
 ];
-
-export function isGuess({ code }: Pick<Trace, 'code'>): boolean {
-  return GUESSES.includes(code);
-}

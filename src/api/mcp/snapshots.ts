@@ -151,7 +151,8 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
       try {
         const [entry] = await store.cache.read([placeOf(holder.team.id, id, Number(page))]);
         if (entry === null || entry === undefined) throw expired();
-        const [untilMs, bound, atMs, seq] = JSON.parse(entry.header.toString()) as Header;
+        const known = JSON.parse(entry.header.toString()) as [number, string, number, number];
+        const [untilMs, bound, atMs, seq] = known;
         const isOver = !(clock.now() < untilMs) || isErasedSince({ atMs, seq });
         if (isOver || bound !== boundTo(holder, tool)) throw expired();
         return (await unpack(entry.body)).toString();
@@ -167,8 +168,6 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
     },
   };
 }
-
-type Header = [untilMs: number, bound: string, atMs: number, seq: number];
 
 const NO_FACTS = Buffer.alloc(0);
 

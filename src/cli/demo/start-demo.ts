@@ -9,10 +9,10 @@ import { loadConfig } from '../../config/load.js';
 import type { Environment } from '../../config/rules.js';
 import type { MovableClock } from '../../lib/clock.js';
 import { run } from '../../server/run.js';
-import { type Simulator, startSimulator } from '../../simulator/simulator.js';
+import { startSimulator } from '../../simulator/simulator.js';
 import { openAdmin } from '../client.js';
 
-export type Demo = Awaited<ReturnType<typeof startWith>>;
+export type Demo = Awaited<ReturnType<typeof startDemo>>;
 
 /** Permitted to do everything in docs/first-steps.md. */
 export const TEAM = {
@@ -26,7 +26,7 @@ export const TEAM = {
  * @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are used; occupied ports are replaced by free ones
  * @param clock of gateway and platform; by default each has its own
  */
-export async function startDemo(env: Environment, clock?: MovableClock): Promise<Demo> {
+export async function startDemo(env: Environment, clock?: MovableClock) {
   // Without rate limit, which would disturb a demo.
   const simulator = await startSimulator({
     ...(clock && { clock }),
@@ -37,53 +37,44 @@ export async function startDemo(env: Environment, clock?: MovableClock): Promise
     await simulator.close();
     await rm(folder, { recursive: true, force: true });
   }
+  async function start() {
+    const config = loadConfig({
+      HOST: '127.0.0.1',
+      PORT: await freePort(env.PORT ?? '8080'),
+      ADMIN_PORT: await freePort(env.ADMIN_PORT ?? '8081'),
+      LOG_LEVEL: env.LOG_LEVEL ?? 'error',
+      PLATFORM_BASE_URL: simulator.url,
+      PLATFORM_TOKEN: simulator.token,
+      GATEWAY_DATA_DIR: folder,
+      GATEWAY_TEST_CLOCK: env.GATEWAY_TEST_CLOCK,
+    });
+    const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'], ...(clock && { clock }) });
+    const { adminToken } = gateway;
+    const adminUrl = gateway.urls.get('admin') as string;
+    const admin = openAdmin({ url: adminUrl }, { ADMIN_TOKEN: adminToken });
+    await admin.ask(createTeam, { body: TEAM });
+    const { key } = await admin.ask(issueKey, { id: TEAM.id, body: { label: 'demo' } });
+    return {
+      simulator,
+      gatewayUrl: gateway.urls.get('data') as string,
+      adminUrl,
+      adminToken,
+      admin,
+      key,
+      /** Waits for background work of the gateway, such as comparisons. */
+      settled: gateway.services.settled,
+      async stop(): Promise<void> {
+        await gateway.stop();
+        await clear();
+      },
+    };
+  }
   try {
-    return await startWith({ simulator, folder, env, clock, clear });
+    return await start();
   } catch (error) {
     await clear();
     throw error;
   }
-}
-
-interface DemoParts {
-  readonly simulator: Simulator;
-  readonly folder: string;
-  readonly env: Environment;
-  readonly clock: MovableClock | undefined;
-  readonly clear: () => Promise<void>;
-}
-
-async function startWith({ simulator, folder, env, clock, clear }: DemoParts) {
-  const config = loadConfig({
-    HOST: '127.0.0.1',
-    PORT: await freePort(env.PORT ?? '8080'),
-    ADMIN_PORT: await freePort(env.ADMIN_PORT ?? '8081'),
-    LOG_LEVEL: env.LOG_LEVEL ?? 'error',
-    PLATFORM_BASE_URL: simulator.url,
-    PLATFORM_TOKEN: simulator.token,
-    GATEWAY_DATA_DIR: folder,
-    GATEWAY_TEST_CLOCK: env.GATEWAY_TEST_CLOCK,
-  });
-  const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'], ...(clock && { clock }) });
-  const { adminToken } = gateway;
-  const adminUrl = gateway.urls.get('admin') as string;
-  const admin = openAdmin({ url: adminUrl }, { ADMIN_TOKEN: adminToken });
-  await admin.ask(createTeam, { body: TEAM });
-  const { key } = await admin.ask(issueKey, { id: TEAM.id, body: { label: 'demo' } });
-  return {
-    simulator,
-    gatewayUrl: gateway.urls.get('data') as string,
-    adminUrl,
-    adminToken,
-    admin,
-    key,
-    /** Waits for background work of the gateway, such as comparisons. */
-    settled: gateway.services.settled,
-    async stop(): Promise<void> {
-      await gateway.stop();
-      await clear();
-    },
-  };
 }
 
 /** @returns the wanted port if it is free or invalid (refused by the settings), else `0` */

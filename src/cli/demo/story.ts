@@ -48,7 +48,6 @@ type Ask = (team: TeamId, path: string, body?: object) => Promise<void>;
 const report = (advertiser: number, rest: string) =>
   `/api/v1/report/campaigns/get?advertiserId=${advertiser}&byDate=1&${rest}`;
 const dashboard = (advertiser: number) => report(advertiser, '_period=last_7_days');
-const month = (advertiser: number) => report(advertiser, '_period=last_30_days');
 
 /**
  * What is asked at a step of the story, and of the traffic after it.
@@ -62,7 +61,7 @@ async function play(ask: Ask, step: number, crowd = 1): Promise<void> {
   await Promise.all([
     ...pages.map((page) => ask('growth', `${page}&_format=csv`)),
     ...Array.from({ length: crowd * turn(7) }, () => ask('growth', dashboard(1))),
-    ask('finance', turn(4) === 0 ? month(5) : dashboard(turn(9) === 0 ? 1 : 2)),
+    ask('finance', turn(4) === 0 ? report(5, '_period=last_30_days') : dashboard(turn(9) === 0 ? 1 : 2)),
     turn(3) === 0 ? askAssistant(ask, 1) : ask('bidding', dashboard(1)),
   ]);
 }

@@ -139,11 +139,6 @@ function secondLess(ms: number, nowMs: number): number {
   return ms === Number.POSITIVE_INFINITY ? ms : nowMs + (ms - Math.floor(ms / 1000) * 1000) + 1;
 }
 
-/** Platform calls that an answer would have cost without a cache. */
-function plainCallsOf({ totals }: Query): number {
-  return totals === null ? 1 : 2;
-}
-
 function withBody(
   { fileName }: Query,
   { status, contentType, coding, body }: Finished,
@@ -172,5 +167,6 @@ function noteOnTrace(trace: Trace, query: Query, { outcome, tier }: Source, rows
   trace.outcome = outcome;
   trace.tier = tier;
   trace.rows = rows;
-  trace.plainCalls = plainCallsOf(query);
+  // Platform calls that it would have cost without a cache.
+  trace.plainCalls = query.totals === null ? 1 : 2;
 }

@@ -133,7 +133,6 @@ export interface DaysWanted {
   readonly unknown?: (dates: readonly string[]) => GatewayError;
 }
 
-/** The state of one day at that time. */
 export interface HistoricDay extends KnownState {
   readonly entry: Entry<RowsHeader>;
 }
@@ -179,7 +178,6 @@ function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError
       );
 }
 
-/** Detail and help of an error. */
 type Words = readonly [detail: string, help?: string];
 
 const NOT_PROVEN: Words = [

@@ -199,7 +199,6 @@ export class DayEvidence {
     };
   }
 
-  /** Scopes with a window, of one advertiser. */
   windowScopes(account: string): readonly Scope[] {
     const all = [...this.#windows.list(), ...this.#tallies.unwritten()].filter(
       (one) => one.account === account,

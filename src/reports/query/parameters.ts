@@ -187,11 +187,6 @@ export interface UnknownName {
   readonly meant: readonly string[];
 }
 
-/** Apps that use the platform's bytes were written for the platform, which has always accepted their parameters. */
-export function isLenient(defaultFormat: string): boolean {
-  return defaultFormat === 'raw';
-}
-
 /** Names that other platforms use, in plain form. */
 const ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
   ...['from', 'start', 'since', 'dateStart', 'startDate', 'fromDate'].map(aliasOf('dateFrom')),
@@ -248,7 +243,7 @@ function isAnotherThing(a: string, b: string): boolean {
   return a === `${b}s` || b === `${a}s` || a.replace(/\D/g, '') !== b.replace(/\D/g, '');
 }
 
-/** @param lenient passes on names that resemble known ones, with a warning; see {@link isLenient} */
+/** @param lenient passes on names that resemble known ones, with a warning */
 export function unknownNameFaults(
   unknown: readonly UnknownName[],
   endpoint: string,

@@ -28,7 +28,6 @@ export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly prefix?: string;
   /** Memory of Redis above which nothing is cached; default: half of its `maxmemory`. */
   readonly cacheMaxBytes?: number;
-  /** Of all documents. */
   readonly documentsMaxBytes?: number;
   /** Of a call of cache, leases, quotas, presence or bus. */
   readonly timeoutMs?: number;
