@@ -1,11 +1,6 @@
 import { calendarDay, checkMembers, oneOf, type Rule, text, whole } from './invalid-input.js';
 
-interface SwitchDefinition<T> extends Rule {
-  readonly default: T;
-  readonly about: string;
-}
-
-const define = <T>(rule: Rule, initial: NoInfer<T>, about: string): SwitchDefinition<T> => ({
+const define = <T>(rule: Rule, initial: NoInfer<T>, about: string) => ({
   ...rule,
   default: initial,
   about,

@@ -10,17 +10,10 @@ import { bytesKey, dayKey, type EntryKey, rowsKey } from '../query/keys.js';
 import { dayRef, type Patience } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
-import type { Fetch, Fetched, FetchedAnswer, FetchResult } from './fetched.js';
+import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
 
-interface PreparedResult extends Pick<FetchResult, 'entries' | 'unsplittable'>, Pick<Fetch, 'mode'> {
-  /** Days to compare and store, or null. */
-  readonly days: readonly Entry<RowsHeader>[] | null;
-  readonly writes: readonly TierWrite[];
-  /** What the writes replace. */
-  readonly extents: readonly Extent[];
-}
-
-export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched): PreparedResult {
+/** @returns `days`: to compare and store, or null; `extents`: what the writes replace */
+export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   const unsplittable = isUnsplit(fetch, fetched) ? { doubtful: fetched.doubt !== null } : null;
   const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
   const isOfUse = unsplittable === null || isWholePeriod(fetch, fetched);

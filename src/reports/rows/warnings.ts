@@ -40,15 +40,11 @@ export function schemaChange(before: Columns, after: Columns): SchemaChange {
   };
 }
 
-interface SchemaMix {
-  /** Columns that some days lack. */
-  readonly partial: readonly string[];
-  /** Columns with numbers on some days, and text on others. */
-  readonly retyped: readonly string[];
-}
-
-/** @param days with rows. @returns null if all have the same columns */
-export function schemaMix(days: readonly Columns[]): SchemaMix | null {
+/**
+ * @param days with rows
+ * @returns columns that some days lack, and those with numbers on some days and text on others; null if all are the same
+ */
+export function schemaMix(days: readonly Columns[]) {
   if (areSame(days)) return null;
   const seen = new Map<string, { count: number; readonly kinds: Set<ColumnKind> }>();
   for (const day of days) {
