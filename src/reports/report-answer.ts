@@ -59,8 +59,8 @@ export function answerWith(
   const { refusal, refs } = decision;
   const parts = refusal === null ? decision.parts : [refusal];
   const days = daysOf(decision);
-  const isForgotten = days?.some(({ header }) => header.forgotten !== undefined) === true;
-  const checkFromMs = days === null || isForgotten ? null : checkFrom(days, question.report);
+  const canCheck = days?.every(({ header }) => (header.forgotten ?? header.expiredAtMs) === undefined);
+  const checkFromMs = days === null || !canCheck ? null : checkFrom(days, question.report);
   // The refresh of a stale answer makes the comparison itself.
   const isComparedBehind = outcome === 'stale' && compares;
   if (days !== null && checkFromMs !== null && !isComparedBehind) {

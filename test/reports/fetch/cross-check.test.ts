@@ -153,6 +153,18 @@ describe('the audit', () => {
     expect(byDateCalls(gateway)).toEqual([['2026-11-03', '2026-11-05']]);
   });
 
+  it('is not made of softly purged days, which nothing is compared with, but of those that a refresh brought', async () => {
+    const gateway = await proven(1_000_000);
+    await gateway.manage('POST', '/cache/purge', { all: true, soft: true });
+    const askAgain = askAfter(gateway, QUERY);
+    const days = ['2026-11-03', '2026-11-05'];
+    expect(await askAgain(1)).toEqual([days]);
+    expect(await askAgain(1)).toEqual([]);
+    expect(await askAfter(gateway, byDay('2026-11-03', '2026-11-04'))(1)).toEqual([
+      ['2026-11-03', '2026-11-04'],
+    ]);
+  });
+
   it('is made of each length that is longer than those before, and again in another week', async () => {
     const gateway = await proven(1_000_000);
     const checks = async () => {
