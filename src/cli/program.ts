@@ -76,6 +76,7 @@ const COMMANDS: readonly AddCommand[] = [
 ];
 
 export function createProgram(terminal: Terminal): Command {
+  const exitCodes = EXIT_CODES.map(([code, meaning]) => `  ${String(code).padStart(2)}  ${meaning}`);
   const program = new StrictCommand('dsp-gateway')
     .description('One in-house URL in front of an advertising (DSP) platform.')
     .version(VERSION)
@@ -83,11 +84,7 @@ export function createProgram(terminal: Terminal): Command {
     .configureHelp({ sortSubcommands: false })
     .exitOverride()
     .configureOutput({ writeOut: terminal.print, writeErr: terminal.say })
-    .addHelpText('after', `\nExit codes:\n${EXIT_CODES.map(exitLine).join('\n')}`);
+    .addHelpText('after', `\nExit codes:\n${exitCodes.join('\n')}`);
   for (const add of COMMANDS) add(program, terminal);
   return program;
-}
-
-function exitLine([code, meaning]: readonly [number, string]): string {
-  return `  ${String(code).padStart(2)}  ${meaning}`;
 }

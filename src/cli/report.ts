@@ -1,5 +1,6 @@
 /** `dsp-gateway report`: reports, revisions, diffs and pins. */
 import type { Command } from 'commander';
+import { parseObject } from '../lib/json.js';
 import { toCsv } from '../reports/rows/row-formats.js';
 import { ENDPOINT_OPTION, REPORT_ARGUMENT, reportIn } from './cache.js';
 import { type Ask, type Call, type ClientOptions, DATA_PLANE, openPlane } from './client.js';
@@ -179,12 +180,8 @@ export const addReportCommands = group(
 );
 
 function parseAnswer(text: string): { readonly data: readonly Row[]; readonly meta: Row } {
-  try {
-    const value = JSON.parse(text) as { data?: unknown; meta?: unknown };
-    if (Array.isArray(value.data)) return { data: value.data as Row[], meta: (value.meta ?? {}) as Row };
-  } catch {
-    // Reported below.
-  }
+  const { data, meta } = parseObject(text) ?? {};
+  if (Array.isArray(data)) return { data, meta: (meta ?? {}) as Row };
   throw new CommandError("the server at this address is not a gateway's data plane", EXIT.unavailable);
 }
 

@@ -18,28 +18,27 @@ export interface DemoOptions {
 export async function runDemo(env: Environment, { once, empty, quiet }: DemoOptions): Promise<void> {
   // As `serve`: garbage is collected before the heap has grown much.
   setFlagsFromString('--heap-growing-percent=30');
-  // An operator who moves the clock needs it where it is.
-  if (once || empty || env.GATEWAY_TEST_CLOCK !== undefined) {
-    const demo = await startDemo(env);
-    process.stdout.write(introduction(demo));
-    return once ? showTour(demo) : untilStopped(demo);
-  }
-  const clock = createStoryClock();
+  // With a test clock the operator sets the time.
+  const hasStory = !once && !empty && env.GATEWAY_TEST_CLOCK === undefined;
+  const clock = hasStory ? createStoryClock() : undefined;
   const demo = await startDemo(env, clock);
-  process.stdout.write(`${introduction(demo)}\nPlaying five weeks of five teams …\n`);
-  const goOn = await playStory(demo, clock, (line) => void process.stdout.write(`${line}\n`));
-  const live = quiet ? null : goOn();
-  await untilStopped({
-    ...demo,
-    async stop() {
-      await live?.stop();
-      await demo.stop();
-    },
-  });
+  print(introduction(demo));
+  if (once) return showTour(demo);
+  if (clock !== undefined) print('\nPlaying five weeks of five teams …');
+  const goOn = clock && (await playStory(demo, clock, print));
+  const live = quiet ? undefined : goOn?.();
+  print(curlLines(demo));
+  await stopSignal();
+  print('\nstopping');
+  await live?.stop();
+  await demo.stop();
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 async function showTour(demo: Demo): Promise<void> {
-  const print = (line: string) => void process.stdout.write(`${line}\n`);
   print('');
   const { questions, checked, calls, direct, faults } = await tour(demo, print);
   print(
@@ -59,21 +58,13 @@ async function showTour(demo: Demo): Promise<void> {
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 
-async function untilStopped(demo: Demo): Promise<void> {
-  process.stdout.write(curlLines(demo));
-  await stopSignal();
-  process.stdout.write('\nstopping\n');
-  await demo.stop();
-}
-
 function introduction({ simulator, gatewayUrl, adminUrl }: Demo): string {
   return `dsp-gateway demo: one advertising platform (simulated), one credential.
 
   platform   ${simulator.url}
   gateway    ${gatewayUrl}
   admin      ${adminUrl}
-  team       ${TEAM.name} (${TEAM.id}), may see the advertisers ${TEAM.advertisers.join(', ')}
-`;
+  team       ${TEAM.name} (${TEAM.id}), may see the advertisers ${TEAM.advertisers.join(', ')}`;
 }
 
 function curlLines({ simulator, gatewayUrl, adminUrl, adminToken, key }: Demo): string {
@@ -81,7 +72,7 @@ function curlLines({ simulator, gatewayUrl, adminUrl, adminToken, key }: Demo): 
   return `
 Try, in another terminal:
 
-  # the last 7 days by date and campaign; cache-status says a miss, then hits
+  # the last 7 days by date and campaign; cache-status shows a miss, then hits
   curl -si -H 'x-api-key: ${key}' '${report}?advertiserId=3&byDate=1&byCampaign=1&_period=last_7_days'
 
   # the same as CSV
@@ -110,6 +101,5 @@ In a browser:
   docs       ${gatewayUrl}/docs
   console    ${adminUrl}/   admin token ${adminToken}
 
-Ctrl-C stops everything.
-`;
+Ctrl-C stops everything.`;
 }

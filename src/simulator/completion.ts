@@ -33,14 +33,10 @@ export function completionOf(
   day: number,
 ): number {
   const age = today - day;
-  const missing =
-    kind === 'curves' ? missingByCurve(seed, advertiserId, day, age) : missingLinear(restateDays, age);
+  const linear = age > restateDays ? 0 : (INCOMPLETE * (restateDays + 1 - age)) / (restateDays + 1);
+  const missing = kind === 'curves' ? missingByCurve(seed, advertiserId, day, age) : linear;
   const known = 10_000 - Math.floor(missing);
   return age === 0 ? Math.floor((known * (step + 1)) / (STEPS_PER_DAY + 1)) : known;
-}
-
-function missingLinear(restateDays: number, age: number): number {
-  return age > restateDays ? 0 : (INCOMPLETE * (restateDays + 1 - age)) / (restateDays + 1);
 }
 
 /** The sum of future steps: first large ones, then small ones, a few days apart. */

@@ -13,11 +13,11 @@ import { startTicks, startTimer, stopTicks, stopTimer } from '../lib/time.js';
 const STDOUT = 1;
 /** Buffer for a slow reader; further lines are dropped. */
 const MAX_WAITING_BYTES = 4_194_304;
-/** Size of a block, */
+/** Lines are handed on in blocks of this size. */
 const BLOCK_BYTES = 65_536;
-/** Of one UTF-16 unit in UTF-8, at most. */
+/** Maximum size of a UTF-16 unit in UTF-8. */
 const UNIT_BYTES = 3;
-/** and the maximum delay of a line. */
+/** Maximum delay of a line. */
 const HAND_ON_MS = 250;
 /** Backoff of retries for a slow reader or full disk; doubles. */
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [1, 256];
@@ -128,7 +128,7 @@ function openDestination(fd: number) {
   // pino's listener replaces the methods when a pipe is closed, and its exit handler calls flushSync.
   output.removeAllListeners('error');
   output.flushSync = () => {};
-  // Their types know only strings.
+  // The types of pino know only strings.
   return output as unknown as Omit<typeof output, 'write'> & { write(lines: Buffer): boolean };
 }
 

@@ -24,6 +24,7 @@ export function registerKeys(
   const { registry, directory, lastUse, clock } = options;
   const listed = async (found: readonly KeyRecord[]) => {
     const used = await lastUse.read();
+    const isoOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
     return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
   };
   serve(app, issueKey, async ({ params, body, actor }) => {
@@ -141,10 +142,6 @@ function showKey({ id, teamId, label, createdAt, expiresAt, revokedAt, secrets }
     revokedAt,
     previous: old === undefined ? null : { prefix: old.prefix, validUntil: old.validUntil },
   };
-}
-
-function isoOf(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 function showIssued(key: KeyRecord, text: string): object {

@@ -58,7 +58,7 @@ export function registerStatus(app: FastifyInstance, options: Services, readines
   });
 }
 
-/** The biggest reports; by far fewer than there may be. */
+/** Reports in the answer: the biggest ones. */
 const MAX_REPORTS = 100;
 
 const reportsOf = (l1: Services['l1'], nowMs: number): Status['cache']['reports'] =>

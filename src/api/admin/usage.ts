@@ -23,14 +23,14 @@ export function registerUsage(app: FastifyInstance, usage: Services['usage']): v
 
 export function registerSeries(
   app: FastifyInstance,
-  { series, directory, limits, budgets }: Pick<Services, 'series' | 'directory' | 'limits' | 'budgets'>,
+  { series, directory, budgets }: Pick<Services, 'series' | 'directory' | 'budgets'>,
 ): void {
   serve(app, getSeries, async ({ query: { range, team } }) => {
     if (team === undefined) return await series.read(range, null);
     const known = directory.team(team);
     const callsPerDay = known?.limits.upstreamCallsPerDay ?? null;
     const read = await series.read(range, { id: team, callsPerDay, lives: 'all' });
-    const forecast = known && (await budgets.forecast(known, (await limits.shares.status(known)).left));
+    const forecast = known && (await budgets.forecast(known));
     return { ...read, ...(forecast ? { forecast } : {}) };
   });
   serve(app, getSeriesOfTeams, async ({ query: { range } }) => ({

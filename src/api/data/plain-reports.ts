@@ -128,7 +128,12 @@ class Exchange {
       return;
     }
     trace.bytesOut = length;
-    const whole = body === null || length === 0 ? null : wholeOf(body, length);
+    const whole =
+      body === null || length === 0
+        ? null
+        : body.length === 1
+          ? (body[0] as Buffer)
+          : Buffer.concat(body, length);
     if (!sendAtOnce(response, status, headText(own), shared.text, whole)) {
       response.writeHead(status, own.concat(shared.list));
       response.end(whole);
@@ -198,10 +203,6 @@ function replyHead(
   if (alsoVary !== '') list[list.indexOf('vary') + 1] += alsoVary;
   if (body !== null) list.push('content-length', String(lengthOf(body)));
   return { list, text: Buffer.from(`${headText(list)}\r\n`, 'latin1') };
-}
-
-function wholeOf(body: readonly Buffer[], length: number): Buffer {
-  return body.length === 1 ? (body[0] as Buffer) : Buffer.concat(body, length);
 }
 
 function lengthOf(body: readonly Buffer[]): number {

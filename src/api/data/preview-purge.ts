@@ -11,7 +11,7 @@ import { type NamedReport, parseNamed, showScope, unlessAway } from './ask.js';
 
 /**
  * @returns `days`: in the scope; null where an end is open. `reports`: measured reports by date that would be fetched
- * again. `calls`: that fetch all of them once. `report`: what is cached of the named report; null without one
+ * again. `calls`: platform calls that fetch each of them once. `report`: what is cached of the named report; null without one
  * @throws GatewayError 400 `invalid_query`; `not_ready`
  */
 export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedReport | null) {

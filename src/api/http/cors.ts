@@ -11,7 +11,10 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
  */
 export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return;
-  const withoutOrigin = Object.fromEntries(pairs(corsWithoutOrigin(origins)));
+  const flat = corsWithoutOrigin(origins);
+  const withoutOrigin = Object.fromEntries(
+    flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] as string]] : [])),
+  );
   app.addHook('onRequest', (request, reply, done) => {
     if (request.headers.origin === undefined) return done(void reply.headers(withoutOrigin));
     const { preflight, headers } = corsOf(request.raw, origins);
@@ -24,10 +27,6 @@ export function registerCors(app: FastifyInstance, origins: readonly string[]): 
 }
 
 export const PREFLIGHT_VARY = 'origin, access-control-request-headers';
-
-function pairs(flat: readonly string[]): [string, string][] {
-  return flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] as string]] : []));
-}
 
 async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const vary = String(reply.getHeader('vary') ?? '');

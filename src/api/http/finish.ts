@@ -74,11 +74,11 @@ export function logRequest(
 let lastMs = Number.NaN;
 let lastStart = '';
 let lastMiddle = { plane: '', method: '', path: '', status: 0, text: '' };
-/** By key. */
+/** Ends of lines, by key. */
 const ends = new Map<string, string>();
 const MAX_ENDS = 1000;
 
-/** The same line, composed of few prepared parts: hits are most of all lines. Only its path was chosen by the caller. */
+/** The line of a hit, composed of few prepared parts: most lines are hits. Only the path was chosen by the caller. */
 function hitLine(
   log: Pick<Log, 'clean'>,
   plane: string,
@@ -87,7 +87,7 @@ function hitLine(
   ms: number,
 ): string {
   const nowMs = wallMs();
-  // Many lines are of one millisecond,
+  // Successive lines are often of one millisecond.
   if (nowMs !== lastMs)
     [lastMs, lastStart] = [
       nowMs,
@@ -95,7 +95,7 @@ function hitLine(
     ];
   const path = log.clean(loggedPath({ trace, originalUrl }));
   const last = lastMiddle;
-  // and of one endpoint.
+  // Successive lines are often of one endpoint.
   if (last.path !== path || last.status !== status || last.method !== method || last.plane !== plane) {
     const text = `","plane":"${plane}","method":"${method}","path":"${path}","status":${status},"ms":`;
     lastMiddle = { plane, method, path, status, text };
@@ -117,7 +117,7 @@ function loggedPath({ trace, originalUrl }: Pick<Accounted, 'trace' | 'originalU
   return (trace.subject ?? (originalUrl.split('?', 1)[0] as string)).slice(0, LOGGED_PATH_CHARS);
 }
 
-/** The same outside of the log. */
+/** The logged path, for output other than the log. */
 export const shownPath = (request: Accounted, clean: Log['clean']) =>
   JSON.parse(`"${clean(loggedPath(request))}"`) as string;
 

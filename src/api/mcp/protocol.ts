@@ -27,7 +27,8 @@ export async function answerMessage(request: Request, message: unknown, run: Run
   const fault = await faultOf(message);
   if (fault !== null) return fault;
   // The arguments as received: the library drops members it considers harmful, but unknown ones must be refused.
-  const runAsWritten: RunTool = (name, given) => run(name, argumentsOf(message) ?? given);
+  const { params } = message as { readonly params?: { readonly arguments?: unknown } };
+  const runAsWritten: RunTool = (name, given) => run(name, params?.arguments ?? given);
   if (await isLegacyRequest(request, message)) return answerWithHandshake(request, message, runAsWritten);
   const handler = createMcpHandler(() => serverOf(runAsWritten), { legacy: 'reject', keepAliveMs: 0 });
   return handler.fetch(request, { parsedBody: message });
@@ -53,11 +54,6 @@ async function faultOf(message: unknown): Promise<Response | null> {
     message: `Invalid ${method} request: ${faults.slice(0, 5).join('; ')}`,
   };
   return Response.json({ jsonrpc: '2.0', id, error });
-}
-
-function argumentsOf(message: unknown): unknown {
-  const { params } = message as { readonly params?: { readonly arguments?: unknown } };
-  return params?.arguments;
 }
 
 async function answerWithHandshake(request: Request, message: unknown, run: RunTool): Promise<Response> {

@@ -120,7 +120,7 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
   });
 }
 
-/** Of guard and stops. */
+/** Codes of writes that a guard or a stop refused. */
 const REFUSALS: readonly ErrorCode[] = ['write_guard_refused', 'write_guard_unavailable', 'writes_stopped'];
 
 function noteRefusal(

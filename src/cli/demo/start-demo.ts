@@ -27,7 +27,7 @@ export const TEAM = {
  * @param clock of gateway and platform; by default each has its own
  */
 export async function startDemo(env: Environment, clock?: MovableClock) {
-  // Without rate limit, which would disturb a demo.
+  // Without a rate limit: it would disturb the demo.
   const simulator = await startSimulator({
     ...(clock && { clock }),
     switches: { rateLimitPerMinute: 0, latencyMs: 40, accountNames: 'plain' },
@@ -37,7 +37,7 @@ export async function startDemo(env: Environment, clock?: MovableClock) {
     await simulator.close();
     await rm(folder, { recursive: true, force: true });
   }
-  async function start() {
+  try {
     const config = loadConfig({
       HOST: '127.0.0.1',
       PORT: await freePort(env.PORT ?? '8080'),
@@ -68,9 +68,6 @@ export async function startDemo(env: Environment, clock?: MovableClock) {
         await clear();
       },
     };
-  }
-  try {
-    return await start();
   } catch (error) {
     await clear();
     throw error;

@@ -1,6 +1,6 @@
 /**
  * Five weeks of five teams, played on the demo's clock by requests as users send them: dashboards, a nightly export, an
- * assistant, a script that loops, a rotation, an outage, restatements. They end now; light traffic may follow.
+ * assistant, a script that loops, a rotation, an outage, restatements. The story ends now; light traffic may follow.
  */
 import { purgeCache } from '../../api/operations/cache.js';
 import { issueKey } from '../../api/operations/keys.js';
@@ -17,7 +17,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const DAYS = 35;
 
-/** Where the story starts. */
+/** A clock at the start of the story. */
 export function createStoryClock(): MovableClock {
   const clock = createClock();
   clock.moveTo(-DAYS * DAY_MS);
@@ -25,7 +25,7 @@ export function createStoryClock(): MovableClock {
 }
 
 const CREATE = '/api/v1/campaign/create';
-/** Beside the demo's own. */
+/** Besides the demo's own team. */
 const TEAMS = [
   { id: 'finance', name: 'Finance', advertisers: [2, 5], scopes: ['report:read'] },
   { id: 'warehouse', name: 'Data warehouse', advertisers: [1, 2, 3, 4], scopes: ['report:read'] },
@@ -50,8 +50,8 @@ const report = (advertiser: number, rest: string) =>
 const dashboard = (advertiser: number) => report(advertiser, '_period=last_7_days');
 
 /**
- * What is asked at a step of the story, and of the traffic after it.
- * @param crowd how many open the first page again: more on some days
+ * Requests of one step of the story, or of the traffic after it.
+ * @param crowd multiplies the requests of other people for the first page
  */
 async function play(ask: Ask, step: number, crowd = 1): Promise<void> {
   const turn = (length: number) => step % length;
@@ -107,7 +107,7 @@ function eventsOf({ admin, simulator }: Demo, ask: Ask): [daysAgo: number, happe
     [6, () => ask('growth', '/gateway/v1/pins', { ...PINNED, note: 'As invoiced' })],
     [4, () => restate(1)],
     [3, () => admin.ask(purgeCache, { body: { advertiserId: 1 } })],
-    // Too short for the circuit, which opens for seconds of real time.
+    // Too few to open the circuit, which would stay open for seconds of real time.
     [0.4, () => simulator.fault({ kind: 'status', status: 503, times: 9 })],
     [0, () => loop(3, () => writeCampaign(ask, simulator.today, 800))],
     [0, () => writeCampaign(ask, simulator.today, 1200)],
@@ -130,13 +130,13 @@ async function createTeams({ admin, key }: Demo): Promise<Readonly<Record<string
     const issued = await admin.ask(issueKey, { id: team.id, body: { label: 'production' } });
     keys[team.id] = issued.key;
   }
-  // One that nobody uses, and that expires in ten days.
+  // An unused key that expires soon.
   const expiresAt = new Date(wallMs() + 10 * DAY_MS).toISOString().slice(0, 10);
   await admin.ask(issueKey, { id: 'finance', body: { label: 'spreadsheet', expiresAt } });
   return keys;
 }
 
-/** Plays the story up to now. @returns light traffic that goes on as it did */
+/** Plays the story up to now. @returns starts light traffic like that of the story */
 export async function playStory(demo: Demo, clock: MovableClock, print: (line: string) => void) {
   const startedMs = uptimeMs();
   const keys = await createTeams(demo);
@@ -178,7 +178,7 @@ export async function playStory(demo: Demo, clock: MovableClock, print: (line: s
 
 const LIVE_MS = 20_000;
 
-/** Uncompressed, as one process pays for both ends. */
+/** Uncompressed: one process would compress and decompress. */
 const HEADERS = {
   accept: 'application/json, text/event-stream;q=0.5, */*;q=0.1',
   'accept-encoding': 'identity',

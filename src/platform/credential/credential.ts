@@ -167,7 +167,7 @@ interface CredentialOptions {
   readonly rules: InterpretRules;
   readonly countRows: CompareOptions['countRows'];
   readonly saysError: ProbeOptions['saysError'];
-  /** Reports that a working token should be able to read, the last of no advertiser: paths and queries below the base URL. */
+  /** Reports that a working token should be able to read, the last one without an advertiser: paths and queries below the base URL. */
   readonly guessReports: () => readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -223,7 +223,7 @@ export function createCredential(options: CredentialOptions) {
     const isFirst = keeper.vault().active === null;
     if (secret !== undefined) await bootstrapToken(seedOf(secret, config), parts);
     const isEstablished = await tokenRecovery.ensure();
-    // A token that was planted was asked for by the configured call.
+    // The configured call has already verified a planted token.
     firstProof.begin(isFirst && config.platform.probe !== undefined);
     if (isEstablished) return;
     logger.error(

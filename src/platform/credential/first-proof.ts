@@ -1,6 +1,6 @@
 /**
  * Verifies the token of a gateway that has just started, if no platform call has proven it yet: by one call of one process.
- * It comes some seconds after the start, as a first report proves the token, too.
+ * The call comes some seconds after the start, because a first report also proves the token.
  */
 import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
@@ -24,12 +24,12 @@ interface FirstProofOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** What a token that is not proven waits for: the call, or a report, as there is nothing to ask; nothing: the call proved nothing. */
+/** What an unproven token waits for. `report`: no report is known to verify it with; `nothing`: the call proved nothing. */
 export type AwaitedProof = 'call' | 'report' | 'nothing';
 
 export function createFirstProof({ keeper, isUnproven, canAsk, prove, leases, clock }: FirstProofOptions) {
   const owner = randomId();
-  /** The token of the start, and since when it could be verified. */
+  /** The active token at the start, and since when it can be verified. */
   let id: string | undefined;
   let sinceMs = clock.now();
   let isInVain = false;
@@ -37,15 +37,15 @@ export function createFirstProof({ keeper, isUnproven, canAsk, prove, leases, cl
   const isOpen = () => keeper.vault().active?.id === id && isUnproven();
 
   return {
-    /** A token is in use, from now on. @param isAsked whether a call with it was made */
+    /** Starts with the active token. @param isAsked whether a call with it was made already */
     begin(isAsked: boolean): void {
       [id, sinceMs, isInVain] = [keeper.vault().active?.id, clock.now(), isAsked];
     },
-    /** A job of every process. */
+    /** Job of every process: the wait begins when there is a report to verify it with. */
     async look(): Promise<void> {
       if (isOpen() && !canAsk()) sinceMs = clock.now();
     },
-    /** A job of the leader. @param mayCall whether calls are allowed, and none is running */
+    /** Job of the leader. @param mayCall whether calls are allowed, and none is running */
     async run(mayCall: () => boolean): Promise<void> {
       if (isInVain || id === undefined || !isOpen() || !canAsk()) return;
       const waitedMs = clock.now() - sinceMs;

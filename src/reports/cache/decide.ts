@@ -165,7 +165,7 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
     mode === 'days' &&
     judged.known.size > 0 &&
     refs.length <= policy.plan.maxDaysPerCall &&
-    // Days from history cannot be compared with the platform, and purged ones are not to be believed.
+    // Days from history cannot be compared with the platform, and purged ones are not trusted.
     [...judged.known.values()].every(({ header }) => (header.forgotten ?? header.expiredAtMs) === undefined);
   const isOpen = !isAnswered(judged);
   const isStale = !isOpen && judged.refusal === null && stale.length > 0;

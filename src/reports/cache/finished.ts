@@ -40,7 +40,7 @@ export interface Finished extends AnswerHead {
   readonly inflatesTo: number | null;
   /** Composed replies, for the next requests. */
   replies: Replies | null;
-  /** What reports like it were asked. */
+  /** Requests for reports of its endpoint and account. */
   readonly asked: Asked;
 }
 
@@ -188,7 +188,7 @@ export type L1 = ReturnType<typeof createL1>;
 /** Measured memory of an answer without its body: key, members, list links. */
 const OVERHEAD_BYTES = 1024;
 
-/** More share one count. */
+/** Further endpoints and accounts share one count. */
 const MAX_ASKED = 1000;
 const REST = ['others', { endpoint: 'others', account: null }] as const;
 
@@ -202,7 +202,7 @@ export function createL1(maxBytes: number) {
   });
   const all = new Map<string, Asked>();
   return {
-    /** @returns the counts of reports like it */
+    /** @returns the counts of its endpoint and account */
     askedOf({ endpoint, account }: Pick<Report, 'endpoint' | 'account'>): Asked {
       const name = `${endpoint} ${account}`;
       const [key, about] = all.has(name) || all.size < MAX_ASKED ? [name, { endpoint, account }] : REST;
@@ -210,7 +210,7 @@ export function createL1(maxBytes: number) {
       all.set(key, known);
       return known;
     },
-    /** All that was asked, with what is in memory of it and when the first of that expires; the biggest first. */
+    /** All counts, with their answers in memory and the time at which the first of these expires. The biggest come first. */
     summary(nowMs: number) {
       const held = new Map(
         [...all.values()].map((asked) => [asked, { answers: 0, bytes: 0, untilMs: Infinity }]),

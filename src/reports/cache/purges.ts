@@ -1,7 +1,7 @@
 /**
  * Purges as a short list of records: an entry whose fetch started before a matching record counts as absent, in every tier
- * and for any stale use; or as expired at that time, if the purge is soft. Nothing is searched and deleted, so nothing is
- * missed.
+ * and for any stale use; after a soft purge, as expired at the time of the purge. Nothing is searched and deleted, so
+ * nothing is missed.
  *
  * Numbers are unique within a registry, and the cache may outlive it: entries of another registry are absent too, because
  * they may have missed purges.

@@ -103,11 +103,13 @@ function isCurrent({ basis, question }: Run, { mode, refusal, parts }: Decision)
   if (basis.seen === basis.fetches.count) return true;
   const whole = wholeOf(question, refusal === null ? parts : [refusal]);
   const isWhole = mode === 'whole' || refusal !== null;
-  return isNewest(basis, isWhole ? [whole] : parts.map(dayOf));
-}
-
-function dayOf({ header: { lastDay, fetchStartedAt } }: Entry): Extent {
-  return { from: lastDay, to: lastDay, isWhole: false, startedAt: fetchStartedAt };
+  const days = parts.map(({ header: { lastDay, fetchStartedAt: startedAt } }) => ({
+    from: lastDay,
+    to: lastDay,
+    isWhole: false,
+    startedAt,
+  }));
+  return isNewest(basis, isWhole ? [whole] : days);
 }
 
 function wholeOf({ report: { from, to } }: ReportQuestion, parts: readonly Entry[]): Extent {

@@ -16,7 +16,8 @@ import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
 export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   const unsplittable = isUnsplit(fetch, fetched) ? { doubtful: fetched.doubt !== null } : null;
   const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
-  const isOfUse = unsplittable === null || isWholePeriod(fetch, fetched);
+  const { from, to } = fetched.range;
+  const isOfUse = unsplittable === null || (from === fetch.report.from && to === fetch.report.to);
   const keyed = isOfUse ? entriesOf(as, fetched) : [];
   const split = fetched.kind === 'answer' && fetched.storable ? fetched.days : null;
   // None if reports of this kind cannot be divided by day.
@@ -137,10 +138,6 @@ export function createWriteBehind(tier: CacheTier, background: Gateway['backgrou
 
 function isUnsplit({ mode }: Fetch, fetched: Fetched): fetched is FetchedAnswer {
   return mode === 'days' && fetched.kind === 'answer' && fetched.days === null;
-}
-
-function isWholePeriod({ report: { from, to } }: Fetch, { range }: Fetched): boolean {
-  return range.from === from && range.to === to;
 }
 
 function dayKeyOf(series: string, { header }: Entry<RowsHeader>): EntryKey {

@@ -250,7 +250,7 @@ export async function readAnswer(
   if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
   const rules = g.policy.rulesFor(asked.report);
   const context = { asked, facts, rules, contentType, storable, status: response.status };
-  if (rule === undefined && !isJson(contentType)) {
+  if (rule === undefined && !/^[^;]*[/+]json\b/i.test(contentType)) {
     const body = Buffer.concat(chunks);
     if (holdsToken(body, response.token)) throw invalid('the answer contains the platform token');
     return unreadable({ ...context, body, hash: bodyHash(body) }, null, await accountsIn(body, unread), true);
@@ -325,10 +325,6 @@ function kindOf(
 ): Facts['kind'] {
   if (rule === undefined) return 'undeclared';
   return report.account === null || from === null || to === null ? 'open' : 'bounded';
-}
-
-function isJson(contentType: string): boolean {
-  return /^[^;]*[/+]json\b/i.test(contentType);
 }
 
 function isHtml(contentType: string, body: Buffer): boolean {

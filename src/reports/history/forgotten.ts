@@ -92,7 +92,8 @@ export function judgeLosses(
   const open = lost.filter((day) => !isDeclared(day) && !day.accepted);
   const outside = open.filter((day) => !isWithin(day));
   const gone = neighbours.filter(({ emptyFromMs }) => emptyFromMs !== null);
-  const isAlive = reach >= 0 || neighbours.some((one) => isSeen(one, nowMs));
+  const isSeen = ({ emptyFromMs, seenMs }: Neighbour) => emptyFromMs === null && nowMs - seenMs < WEEK_MS;
+  const isAlive = reach >= 0 || neighbours.some(isSeen);
   const isYoung = (day: AnsweredDay) => isWithin(day) || day.ageDays <= Math.max(restatementDays, YOUNG_DAYS);
   const isAllEmpty = !isAlive && open.length + gone.length > 1 && open.some(isYoung);
   // A single day may have been withdrawn; an edge needs two.
@@ -123,10 +124,6 @@ export function judgeLosses(
     edgeDays: isEdge && !isAllEmpty && finals.length > 0 ? Math.min(...finals) : null,
     probe,
   };
-}
-
-function isSeen({ emptyFromMs, seenMs }: Neighbour, nowMs: number): boolean {
-  return emptyFromMs === null && nowMs - seenMs < WEEK_MS;
 }
 
 /** The nearest older day that was not seen empty; the week before if history has no older day. */

@@ -159,11 +159,7 @@ function readLast(
   for (const [id, name] of last) found.set(id, name ?? found.get(id) ?? null);
 }
 
-/** Whether rows with these columns can have an advertiser's name. */
-function tellsNames(columns: readonly string[], accountFields: readonly string[]): boolean {
-  return membersOf(columns, accountFields).some(tellsName);
-}
-
+/** Whether rows with such a member can have an advertiser's name. */
 const tellsName = ({ name, isBoth }: Members) => isBoth || name !== null;
 
 /** Members of a row about an advertiser: the id and maybe the name, or an object with both. */
@@ -309,7 +305,7 @@ function isKnown(
   accountFields: readonly string[],
 ): boolean {
   return entries.every(({ header: { accounts, columns, fetchStartedAt, rowCount } }) => {
-    const needsName = tellsNames(columns, accountFields);
+    const needsName = membersOf(columns, accountFields).some(tellsName);
     const isFresh = (one: SeenAdvertiser | undefined) =>
       one !== undefined && fetchStartedAt - one.seen.at < SEEN_TO_MS && !(needsName && one.name === null);
     return rowCount === 0 || (accounts.length > 0 && accounts.every((id) => isFresh(knownOf(id))));

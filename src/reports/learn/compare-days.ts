@@ -1,4 +1,5 @@
 /** Compares the days of a new answer with those of earlier answers. */
+import { groupBy } from '../../lib/group-by.js';
 import type { DayRange } from '../cache/plan.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
@@ -63,7 +64,7 @@ export function compareDays({ series, fresh, known, generation, rules }: DaysInp
   return { agreements, disputes, shared, same };
 }
 
-/** Only final days can be compared: others may differ legitimately. A purged day is not to be believed. */
+/** Only final days can be compared: others may differ legitimately. A purged day is not trusted. */
 export function isComparable(
   { header }: Entry<RowsHeader>,
   generation: string,
@@ -136,12 +137,9 @@ export function independentOf(pairs: readonly DayPair[]): DayRange | null {
 
 /** Ranges of the older answers, those with most disputes first; without ranges that the newer answer repeats. */
 function olderPeriods(disputes: readonly DayPair[]): [period: string, about: readonly DayPair[]][] {
-  const periods = new Map<string, DayPair[]>();
-  for (const dispute of disputes) {
-    const [older, newer] = [splitFromOf(dispute.older), splitFromOf(dispute.newer)];
-    if (older.from === newer.from && older.to === newer.to) continue;
-    const period = `${older.from}/${older.to}`;
-    periods.set(period, [...(periods.get(period) ?? []), dispute]);
-  }
-  return [...periods].sort(([, a], [, b]) => b.length - a.length).slice(0, ASKED_AGAIN);
+  const periodOf = (entry: Entry<RowsHeader>) => `${splitFromOf(entry).from}/${splitFromOf(entry).to}`;
+  const moved = disputes.filter(({ older, newer }) => periodOf(older) !== periodOf(newer));
+  return [...groupBy(moved, ({ older }) => periodOf(older))]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .slice(0, ASKED_AGAIN);
 }

@@ -112,7 +112,9 @@ export function readText(kind: Kind, values: readonly string[], today: number): 
 /** For a member of a JSON body: numbers equal digit texts, booleans equal flags. */
 export function readJson(kind: Kind, value: Json, today: number): ReadValue {
   if (kind === 'set')
-    return readSet((isJsonArray(value) ? value : [value]).map(scalarText).flatMap(splitCommas));
+    return readSet(
+      (isJsonArray(value) ? value : [value]).flatMap((one) => scalarText(one)?.split(',') ?? null),
+    );
   if (value === null)
     return kind === 'flag' || kind === 'text' ? { texts: [] } : { fault: fault(kind, today) };
   if (kind === 'flag' && typeof value === 'boolean') return readFlag(String(value));
@@ -129,10 +131,6 @@ function fault(kind: Kind, today: number): string {
 export function scalarText(value: Json): string | null {
   if (value instanceof JsonNumber) return value.text;
   return typeof value === 'string' ? value : null;
-}
-
-function splitCommas(text: string | null): (string | null)[] {
-  return text === null ? [null] : text.split(',');
 }
 
 function readFlag(value: string): ReadValue {

@@ -52,7 +52,7 @@ export function judgeShape(
   if (!shareColumn(shapes)) return 'the rows have no column in common';
   if (strange !== null) return strange;
   if (found.beside && !known.places.includes(at)) return 'another list has a more common name';
-  const isEmptyOfFacts = byDate && !rows.some((row) => hasDay(row) || hasNumber(row));
+  const isEmptyOfFacts = byDate && !rows.some((row) => row.values.some(startsWithDay) || hasNumber(row));
   return isEmptyOfFacts ? 'no row contains a day or a number, although a split by date was requested' : null;
 }
 
@@ -122,10 +122,6 @@ function hasNumber({ names, values }: JsonObject): boolean {
     const isNumber = value instanceof JsonNumber || (typeof value === 'string' && FIGURE.test(value));
     return (isNumber || value === null) && !isCallMetadata(names[at] as string);
   });
-}
-
-function hasDay({ values }: JsonObject): boolean {
-  return values.some(startsWithDay);
 }
 
 function shareColumn([first = [], ...others]: readonly (readonly string[])[]): boolean {

@@ -93,15 +93,12 @@ function quoted(text: string): string {
 export function toNdjson(rowsText: string): string {
   if (rowsText === '') return '';
   const lines = rowsText.replaceAll(',\n', '\n');
-  return `${lines.replace(UNICODE_BREAKS, escapeBreak)}\n`;
+  const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${lines.replace(UNICODE_BREAKS, escaped)}\n`;
 }
 
 /** Raw in JSON texts they are allowed, but many readers end a line there. */
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
-
-function escapeBreak(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
 
 /** Some columns, in this order; a row keeps those that it has. No row is merged, dropped or moved. */
 export function projectRows(rowsText: string, fields: readonly string[], separator: string): string {

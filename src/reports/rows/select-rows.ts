@@ -1,7 +1,6 @@
 /** Selects the rows of some campaigns from those of all; never summed or guessed. Pure. */
 import { hash } from 'node:crypto';
 import type { Report } from '../query/canonicalize.js';
-import type { Member } from '../query/given-parameters.js';
 import { decodeFacts } from './column-types.js';
 import { bodyHash, type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import { holdsText, isMeasure, isVersion } from './row-names.js';
@@ -22,11 +21,9 @@ export function selectionOf(report: Report): Selection | null {
   if (member === undefined || from === null || to === null) return null;
   if (!split.includes('date') || !split.includes('campaign')) return null;
   const rest = members.filter((one) => one !== member);
-  return { ids: new Set(idsIn(member)), of: { ...report, members: rest } };
-}
-
-function idsIn({ pairs, json }: Member): string[] {
-  return json === '' ? pairs.map(({ value }) => value) : (JSON.parse(json) as unknown[]).map(String);
+  const { json, pairs } = member;
+  const ids = json === '' ? pairs.map(({ value }) => value) : (JSON.parse(json) as unknown[]).map(String);
+  return { ids: new Set(ids), of: { ...report, members: rest } };
 }
 
 export interface SelectedDay {

@@ -78,7 +78,8 @@ function callerOf(
 }
 
 function presentedKey({ authorization, apiKey }: KeyHeaders): string {
-  const presented = [...authorization.map(bearerToken), ...apiKey.map((value) => value.trim())];
+  const bearers = authorization.map((value) => /^bearer +([^\s]+)\s*$/i.exec(value)?.[1] ?? null);
+  const presented = [...bearers, ...apiKey.map((value) => value.trim())];
   if (presented.length === 0) throw refused('missing_api_key');
   const [first, ...others] = presented as [string | null, ...(string | null)[]];
   if (authorization.length > 1 || apiKey.length > 1 || others.some((other) => other !== first)) {
@@ -86,10 +87,6 @@ function presentedKey({ authorization, apiKey }: KeyHeaders): string {
   }
   if (first === null) throw refused('invalid_api_key', 'authorization takes the form "Bearer <key>".');
   return first;
-}
-
-function bearerToken(value: string): string | null {
-  return /^bearer +([^\s]+)\s*$/i.exec(value)?.[1] ?? null;
 }
 
 /** An invalid time counts as past. */

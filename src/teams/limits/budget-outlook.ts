@@ -1,4 +1,4 @@
-/** Outlook on the daily platform calls of teams: forecast, header, and thresholds, told once a day by all replicas together. */
+/** Outlook on the daily platform calls of teams: forecast, header, and thresholds, which one of all replicas reports once a day. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Clock } from '../../lib/clock.js';
@@ -12,7 +12,7 @@ const THRESHOLDS = [80, 95] as const;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const CHANNEL = 'budget';
-const TOLD = 'a team has used most of its platform calls of this UTC day';
+const NEARLY_SPENT = 'a team has used most of its platform calls of this UTC day';
 
 export interface Forecast {
   /** Percent of the budget, rounded down. */
@@ -21,7 +21,7 @@ export interface Forecast {
   readonly exhaustedAt: string | null;
 }
 
-/** The last one, of any replica. */
+/** The last outlook of a team, made by any replica. */
 const Outlook = recordForm(
   Type.Object({
     team: Type.String(),
@@ -53,15 +53,16 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
     if (heard !== null) outlooks.set(heard.team, heard);
   });
 
-  /** Today's, of the present limit. */
+  /** @returns the outlook of today, made for the current limit */
   function knownOf({ id, limits }: Team) {
     const known = outlooks.get(id);
     if (known?.limit !== limits.upstreamCallsPerDay) return undefined;
     return dayOf(known.minute) === dayOf(minuteNow()) ? known : undefined;
   }
 
-  /** @returns null: there is none to make. @throws StoreUnavailable */
-  async function forecast(team: Team, left: number): Promise<Forecast | null> {
+  /** @returns null before the first call of the day. @throws StoreUnavailable */
+  async function forecast(team: Team, known?: number): Promise<Forecast | null> {
+    const left = known ?? (await leftOf(team));
     const limit = team.limits.upstreamCallsPerDay;
     const used = limit - left;
     if (used <= 0) return null;
@@ -70,14 +71,14 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
     return { used: percentOf(team, left), exhaustedAt: atMs === null ? null : new Date(atMs).toISOString() };
   }
 
-  /** After each charge, and before an answer. Reads the store once a minute, and at a further threshold. */
+  /** Called after each charge, and before each answer. Reads the store once a minute, and at each further threshold. */
   function look(team: Team, used: number): void {
     const [known, minute] = [knownOf(team), minuteNow()];
     const before = known?.minute === minute ? known.used : 0;
     if (!THRESHOLDS.some((percent) => before < percent && percent <= used)) return;
     const limit = team.limits.upstreamCallsPerDay;
     const outlook = { team: team.id, limit, used, minute, header: known?.header ?? '' };
-    // At once: calls that arrive together must not each read the store.
+    // Kept before the renewal: of calls that arrive together, one reads the store.
     outlooks.set(team.id, outlook);
     renew(team, outlook).catch((error: unknown) => {
       logger.warn({ err: error, team: team.id }, 'failed to forecast a budget; retrying in a minute');
@@ -86,7 +87,7 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
 
   async function renew(team: Team, outlook: RecordOf<typeof Outlook>): Promise<void> {
     // With the calls of other replicas.
-    const made = await forecast(team, await leftOf(team));
+    const made = await forecast(team);
     if (made === null) return;
     const renewed = { ...outlook, used: made.used, header: headerOf(made) };
     // Unless there is a later one.
@@ -95,7 +96,7 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
       const name = `budget-told:${percent}:${team.id}:${dayOf(outlook.minute)}`;
       if (made.used < percent || (await store.documents.create(name, '', 2 * DAY_MS)) !== null) continue;
       onThreshold(percent);
-      logger.warn({ team: team.id, percent, ...made }, TOLD);
+      logger.warn({ team: team.id, percent, ...made }, NEARLY_SPENT);
     }
     await store.bus.publish(CHANNEL, JSON.stringify(renewed));
   }
@@ -103,7 +104,7 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
   return {
     forecast,
     charged: (team: Team, left: number): void => look(team, percentOf(team, left)),
-    /** `gateway-budget`, or undefined below the first threshold. */
+    /** @returns the value of `gateway-budget`; undefined below the first threshold */
     header(team: Team): string | undefined {
       const known = knownOf(team);
       if (known !== undefined) look(team, known.used);

@@ -7,9 +7,9 @@ const HOUR_MS = 3_600_000;
 const HOURS = 24;
 /** After this time an hour counts half for the pace; much sooner for calls beyond the usual. */
 const [HALF_LIFE_HOURS, HALF_LIFE_OF_EXCESS_HOURS] = [2, 0.3];
-/** Such a part of an hour of the day a week ago is added to today's pace, so that the first calls are not all of it. */
+/** This part of an hour of the day a week ago is added to today's pace, so that the first calls do not determine it. */
 const PRIOR_HOURS = 0.1;
-/** Up to this multiple of the usual day its curve is followed. */
+/** Calls above this multiple of the usual hour are in excess. */
 const MAX_SCALE = 3;
 
 export interface BudgetUse {

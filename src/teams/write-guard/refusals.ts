@@ -2,10 +2,10 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { type Documents, StoreUnavailable } from '../../store/port.js';
+import { type Documents, whenAway } from '../../store/port.js';
 import { createSharedTallies } from '../../store/shared-tallies.js';
 
-/** Without values of the request, as everybody who may look at the console sees it. */
+/** Without values of the request: every role of the console may see it. */
 export const Refusal = Type.Object(
   {
     requestId: Type.String(),
@@ -39,15 +39,8 @@ export function createRefusals(documents: Documents, logger: Logger) {
   });
   return {
     note: (refusal: Refused[number]): void => void tallies.add(KEY, [refusal]),
-    /** Newest first. Without the store: those that this process knows. */
-    async list(): Promise<Refused> {
-      try {
-        return await tallies.read(KEY);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        return tallies.atHand(KEY);
-      }
-    },
+    /** Newest first. While the store is away: the refusals that this process knows. */
+    list: (): Promise<Refused> => tallies.read(KEY).catch(whenAway(() => tallies.atHand(KEY))),
     close: tallies.close,
   };
 }
