@@ -6,8 +6,8 @@ import { runs } from '../support/runs.js';
 import { gatewayAt, outcomeOf, type Reply, reportIn, type TestGateway } from '../support/start-gateway.js';
 import { createTestClock } from '../support/test-clock.js';
 import { waitFor } from '../support/wait-for.js';
-import { type DayPlatform, startDayPlatform } from './day-platform.js';
-import { type Replicas, withReplicas } from './replicas.js';
+import { startDayPlatform } from './day-platform.js';
+import { withReplicas } from './replicas.js';
 import { shiftDay } from './world.js';
 
 /** The platform's day; the 15th is the last final one. */
@@ -16,26 +16,19 @@ const day = (ago: number) => shiftDay(TODAY, -ago);
 const query = (from: string, to: string, advertiserId = 1) =>
   `advertiserId=${advertiserId}&byDate=1&dateFrom=${from}&dateTo=${to}`;
 
-interface Three {
-  readonly platform: DayPlatform;
-  readonly replicas: Replicas;
-  readonly key: string;
-  readonly gateways: readonly [TestGateway, TestGateway, TestGateway];
-}
-
 const configOf = (settings: object, divisible: 'auto' | 'always') => ({
   // Calls end by the test; a slow machine must not end them.
   platform: { retry: { attempts: 0 }, timeoutMs: 110_000, ...settings },
   report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible, readByPost: true } } },
 });
 
-async function three(divisible: 'auto' | 'always' = 'always'): Promise<Three> {
+async function three(divisible: 'auto' | 'always' = 'always') {
   const platform = await startDayPlatform();
   // So many that each has enough of them, even while it has not counted the others yet, or has just done so.
   const config = configOf({ maxConcurrent: 24 }, divisible);
   const replicas = await withReplicas({ platform, clock: createTestClock(), count: 3, config });
-  const [one, two, other] = replicas.all as [TestGateway, TestGateway, TestGateway];
-  return { platform, replicas, key: replicas.key, gateways: [one, two, other] };
+  const gateways = replicas.all as [TestGateway, TestGateway, TestGateway];
+  return { platform, replicas, key: replicas.key, gateways };
 }
 
 /** A gateway that shares its turns with nobody. */

@@ -1,13 +1,6 @@
 /** A gateway whose campaign report by date is proven divisible by day, so that it has a history. */
 import { prove } from '../support/prove.js';
-import {
-  type Call,
-  type Reply,
-  type SimulatedGateway,
-  type TestGateway,
-  type withGateway,
-  withTeam,
-} from '../support/start-gateway.js';
+import { type Call, type TestGateway, type withGateway, withTeam } from '../support/start-gateway.js';
 import { MINUTE } from '../support/test-clock.js';
 
 export const HOUR = 60 * MINUTE;
@@ -15,25 +8,13 @@ export const HOUR = 60 * MINUTE;
 export const PERIOD = 'dateFrom=2026-11-17&dateTo=2026-11-19';
 export const BY_DATE = `advertiserId=1&byDate=1&${PERIOD}`;
 
-export interface HistoryScene {
-  readonly gateway: SimulatedGateway;
-  readonly key: string;
-  /** Asks, and waits until what was learned of it is written down. */
-  readonly ask: (query: string) => Promise<Reply>;
-  /** Two hours later the platform says something else, and is asked again. */
-  readonly restated: (query: string) => Promise<Reply>;
-  /** A call about a report. */
-  readonly about: (path: string, query: string, more?: string, key?: string) => Promise<Reply>;
-}
-
 export const aboutReport = (query: string, endpoint = 'campaigns/get') =>
   `endpoint=${endpoint}&query=${encodeURIComponent(query)}`;
 
+export type HistoryScene = Awaited<ReturnType<typeof historyScene>>;
+
 /** @param more of the query of the kind that is proven, beginning with `&` */
-export async function historyScene(
-  more = '',
-  options: Parameters<typeof withGateway>[0] = {},
-): Promise<HistoryScene> {
+export async function historyScene(more = '', options: Parameters<typeof withGateway>[0] = {}) {
   const { gateway, key } = await withTeam(options, {
     id: 'history',
     scopes: ['report:read', 'report:pin', 'cache:refresh'],
@@ -46,14 +27,16 @@ export async function historyScene(
   };
   return {
     ...{ gateway, key, ask },
-    async restated(query) {
+    /** Two hours later the platform says something else, and is asked again. */
+    async restated(query: string) {
       gateway.clock.advance(2 * HOUR);
       gateway.simulator.restate({ advertiserId: 1, from: '2026-11-18', to: '2026-11-18' });
       await ask(query);
       gateway.clock.advance(2 * HOUR);
       return ask(query);
     },
-    about: (path, query, rest = '', asking = key) =>
+    /** A call about a report. */
+    about: (path: string, query: string, rest = '', asking = key) =>
       gateway.call(`/gateway/v1/${path}?${aboutReport(query)}${rest}`, { key: asking }),
   };
 }

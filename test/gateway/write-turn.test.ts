@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { listenGateway } from '../support/listen-gateway.js';
-import { type HttpPlatform, startHttpPlatform } from '../support/raw-platform.js';
-import { gatewayAt, outcomeOf, type Reply, type TestGateway } from '../support/start-gateway.js';
+import { startHttpPlatform } from '../support/raw-platform.js';
+import { gatewayAt, outcomeOf, type Reply } from '../support/start-gateway.js';
 import { waitFor } from '../support/wait-for.js';
 
 const PATH = '/api/v1/campaign/create';
@@ -14,22 +14,10 @@ const guardOf = (maxPerCall: number) => ({
   [ROUTE]: { budget: { field: 'body.total', maxPerCall, maxPerDay: 1000 } },
 });
 
-interface Scene {
-  readonly gateway: TestGateway;
-  readonly platform: HttpPlatform;
-  readonly team: string;
-  readonly key: string;
-  /** Begins a write, and comes back when it waits for a slot. */
-  wait(write: () => Promise<unknown>): Promise<void>;
-  /** Frees every slot, and waits until nothing waits any more. */
-  free(): Promise<void>;
-  /** What the team's day has left. */
-  left(): Promise<number>;
-  writes(): number;
-}
+type Scene = Awaited<ReturnType<typeof scene>>;
 
 /** A gateway, each slot of which is held by a report. */
-async function scene(now = '2026-11-21T12:00:00.000Z'): Promise<Scene> {
+async function scene(now = '2026-11-21T12:00:00.000Z') {
   const held: ServerResponse[] = [];
   const platform = await startHttpPlatform((incoming, response) => {
     if (incoming.method === 'GET') held.push(response);
@@ -48,14 +36,18 @@ async function scene(now = '2026-11-21T12:00:00.000Z'): Promise<Scene> {
     /^dsp_gateway_platform_calls_queued (\d+)$/m.exec(await gateway.services.metrics.registry.metrics())?.[1];
   return {
     ...{ gateway, platform, team: 'writer', key },
-    async wait(write) {
-      void write();
+    /** Begins a write, and comes back when it waits for a slot. @returns the write */
+    async wait<T>(write: () => Promise<T>): Promise<{ given: Promise<T> }> {
+      const given = write();
       await waitFor('a write that waits', async () => (await queued()) === '1');
+      return { given };
     },
+    /** Frees every slot, and waits until nothing waits any more. */
     async free() {
       for (const response of held.splice(0)) response.writeHead(404).end();
       await waitFor('an empty queue', async () => (await queued()) === '0');
     },
+    /** What the team's day has left. */
     async left() {
       const json = { total: 1 };
       const looked = await gateway.call(`${PATH}?_dryRun=1`, { method: 'POST', key, json });
@@ -101,14 +93,10 @@ describe('a write that waits for a slot is not sent when meanwhile', () => {
     ],
   ])('%s', async (_, change, outcome) => {
     const at = await scene();
-    let answer: Promise<Reply> | undefined;
-    await at.wait(() => {
-      answer = writeOf(at);
-      return answer;
-    });
+    const { given } = await at.wait(() => writeOf(at));
     await change(at);
     await at.free();
-    expect(outcomeOf((await answer) as Reply)).toBe(outcome);
+    expect(outcomeOf(await given)).toBe(outcome);
     expect(at.writes()).toBe(0);
   });
 
@@ -121,11 +109,9 @@ describe('a write that waits for a slot is not sent when meanwhile', () => {
       headers: { 'x-api-key': at.key, 'content-type': 'application/json', 'idempotency-key': 'once' },
       body: '{"total":400}',
     } as const;
-    let given: Promise<unknown> | undefined;
-    await at.wait(() => {
-      given = request(`${url}${PATH}`, { ...options, signal: leaving.signal }).catch(() => 'gone');
-      return given;
-    });
+    const { given } = await at.wait(() =>
+      request(`${url}${PATH}`, { ...options, signal: leaving.signal }).catch(() => 'gone'),
+    );
     leaving.abort();
     expect(await given).toBe('gone');
     const { server } = at.gateway.data;
@@ -144,15 +130,11 @@ describe('a write that waits for a slot is not sent when meanwhile', () => {
 it('a write that waits over midnight, where the platform is, is taken from the day on which it is sent', async () => {
   // In Auckland 23:59:59.
   const at = await scene('2026-11-21T10:59:59.000Z');
-  let answer: Promise<Reply> | undefined;
-  await at.wait(() => {
-    answer = writeOf(at);
-    return answer;
-  });
+  const { given } = await at.wait(() => writeOf(at));
   expect(await at.left()).toBe(1000);
   at.gateway.clock.advance(2_000);
   await at.free();
-  expect((await answer)?.status).toBe(201);
+  expect((await given).status).toBe(201);
   expect(await at.left()).toBe(600);
   at.gateway.clock.advance(-2_000);
   expect(await at.left()).toBe(1000);
@@ -161,13 +143,9 @@ it('a write that waits over midnight, where the platform is, is taken from the d
 it('a write that comes under a guard while it waits is not sent, for nobody has read it as a guard would', async () => {
   const at = await scene();
   await at.gateway.manage('PATCH', '/teams/writer', { writeGuard: null });
-  let answer: Promise<Reply> | undefined;
-  await at.wait(() => {
-    answer = writeOf(at);
-    return answer;
-  });
+  const { given } = await at.wait(() => writeOf(at));
   await at.gateway.manage('PATCH', '/teams/writer', { writeGuard: guardOf(500) });
   await at.free();
-  expect(outcomeOf((await answer) as Reply)).toBe('503 write_guard_unavailable');
+  expect(outcomeOf(await given)).toBe('503 write_guard_unavailable');
   expect(at.writes()).toBe(0);
 });

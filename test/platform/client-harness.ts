@@ -1,30 +1,17 @@
 import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import { createClock } from '../../src/lib/clock.js';
-import { type Budget, createBudget } from '../../src/platform/budget.js';
-import { type Call, createPlatformClient, type PlatformClient } from '../../src/platform/client.js';
-import { createPause, type Pause } from '../../src/platform/pace.js';
+import { createBudget } from '../../src/platform/budget.js';
+import { type Call, createPlatformClient } from '../../src/platform/client.js';
+import { createPause } from '../../src/platform/pace.js';
 import { readBody } from '../../src/platform/read-body.js';
 import type { Response, TokenSource } from '../../src/platform/slot.js';
 import type { CallReport } from '../../src/telemetry/trace.js';
-import { createRecordedLog, type RecordedLog } from '../support/recorded-log.js';
-import { createTestClock, type TestClock } from '../support/test-clock.js';
+import { createRecordedLog } from '../support/recorded-log.js';
+import { createTestClock } from '../support/test-clock.js';
 import { unlimited } from '../support/unlimited.js';
 
 export const TOKEN = 'the-platform-token';
-
-export interface Harness {
-  readonly client: PlatformClient;
-  readonly budget: Budget;
-  readonly pause: Pause;
-  readonly clock: TestClock;
-  readonly log: RecordedLog;
-  readonly reports: readonly CallReport[];
-  /** Ids of tokens that were told to be refused. */
-  readonly refused: readonly string[];
-  /** Sends a call and reads the answer. */
-  ask(call?: Partial<Call>): Promise<{ status: number; text: string }>;
-}
 
 export interface HarnessOptions {
   readonly tokens?: Partial<TokenSource>;
@@ -38,7 +25,7 @@ export interface HarnessOptions {
 }
 
 /** The client as the gateway makes it, in front of a platform of the test. */
-export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harness {
+export function createHarness(baseUrl: URL, options: HarnessOptions = {}) {
   const clock = createTestClock();
   const log = createRecordedLog();
   const reports: CallReport[] = [];
@@ -78,8 +65,10 @@ export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harne
     clock,
     log,
     reports,
+    /** Ids of tokens that the source of tokens was told are refused. */
     refused,
-    ask: (call = {}) => client.send({ ...READ, ...call }, readText),
+    /** Sends a call and reads the answer. */
+    ask: (call: Partial<Call> = {}) => client.send({ ...READ, ...call }, readText),
   };
 }
 

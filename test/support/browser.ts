@@ -24,19 +24,6 @@ const LOOKS: readonly [Look, ...Look[]] = [
   { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
 ];
 
-export interface Visit {
-  readonly page: Page;
-  readonly context: BrowserContext;
-  /** What should not have happened: console errors, faults of the page, violations of its policy. */
-  readonly faults: readonly string[];
-  /** Forgets the faults so far: a refused call makes an error on the console that is meant to be there. */
-  forgive(): void;
-  /** Expects that axe finds nothing wrong in any of the looks; keeps a picture of each, where pictures are asked for. */
-  shots(name: string): Promise<void>;
-  /** For what has no picture. @returns what axe finds wrong, a line each */
-  axe(): Promise<string[]>;
-}
-
 /** Of this process: it ends with it. */
 let opened: Promise<BrowserContext> | null = null;
 /** The tab that every test uses again: a new one has a new renderer, which takes most of the time of a short test. */
@@ -54,7 +41,7 @@ async function open(): Promise<BrowserContext> {
 }
 
 /** The page is left when the test is through, with its cookies. */
-export async function visit(url: string): Promise<Visit> {
+export async function visit(url: string) {
   opened ??= open();
   const context = await opened;
   const page = tab !== null && tabIsFree ? tab : await context.newPage();
@@ -75,9 +62,12 @@ export async function visit(url: string): Promise<Visit> {
   return {
     page,
     context,
+    /** Unexpected: console errors, faults of the page, violations of its policy. */
     faults,
-    forgive: () => faults.splice(0),
-    async shots(name) {
+    /** Forgets the faults so far: a refused call makes an error on the console that is expected. */
+    forgive: () => void faults.splice(0),
+    /** Expects that axe finds nothing wrong in any of the looks; keeps a picture of each, if pictures are wanted. */
+    async shots(name: string) {
       const wrong: string[] = [];
       const check = await loadAxe(page);
       for (const other of LOOKS) {
@@ -88,6 +78,7 @@ export async function visit(url: string): Promise<Visit> {
       await appear(page, LOOKS[0]);
       expect(wrong).toEqual([]);
     },
+    /** For what has no picture. @returns what axe finds wrong, a line each */
     axe: async () => (await loadAxe(page))(RULES.light),
   };
 }

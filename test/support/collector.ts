@@ -21,15 +21,6 @@ export interface CollectedSpan {
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
-export interface Collector {
-  readonly url: string;
-  readonly spans: readonly CollectedSpan[];
-  /** Headers and paths of what came, in order. */
-  readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[];
-  /** Answers with this status from now on. */
-  answer(status: number): void;
-}
-
 interface OtlpSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -55,9 +46,12 @@ interface OtlpTraces {
   }[];
 }
 
+export type Collector = Awaited<ReturnType<typeof startCollector>>;
+
 /** Ended with the test. */
-export async function startCollector(): Promise<Collector> {
+export async function startCollector() {
   const spans: CollectedSpan[] = [];
+  /** In order. */
   const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
   let status = 200;
   const server = createServer((request, response) => {
@@ -75,6 +69,7 @@ export async function startCollector(): Promise<Collector> {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  /** Answers with this status from now on. */
   const answer = (next: number) => {
     status = next;
   };

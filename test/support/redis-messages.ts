@@ -4,25 +4,20 @@ import { onTestFinished } from 'vitest';
 import type { RedisServer } from './redis.js';
 import { commandsDuring } from './redis-monitor.js';
 
-export interface RedisMessages {
-  readonly client: Redis;
-  /**
-   * The commands that a round trip is made for while `work` runs, by name and first key; a transaction is one, what a
-   * script calls is none. What a process sends by itself, time and again, is left out: presence, registry, INFO.
-   */
-  during(work: () => Promise<unknown>): Promise<string[]>;
-}
-
 /** Of a report, of a share, or of a lock that was let go. */
 const ABOUT_REQUESTS = /\{quotas\}|\{c\d+:|:c\d+:\{|:bus:released/;
 
-export function watchMessages({ url }: Pick<RedisServer, 'url'>): RedisMessages {
+export function watchMessages({ url }: Pick<RedisServer, 'url'>) {
   const client = new Redis(url);
   onTestFinished(() => client.disconnect());
 
   return {
     client,
-    async during(work) {
+    /**
+     * The commands that a round trip is made for while `work` runs, by name and first key; a transaction is one, what a
+     * script calls is none. What a process sends by itself, time and again, is left out: presence, registry, INFO.
+     */
+    async during(work: () => Promise<unknown>) {
       const inside = new Set<string>();
       const messages: string[] = [];
       for (const { args, source } of await commandsDuring(url, work)) {

@@ -6,10 +6,10 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/lib/clock.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../src/store/port.js';
-import { openRegistry, type Registry } from '../../src/store/registry/replica.js';
+import { openRegistry } from '../../src/store/registry/replica.js';
 import type { SuccessionRules } from '../../src/store/registry/succession.js';
 import { createMemoryServer } from './memory/memory-store.js';
-import { createRecordedLog, type RecordedLog } from './recorded-log.js';
+import { createRecordedLog } from './recorded-log.js';
 import { createTestClock } from './test-clock.js';
 
 /** An embedded store in a folder of its own. */
@@ -39,13 +39,6 @@ const PLAIN_RULES: SuccessionRules = {
   carryOver: () => new Map(),
 };
 
-export interface Replica {
-  readonly registry: Registry;
-  readonly store: Store;
-  readonly log: RecordedLog;
-  readonly clock: Clock;
-}
-
 export interface ReplicaOptions {
   readonly clock?: Clock;
   /** So long that no poll comes unless a test wants one. */
@@ -54,7 +47,7 @@ export interface ReplicaOptions {
 }
 
 /** A replica's mirror of a store's registry. */
-export async function openReplica(store: Store, options: ReplicaOptions = {}): Promise<Replica> {
+export async function openReplica(store: Store, options: ReplicaOptions = {}) {
   const { clock = createTestClock(), pollMs = 3_600_000, graceMs = 0 } = options;
   const log = createRecordedLog();
   const { logger } = log;

@@ -1,7 +1,7 @@
 /** The gateway that pages are served by, and what a person does before anything else. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Visit, visit } from '../support/browser.js';
+import { visit } from '../support/browser.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
 import { tempFolder } from '../support/processes.js';
 import type { SimulatedOptions } from '../support/start-gateway.js';
@@ -26,7 +26,7 @@ export async function openPages(options: SimulatedOptions = {}): Promise<OpenGat
 }
 
 /** @param label of the field that asks for the secret: `Admin token`, `Team key` */
-export async function signedIn(url: string, label: string, secret: string): Promise<Visit> {
+export async function signedIn(url: string, label: string, secret: string) {
   const seen = await visit(url);
   await seen.page.getByLabel(label).fill(secret);
   await seen.page.getByRole('button', { name: 'Sign in' }).click();

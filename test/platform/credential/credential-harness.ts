@@ -4,8 +4,8 @@ import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import { fixedSecret } from '../../../src/config/secret.js';
 import type { Clock } from '../../../src/lib/clock.js';
-import { createEvidence, type Evidence } from '../../../src/platform/credential/evidence.js';
-import { createVaultKeeper, type VaultKeeper } from '../../../src/platform/credential/keeper.js';
+import { createEvidence } from '../../../src/platform/credential/evidence.js';
+import { createVaultKeeper } from '../../../src/platform/credential/keeper.js';
 import { type Minted, mintToken } from '../../../src/platform/credential/mint.js';
 import { Rotation } from '../../../src/platform/credential/rotation.js';
 import { createSealer } from '../../../src/platform/credential/seal.js';
@@ -16,27 +16,15 @@ import { startSimulator } from '../../../src/simulator/simulator.js';
 import type { Simulator } from '../../../src/simulator/simulator-api.js';
 import type { Switches } from '../../../src/simulator/switches.js';
 import type { Leases, Store } from '../../../src/store/port.js';
-import type { Registry } from '../../../src/store/registry/replica.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
-import type { RecordedLog } from '../../support/recorded-log.js';
 import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
-import { createStandingClock, type TestClock } from '../../support/test-clock.js';
+import { createStandingClock } from '../../support/test-clock.js';
 
 export const ALICE = { name: 'alice', address: '10.0.0.1' };
 export const PEPPER = randomBytes(32);
 export const PROBE = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01';
 const TOKEN_PATH = '/oauth/token';
 const MASTER_KEY = fixedSecret('GATEWAY_MASTER_KEY', randomBytes(32).toString('base64'));
-
-export interface Credential {
-  readonly registry: Registry;
-  readonly keeper: VaultKeeper;
-  readonly rotation: Rotation;
-  readonly tokenRecovery: TokenRecovery;
-  readonly evidence: Evidence;
-  readonly log: RecordedLog;
-  readonly clock: Clock;
-}
 
 export interface CredentialOptions {
   readonly store: Store;
@@ -52,8 +40,10 @@ export interface CredentialOptions {
   readonly leases?: Leases;
 }
 
+export type Credential = Awaited<ReturnType<typeof openCredential>>;
+
 /** One replica on a store. */
-async function openCredential(options: CredentialOptions): Promise<Credential> {
+async function openCredential(options: CredentialOptions) {
   const { store, clock, baseUrl, probe = PROBE, guesses = [], mint = 'request', account } = options;
   const { registry, log } = await openReplica(store, { clock });
   const { logger } = log;
@@ -96,23 +86,12 @@ async function openCredential(options: CredentialOptions): Promise<Credential> {
   return { registry, keeper, rotation, tokenRecovery, evidence, log, clock };
 }
 
-export interface Scene extends Credential {
-  readonly clock: TestClock;
-  readonly simulator: Simulator;
-  readonly store: Store;
-  /** Another replica on the same store. */
-  another(options?: Partial<CredentialOptions>): Promise<Credential>;
-  /** How often the platform was asked for a token. */
-  mints(): number;
-  /** Actions of the audit, oldest first. */
-  actions(): Promise<string[]>;
-  audit(): Promise<AuditRecord[]>;
-}
+export type Scene = Awaited<ReturnType<typeof openScene>>;
 
 /** A simulated platform, a store in memory without messages, and one replica. */
 export async function openScene(
   options: Partial<Omit<CredentialOptions, 'clock'>> & { readonly switches?: Partial<Switches> } = {},
-): Promise<Scene> {
+) {
   const clock = createStandingClock();
   const simulator = await startSimulator({ clock, switches: { rateLimitPerMinute: 0, ...options.switches } });
   onTestFinished(() => simulator.close());
@@ -125,9 +104,12 @@ export async function openScene(
     clock,
     simulator,
     store,
-    another: (more = {}) => openCredential({ ...common, ...more }),
+    /** Another replica on the same store. */
+    another: (more: Partial<CredentialOptions> = {}) => openCredential({ ...common, ...more }),
+    /** How often the platform was asked for a token. */
     mints: () => simulator.calls.filter(({ path }) => path === TOKEN_PATH).length,
     audit,
+    /** Actions of the audit, oldest first. */
     actions: async () => (await audit()).map(({ action }) => action),
   };
 }

@@ -20,16 +20,8 @@ async function ask<T>(port: number, use: (client: Redis) => Promise<T>): Promise
   }
 }
 
-export interface Sentinels {
-  readonly sentinelPort: number;
-  readonly name: string;
-  readonly primary: RedisServer;
-  readonly replica: RedisServer;
-  close(): Promise<void>;
-}
-
 /** A primary, a replica in step with it, and one sentinel that moves to the replica soon after the primary dies. */
-export async function startSentinels(): Promise<Sentinels> {
+export async function startSentinels() {
   const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
   const folder = await mkdtemp(join(tmpdir(), 'dgw-sentinel-'));

@@ -8,7 +8,7 @@ import {
   SCHEMA_RECORD,
 } from '../../../src/store/registry/schema.js';
 import type { AuditRecord } from '../../../src/telemetry/audit.js';
-import { openInMemory, openReplica, type Replica, withoutBus } from '../../support/shared-registry.js';
+import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 /** Form 2 names teams in capitals; form 3 forgets the ones that are called so in vain. */
 const LOUD: readonly Migration[] = [
@@ -18,6 +18,7 @@ const LOUD: readonly Migration[] = [
 ];
 
 const set = (records: Record<string, string>) => ({ writes: new Map(Object.entries(records)) });
+type Replica = Awaited<ReturnType<typeof openReplica>>;
 const textsOf = ({ registry }: Replica) =>
   Object.fromEntries(registry.list('').map(([id, { value }]) => [id, value]));
 const migrate = ({ registry, clock, log }: Replica, migrations?: readonly Migration[]) =>

@@ -13,12 +13,12 @@ import {
 } from '../../../src/teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
 import { createStandingClock } from '../../support/test-clock.js';
-import { type Keys, openKeys } from './keys.js';
+import { openKeys } from './keys.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const iso = (ms: number) => new Date(ms).toISOString();
 
-let keys: Keys;
+let keys: Awaited<ReturnType<typeof openKeys>>;
 beforeEach(async () => {
   keys = await openKeys();
 });

@@ -1,26 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Store } from '../../../src/store/port.js';
-import type { Registry } from '../../../src/store/registry/replica.js';
-import { createDirectory, type Directory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
+import { createDirectory, TEAM_PREFIX } from '../../../src/teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
 import { completeTeam, type NewTeam } from '../../../src/teams/auth/team.js';
 import { openInMemory, openReplica, withoutBus } from '../../support/shared-registry.js';
 
 export const PEPPER = randomBytes(32);
 
-export interface Keys {
-  readonly store: Store;
-  readonly registry: Registry;
-  readonly directory: Directory;
-  addTeam(team: NewTeam): Promise<void>;
-  /** @returns the text of a new key of a team */
-  issue(key?: Partial<KeyRecord>): Promise<string>;
-  /** Stores a key, new or changed. */
-  save(key: KeyRecord): Promise<void>;
-}
-
 /** A registry with one team, `growth`, and the directory over it. */
-export async function openKeys(): Promise<Keys> {
+export async function openKeys() {
   const store = withoutBus(await openInMemory());
   const { registry } = await openReplica(store);
   const directory = createDirectory(registry, () => PEPPER);
@@ -36,7 +23,8 @@ export async function openKeys(): Promise<Keys> {
     directory,
     addTeam,
     save,
-    async issue(key = {}) {
+    /** @returns the text of a new key of a team */
+    async issue(key: Partial<KeyRecord> = {}) {
       issued += 1;
       const { text, secret } = directory.createSecret();
       await save({

@@ -5,7 +5,7 @@ import { type Quotas, StoreUnavailable } from '../../../src/store/port.js';
 import { Allowances } from '../../../src/teams/limits/allowance.js';
 import type { Replicas } from '../../../src/teams/limits/replicas.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
-import { createTestClock, type TestClock } from '../../support/test-clock.js';
+import { createTestClock } from '../../support/test-clock.js';
 
 /** One of `count` replicas; `rank` is its place among them. */
 export function replicaOf(count: number, rank = 0): Pick<Replicas, 'count' | 'share'> {
@@ -15,19 +15,10 @@ export function replicaOf(count: number, rank = 0): Pick<Replicas, 'count' | 'sh
   };
 }
 
-export interface AllowanceRig {
-  readonly clock: TestClock;
-  readonly replicas: readonly Allowances[];
-  readonly quotas: Quotas;
-  /** Calls that reached the store. */
-  readonly trips: number;
-  /** Whether the store answers. */
-  storeIsThere: boolean;
-}
-
-export function createAllowanceRig(count: number): AllowanceRig {
+export function createAllowanceRig(count: number) {
   const clock = createTestClock();
   const quotas = createMemoryQuotas(clock);
+  /** `trips`: calls that reached the store. `storeIsThere`: whether the store answers. */
   const rig = { clock, quotas, trips: 0, storeIsThere: true, replicas: [] as Allowances[] };
   const watched: Quotas = {
     async take(key, take) {

@@ -9,7 +9,6 @@ import { type FaultProxy, startFaultProxy } from '../../../support/fault-proxy.j
 import {
   type Env,
   type Gateway,
-  type Platform,
   startGateway,
   startPlatform,
   tempFolder,
@@ -35,19 +34,6 @@ const GUARD = {
   },
 };
 
-export interface Fleet {
-  readonly platform: Platform;
-  readonly sim: ReturnType<typeof simulatorOf>;
-  readonly platformProxy: FaultProxy;
-  /** Of each gateway, in their order; none where Redis is reached without. */
-  readonly redisProxies: readonly FaultProxy[];
-  readonly gateways: readonly Gateway[];
-  readonly keys: ReadonlyMap<TeamId, IssuedKey>;
-  /** No answer and no line of a log may hold one of them. */
-  readonly secrets: Set<string>;
-  end(): Promise<void>;
-}
-
 /** How gateways find Redis. @returns a part of the configuration, and of the environment, of one gateway */
 export interface StoreForm {
   readonly yaml?: object;
@@ -65,12 +51,10 @@ export function endLater(end: () => Promise<void>): void {
   ends.add(end);
 }
 
-/** @param redisProxies are taken back and closed with it */
-export async function startFleet(
-  seed: number,
-  store: StoreForm,
-  redisProxies: readonly FaultProxy[] = [],
-): Promise<Fleet> {
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
+
+/** @param redisProxies of each gateway, in their order; none where Redis is reached without. They are taken back and closed with it */
+export async function startFleet(seed: number, store: StoreForm, redisProxies: readonly FaultProxy[] = []) {
   const platform = await startPlatform();
   const platformProxy = await startFaultProxy(Number(new URL(platform.url).port), seed);
   const sim = simulatorOf(platform.url);
@@ -115,6 +99,7 @@ export async function startFleet(
       await waitFor('a key', async () => (await ask(`${data}/gateway/v1/me`, { key })).status === 200);
   return {
     ...{ platform, sim, platformProxy, redisProxies, gateways, keys },
+    /** No answer and no line of a log may hold one of them. */
     secrets: new Set([
       platform.token,
       ...Object.values(secrets),
