@@ -11,13 +11,13 @@ import { registerDocs, registerStartPage } from './data/docs.js';
 import { showExplanation } from './data/explain.js';
 import { registerHealth } from './data/health.js';
 import { showFinality, showTruth } from './data/learned.js';
-import { createShowMe, registerMe, registerOwnSeries } from './data/me.js';
+import { createShowMe, showOwnSeries } from './data/me.js';
 import { registerPinReport } from './data/pin-report.js';
 import { registerPins } from './data/pins.js';
 import { createPlainReports } from './data/plain-reports.js';
 import { REPORT_PREFIX, registerReports } from './data/reports.js';
 import { showRevisions } from './data/revisions.js';
-import { sendReply, serveTeam } from './data/serve.js';
+import { enter, sendReply, serveTeam } from './data/serve.js';
 import { registerExplorerSession, takeSessions } from './data/session.js';
 import { registerWebPage } from './data/web-page.js';
 import { callerAddress } from './http/caller-address.js';
@@ -30,7 +30,14 @@ import { createSeenColumns } from './mcp/seen-columns.js';
 import { createSnapshots } from './mcp/snapshots.js';
 import type { DescribedReports } from './mcp/tool-call.js';
 import type { Plane } from './openapi/plane.js';
-import { explainReport, getOwnAdvertisers, getOwnFinality, getOwnTruth } from './operations/own.js';
+import {
+  explainReport,
+  getMe,
+  getOwnAdvertisers,
+  getOwnFinality,
+  getOwnSeries,
+  getOwnTruth,
+} from './operations/own.js';
 import { getDiff, getRevisions } from './operations/past.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 import { createAnswerBuffers, createOutlet } from './proxy/clean-answer.js';
@@ -123,9 +130,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerStartPage(app);
   registerWebPage(app, { name: 'explorer', url: '/explorer' });
   registerHealth(app, () => readiness(options));
-  registerMe(app, services);
   registerExplorerSession(app, { identify, directory: services.directory, sessions });
-  registerOwnSeries(app, services);
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerAskRoutes(app, services);
@@ -136,7 +141,14 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   return app;
 }
 
-function registerAskRoutes(app: FastifyInstance, { reporting: { gateway: g } }: Services): void {
+function registerAskRoutes(app: FastifyInstance, services: Services): void {
+  const { reporting, identify, series } = services;
+  const g = reporting.gateway;
+  const showMe = createShowMe(services);
+  serveTeam(app, getMe, (_call, request) => showMe(enter(identify, request)));
+  serveTeam(app, getOwnSeries, ({ query }, request) =>
+    showOwnSeries(series, enter(identify, request).team, query),
+  );
   serveTeam(app, getRevisions, (call) => showRevisions(g, call));
   serveTeam(app, getDiff, async (call, _request, reply) => sendReply(reply, await showDiff(g, call)));
   serveTeam(app, getOwnFinality, (call) => showFinality(g, call));

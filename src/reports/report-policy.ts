@@ -1,26 +1,10 @@
 /** The configuration of reports, read once. */
 import type { Config } from '../config/load.js';
 import type { EndpointRule } from '../config/schema.js';
-import type { PlanRules } from './cache/plan.js';
 import type { Report } from './query/canonicalize.js';
 import type { FreshnessRules } from './rows/freshness.js';
 
-export interface ReportPolicy {
-  readonly rulesFor: (report: Report) => FreshnessRules;
-  /** How long a refusal of the platform is cached, milliseconds. */
-  readonly negativeMs: number;
-  /** Declared endpoints by their path below `/api/v1/report/`. */
-  readonly endpoints: ReadonlyMap<string, EndpointRule>;
-  readonly plan: PlanRules;
-  /** Part of every cache key: label of the platform account, and base URL. */
-  readonly identity: { readonly account: string; readonly baseUrl: string };
-  readonly accountFields: readonly string[];
-  readonly accountPattern: RegExp;
-  /** Parameters that an operator declares not to name accounts. */
-  readonly nonAccounts: readonly string[];
-  /** IANA time zone of an advertiser; null: report without an advertiser. */
-  timezoneOf(account: string | null): string;
-}
+export type ReportPolicy = Readonly<ReturnType<typeof reportPolicy>>;
 
 /** Rules of `report.freshness` and `report.restatementDays`, without learned values. */
 export function configuredRules({
@@ -39,20 +23,26 @@ export function configuredRules({
   };
 }
 
-export function reportPolicy(config: Config): ReportPolicy {
+export function reportPolicy(config: Config) {
   const { report, platform } = config;
   const { mergeGapDays, maxDaysPerCall, freshness } = report;
   const rules = configuredRules(config);
   const timezones = new Map(Object.entries(platform.timezones));
   return {
-    rulesFor: () => rules,
+    rulesFor: (_report: Report): FreshnessRules => rules,
+    /** How long a refusal of the platform is cached, milliseconds. */
     negativeMs: freshness.negativeSeconds * 1000,
-    endpoints: new Map(Object.entries(report.endpoints)),
+    /** Declared endpoints by their path below `/api/v1/report/`. */
+    endpoints: new Map<string, EndpointRule>(Object.entries(report.endpoints)),
     plan: { mergeGapDays, maxDaysPerCall },
+    /** Part of every cache key: label of the platform account, and base URL. */
     identity: { account: platform.account, baseUrl: new URL(platform.baseUrl).href },
     accountFields: report.accountFields,
     accountPattern: new RegExp(report.accountPattern),
+    /** Parameters that an operator declares not to name accounts. */
     nonAccounts: report.nonAccountParameters,
-    timezoneOf: (account) => (account === null ? undefined : timezones.get(account)) ?? platform.timezone,
+    /** IANA time zone of an advertiser; null: report without an advertiser. */
+    timezoneOf: (account: string | null): string =>
+      (account === null ? undefined : timezones.get(account)) ?? platform.timezone,
   };
 }

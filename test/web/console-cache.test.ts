@@ -115,9 +115,9 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
       'GET',
       `/cache/explain?url=${encodeURIComponent(reportOf(1, from, to))}`,
     );
-  await preview.getByText(/Both cost at least 1 platform call, when it is requested/).waitFor();
+  await preview.getByText(/Both cost at least 1 platform call, when the reports are requested/).waitFor();
   await page.getByRole('button', { name: 'Mark as stale' }).click();
-  await page.getByText('Stale now. The next request for it starts a refresh.').waitFor();
+  await page.getByText('Stale now. The next request starts a refresh.').waitFor();
   await page.getByText('10 stale', { exact: true }).waitFor();
   expect((await explained()).price).toEqual({ calls: 0, behind: 1 });
   await page.getByRole('button', { name: 'Preview' }).click();
@@ -127,7 +127,7 @@ it('previews what would be forgotten, asks, and forgets it', async () => {
   expect((await explained()).price.calls).toBe(0);
   await page.getByRole('button', { name: 'Purge' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).click();
-  await page.getByText('Purged. The next request for it calls the platform.').waitFor();
+  await page.getByText('Purged. The next request calls the platform.').waitFor();
   await page.getByText('1 platform call', { exact: true }).waitFor();
   await expect.poll(() => page.locator('.legend strong').allTextContents()).toContain('10 missing');
   expect((await explained()).price.calls).toBe(1);

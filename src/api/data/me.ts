@@ -1,13 +1,12 @@
 /** What a team may know about itself: `GET /gateway/v1/me`, and its counters over time: `GET /gateway/v1/series`. */
-import type { FastifyInstance } from 'fastify';
 import type { Services } from '../../server/services.js';
 import { whenAway } from '../../store/port.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
+import type { Team } from '../../teams/auth/team.js';
 import { readQuery } from '../http/read-query.js';
 import type { AnswerOf } from '../operations/operation.js';
-import { getMe, getOwnSeries } from '../operations/own.js';
-import { readParameters, unlessAway } from './ask.js';
-import { enter, serveTeam } from './serve.js';
+import { type getMe, getOwnSeries } from '../operations/own.js';
+import { type AskCall, readParameters, unlessAway } from './ask.js';
 
 type MeParts = Pick<Services, 'limits' | 'budgets' | 'pace' | 'pause' | 'clock' | 'usage' | 'outlook'>;
 
@@ -24,11 +23,6 @@ export function createShowMe(parts: MeParts): (caller: Caller) => Promise<Me> {
       ...(forecast === null ? {} : { forecast }),
     };
   };
-}
-
-export function registerMe(app: FastifyInstance, services: MeParts & Pick<Services, 'identify'>): void {
-  const showMe = createShowMe(services);
-  serveTeam(app, getMe, async (_call, request) => showMe(enter(services.identify, request)));
 }
 
 async function leftOf({ team }: Caller, { teams, shares }: Services['limits']): Promise<Me['left']> {
@@ -75,15 +69,12 @@ function describe({ team, key }: Caller): Omit<Me, 'usage' | 'applies' | 'left' 
 
 export type Me = AnswerOf<typeof getMe>;
 
-export function registerOwnSeries(
-  app: FastifyInstance,
-  { identify, series }: Pick<Services, 'identify' | 'series'>,
-): void {
-  serveTeam(app, getOwnSeries, async (call, request) => {
-    const { id, limits } = enter(identify, request).team;
-    const given = Object.fromEntries(readParameters(call.query, ['range']));
-    const { range } = readQuery(getOwnSeries.query, given);
-    const team = { id, callsPerDay: limits.upstreamCallsPerDay, lives: 'present' } as const;
-    return await unlessAway(series.read(range, team));
-  });
+export async function showOwnSeries(
+  series: Services['series'],
+  { id, limits }: Team,
+  query: AskCall['query'],
+) {
+  const { range } = readQuery(getOwnSeries.query, Object.fromEntries(readParameters(query, ['range'])));
+  const team = { id, callsPerDay: limits.upstreamCallsPerDay, lives: 'present' } as const;
+  return await unlessAway(series.read(range, team));
 }

@@ -124,9 +124,7 @@ const STEPS_MS = [
 async function createTeams({ admin, key }: Demo): Promise<Readonly<Record<string, string>>> {
   const keys: Record<string, string> = { growth: key };
   for (const team of TEAMS) {
-    await admin.ask(createTeam, {
-      body: { ...team, scopes: [...team.scopes], advertisers: [...team.advertisers] },
-    });
+    await admin.ask(createTeam, { body: team });
     const issued = await admin.ask(issueKey, { id: team.id, body: { label: 'production' } });
     keys[team.id] = issued.key;
   }

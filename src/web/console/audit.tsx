@@ -1,4 +1,4 @@
-/** What happened by day and by actor, a search, and entries as sentences with details. */
+/** Changes by day and by actor, a search, and entries as sentences with details. */
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { Chart } from '../ui/chart.js';
@@ -59,12 +59,12 @@ export function Audit() {
   );
 }
 
-/** Most entries in the pictures. */
+/** Maximum entries in the charts. */
 const COUNTED = 1000;
-/** One for each actor with many changes. */
+/** Of the actors with most changes. */
 const COLORS = ['--c1', '--c3', '--c2', '--c5', '--c4'];
 
-/** The last month in pictures. @param chosen the actor that is searched for */
+/** The last 30 days as charts. @param chosen the actor of the search */
 function Lately({ chosen }: { readonly chosen: string }) {
   const days = lastDays(30);
   const found = useGet<Page>(`/admin/v1/audit?limit=${COUNTED}&since=${days[0]}`, 30_000);
@@ -93,15 +93,15 @@ function Lately({ chosen }: { readonly chosen: string }) {
             <Bars
               title="Changes by actor"
               empty="None in the last 30 days."
-              bars={actors.map(({ name, own: [last, ...others] }) => ({
+              bars={actors.map(({ name, own }) => ({
                 key: name,
                 title: (
                   <a href={hrefOf(['audit'], { actor: name === chosen ? '' : name })}>
                     <Name>{name}</Name>
                   </a>
                 ),
-                says: `${counted(others.length + 1, 'change')}, last ${fromNow(last?.at ?? '', Date.now())}`,
-                share: (others.length + 1) / entries.length,
+                says: `${counted(own.length, 'change')}, last ${fromNow(own[0]?.at ?? '', Date.now())}`,
+                share: own.length / entries.length,
               }))}
             />
           </div>

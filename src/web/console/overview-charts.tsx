@@ -59,7 +59,7 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
 
 export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   if (sum(answer.series.requests) === 0)
-    return <Empty>No requests yet: issue a key under Teams, and ask for a report. {NEW_ONES}</Empty>;
+    return <Empty>No requests yet: issue a key under Teams, and request a report. {NEW_ONES}</Empty>;
   return (
     <div class="grid">
       {[REQUESTS, CALLS, ...OTHERS].map((chart) => (

@@ -74,17 +74,21 @@ function VerdictCard({ status }: { readonly status: Status }) {
   );
 }
 
-export const TeamLink = ({ id, name }: { readonly id: string; readonly name: string }) => (
-  <a href={hrefOf(['teams', id])}>
-    <Name>{name}</Name>
-  </a>
-);
+/** The gateway, which makes calls of its own, has no page. */
+export function TeamLink({ id, name }: { readonly id: string; readonly name: string }) {
+  if (id === 'gateway') return 'the gateway itself';
+  return (
+    <a href={hrefOf(['teams', id])}>
+      <Name>{name}</Name>
+    </a>
+  );
+}
 
 const COLUMNS: readonly Column<LedgerAnswer['teams'][number]>[] = [
   {
     title: 'Team',
     by: ({ name }) => name,
-    cell: ({ id, name }) => (id === 'gateway' ? 'the gateway itself' : <TeamLink id={id} name={name} />),
+    cell: ({ id, name }) => <TeamLink id={id} name={name} />,
   },
   numberColumn('Requests', ({ requests }) => requests),
   numberColumn('Hits', ({ hitRatio }) => hitRatio, percent),

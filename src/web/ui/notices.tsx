@@ -10,7 +10,7 @@ export interface Notices {
   done(words: string): void;
   fault(error: unknown): void;
   clear(): void;
-  /** Shows a dialog that stays when its place on the page goes; null ends it. */
+  /** Shows a dialog that stays open when the part of the page that opened it is removed; null closes it. */
   show(dialog: ComponentChildren): void;
   /** Runs an action and shows its success or failure. @returns whether it succeeded */
   act(work: () => Promise<unknown>, words: string): Promise<boolean>;

@@ -1,4 +1,4 @@
-/** What is cached and how it serves, cache state of a report, purges, and learned facts. */
+/** Contents and use of the cache, cache state of a report, purges, and learned facts. */
 import type { ComponentChildren } from 'preact';
 import type { FieldSpec } from '../../ui/form-values.js';
 import { bytes, counted, fromNow, percent } from '../../ui/format.js';
@@ -22,7 +22,7 @@ export function Cache() {
   const url = query.get('url') ?? '';
   const explained = useGet<Explained>(url === '' ? null : `/admin/v1/cache/explain?${questionOf(url)}`);
   return (
-    <View title="Cache" lead="What the cache holds, and what it did in the last 24 hours.">
+    <View title="Cache" lead="Contents of the cache, and its use in the last 24 hours.">
       {url === '' ? <Now /> : null}
       <AskCard key={url} url={url} />
       {url === '' ? (
@@ -49,7 +49,7 @@ export function Cache() {
 }
 
 const LIVE_MS = 10_000;
-/** Most bars in a card. */
+/** Maximum bars in a card. */
 const MOST = 6;
 const NOTHING = 'Nothing yet: a report appears here within ten seconds of its first request.';
 

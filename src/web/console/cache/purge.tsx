@@ -40,8 +40,8 @@ export function PurgeCard({ explained, purged }: { explained: Explained | null; 
   };
   const forget = async (body: object, soft: boolean) => {
     const words = soft
-      ? 'Stale now. The next request for it starts a refresh.'
-      : 'Purged. The next request for it calls the platform.';
+      ? 'Stale now. The next request starts a refresh.'
+      : 'Purged. The next request calls the platform.';
     if (!(await act(() => api.send('POST', '/admin/v1/cache/purge', { ...body, soft }), words))) return;
     setLooked(null);
     purged();
@@ -94,13 +94,13 @@ function PreviewWords({ preview: { purged, preview } }: { readonly preview: Prev
   return (
     <div class="stack">
       <p>
-        Concerned: <strong>{purged === 'all' ? 'everything' : purged}</strong>
+        Affected: <strong>{purged === 'all' ? 'everything' : purged}</strong>
         {days === null ? '' : ` (${counted(days, 'day')})`}.
       </p>
       <p>
-        Both cost at least {counted(report?.calls ?? calls, 'platform call')}, when it is requested. Marked as
-        stale, it is served at once while the calls run, and if the platform fails. Purged, it is gone, and
-        requests wait for the calls.
+        Both cost at least {counted(report?.calls ?? calls, 'platform call')}, when the reports are requested.
+        Marked as stale, they are served at once while the calls run, and if the platform fails. Purged, they
+        are removed, and requests wait for the calls.
       </p>
       {report === null ? null : (
         <p>

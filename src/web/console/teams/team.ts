@@ -45,7 +45,7 @@ export function latest(times: readonly (string | null)[]): string | null {
 export const SOON_MS = 14 * 86_400_000;
 const ASLEEP_MS = 30 * 86_400_000;
 
-/** Why a valid key needs a look; null: it does not. */
+/** Why a valid key needs attention; null: it does not. */
 export function concernOf(key: TeamKey, nowMs: number): 'expires' | 'sleeps' | null {
   const { createdAt, expiresAt, lastUsedAt } = key;
   if (keyState(key, nowMs) !== 'valid') return null;

@@ -1,4 +1,4 @@
-/** The section of teams: share of calls, keys that need a look, all teams with recent use, one team, and the forms. */
+/** The section of teams: share of calls, keys that expire or sleep, all teams with recent use, one team, and the forms. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data-table.js';
 import { count, counted, fromNow, percent } from '../../ui/format.js';
@@ -49,7 +49,7 @@ const NewTeam = () => (
 );
 
 interface Row extends Team {
-  /** Valid ones. */
+  /** The valid ones. */
   readonly keys: readonly TeamKey[];
   readonly lastUsedAt: string | null;
   /** By day, oldest first. */
@@ -60,7 +60,7 @@ interface Row extends Team {
 
 type Loaded = Pick<Usage, 'usage'> & { readonly rows: readonly Row[] };
 
-/** Use is that of the last 30 days. */
+/** With the use of the last 30 days. */
 async function load(api: Api, signal: AbortSignal): Promise<Loaded> {
   const [{ teams }, { keys }, { from, to, usage }] = await Promise.all([
     api.get<{ teams: Team[] }>('/admin/v1/teams', signal),
@@ -121,7 +121,7 @@ function TeamList() {
   );
 }
 
-/** Most teams or keys in a card: the table has all. */
+/** Maximum teams or keys in a card: the table has all. */
 const MOST = 5;
 
 /** Also of callers that are no team: the gateway, and teams that were deleted. */
@@ -137,10 +137,10 @@ function CallsCard({ rows, usage }: Loaded) {
   return (
     <Bars
       title="Share of platform calls"
-      empty="No calls yet: issue a key on the page of a team, and ask for a report."
+      empty="No calls yet: issue a key on the page of a team, and request a report."
       bars={shown.slice(0, MOST).map(({ id, team, calls }) => ({
         key: id,
-        title: team === undefined ? id === 'gateway' ? 'the gateway itself' : id : <TeamLink {...team} />,
+        title: team === undefined && id !== 'gateway' ? id : <TeamLink id={id} name={team?.name ?? id} />,
         says: `${percent(calls / all)}, ${counted(calls, 'call')}`,
         share: calls / all,
       }))}
@@ -169,16 +169,9 @@ function KeysCard({ rows, changed }: Pick<Loaded, 'rows'> & Changed) {
               {key.label === '' ? <code>{key.prefix}…</code> : <Name>{key.label}</Name>}
               <br />
               <span class="small quiet">
-                {concern === 'expires'
-                  ? 'expires '
-                  : key.lastUsedAt === null
-                    ? 'never used, issued '
-                    : 'used '}
-                {concern === 'expires' ? (
-                  <Expiry at={key.expiresAt} />
-                ) : (
-                  fromNow(key.lastUsedAt ?? key.createdAt, now)
-                )}
+                {concern === 'expires' ? 'expires ' : key.lastUsedAt ? 'used ' : 'never used, issued '}
+                {concern === 'expires' && <Expiry at={key.expiresAt} />}
+                {concern === 'sleeps' && fromNow(key.lastUsedAt ?? key.createdAt, now)}
               </span>
             </span>
             {/* A rolled key expires all the same. */}

@@ -20,7 +20,7 @@ type UnknownWrite = UnknownAnswer['writes'][number];
 export function Writes({ writes }: { readonly writes: Loaded<WritesAnswer> }) {
   const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', 10_000);
   return (
-    <View title="Writes" lead="What writes spent today, what became of them, and how to stop them.">
+    <View title="Writes" lead="Today's spend against budgets, refused and unknown writes, and stops.">
       <BudgetsCard />
       <Wait of={writes}>{({ refused }) => <RefusedCard writes={refused} />}</Wait>
       <Wait of={unknown}>{({ writes }) => <UnknownCard writes={writes} settled={unknown.reload} />}</Wait>
@@ -93,7 +93,7 @@ const REFUSED: readonly Column<RefusedWrite>[] = [
   { title: 'Key', cell: ({ key }) => <code>{key}</code>, by: ({ key }) => key },
 ];
 
-/** Those on a page; the admin API has more. */
+/** Maximum rows on the page: the admin API returns more. */
 const MOST = 8;
 
 const RefusedCard = ({ writes }: { readonly writes: readonly RefusedWrite[] }) => (
