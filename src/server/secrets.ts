@@ -54,7 +54,10 @@ export async function localSecrets(
   const folder = resolve(config.store.dataDir);
   if (!config.secrets.has(MASTER_KEY.name) && !existsSync(join(folder, MASTER_KEY.file))) {
     const { records } = await registry.load();
-    if (SEALED_RECORDS.some((id) => records.has(id))) throw keyIsGone(folder);
+    if (SEALED_RECORDS.some((id) => records.has(id)))
+      throw new ConfigError([
+        `${join(folder, MASTER_KEY.file)} is missing, and ${MASTER_KEY.name} is not set: secrets in ${folder} are encrypted with that key. Nothing was changed. Restore the file from a backup, or set ${MASTER_KEY.name}. Without the key: dsp-gateway store forget-sealed, which keeps the teams (docs/operations.md, "A lost master key")`,
+      ]);
   }
   const take = (generated: Generated): Secret =>
     config.secrets.get(generated.name) ?? fixedSecret(generated.name, generatedIn(folder, generated));
@@ -63,12 +66,6 @@ export async function localSecrets(
     adminToken: take(ADMIN_TOKEN),
     adminTokenPath: config.secrets.has(ADMIN_TOKEN.name) ? null : join(folder, ADMIN_TOKEN.file),
   };
-}
-
-function keyIsGone(folder: string): ConfigError {
-  return new ConfigError([
-    `${join(folder, MASTER_KEY.file)} is missing, and ${MASTER_KEY.name} is not set: secrets in ${folder} are encrypted with that key. Nothing was changed. Restore the file from a backup, or set ${MASTER_KEY.name}. Without the key: dsp-gateway store forget-sealed, which keeps the teams (docs/operations.md, "A lost master key")`,
-  ]);
 }
 
 function generatedIn(folder: string, { name, file, rule, make, advice }: Generated): string {

@@ -70,7 +70,9 @@ export function createSharedAttempts<T>(maxWaiting: number) {
           return { value: await wait(others, signal), isOwn: false };
         } catch (error) {
           signal.throwIfAborted();
-          if (!concernsOne(error)) throw error;
+          // A spent share or an early timeout concerns one caller; the others retry.
+          const isEarly = error instanceof GatewayError && error.code === 'upstream_timeout';
+          if (!isEarly && !isShareSpent(error)) throw error;
           if (after !== null && following.get(after) === others) following.delete(after);
         }
       }
@@ -80,11 +82,6 @@ export function createSharedAttempts<T>(maxWaiting: number) {
       return waiting;
     },
   };
-}
-
-/** A spent share or an early timeout concerns one caller; the others retry. */
-function concernsOne(error: unknown): boolean {
-  return isShareSpent(error) || (error instanceof GatewayError && error.code === 'upstream_timeout');
 }
 
 const DAYS = 90;

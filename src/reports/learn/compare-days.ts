@@ -28,21 +28,16 @@ export interface DayPair {
   readonly newer: Entry<RowsHeader>;
 }
 
-export interface DaysCompared {
-  /** Between answers that differ in both ends; only days with rows. */
-  readonly agreements: readonly Agreement[];
-  /** With different rows. */
-  readonly disputes: readonly DayPair[];
-  /** With equal rows, in answers that share one end: they prove nothing. */
-  readonly shared: readonly DayPair[];
-  /** Dates on which answers for different periods agree, also without rows. */
-  readonly same: ReadonlySet<string>;
-}
+export type DaysCompared = Readonly<ReturnType<typeof compareDays>>;
 
-export function compareDays({ series, fresh, known, generation, rules }: DaysInput): DaysCompared {
+export function compareDays({ series, fresh, known, generation, rules }: DaysInput) {
+  /** Between answers that differ in both ends; only days with rows. */
   const agreements: Agreement[] = [];
+  /** With different rows. */
   const disputes: DayPair[] = [];
+  /** With equal rows, in answers that share one end: they prove nothing. */
   const shared: DayPair[] = [];
+  /** Dates on which answers for different periods agree, also without rows. */
   const same = new Set<string>();
   for (const newer of fresh) {
     const date = newer.header.lastDay as string;

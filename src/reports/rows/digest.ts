@@ -62,9 +62,16 @@ export function digestAnswer(text: string, ask: DigestInput): Digest {
   const { from, to } = ask.period;
   const isCut = ask.byDate && splittable.ok && from !== null && to !== null;
   const days = isCut ? splitByDay(answer, daysBetween(from, to)) : null;
+  const isWhole = ask.whole || days === null || doubt !== null;
   return {
     days,
-    whole: ask.whole || days === null || doubt !== null ? wholeOf(answer) : null,
+    whole: isWhole
+      ? blockOf(
+          answer.rows.map(({ json }) => json),
+          answer,
+          answer.types,
+        )
+      : null,
     splittable,
     rowCount: rows.length,
     lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,
@@ -90,11 +97,6 @@ function repeatsRow(
 
 function holdsTwice(texts: readonly string[]): boolean {
   return new Set(texts).size < texts.length;
-}
-
-function wholeOf(answer: Normalized): RowBlock {
-  const texts = answer.rows.map(({ json }) => json);
-  return blockOf(texts, answer, answer.types);
 }
 
 function blockOf(
