@@ -32,17 +32,11 @@ export interface Stamp {
   readonly pointer?: string | undefined;
 }
 
-export interface StampedWrite {
-  readonly write: CacheWrite;
-  readonly stamp: Stamp;
-  /** Stamp and header as bytes. */
-  readonly head: Buffer;
-  /** Whole milliseconds; below 1 the entry is deleted. */
-  readonly ttlMs: number;
-}
+export type StampedWrite = Readonly<ReturnType<typeof stampWrite>>;
 
 /** @throws RangeError for a lifetime, version or header that the port does not allow */
-export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
+export function stampWrite(write: CacheWrite, nowMs: number) {
+  /** Whole milliseconds; below 1 the entry is deleted. */
   const ttlMs = wholeMs(write.ttlMs);
   if (write.header.length > HEADER_MAX_BYTES)
     throw new RangeError(`a header of ${write.header.length} bytes`);
@@ -54,7 +48,9 @@ export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
     isPacked: write.isPacked === true,
     pointer: write.pointer,
   };
-  return { write, stamp, ttlMs, head: Buffer.concat([encodeStamp(stamp), write.header]) };
+  /** Stamp and header as bytes. */
+  const head = Buffer.concat([encodeStamp(stamp), write.header]);
+  return { write, stamp, ttlMs, head };
 }
 
 /** By the buffer, which days of an answer share, and which never changes. */

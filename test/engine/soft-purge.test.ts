@@ -1,4 +1,4 @@
-/** Soft purges, on two replicas that share one store: what they cover is stale from then on, and nothing of it is gone. */
+/** Soft purges, on two replicas that share one store: matching entries become stale, and none is removed. */
 import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/api/data/explain.js';
 import { PURGES_RECORD } from '../../src/reports/cache/purges.js';
@@ -51,7 +51,7 @@ async function two(divisible: 'always' | 'never' = 'always', maxConcurrent = 8) 
 
 describe('a soft purge', () => {
   it.each(['always', 'never'] as const)(
-    'makes it stale everywhere, and one request refreshes it behind the answer (divisible: %s)',
+    'makes entries stale everywhere, and one request refreshes them after its answer (divisible: %s)',
     async (divisible) => {
       const { platform, here, there, ask, purge, settled } = await two(divisible);
       for (const gateway of [here, there]) await ask(MONTH, undefined, gateway);
@@ -67,7 +67,7 @@ describe('a soft purge', () => {
     },
   );
 
-  it('refreshes the days that somebody requests, and no others', async () => {
+  it('causes a refresh of requested days only', async () => {
     const { ask, purge, settled, calls } = await two();
     await ask(MONTH);
     await purge({ from: day(40), to: day(13) });
@@ -78,7 +78,7 @@ describe('a soft purge', () => {
     expect(calls().slice(1)).toEqual([`${day(15)} ${day(13)}`]);
   });
 
-  it('lets the questions of teams go before its refresh, where calls wait', async () => {
+  it('causes a refresh that waits for the queued calls of all teams', async () => {
     const { platform, ask, purge, settled } = await two('always', 1);
     await ask(MONTH);
     await purge({ all: true });
@@ -95,7 +95,7 @@ describe('a soft purge', () => {
     expect(platform.calls.map(({ advertiserId }) => advertiserId)).toEqual(['1', '2', '3', '1']);
   });
 
-  it('serves it for ten minutes more, then while the platform fails, and not at all after a week', async () => {
+  it('lets entries be served for ten minutes, then only if the platform fails, and not after a week', async () => {
     const { platform, here, ask, purge, clock } = await two();
     await ask(MONTH);
     platform.revision = 2;
@@ -140,7 +140,7 @@ describe('a soft purge', () => {
     expect(await ask(MONTH)).toMatch(/^hit; .* 2$/);
   });
 
-  it('gives way to a hard one, and does not soften it', async () => {
+  it('does not soften a hard purge, before or after it', async () => {
     const { platform, ask, purge, settled } = await two();
     for (const order of [
       [true, false],
@@ -154,7 +154,7 @@ describe('a soft purge', () => {
     }
   });
 
-  it('is what explain gives as the reason, with its time, as long as it is the reason', async () => {
+  it('is shown by explain with its time, while it is the reason', async () => {
     const { here, ask, purge, clock } = await two();
     await ask(query(14, 13));
     await purge({ from: day(13), to: day(13) });
@@ -195,7 +195,7 @@ describe('a soft purge', () => {
     expect([await past(earlierMs), await past(clock.now())]).toEqual([known, known.replace(/1$/, '2')]);
   });
 
-  it('has a price, which its preview names', async () => {
+  it('has a price, which its preview shows', async () => {
     const { here, ask, purge, platform } = await two();
     await ask(MONTH);
     await here.services.settled();
@@ -219,7 +219,7 @@ describe('a soft purge', () => {
     ]);
   });
 
-  it('is a hard one to the release before, which does not know its time', async () => {
+  it('is read as a hard purge by the release before, which does not know its time', async () => {
     const { here, ask, purge } = await two();
     await ask(MONTH);
     await purge({ advertiserId: 1 });

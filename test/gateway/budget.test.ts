@@ -1,4 +1,4 @@
-/** A team's daily platform calls as they run out: what it is told, and what operators are told, by one replica of two. */
+/** A team's daily platform calls as they run out: header and forecast for the team, log and metric for operators, by one replica of two. */
 import { expect, it, onTestFinished } from 'vitest';
 import { startDayPlatform } from '../engine/day-platform.js';
 import { withReplicas } from '../engine/replicas.js';
@@ -8,7 +8,7 @@ import { createTestClock, DAY, MINUTE } from '../support/test-clock.js';
 
 const TOLD = 'a team has used most of its platform calls of this UTC day';
 
-it('names its use and its end from 80 % on, and tells each threshold once', async () => {
+it('shows use and end from 80 % on, and reports each threshold once', async () => {
   const platform = await startDayPlatform();
   const redis = await startRedis();
   onTestFinished(() => redis.close());

@@ -63,20 +63,13 @@ interface Days {
   readonly to: string;
 }
 
-export interface Losses {
-  /** By date, for days without rows that have some in history. */
-  readonly days: ReadonlyMap<string, Loss>;
-  /** Age from which every day has lost its rows; null if there is no such edge. */
-  readonly edgeDays: number | null;
-  /** Older days to fetch for a decision; null if none is needed or possible. */
-  readonly probe: Days | null;
-}
+export type Losses = Readonly<ReturnType<typeof judgeLosses>>;
 
 export function judgeLosses(
   days: readonly AnsweredDay[],
   neighbours: readonly Neighbour[],
   rules: ForgettingRules,
-): Losses {
+) {
   const { nowMs, retentionDays, restatementDays, emptyMs } = rules;
   const lost = days.filter(({ rows, knownRows }) => rows === 0 && knownRows > 0);
   const sinceOf = ({ emptyFromMs }: Pick<AnsweredDay, 'emptyFromMs'>) => emptyFromMs ?? nowMs;
@@ -120,8 +113,11 @@ export function judgeLosses(
 
   const finals = outside.filter(isFinal).map(({ ageDays }) => ageDays);
   return {
+    /** By date, for days without rows that have some in history. */
     days: new Map(lost.map((day) => [day.date, judge(day)])),
+    /** Age from which every day has lost its rows; null if there is no such edge. */
     edgeDays: isEdge && !isAllEmpty && finals.length > 0 ? Math.min(...finals) : null,
+    /** Older days to fetch for a decision; null if none is needed or possible. */
     probe,
   };
 }

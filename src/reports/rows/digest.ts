@@ -28,14 +28,7 @@ export interface DigestInput extends NormalizeInput {
 }
 
 /** The members of a `RowsHeader` that depend on the rows (entry.ts), and the body. */
-export interface RowBlock {
-  readonly body: Buffer;
-  readonly columns: readonly string[];
-  readonly sources: readonly string[] | undefined;
-  readonly types: readonly string[];
-  readonly rowCount: number;
-  readonly hash: string;
-}
+export type RowBlock = Readonly<ReturnType<typeof blockOf>>;
 
 export interface DayBlock extends RowBlock {
   readonly date: string;
@@ -103,8 +96,8 @@ function blockOf(
   texts: readonly string[],
   { columns, sources }: Pick<Normalized, 'columns' | 'sources'>,
   types: ColumnTypes,
-): RowBlock {
-  const body = Buffer.from(texts.join(ROW_SEPARATOR));
+) {
+  const body: Buffer = Buffer.from(texts.join(ROW_SEPARATOR));
   const rowCount = texts.length;
   return { body, columns, sources, types: encodeTypes(columns, types), rowCount, hash: bodyHash(body) };
 }

@@ -81,7 +81,7 @@ it('each process tells which token it asks with, and since when', async () => {
   expect(JSON.stringify(await processes())).not.toContain(token);
 });
 
-it('the status tells what each report of the cache was asked, and what is in memory of it', async () => {
+it('the status has requests, hits and memory of each cached report', async () => {
   const own = await withGateway();
   const key = await own.addTeam();
   await own.report(key, WEEK.replace('advertiserId=1', 'advertiserId=2'));

@@ -49,7 +49,7 @@ describe('a token that is not proven at the start', () => {
     expect(world.calls).toBe(0);
   });
 
-  it('is a fault if the call proves nothing, and is not asked for again before the next start', async () => {
+  it('is a fault if the call proves nothing, and causes no other call before the next start', async () => {
     const scene = await openUnproven('unknown');
     const { clock, world, proof, start } = scene;
     clock.pass(2 * SECOND);
@@ -63,7 +63,7 @@ describe('a token that is not proven at the start', () => {
     expect(world.calls).toBe(2);
   });
 
-  it('is a fault if the configured call was made in vain, without another one', async () => {
+  it('is a fault without another call if the configured call proved nothing', async () => {
     const { clock, world, proof } = await openUnproven();
     proof.begin(true);
     clock.pass(2 * SECOND);
@@ -96,7 +96,7 @@ describe('a token that is not proven at the start', () => {
     expect(world.calls).toBe(1);
   });
 
-  it('is asked for once, also by a leader that succeeds another', async () => {
+  it('causes one call, also if another leader takes over', async () => {
     const scene = await openUnproven('unknown');
     const { clock, world, proof, start, another } = scene;
     const successor = start(await another());
@@ -106,7 +106,7 @@ describe('a token that is not proven at the start', () => {
     expect(world.calls).toBe(1);
   });
 
-  it('is another one than an operator forces later', async () => {
+  it('is not verified after an operator has forced another token', async () => {
     const { clock, world, proof, rotation, simulator } = await openUnproven();
     await rotation.rotate(staged(simulator.issueToken()), true, ALICE);
     clock.pass(2 * SECOND);

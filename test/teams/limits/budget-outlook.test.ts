@@ -1,4 +1,4 @@
-/** The outlook on a team's daily calls, on two replicas: what it says, how often it reads the store, and what is told. */
+/** The outlook on a team's daily calls, on two replicas: header, reads of the store, and reported thresholds. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
@@ -47,7 +47,7 @@ it('reads the store once for calls that arrive together, and misses no threshold
   expect(here.header(SPENDER)).toMatch(/^used=95, exhausted-at="12:\d\dZ"$/);
 });
 
-it('is known to all replicas by one reading, and renewed once a minute while there are answers', async () => {
+it('is read from the store by one replica for all, and renewed once a minute while there are answers', async () => {
   const { here, there, clock, seen, settled, charge } = setUp();
   await charge(20);
   const first = there.header(SPENDER);
@@ -65,7 +65,7 @@ it('is known to all replicas by one reading, and renewed once a minute while the
   );
 });
 
-it('is told once a day, whatever limits, clocks and restarts do', async () => {
+it('reports a threshold once a day, although limits, clocks and replicas change', async () => {
   const { here, there, open, clock, seen, charge } = setUp();
   await charge(15);
   await charge(15, SPENDER, open());

@@ -15,7 +15,7 @@ const refusedOf = async (gateway: TestGateway) =>
   (await gateway.manage('GET', '/writes')).refused as Record<string, unknown>[];
 
 describe('a refused write', () => {
-  it('is listed on every replica: when, whose, which, why, and nothing of what it said', async () => {
+  it('is listed on every replica with time, team, key, route and rule, and without values of its body', async () => {
     const platform = await startRawPlatform(sends('{}'));
     const first = await gatewayAt(platform);
     const { store, clock } = first;
@@ -69,7 +69,7 @@ const refusal = (second: number) => ({
   ...{ team: 'growth', key: 'k', route: CREATE, code: 'writes_stopped', rule: null },
 });
 
-it('the newest fifty are kept of all replicas, each once, in any order of writing', async () => {
+it('the newest fifty of all replicas are kept, each once, in any order of writing', async () => {
   const { documents } = await openInMemory();
   const { logger } = createRecordedLog();
   const [one, other] = [createRefusals(documents, logger), createRefusals(documents, logger)];
@@ -84,7 +84,7 @@ it('the newest fifty are kept of all replicas, each once, in any order of writin
   await later.close();
 });
 
-it('without the store those of this process are told', async () => {
+it('while the store is away, those of this process are listed', async () => {
   const away = () => Promise.reject(new StoreUnavailable());
   const { logger } = createRecordedLog();
   const refusals = createRefusals({ create: away, get: away, replace: away }, logger);
