@@ -71,13 +71,16 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
     return { used: percentOf(team, left), exhaustedAt: atMs === null ? null : new Date(atMs).toISOString() };
   }
 
-  /** Called after each charge, and before each answer. Reads the store once a minute, and at each further threshold. */
-  function look(team: Team, used: number): void {
+  /**
+   * Called after each charge, and before each answer. Reads the store once a minute, and at each further threshold.
+   * @param used null: not known here
+   */
+  function look(team: Team, used: number | null): void {
     const [known, minute] = [knownOf(team), minuteNow()];
     const before = known?.minute === minute ? known.used : 0;
-    if (!THRESHOLDS.some((percent) => before < percent && percent <= used)) return;
+    if (used !== null && !THRESHOLDS.some((percent) => before < percent && percent <= used)) return;
     const limit = team.limits.upstreamCallsPerDay;
-    const outlook = { team: team.id, limit, used, minute, header: known?.header ?? '' };
+    const outlook = { team: team.id, limit, used: used ?? 0, minute, header: known?.header ?? '' };
     // Kept before the renewal: of calls that arrive together, one reads the store.
     outlooks.set(team.id, outlook);
     renew(team, outlook).catch((error: unknown) => {
@@ -87,7 +90,10 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
 
   async function renew(team: Team, outlook: RecordOf<typeof Outlook>): Promise<void> {
     // With the calls of other replicas.
-    const made = await forecast(team);
+    const left = await leftOf(team);
+    // Read for a start or another limit alone: most teams have not used that much.
+    if (outlook.used === 0 && percentOf(team, left) < THRESHOLDS[0]) return;
+    const made = await forecast(team, left);
     if (made === null) return;
     const renewed = { ...outlook, used: made.used, header: headerOf(made) };
     // Unless there is a later one.
@@ -107,7 +113,7 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
     /** @returns the value of `gateway-budget`; undefined below the first threshold */
     header(team: Team): string | undefined {
       const known = knownOf(team);
-      if (known !== undefined) look(team, known.used);
+      look(team, known?.used ?? null);
       return known?.header || undefined;
     },
   };

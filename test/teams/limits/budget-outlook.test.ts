@@ -65,6 +65,27 @@ it('is read from the store by one replica for all, and renewed once a minute whi
   );
 });
 
+it('is known after a start and under another limit, also if nothing is left to charge, by one reading', async () => {
+  const { here, open, seen, settled } = setUp();
+  for (const [left, header] of [
+    [30, undefined],
+    [20, expect.stringMatching(/^used=8\d, /)],
+    [0, 'used=100'],
+  ] as const) {
+    for (const [replica, team] of [
+      [open(), SPENDER],
+      [here, teamOf(101 + left)],
+    ] as const) {
+      Object.assign(seen, { left, reads: 0 });
+      expect(replica.header(team)).toBeUndefined();
+      await settled();
+      for (let answer = 0; answer < 3; answer++) expect(replica.header(team)).toEqual(header);
+      expect(seen.reads).toBe(left === 20 ? 1 : 0);
+    }
+  }
+  expect(seen.told).toEqual([80, 95]);
+});
+
 it('reports a threshold once a day, although limits, clocks and replicas change', async () => {
   const { here, there, open, clock, seen, charge } = setUp();
   await charge(15);
@@ -78,6 +99,7 @@ it('reports a threshold once a day, although limits, clocks and replicas change'
   clock.advance(-HOUR);
   await charge(10);
   expect(here.header(SPENDER)).toMatch(/^used=90/);
+  seen.left = 100;
   for (const days of [-1, 2]) {
     clock.advance(days * DAY);
     expect(here.header(SPENDER)).toBeUndefined();
