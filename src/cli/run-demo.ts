@@ -18,20 +18,29 @@ export interface DemoOptions {
 export async function runDemo(env: Environment, { once, empty, quiet }: DemoOptions): Promise<void> {
   // As `serve`: garbage is collected before the heap has grown much.
   setFlagsFromString('--heap-growing-percent=30');
+  // From the start: a stop in the middle of the story must leave no folder behind, either.
+  const stopped = stopSignal();
   // With a test clock the operator sets the time.
   const hasStory = !once && !empty && env.GATEWAY_TEST_CLOCK === undefined;
   const clock = hasStory ? createStoryClock() : undefined;
   const demo = await startDemo(env, clock);
   print(introduction(demo));
-  if (once) return showTour(demo);
-  if (clock !== undefined) print('\nPlaying five weeks of five teams …');
-  const goOn = clock && (await playStory(demo, clock, print));
-  const live = quiet ? undefined : goOn?.();
-  print(curlLines(demo));
-  await stopSignal();
-  print('\nstopping');
-  await live?.stop();
-  await demo.stop();
+  const show = async () => {
+    if (hasStory) print('\nPlaying five weeks of five teams …');
+    const goOn = clock && (await playStory(demo, clock, print));
+    print(curlLines(demo));
+    const live = quiet ? undefined : goOn?.();
+    await stopped;
+    await live?.stop();
+  };
+  // Until the tour has ended.
+  if (once) process.exitCode = 1;
+  try {
+    await Promise.race([stopped, once ? showTour(demo) : show()]);
+  } finally {
+    if (!once) print('\nstopping');
+    await demo.stop();
+  }
 }
 
 function print(line: string): void {
@@ -41,20 +50,11 @@ function print(line: string): void {
 async function showTour(demo: Demo): Promise<void> {
   print('');
   const { questions, checked, calls, direct, faults } = await tour(demo, print);
-  print(
-    'Why: one cached answer serves every spelling and format, and every team with access. Ranges are joined from',
-  );
-  print('cached days, so only missing or changing days are fetched.');
-  print('');
-  print(
-    faults.length === 0
-      ? `${checked} of the answers were compared with the platform's numbers, value by value: all equal.`
-      : `${faults.length} answers were wrong.`,
-  );
-  print(
-    `${questions} requests, ${calls} platform calls. Apps that call the platform directly would have made ${direct}: ${direct - calls} saved.`,
-  );
-  await demo.stop();
+  print(`Why: one cached answer serves every spelling and format, and every team with access. Ranges are joined from
+cached days, so only missing or changing days are fetched.
+
+${faults.length === 0 ? `${checked} of the answers were compared with the platform's numbers, value by value: all equal.` : `${faults.length} answers were wrong.`}
+${questions} requests, ${calls} platform calls. Apps that call the platform directly would have made ${direct}: ${direct - calls} saved.`);
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 

@@ -61,6 +61,24 @@ it('npm run demo without its past prints lines that work when they are pasted, a
   expect(await readdir(folder)).toEqual([]);
 });
 
+it.each([[], ['--once']])(
+  'a demo that is stopped in the middle leaves nothing behind (%s)',
+  async (...options) => {
+    const folder = await tempFolder();
+    const demo = launch(process.execPath, ['dist/cli.js', 'demo', ...options], {
+      PORT: '0',
+      ADMIN_PORT: '0',
+      TMPDIR: folder,
+    });
+    await waitFor('its start', () => demo.stdout.includes('  team '), demo);
+    process.kill(demo.pid, 'SIGINT');
+    expect(await demo.exited).toEqual({ code: options.length, signal: null });
+    expect(await readdir(folder)).toEqual([]);
+    expect(demo.stdout).not.toMatch(/Ctrl-C stops|platform calls, in|saved/);
+    expect(demo.stderr).toBe('');
+  },
+);
+
 it('npm run demo has a past, and a first call that is still a miss', async () => {
   const demo = launch('npm', ['run', 'demo', '--', '--quiet'], { PORT: '0', ADMIN_PORT: '0' });
   await waitFor('the last line', () => demo.stdout.includes('Ctrl-C stops everything.'), demo);

@@ -54,8 +54,11 @@ export async function startDemo(env: Environment, clock?: MovableClock) {
     const admin = openAdmin({ url: adminUrl }, { ADMIN_TOKEN: adminToken });
     await admin.ask(createTeam, { body: TEAM });
     const { key } = await admin.ask(issueKey, { id: TEAM.id, body: { label: 'demo' } });
+    const ending = new AbortController();
     return {
       simulator,
+      /** Of the demo's own requests. */
+      ending: ending.signal,
       gatewayUrl: gateway.urls.get('data') as string,
       adminUrl,
       adminToken,
@@ -64,6 +67,7 @@ export async function startDemo(env: Environment, clock?: MovableClock) {
       /** Waits for background work of the gateway, such as comparisons. */
       settled: gateway.services.settled,
       async stop(): Promise<void> {
+        ending.abort();
         await gateway.stop();
         await clear();
       },

@@ -142,6 +142,7 @@ export async function playStory(demo: Demo, clock: MovableClock, print: (line: s
   const ask: Ask = async (team, path, body) => {
     requests += 1;
     const response = await fetch(demo.gatewayUrl + path, {
+      signal: demo.ending,
       method: body === undefined ? 'GET' : 'POST',
       headers: { 'x-api-key': keys[team] ?? '', ...HEADERS },
       body: body === undefined ? null : JSON.stringify(body),

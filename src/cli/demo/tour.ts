@@ -178,9 +178,10 @@ export async function tour(demo: Demo, print: (line: string) => void) {
   return { questions, checked, calls: simulator.callCount - atStart, direct, faults };
 }
 
-async function ask({ gatewayUrl, key }: Demo, query: string) {
+async function ask({ gatewayUrl, key, ending }: Demo, query: string) {
   const startedAt = uptimeMs();
   const response = await fetch(`${gatewayUrl}${REPORT}?${query}`, {
+    signal: ending,
     headers: { authorization: `Bearer ${key}` },
   });
   const text = await response.text();

@@ -9,8 +9,7 @@ import { type BudgetUse, exhaustedAtMs } from './forecast.js';
 
 /** In percent. The header is sent from the first one on. */
 const THRESHOLDS = [80, 95] as const;
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
+const [DAY_MS, MINUTE_MS] = [86_400_000, 60_000];
 const CHANNEL = 'budget';
 const NEARLY_SPENT = 'a team has used most of its platform calls of this UTC day';
 
@@ -71,10 +70,7 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
     return { used: percentOf(team, left), exhaustedAt: atMs === null ? null : new Date(atMs).toISOString() };
   }
 
-  /**
-   * Called after each charge, and before each answer. Reads the store once a minute, and at each further threshold.
-   * @param used null: not known here
-   */
+  /** After each charge, and before each answer. Reads the store if the use is unknown, once a minute, and at a threshold. */
   function look(team: Team, used: number | null): void {
     const [known, minute] = [knownOf(team), minuteNow()];
     const before = known?.minute === minute ? known.used : 0;
@@ -91,7 +87,6 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
   async function renew(team: Team, outlook: RecordOf<typeof Outlook>): Promise<void> {
     // With the calls of other replicas.
     const left = await leftOf(team);
-    // Read for a start or another limit alone: most teams have not used that much.
     if (outlook.used === 0 && percentOf(team, left) < THRESHOLDS[0]) return;
     const made = await forecast(team, left);
     if (made === null) return;
