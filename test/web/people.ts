@@ -1,6 +1,8 @@
 /** The gateway that pages are served by, and what a person does before anything else. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { visit } from '../support/browser.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
 import { tempFolder } from '../support/processes.js';
@@ -33,3 +35,10 @@ export async function signedIn(url: string, label: string, secret: string) {
   await seen.page.getByRole('button', { name: 'Sign out' }).waitFor();
   return seen;
 }
+
+/** What the button `Copy` copies. The browser of all tests has one clipboard: another test may write in between. */
+export const expectCopied = (page: Page, within: Page | Locator = page) =>
+  expect.poll(async () => {
+    await within.getByRole('button', { name: 'Copy' }).click();
+    return page.evaluate('navigator.clipboard.readText()');
+  });
