@@ -32,7 +32,7 @@ async function shoot() {
     await page.evaluate('new Promise((done) => setTimeout(done, 500))');
     await page.screenshot({ path: `${FOLDER}${name}.png` });
   };
-  await signIn(`${demo.adminUrl}/#/overview?range=30d`, 'Admin token', demo.adminToken);
+  await signIn(`${demo.adminUrl}/#/overview?range=1h`, 'Admin token', demo.adminToken);
   await page.getByRole('region', { name: 'Teams and their usage' }).waitFor();
   await keep('overview');
   await signIn(
