@@ -126,7 +126,8 @@ it('claims locks, reads the store again and charges the share in one trip', asyn
     await expect.poll(() => held.length + platform.requests.length).toBeGreaterThan(0);
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     const trip = held.splice(0);
-    if (trip.length > 0) trips.push(trip.map(({ name }) => name));
+    // After the call, the first answer to a team in a day may read its share for a header.
+    if (trip.length > 0 && platform.requests.length === 0) trips.push(trip.map(({ name }) => name));
     for (const { go } of trip) go();
   }
   isHolding = false;
