@@ -108,7 +108,7 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
     /** @returns the value of `gateway-budget`; undefined below the first threshold */
     header(team: Team): string | undefined {
       const known = knownOf(team);
-      look(team, known?.used ?? null);
+      if (known === undefined || known.used >= THRESHOLDS[0]) look(team, known?.used ?? null);
       return known?.header || undefined;
     },
   };
