@@ -22,7 +22,7 @@ export default defineConfig(({ mode: page }) => ({
   },
   // Smaller than the automatic runtime, whose calls name their children.
   oxc: { jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' } },
-  // Loads a chunk without first loading others for it: none has any.
+  // Replaces the helper that preloads imports and styles of a lazy chunk: the only one, the YAML parser, has neither.
   plugins: [
     {
       name: 'no-preload',

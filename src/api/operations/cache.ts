@@ -100,7 +100,7 @@ const Preview = Type.Object(
     ),
     calls: Type.Integer({
       description:
-        'Platform calls if each of these reports is requested once more: for the whole period, or for one call of days if an end is open. After a soft purge nothing waits for them, and what nobody requests costs none.',
+        'Platform calls if each of these reports is requested once more: for the whole period, or for one call of days if an end is open. After a soft purge no request waits for these calls. A report that is not requested costs no call.',
     }),
     report: nullable(
       Type.Object({

@@ -94,7 +94,7 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
     // Unless there is a later one.
     if (outlooks.get(team.id) === outlook) outlooks.set(team.id, renewed);
     for (const percent of THRESHOLDS) {
-      const name = `budget-told:${percent}:${team.id}:${dayOf(outlook.minute)}`;
+      const name = `budget-threshold:${percent}:${team.id}:${dayOf(outlook.minute)}`;
       if (made.used < percent || (await store.documents.create(name, '', 2 * DAY_MS)) !== null) continue;
       onThreshold(percent);
       logger.warn({ team: team.id, percent, ...made }, NEARLY_SPENT);
