@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/simulator/simulator.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { sends, startHeldPlatform } from '../support/raw-platform.js';
 import {
   type GatewayOptions,
@@ -175,6 +176,64 @@ describe('stale-while-revalidate', () => {
       expect(cacheOf(answer)).toBe(`hit; ttl=${ttl}; detail=stale-while-revalidate`);
       await gateway.services.settled();
       expect(failures()).toBe(failed);
+    }
+  });
+});
+
+const DAYS = `${byDay('2026-11-01', '2026-11-03')}&_days=1`;
+
+describe('a fresh answer that a caller wants fresher, while the platform fails', () => {
+  /** Days are cached one by one; then the platform fails. */
+  async function failing(settings: object = {}) {
+    const gateway = await withGateway({ config: { report: { ...ALWAYS.report, ...settings } } });
+    const key = await gateway.addTeam();
+    await gateway.report(key, DAYS);
+    gateway.clock.advance(MINUTE);
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
+    const fresher = (query: string, cacheControl: string) =>
+      gateway.report(key, query, { headers: { 'cache-control': cacheControl } });
+    return { gateway, key, fresher };
+  }
+
+  it.each(['no-cache', 'max-age=30'])('%s gets it as stale, expired and still final', async (directive) => {
+    const { gateway, key, fresher } = await failing();
+    const reply = await fresher(DAYS, directive);
+    expect(cacheOf(reply)).toBe('hit; ttl=0; detail=stale-if-error');
+    expect(reply.headers).toMatchObject({ age: '60', 'cache-control': 'private, max-age=60' });
+    const { meta } = reportIn(reply);
+    expect(meta).toMatchObject({ stale: true, final: true, asOf: '2026-11-21T12:00:00.000Z' });
+    expect(meta.days?.map(({ stale }) => stale)).toEqual([true, true, true]);
+    // Who asks for nothing fresher has the answer as fresh as it is.
+    const plain = await gateway.report(key, DAYS);
+    expect(cacheOf(plain)).toBe('hit; ttl=2591940; detail=l1');
+    expect(reportIn(plain).meta.stale).toBe(false);
+  });
+
+  it('gets only the days as stale whose call failed', async () => {
+    const { gateway, key, fresher } = await failing({ maxDaysPerCall: 2 });
+    gateway.simulator.clearFaults();
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0, to: '2026-11-02' });
+    const { meta } = reportIn(await fresher(DAYS, 'no-cache'));
+    expect(meta.days?.map(({ asOf, stale }) => [asOf.slice(11, 16), stale])).toEqual([
+      ['12:00', true],
+      ['12:00', true],
+      ['12:01', false],
+    ]);
+    expect(meta).toMatchObject({ stale: true, final: true });
+    expect(cacheOf(await gateway.report(key, DAYS))).toMatch(/^hit/);
+  });
+
+  it('is stale in every format, and with its totals', async () => {
+    const { gateway, key, fresher } = await failing();
+    gateway.simulator.clearFaults();
+    const asks = ['_format=csv', '_format=raw', '_totals=1'].map((more) => DAYS.replace('_days=1', more));
+    for (const query of asks) await gateway.report(key, query);
+    gateway.clock.advance(MINUTE);
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
+    for (const query of asks) {
+      const reply = await fresher(query, 'no-cache');
+      expect([query, cacheOf(reply)]).toEqual([query, 'hit; ttl=0; detail=stale-if-error']);
+      expect(reply.headers['cache-control']).toBe(`private, max-age=${reply.headers.age}`);
     }
   });
 });

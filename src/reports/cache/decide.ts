@@ -10,7 +10,7 @@ import type { Period } from '../query/period.js';
 import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../question.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry } from '../rows/entry.js';
-import type { Entries } from './entries.js';
+import type { Entries, HeldEntry } from './entries.js';
 import { type Grade, type GradeInput, gradeOf } from './look-up.js';
 import { type PlannedFetch, planFetches } from './plan.js';
 
@@ -137,7 +137,8 @@ function judge(input: DecideInput, mode: Mode): Judged {
       if (held.entry.header.form === 'refusal') refusal = held.entry;
       else if (mode.mode === 'whole' || ref.isDay) {
         known.set(ref.id, held.entry);
-        if (isGoodEnough(grade, minFreshness)) usable.set(ref.id, held.entry);
+        if (isGoodEnough(grade, minFreshness))
+          usable.set(ref.id, minFreshness === 'old' && grade !== 'fresh' ? lapsed(held) : held.entry);
         if (grade === 'stale') stale.push(ref);
       }
     }
@@ -149,6 +150,12 @@ function judge(input: DecideInput, mode: Mode): Judged {
   const parts = refs.flatMap(({ id }) => usable.get(id) ?? []);
   const usableStale = stale.filter(({ id }) => usable.has(id));
   return { ...mode, refs, known, parts, missing, stale: usableStale, refusal };
+}
+
+/** An entry that stands in for one that the platform failed to give: stale, however fresh it would be to another caller. */
+function lapsed({ entry, atMs }: HeldEntry): Entry {
+  const { header } = entry;
+  return { ...entry, header: { ...header, expiredAtMs: Math.min(atMs, header.expiredAtMs ?? atMs) } };
 }
 
 function isGoodEnough(grade: Grade, minFreshness: DecideInput['minFreshness']): boolean {

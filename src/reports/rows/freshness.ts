@@ -36,7 +36,10 @@ export interface Facts extends EmptyEnd {
   /** Absent if there are none. */
   readonly flaws?: readonly Flaw[] | undefined;
   readonly forgotten?: Forgotten;
-  /** Of an entry that was read: when a soft purge ended its freshness, epoch milliseconds. Never stored. */
+  /**
+   * Of an entry that was read: when a soft purge, or a failed call to replace it, ended its freshness, epoch milliseconds. Never
+   * stored.
+   */
   readonly expiredAtMs?: number;
 }
 
