@@ -317,6 +317,26 @@ describe('an answer that is visibly not what was asked for', () => {
     expect(gateway.log.filter(({ msg }) => msg.includes('one page of several'))).toHaveLength(1);
   });
 
+  it.each<[string, object, Readonly<Record<string, string>>]>([
+    ['the header link', {}, { link: '<https://platform.example/?page=2>; rel="next"' }],
+    ['the header x-next-page', {}, { 'x-next-page': '2' }],
+    ['the header x-total-count', {}, { 'x-total-count': '250' }],
+    ['the header content-range', {}, { 'content-range': 'items 0-1/250' }],
+    ['the member recordsTotal', { recordsTotal: 250 }, {}],
+    ['the member rowCount', { rowCount: 250 }, {}],
+    ['the member truncated', { truncated: true }, {}],
+  ])('is incomplete and never kept where %s tells it', async (_what, members, headers) => {
+    const { count } = await openScene(sends(JSON.stringify({ data: ROWS, ...members }), headers));
+    for (const query of [BY_DATE, BY_CAMPAIGN, BY_CAMPAIGN]) {
+      const { reply, calls } = await count(query);
+      expect([codesIn(reply), calls]).toEqual([['pages_left'], 1]);
+      expect(reportIn(reply).meta).toMatchObject({ complete: false, final: false });
+      expect(reply.headers['cache-control']).toBe('private, no-store');
+    }
+    const raw = await count(`${BY_DATE}&_format=raw`);
+    expect(raw.reply.headers['report-warnings']).toBe('pages_left');
+  });
+
   describe('rows of today, whatever was asked for', () => {
     const OLD = 'advertiserId=1&byDate=1&dateFrom=2026-10-01&dateTo=2026-10-02';
     const TODAY = {

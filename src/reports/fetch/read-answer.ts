@@ -19,6 +19,7 @@ import {
 } from '../rows/entry.js';
 import type { Flaw } from '../rows/flaws.js';
 import { type EmptyEnd, type Facts, isFinalDay, judgeEmptyDays, MAX_FUTURE_MS } from '../rows/freshness.js';
+import { readPageHeaders } from '../rows/paging.js';
 import { rowFilters } from '../rows/row-filters.js';
 import type { RowsRule } from '../rows/rows.js';
 import type {
@@ -235,7 +236,8 @@ export async function readAnswer(
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
   const { digest } = g.workerPool;
   await g.shapes.load();
-  const input = { ...digestInput(g, asked, rule), charset: charsetOf(contentType) };
+  const pageHeaders = readPageHeaders(response.headers);
+  const input = { ...digestInput(g, asked, rule), charset: charsetOf(contentType), pageHeaders };
   const unread = { digest, input, token: response.token };
   if (holdsToken(Buffer.from(contentType, 'latin1'), response.token))
     throw invalid('the content type contains the platform token');

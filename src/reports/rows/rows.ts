@@ -4,7 +4,7 @@
  */
 import type { Period } from '../query/period.js';
 import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
-import { type Paging, readPaging } from './paging.js';
+import { type PageHeaders, type Paging, readPaging } from './paging.js';
 
 /** Usual names of the rows, most usual first. */
 export const PREFERRED = 'data rows items results records list report reports campaigns'.split(' ');
@@ -36,6 +36,8 @@ export interface RowsInput {
   readonly byDate: boolean;
   /** Whether any split was requested. */
   readonly splits: boolean;
+  /** Absent: the headers say nothing of pages. */
+  readonly pageHeaders?: PageHeaders;
 }
 
 /** The message is for the log: names of members, no values. */
@@ -80,11 +82,11 @@ const SEARCH_DEPTH = 3;
  * its `data`, `result` or `report`.
  * @throws RowsError if there are none, or several candidates
  */
-export function findRows(document: Json, { rule, byDate, splits }: RowsInput): FoundRows {
+export function findRows(document: Json, { rule, byDate, splits, pageHeaders }: RowsInput): FoundRows {
   const place = rule.rowsPath === undefined ? search(document, splits) : follow(document, rule.rowsPath);
   const rows = rowsAt(place, splits);
   const containers = place.steps.map((step) => step.container);
-  const paging = readPaging(containers, rows.length);
+  const paging = readPaging(containers, rows.length, pageHeaders);
   const obstacle = obstacleOf(place, byDate, paging);
   return {
     rows,

@@ -156,7 +156,7 @@ const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
   duplicate_rows:
     'The platform returned the same row more than once. Remove duplicates before adding up the rows',
   pages_left:
-    'The platform returned one page of several, so rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
+    'The platform returned one page of several, or says that it cut its answer, so rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
   platform_warning: 'The platform returned a warning with its answer',
   rows_of_other_advertisers:
     'The platform returned rows of advertisers that were not requested. Remove them before adding up the rows',

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { digestAnswer } from '../../../src/reports/rows/digest.js';
 import { findErrorSign } from '../../../src/reports/rows/flaws.js';
 import { type Json, type JsonObject, parseJson, writeJson } from '../../../src/reports/rows/json.js';
-import { readPaging } from '../../../src/reports/rows/paging.js';
+import { readPageHeaders, readPaging } from '../../../src/reports/rows/paging.js';
 import { findRows, judgeSplittable, RowsError, type RowsInput } from '../../../src/reports/rows/rows.js';
 
 const NOVEMBER = { from: '2026-11-01', to: '2026-11-30' };
@@ -210,6 +210,11 @@ describe('readPaging', () => {
     ['{"has_more":true}', NOTHING],
     ['{"last_page":3}', { ...NOTHING, pages: 3 }],
     ['{"meta":{"total":"3"}}', { ...NOTHING, total: 3 }],
+    ['{"recordsTotal":3}', { ...NOTHING, total: 3 }],
+    ['{"RecordsTotal":3}', { ...NOTHING, total: 3 }],
+    ['{"meta":{"row_count":3}}', { ...NOTHING, total: 3 }],
+    ['{"truncated":true}', NOTHING],
+    ['{"Meta":{"IsTruncated":"true"}}', NOTHING],
     [
       '{"meta":{"current_page":1,"last_page":4,"per_page":2,"total":7}}',
       { page: 1, pages: 4, perPage: 2, total: 7 },
@@ -226,6 +231,8 @@ describe('readPaging', () => {
     '{}',
     '{"links":{"next":null,"prev":"x"}}',
     '{"last_page":1,"current_page":1,"total":2,"per_page":15}',
+    '{"recordsTotal":2,"rowCount":2,"truncated":false}',
+    '{"recordsTotal":9,"recordsFiltered":2}',
     '{"total":12.75}',
     '{"total":{"spent":900}}',
     '{"totals":{"total":900}}',
@@ -239,6 +246,49 @@ describe('readPaging', () => {
     const inner = parseJson('{"total":2,"per_page":2}') as JsonObject;
     expect(readPaging([outer, inner], 2)).toEqual({ ...NOTHING, total: 9, perPage: 2 });
     expect(readPaging([inner, outer], 2)).toBeNull();
+  });
+});
+
+describe('readPageHeaders', () => {
+  const more = (headers: Readonly<Record<string, string | string[]>>) =>
+    readPaging([], 100, readPageHeaders(headers));
+
+  it.each<[string, Readonly<Record<string, string | string[]>>, number | null]>([
+    ['a link to the next page', { link: '<https://x/?page=2>; rel="next"' }, null],
+    [
+      'a link beside others',
+      { link: '<https://x/?a=1,2>; rel=prev, </p/2>; title="a, b"; REL="last NEXT"' },
+      null,
+    ],
+    ['links in several headers', { link: ['</1>; rel=first', '</2>; rel=next'] }, null],
+    ['a number of the next page', { 'x-next-page': '2' }, null],
+    ['a total', { 'x-total-count': '250' }, 250],
+    ['a range of items', { 'content-range': 'items 0-99/250' }, 250],
+    ['a range without a unit', { 'content-range': '0-99/250' }, 250],
+  ])('says that there are more rows: %s', (_what, headers, total) => {
+    expect(more(headers)).toEqual({ ...NOTHING, total });
+  });
+
+  it.each<[string, Readonly<Record<string, string | string[]>>]>([
+    ['nothing of pages', {}],
+    [
+      'links to other things',
+      { link: '</app.css>; rel=preload, </1>; rel="prev first"; title="; rel=next"' },
+    ],
+    ['a next page in an address', { link: '<https://x/?a=;rel=next>; rel=self' }],
+    ['no next page', { 'x-next-page': '' }],
+    ['page 0 as the next one', { 'x-next-page': '0' }],
+    ['a total of these rows', { 'x-total-count': '100' }],
+    ['a range of these rows', { 'content-range': 'items 0-99/100' }],
+    ['an unknown total', { 'content-range': 'items 0-99/*' }],
+    ['a range of bytes', { 'content-range': 'bytes 0-999/1000' }],
+  ])('says that these rows are all: %s', (_what, headers) => {
+    expect(more(headers)).toBeNull();
+  });
+
+  it('reads a long link in linear time', () => {
+    for (const link of ['<'.repeat(16_000), `<a>;${' '.repeat(16_000)}`, `<a>"${'<a>;x="'.repeat(2000)}`])
+      expect(more({ link })).toBeNull();
   });
 });
 
