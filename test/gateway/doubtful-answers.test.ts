@@ -46,6 +46,17 @@ describe('an answer with 200 that says that it is an error', () => {
     await expectKept(RESTATING, body);
   });
 
+  it('a job that builds the report is 502, of an endpoint never seen too, and is given as raw', async () => {
+    const body = '{"Id":"b8c1","Status":1}';
+    const { gateway, key } = await started(body);
+    for (const endpoint of ['campaigns/get', 'creatives/get']) {
+      const target = `/api/v1/report/${endpoint}?${UNSPLIT}`;
+      const reply = await gateway.call(target, { key });
+      expect(outcomeOf(reply)).toBe(NO_REPORT);
+      expect((await gateway.call(`${target}&_format=raw`, { key })).text).toBe(body);
+    }
+  });
+
   it('is given as raw, byte for byte, and not kept', async () => {
     const body = '{"status":"error","message":"boom","data":[]}';
     const { count } = await started(body);
@@ -107,6 +118,7 @@ describe('an answer in which rows are doubtful', () => {
       const { meta } = reply.json<{ meta: { warnings: unknown } }>();
       expect(meta.warnings).toEqual([{ code: 'shape_unknown', message: expect.stringMatching(/rowsAt/) }]);
       expect([reply.headers['cache-control'], calls]).toEqual(['private, no-store', 1]);
+      expect(reportIn(reply).meta.final).toBe(false);
     }
     const { reply } = await count(`${query}&_format=raw`);
     expect([reply.text, reply.headers['cache-control']]).toEqual([body, 'private, no-store']);

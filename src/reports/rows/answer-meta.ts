@@ -96,7 +96,7 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
   const provisional = parts.find(({ header }) => !isFinal(header, rules))?.header;
   if (provisional === undefined) return null;
   if (provisional.splitFrom !== null) return provisional.lastDay;
-  if (provisional.flaws !== undefined) return from;
+  if ((provisional.flaws ?? provisional.doubt) !== undefined) return from;
   const isYoung = (date: string) =>
     !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays);
   return daysBetween(from, to).find(isYoung) ?? null;

@@ -27,8 +27,6 @@ export interface RowsHeader extends Common {
   readonly splitFrom: SplitFrom | null;
   /** Of a join of days: their generation, see {@link SplitFrom}. */
   readonly joinedUnder?: string;
-  /** Why it may be no report. Then it is served if there is nothing better, and never stored. */
-  readonly doubt?: string;
 }
 
 export interface SplitFrom {

@@ -137,6 +137,12 @@ export function isCallMetadata(name: string): boolean {
   return OF_A_CALL.has(word) || word.startsWith('retry');
 }
 
+/** Whether a member tells how a call went, or how far a job is. */
+export function isState(name: string): boolean {
+  const word = bareWord(name);
+  return [STATUSES, CODES, SUCCESS_FLAGS, FAILURE_FLAGS].some((words) => words.has(word));
+}
+
 /** Whether a message reports trouble, or a status says that the rows come later. */
 function findTrouble(document: Json): boolean {
   if (!(document instanceof JsonObject)) return false;

@@ -36,6 +36,8 @@ export interface Facts extends EmptyEnd {
   /** Absent if there are none. */
   readonly flaws?: readonly Flaw[] | undefined;
   readonly forgotten?: Forgotten;
+  /** Why it may be no report. Then it is served if there is nothing better, never final and never stored. */
+  readonly doubt?: string;
   /**
    * Of an entry that was read: when a soft purge, or a failed call to replace it, ended its freshness, epoch milliseconds. Never
    * stored.
@@ -67,10 +69,10 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
 
 /** Whether the last day was past restatement when the fetch began. */
 export function isFinal(
-  facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten'>,
+  facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten' | 'doubt'>,
   rules: FinalRules,
 ): boolean {
-  if (facts.lastDay === null || facts.flaws !== undefined) return false;
+  if (facts.lastDay === null || (facts.flaws ?? facts.doubt) !== undefined) return false;
   if (facts.forgotten?.final === false) return false;
   return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
 }

@@ -9,13 +9,16 @@ import {
   findRefusal,
   findWordedCode,
   isCallMetadata,
+  isState,
   startsWithDay,
 } from './flaws.js';
 import { type Json, JsonNumber, JsonObject } from './json.js';
-import { camelCase, holdsId, isReportFigure } from './row-names.js';
+import { camelCase, holdsId, holdsText, isReportFigure } from './row-names.js';
 import { type FoundRows, PREFERRED, RowsError, type RowsInput } from './rows.js';
 
 const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
+/** A figure and nothing else: no date, no id. */
+const ONLY_FIGURE = /^\s*[-+]?\p{Sc}?\s?[\d.,' ]*\d\s?[%\p{Sc}]?\s*$/u;
 
 /** About earlier answers of an endpoint. */
 export interface KnownShape {
@@ -44,6 +47,10 @@ export function judgeShape(
   const missing = missingColumn(shapes, rule.requiredColumns ?? []);
   if (missing !== null) throw new RowsError(`a row lacks the required column ${JSON.stringify(missing)}`);
   if ((rule.requiredColumns ?? []).length > 0) return null;
+  if (single && rule.rowsPath === undefined && isJob(rows[0] as JsonObject, columns))
+    throw refused(
+      'it is one object with nothing but ids, states and texts, such as a job that builds the report',
+    );
   const strange = rows.length === 0 ? null : doubtInColumns(document, found, shapes.flat(), columns);
   // A configured path leaves no doubt.
   if (rule.rowsPath !== undefined) return null;
@@ -54,6 +61,21 @@ export function judgeShape(
   if (found.beside && !known.places.includes(at)) return 'another list has a more common name';
   const isEmptyOfFacts = byDate && !rows.some((row) => row.values.some(startsWithDay) || hasNumber(row));
   return isEmptyOfFacts ? 'no row contains a day or a number, although a split by date was requested' : null;
+}
+
+/** Whether no member can be a figure. Columns that an operator names are believed; those of earlier reports include a figure. */
+function isJob({ names, values }: JsonObject, known: ReadonlySet<string>): boolean {
+  const isNamed = names.some((name) => known.has(camelCase(name)) && !holdsId(name) && !isState(name));
+  if (isNamed && ![...known].some(isReportFigure)) return false;
+  return names.every((name, at) => !mayBeFigure(name, values[at] as Json));
+}
+
+function mayBeFigure(name: string, value: Json): boolean {
+  const column = camelCase(name);
+  if (isReportFigure(column)) return true;
+  if (holdsText(name, column) || isState(name) || typeof value === 'boolean') return false;
+  if (typeof value === 'string') return ONLY_FIGURE.test(value);
+  return value instanceof JsonNumber || !isCallMetadata(name);
 }
 
 /** A refusal has other members than the report. A list of rows is rarely one. @throws RowsError if it is a refusal */

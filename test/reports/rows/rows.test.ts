@@ -401,6 +401,13 @@ describe('an answer that is not split by date', () => {
     ['report', [{ code: 1, msg: 'limit' }], ['code', 'msg']],
     ['doubtful', [{ reason: 'quota', retry: 3 }], []],
     ['report', { data: [{ reason: 'viewable', impressions: 5 }] }, []],
+    ['refused', { Id: 'b8c1', Status: 1 }, []],
+    ['refused', { data: { id: 'b8c1', status: 'queued', created_at: '2026-11-21T10:00:00Z' } }, []],
+    ['refused', { report_id: 7, state: 'building', ready: false, download_url: null, errors: [] }, []],
+    ['refused', { id: 7, name: 'weekly', status: 2 }, ['id', 'name', 'spent']],
+    ['doubtful', { id: 'b8c1', status: 1, progress: 35 }, []],
+    ['report', { id: 7, status: 2, spent: '1.5' }, []],
+    ['report', { id: 7, name: 'weekly', status: 2 }, ['name']],
   ])('%s: %j, known for %j', (verdict, answer, columns) => {
     expect(verdictOf(answer, false, columns)).toBe(verdict);
   });
