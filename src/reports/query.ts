@@ -53,8 +53,8 @@ export interface Query {
   lastKey?: { readonly stamps: Stamps; readonly key: string };
 }
 
-/** The state that an answer depends on: of its kind, of the window of its days, and when the platform's retention ended. */
-export type Stamps = readonly [kind: string, window: string, endedMs: number | null];
+/** The state that an answer depends on: of its kind, of the window of its days, and of the platform's retention. */
+export type Stamps = readonly [kind: string, window: string, endedMs: number, edgeDays: number | null];
 
 export type ParsedCall = Pick<ReportCall, 'endpoint' | 'method' | 'query' | 'accept' | 'acceptEncoding'>;
 
@@ -124,13 +124,17 @@ export function createQueryParser(options: {
 }
 
 export function memoryKeyOf(query: Query, stamps: Stamps): string {
-  const last = query.lastKey?.stamps;
-  if (query.lastKey && last?.[0] === stamps[0] && last[1] === stamps[1] && last[2] === stamps[2])
-    return query.lastKey.key;
+  const { lastKey } = query;
+  if (lastKey !== undefined && areEqual(lastKey.stamps, stamps)) return lastKey.key;
   // Joined, as V8 would keep each part of a concatenation.
   const key = [query.answerKey, query.compressFrom, ...stamps].join('|');
   query.lastKey = { stamps, key };
   return key;
+}
+
+/** Written out: it runs for each hit. */
+function areEqual(a: Stamps, b: Stamps): boolean {
+  return a[0] === b[0] && a[1] === b[1] && a[2] === b[2] && a[3] === b[3];
 }
 
 /**

@@ -38,7 +38,7 @@ import type { ParseRules, Report } from '../reports/query/canonicalize.js';
 import { dayAt, startOfDay } from '../reports/query/days.js';
 import type { Format } from '../reports/query/output-options.js';
 import { parameterTable } from '../reports/query/parameters.js';
-import { createQueryParser } from '../reports/query.js';
+import { createQueryParser, type Stamps } from '../reports/query.js';
 import type { ReportPolicy } from '../reports/report-policy.js';
 import type { FreshnessRules } from '../reports/rows/freshness.js';
 import { hourly } from '../store/jobs.js';
@@ -96,8 +96,10 @@ function composeGateway(options: ReportingOptions) {
     endpoints: () => options.policy.endpoints.keys(),
   });
   function rulesFor(report: Report): FreshnessRules {
-    const [rules, edgeEndedMs] = [evidence.rulesFor(report), retention.endedMs(report.endpoint)];
-    return edgeEndedMs === 0 ? rules : { ...rules, edgeEndedMs };
+    const rules = evidence.rulesFor(report);
+    const [edgeEndedMs, edgeDays] = [retention.endedMs(report.endpoint), retention.edgeDays(report.endpoint)];
+    if (edgeEndedMs === 0 && edgeDays === null) return rules;
+    return { ...rules, edgeEndedMs, ...(edgeDays === null ? {} : { edgeDays }) };
   }
   const policy = { ...options.policy, rulesFor };
   const learner = createLearner({
@@ -175,8 +177,12 @@ export function composeReports(options: ReportingOptions) {
       if (check !== null) background(check);
     },
   });
-  const stampsOf = (report: Report) =>
-    [learner.stampOf(report), evidence.stampOf(report), retention.endedMs(report.endpoint)] as const;
+  function stampsOf(report: Report): Stamps {
+    const [endedMs, edgeDays] = [retention.endedMs(report.endpoint), retention.edgeDays(report.endpoint)];
+    return [learner.stampOf(report), evidence.stampOf(report), endedMs, edgeDays];
+  }
+  // Answers of before the start are judged by it.
+  background(retention.edges());
   return {
     /** For calls about reports and learned facts. */
     gateway: g,

@@ -95,6 +95,7 @@ export interface ReportBody {
       readonly code: string;
       readonly message: string;
       readonly days?: readonly string[];
+      readonly missing?: readonly string[];
     }[];
   };
 }

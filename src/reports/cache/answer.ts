@@ -5,6 +5,7 @@ import { type CacheStatus, dearest, isFromCache } from '../../outcome.js';
 import { invalid } from '../../platform/interpret.js';
 import type { Gateway } from '../gateway.js';
 import { getReport } from '../get-report.js';
+import { RANGE_REFUSED } from '../history/forgotten.js';
 import { readPast } from '../history/read-past.js';
 import type { DayEvidence } from '../learn/day-evidence.js';
 import type { ExpectedChange } from '../learn/expected-changes.js';
@@ -18,8 +19,9 @@ import { answerWithoutCall, type ReportAnswer } from '../report-answer.js';
 import type { AnswerHead, AnswerInput, Assembled, AssembleInput } from '../rows/answer.js';
 import { assemble, assembleBytes } from '../rows/assemble.js';
 import type { BytesHeader, Entry, RefusalHeader } from '../rows/entry.js';
-import { type FreshnessRules, isFinal, rememberedForMs } from '../rows/freshness.js';
+import { type FreshnessRules, isFinal, lacksDays, rememberedForMs } from '../rows/freshness.js';
 import { settleNames } from '../rows/join-entries.js';
+import { isRecalled } from '../rows/warnings.js';
 import { keepFinal, refuseYoung } from './final.js';
 import { type AnswerMemory, type Finished, finish } from './finished.js';
 import { isNewest, type MadeOf } from './replacements.js';
@@ -49,8 +51,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' 
    */
   return async (query: Query, context: RequestContext, memoryKey: string): Promise<Answer> => {
     const { question, totals: totalsQuestion, moment, final } = query;
-    const rules = policy.rulesFor(question.report);
-    refuseYoung(final, rules);
+    refuseYoung(final, policy.rulesFor(question.report));
     const leavesNone = final?.leavesNone === true;
     const past = moment === null || leavesNone ? null : await readPast(g, question, moment);
     const { main, totals, areTotalsOld } =
@@ -61,6 +62,8 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' 
           }
         : await withTotals(question, totalsQuestion, context);
     const both = totals === null ? [main] : [main, totals];
+    // Read now: the fetch may have found the limit of the platform's retention.
+    const rules = policy.rulesFor(question.report);
     const found = { parts: main.parts, totals: totals?.parts[0] ?? null, areTotalsOld };
     const kept = keepFinal(final, question.report, { ...found, past: past?.known ?? null }, rules);
     const input = {
@@ -174,8 +177,15 @@ export function assembleAnswer(
   }
   checkFields(input, seenColumns);
   if (main?.header.form === 'bytes') return assembleBytes(main as Entry<BytesHeader>, rules, nowMs);
-  if (totals?.header.form === 'refusal') throw rejected(totals);
+  if (totals?.header.form === 'refusal' && !isForgotten(input, totals.header)) throw rejected(totals);
   return assemble(input as AssembleInput);
+}
+
+/** Whether the platform refuses the totals because of days that it has forgotten: those of the rows are cached or from history. */
+function isForgotten({ parts, report, rules }: AnswerInput, { status, fetchedOn }: RefusalHeader): boolean {
+  if (!RANGE_REFUSED.includes(status)) return false;
+  const days = report.from === null ? {} : { firstDay: report.from };
+  return isRecalled(parts) || lacksDays({ ...days, lastDay: report.to, fetchedOn }, rules);
 }
 
 /** @throws GatewayError `invalid_query` for unknown columns */

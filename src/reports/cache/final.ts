@@ -7,7 +7,8 @@ import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { FinalFilter } from '../query/output-options.js';
 import type { Past } from '../rows/answer.js';
 import type { Entry } from '../rows/entry.js';
-import { byAge, expectedFinalDates, type FinalRules, isFinal } from '../rows/freshness.js';
+import { byAge, expectedFinalDates, type FinalRules, isFinal, lackingDays } from '../rows/freshness.js';
+import { whyNoTotals } from '../rows/warnings.js';
 
 export interface FinalOption {
   readonly filter: FinalFilter;
@@ -90,12 +91,18 @@ export function keepFinal(
     header.form === 'refusal' || (past?.days.get(header.lastDay ?? '')?.final ?? isFinal(header, rules));
   const kept = parts.filter(isPartFinal);
   const leftOut = final.filter === 'only' ? final.young : [];
-  const areTotalsFinal = totals === null || (isPartFinal(totals) && !areTotalsOld);
+  const areTotalsFinal =
+    totals === null || whyNoTotals(totals, parts, rules) !== null || (isPartFinal(totals) && !areTotalsOld);
   if (kept.length === parts.length && areTotalsFinal) return { ...answer, leftOut };
   const isByDay = parts.every(({ header }) => header.form === 'rows' && header.splitFrom !== null);
   const provisional = isByDay
     ? parts.filter((part) => !isPartFinal(part)).map(({ header }) => header.lastDay as string)
     : daysBetween(report.from as string, report.to as string);
+  const lacking = parts.flatMap(({ header }) => [
+    ...lackingDays(header, rules),
+    ...(header.forgotten?.missing ?? []),
+  ]);
+  if (lacking.length > 0 && (final.filter === 'require' || !isByDay)) throw incomplete(lacking);
   // Totals include the days that would be left out.
   if (final.filter === 'require' || !isByDay || totals !== null) throw notFinal(provisional, past);
   const days = [...(past?.days ?? [])].filter(([date]) => !provisional.includes(date));
@@ -106,6 +113,13 @@ export function keepFinal(
     leftOut: [...provisional, ...leftOut],
     past: past === null ? null : { ...past, days: new Map(days) },
   };
+}
+
+function incomplete(dates: readonly string[]): GatewayError {
+  return new GatewayError('not_final', {
+    detail: `Never final, because the platform no longer returns their rows: ${listed(dates)}.`,
+    help: 'Begin the period after these days, or leave out _final.',
+  });
 }
 
 function notFinal(dates: readonly string[], past: Past | null): GatewayError {

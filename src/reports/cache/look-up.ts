@@ -9,6 +9,7 @@ import {
   type FreshnessRules,
   freshForMs,
   isFinal,
+  lacksDays,
   rememberedForMs,
   type State,
   stateAt,
@@ -80,7 +81,7 @@ function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Gra
 function isProvisionalOnly({ header }: Entry, finalOn: number | undefined, rules: FreshnessRules): boolean {
   if (finalOn === undefined || header.form === 'refusal' || isFinal(header, rules)) return false;
   // Rows from history do not become final by a fetch: the platform has none.
-  if (header.forgotten !== undefined) return false;
+  if (header.forgotten !== undefined || lacksDays(header, rules)) return false;
   return isFinal({ lastDay: header.lastDay, fetchedOn: finalOn }, rules);
 }
 

@@ -56,7 +56,7 @@ function unreadable(
     range: context.asked.range,
     rows: null,
     rowsFault,
-    bytes: bytesOf(context, accounts, { emptyTail: 'no', lastDay: context.asked.range.to }, opaque),
+    bytes: bytesOf(context, accounts, { ...daysOf(context.asked), emptyTail: 'no' }, opaque),
     days: null,
     splittable: { ok: false, reason: 'the answer has no identifiable rows' },
     rowCount: 0,
@@ -70,10 +70,10 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
   const { asked, facts } = context;
   const { accounts, flaws } = digest;
   const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
-  const lastDay = asked.range.to;
-  const rest = { accounts, lastDay, emptyEnd, paging: digest.paging, splitFrom: null, flaws };
+  const days = daysOf(asked);
+  const rest = { accounts, lastDay: days.lastDay, emptyEnd, paging: digest.paging, splitFrom: null, flaws };
   const whole = digest.whole && {
-    header: rowsHeader(facts, facts, digest.whole, rest),
+    header: { ...rowsHeader(facts, facts, digest.whole, rest), ...days },
     body: digest.whole.body,
   };
   return {
@@ -81,7 +81,7 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
     range: asked.range,
     rows: whole,
     rowsFault: null,
-    bytes: asked.whole ? bytesOf(context, accounts, { ...emptyEnd, lastDay, ...flawed(flaws) }, false) : null,
+    bytes: asked.whole ? bytesOf(context, accounts, { ...emptyEnd, ...days, ...flawed(flaws) }, false) : null,
     days: digest.days?.map((block) => dayEntry(block, digest, context)) ?? null,
     splittable: digest.splittable,
     rowCount: digest.rowCount,
@@ -89,6 +89,11 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
     flaws,
     storable: context.storable && digest.paging === null,
   };
+}
+
+/** The days of a whole answer. */
+function daysOf({ range: { from, to } }: RequestedRange): Pick<Facts, 'firstDay' | 'lastDay'> {
+  return from === null ? { lastDay: to } : { firstDay: from, lastDay: to };
 }
 
 function flawed(flaws: readonly Flaw[]): { readonly flaws?: readonly Flaw[] } {
@@ -182,7 +187,7 @@ function dayEntry(
 function bytesOf(
   { facts, status, contentType, body, hash }: Context,
   accounts: readonly string[],
-  end: EmptyEnd & Pick<BytesHeader, 'lastDay' | 'flaws'>,
+  end: EmptyEnd & Pick<BytesHeader, 'firstDay' | 'lastDay' | 'flaws'>,
   opaque: boolean,
 ): Entry<BytesHeader> {
   return {

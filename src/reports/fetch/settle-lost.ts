@@ -10,11 +10,13 @@ import {
   judgeLosses,
   type Losses,
   type Neighbour,
+  RANGE_REFUSED,
 } from '../history/forgotten.js';
 import { fromHistory, type RecalledDay } from '../history/history.js';
 import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { Period } from '../query/period.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
+import { FORGOTTEN_MS, type Forgotten } from '../rows/freshness.js';
 import { joinEntries } from '../rows/join-entries.js';
 import type { Fetch, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
 
@@ -162,9 +164,6 @@ function together(
 /** Days before and after an answer that are compared too. */
 const NEAR_DAYS = 7;
 
-/** Possible statuses for a range beyond retention. */
-const RANGE_REFUSED: readonly number[] = [400, 422];
-
 /** @returns the answer, with rows from history for empty days that are not accepted */
 export async function recoverLostDays(
   g: Gateway,
@@ -172,23 +171,54 @@ export async function recoverLostDays(
   fetched: Fetched,
   ask: AskFurther,
 ): Promise<Fetched> {
-  if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
-  const said = fetched.days.filter(({ header }) => header.forgotten === undefined);
+  if (fetched.kind === 'refusal') return fetched;
+  // A whole answer is judged by what other replicas learned when it is read; it does not wait for that.
+  if (fetch.mode === 'whole') g.background(g.retention.of(fetch.report.endpoint));
+  const said = fetched.days?.filter(({ header }) => header.forgotten === undefined) ?? [];
   const [first] = said;
-  if (first?.header.originMs !== null || !g.history.isRecorded(fetch.report)) return fetched;
+  if (first?.header.originMs !== null) return fetched;
   // A flawed answer proves nothing about empty days.
   if (first.header.flaws !== undefined) return fetched;
   const empty = said.filter(({ header }) => header.rowCount === 0);
-  noteRows(g, fetch, said, empty.length > 0);
+  const isRecorded = g.history.isRecorded(fetch.report);
+  if (isRecorded) noteRows(g, fetch, said, empty.length > 0);
   if (empty.length === 0) return fetched;
   return withHistory(g, fetch, fetched, async () => {
-    const known = await recallAround(g, fetch, empty.map(dateOf));
+    const known: Known = isRecorded ? await recallAround(g, fetch, empty.map(dateOf)) : new Map();
     const isDoubted = (day: Entry<RowsHeader>) => (known.get(dateOf(day))?.revision.rowCount ?? 0) > 0;
-    if (!empty.some(isDoubted)) return fetched;
+    await g.retention.of(fetch.report.endpoint);
+    if (!empty.some(isDoubted)) return withMissing(g, fetch, fetched, known);
     const losses = await judgeAll(g, fetch, said, known, ask);
     note(g, fetch, losses, known, first.header.fetchedAt);
-    return withRows(g, fetch, fetched, { losses, known });
+    return withMissing(g, fetch, await withRows(g, fetch, fetched, { losses, known }), known);
   });
+}
+
+/** Marks empty days beyond the platform's retention that were never seen before: they are not empty, their rows are missing. */
+function withMissing(
+  { retention }: Gateway,
+  { report }: Fetch,
+  fetched: FetchedAnswer,
+  known: Known,
+): FetchedAnswer {
+  const edgeDays = retention.edgeDays(report.endpoint) ?? Number.POSITIVE_INFINITY;
+  function isMissing(day: Entry<RowsHeader>): boolean {
+    const { rowCount, forgotten } = day.header;
+    if (rowCount > 0 || forgotten !== undefined || ageOf(day) < edgeDays) return false;
+    const seen = known.get(dateOf(day));
+    return seen === undefined || (!seen.hadRows && seen.revision.ageDays >= edgeDays);
+  }
+  const days = fetched.days?.map((day) => (isMissing(day) ? missing(day) : day)) ?? null;
+  return { ...fetched, days };
+}
+
+function missing(day: Entry<RowsHeader>): Entry<RowsHeader> {
+  const { fetchedAt } = day.header;
+  const forgotten: Forgotten = {
+    ...{ code: 'beyond_retention', days: [], missing: [dateOf(day)], sinceMs: fetchedAt, seenMs: fetchedAt },
+    ...{ final: false, againMs: FORGOTTEN_MS },
+  };
+  return { ...day, header: { ...day.header, forgotten } };
 }
 
 /** @returns an answer, if history has the refused days; else the refusal */

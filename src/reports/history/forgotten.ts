@@ -19,6 +19,9 @@ const PROBED_DAYS = 7;
 /** Younger days are assumed to be within any platform's retention. */
 const YOUNG_DAYS = 30;
 
+/** Possible statuses for a range beyond retention. */
+export const RANGE_REFUSED: readonly number[] = [400, 422];
+
 export interface AnsweredDay {
   /** ISO */
   readonly date: string;
@@ -211,24 +214,27 @@ export function createRetention({
   readonly endpoints: () => Iterable<string>;
   readonly logger: Logger;
 }) {
-  const ends = new Map<string, number>();
+  const [ends, edgeAges] = [new Map<string, number>(), new Map<string, number>()];
   const tallies = createSharedTallies<string, Seen>({
     ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
     ...{ decode: Seen.parse, encode: JSON.stringify, none: { form: 1, endpoints: {} }, merge },
     documentOf: (key) => key,
-    onWritten: async (_key, all) => noteEnds(all),
+    onWritten: async (_key, all) => noteKnown(all),
     onAway: (error) =>
       logger.debug({ err: error }, "failed to store the platform's observed retention; retrying"),
   });
 
   function note(endpoint: string, reach: Reach): void {
     tallies.add(KEY, { form: 1, endpoints: { [endpoint]: reach } });
-    noteEnds({ form: 1, endpoints: { [endpoint]: atHand(endpoint) } });
+    noteKnown({ form: 1, endpoints: { [endpoint]: atHand(endpoint) } });
   }
 
-  function noteEnds(seen: Seen): void {
-    for (const [endpoint, { ended }] of Object.entries(seen.endpoints))
+  function noteKnown(seen: Seen): void {
+    for (const [endpoint, { edge, ended }] of Object.entries(seen.endpoints)) {
       if (ended !== undefined) ends.set(endpoint, ended[0]);
+      if (edge === undefined) edgeAges.delete(endpoint);
+      else edgeAges.set(endpoint, edge.ageDays);
+    }
   }
 
   const atHand = (endpoint: string) => tallies.atHand(KEY).endpoints[endpoint] ?? NOTHING;
@@ -239,19 +245,22 @@ export function createRetention({
       logger.debug({ err: error }, "failed to read the platform's observed retention from the store");
       return tallies.atHand(KEY);
     });
-    noteEnds(seen);
+    noteKnown(seen);
     return seen.endpoints;
   }
 
+  const declaredEdge = declaredDays === null ? null : declaredDays + 1;
   return {
     declaredDays,
+    /** See {@link EndpointRetention.edgeDays}, as known to this process. */
+    edgeDays: (endpoint: string): number | null => declaredEdge ?? edgeAges.get(endpoint) ?? null,
     /** Never rejects. */
     async of(endpoint: string): Promise<EndpointRetention> {
       const { rows, edge } = (await read())[endpoint] ?? NOTHING;
       return {
         reachSince: (ms) => Math.max(-1, ...rows.filter(([atMs]) => atMs >= ms).map(([, age]) => age)),
         refusedSince: (ms) => (edge?.refused !== undefined && edge.refused[0] >= ms ? edge.refused[1] : -1),
-        edgeDays: declaredDays === null ? (edge?.ageDays ?? null) : declaredDays + 1,
+        edgeDays: declaredEdge ?? edge?.ageDays ?? null,
       };
     },
     /** Records that the platform returned rows of this age. @param exact do not skip repeated ages */

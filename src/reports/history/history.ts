@@ -41,6 +41,8 @@ export interface RecalledDay {
   readonly revision: Revision;
   /** The day was seen final. */
   readonly final: boolean;
+  /** In this revision or an earlier one. */
+  readonly hadRows: boolean;
   /** Accounts that the report names. */
   readonly asked: readonly string[];
 }
@@ -67,7 +69,8 @@ async function recall(
     // If the report names no account, the rows decide; see recallRows.
     if (asked.length > 0 && isErased({ ...revision, asked, held: [] })) return [];
     const final = known.some(({ finalFrom }) => finalFrom !== undefined);
-    return [[date, { date, revision, final, asked }]];
+    const hadRows = known.some(({ rowCount }) => rowCount > 0);
+    return [[date, { date, revision, final, hadRows, asked }]];
   });
   return new Map(days);
 }

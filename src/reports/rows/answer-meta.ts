@@ -4,9 +4,9 @@ import { dayNumber, daysBetween } from '../query/days.js';
 import { digest } from '../query/platform-call.js';
 import type { AnswerHead, AssembleInput, Past } from './answer.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
-import { type FinalRules, isFinal, isFinalDay, lastSeenMs, stateAt } from './freshness.js';
+import { type FinalRules, isFinal, isFinalDay, lacksDays, lastSeenMs, stateAt } from './freshness.js';
 import { projectRows } from './row-formats.js';
-import { type Warning, whyNoTotals } from './warnings.js';
+import { isRecalled, type Warning, whyNoTotals } from './warnings.js';
 
 /**
  * Identifies the rows by day: equal rows have equal revisions.
@@ -38,7 +38,8 @@ export function writeMeta(
   const { from, to } = report;
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
   const provisional = firstProvisional(ask);
-  const all = totals === null ? parts : [...parts, totals];
+  const shown = totals !== null && whyNoTotals(totals, parts, rules) === null ? totals : null;
+  const all = shown === null ? parts : [...parts, shown];
   const meta = {
     endpoint: report.endpoint,
     advertiserId: showId(report.account),
@@ -52,7 +53,7 @@ export function writeMeta(
     ...showExpected(ask),
     stale,
     ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
-    ...(parts.some(({ header }) => header.forgotten !== undefined) ? { source: 'history' } : {}),
+    ...(isRecalled(parts) ? { source: 'history' } : {}),
     reach: { summable: report.split.length === 0 },
     ...(warnings.some(({ code }) => code === 'pages_left') ? { complete: false } : {}),
     ...(paging === null ? {} : { paging }),
@@ -61,7 +62,7 @@ export function writeMeta(
     ...(ask.days ? { days: showDays(ask) } : {}),
     ...showTotalsAsOf(ask),
   };
-  const whole = totals !== null && whyNoTotals(totals, parts) === null ? String(totals.body) : null;
+  const whole = shown === null ? null : String(shown.body);
   const row = whole === null || ask.fields === null ? whole : projectRows(whole, ask.fields, ROW_SEPARATOR);
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
@@ -99,7 +100,7 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
   if ((provisional.flaws ?? provisional.doubt) !== undefined) return from;
   const isYoung = (date: string) =>
     !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays);
-  return daysBetween(from, to).find(isYoung) ?? null;
+  return daysBetween(from, to).find(isYoung) ?? (lacksDays(provisional, rules) ? from : null);
 }
 
 /** Time of the data: as `_asOf` it returns the same answer again. */
@@ -130,7 +131,9 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): readonl
     return {
       date,
       asOf: new Date(lastSeenMs(header)).toISOString(),
-      final: known?.final ?? isFinal({ ...header, lastDay: date }, rules),
+      final:
+        known?.final ??
+        isFinal(header === whole ? { ...header, firstDay: date, lastDay: date } : header, rules),
       stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
       ...(known !== undefined && {
         knownFrom: new Date(known.knownFrom).toISOString(),

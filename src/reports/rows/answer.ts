@@ -2,7 +2,7 @@
 import type { Report } from '../query/canonicalize.js';
 import type { Format } from '../query/output-options.js';
 import type { Rewrite } from './column-types.js';
-import type { BodyPieces, BytesHeader, Entry, RowsHeader } from './entry.js';
+import type { BodyPieces, Entry, RowsHeader } from './entry.js';
 import type { FreshnessRules } from './freshness.js';
 
 /** A recorded state of a day; times in epoch milliseconds. */
@@ -52,7 +52,8 @@ export interface AnswerInput {
 export interface AssembleInput extends AnswerInput {
   readonly format: Exclude<Format, 'raw'>;
   readonly parts: readonly Entry<RowsHeader>[];
-  readonly totals: Entry<RowsHeader | BytesHeader> | null;
+  /** A refusal, if the rows are there although the platform has forgotten their days. */
+  readonly totals: Entry | null;
 }
 
 /** Data for the headers of an answer, and for the decision to serve it. */

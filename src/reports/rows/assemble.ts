@@ -11,7 +11,7 @@ import {
   ROW_SEPARATOR,
   type RowsHeader,
 } from './entry.js';
-import { type FreshnessRules, freshForMs, lastSeenMs, stateAt } from './freshness.js';
+import { type FreshnessRules, freshForMs, lacksDays, lastSeenMs, stateAt } from './freshness.js';
 import { warningsOf } from './warnings.js';
 
 export const CONTENT_TYPES = {
@@ -77,7 +77,7 @@ export function assembleBytes(
     stale: stateAt(header, rules, nowMs) !== 'fresh',
     rowCount: 0,
     revision: null,
-    warnings: codesOf(header.flaws ?? []),
+    warnings: [...codesOf(header.flaws ?? []), ...(lacksDays(header, rules) ? ['beyond_retention'] : [])],
     weight: body.length,
     accounts: header.accounts,
     seq: header.seq,

@@ -2,7 +2,7 @@
  * Freshness by the age of the youngest day at the start of the fetch. Computed from stored facts on each read, so changed
  * settings apply to cached entries too.
  */
-import { dayNumber, isoDay } from '../query/days.js';
+import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import { FLAWED_MS, type Flaw } from './flaws.js';
 
 export interface FreshnessRules {
@@ -17,6 +17,8 @@ export interface FreshnessRules {
   readonly staleIfErrorMs: number;
   /** Days served from history as beyond retention before this time are fetched again, because the retention was wrong. Epoch ms. */
   readonly edgeEndedMs?: number;
+  /** Age from which the platform has no rows of a day, as learned or declared; absent: unknown. */
+  readonly edgeDays?: number;
   /** Freshness of provisional days from an age on after which no day was seen to change. */
   readonly settled?: { readonly fromAge: number; readonly ms: number };
 }
@@ -25,6 +27,8 @@ export interface FreshnessRules {
 export interface Facts extends EmptyEnd {
   readonly fetchStartedAt: number;
   readonly fetchedAt: number;
+  /** First day covered, of a whole answer; absent in a single day of it, and when the platform chose the period. */
+  readonly firstDay?: string;
   /** Last day covered; null when the platform chose the period. */
   readonly lastDay: string | null;
   /** The platform's today when the fetch began, as a day number. */
@@ -45,11 +49,13 @@ export interface Facts extends EmptyEnd {
   readonly expiredAtMs?: number;
 }
 
-/** Days from history, because the platform no longer returns their rows. Times in epoch milliseconds. */
-interface Forgotten {
+/** Days whose rows the platform no longer returns. Times in epoch milliseconds. */
+export interface Forgotten {
   readonly code: 'beyond_retention' | 'all_days_empty';
-  /** ISO */
+  /** Served from history. ISO */
   readonly days: readonly string[];
+  /** Without rows in history, so that they are missing. ISO */
+  readonly missing?: readonly string[];
   /** First answer without them. */
   readonly sinceMs: number;
   /** Last answer with them. */
@@ -67,17 +73,36 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
   return day < today - restatementDays;
 }
 
-/** Whether the last day was past restatement when the fetch began. */
+/** Whether the last day was past restatement when the fetch began, and no day was beyond the platform's retention. */
 export function isFinal(
-  facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten' | 'doubt'>,
+  facts: Pick<Facts, 'firstDay' | 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten' | 'doubt'>,
   rules: FinalRules,
 ): boolean {
   if (facts.lastDay === null || (facts.flaws ?? facts.doubt) !== undefined) return false;
-  if (facts.forgotten?.final === false) return false;
+  if (facts.forgotten?.final === false || lacksDays(facts, rules)) return false;
   return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
 }
 
-export type FinalRules = Pick<FreshnessRules, 'restatementDays'>;
+export type FinalRules = Pick<FreshnessRules, 'restatementDays' | 'edgeDays'>;
+
+type Covered = Pick<Facts, 'firstDay' | 'lastDay' | 'fetchedOn' | 'forgotten'>;
+
+/** Whether the platform had forgotten days of a whole answer when it was fetched. A join with history has them. */
+export function lacksDays(
+  { firstDay, fetchedOn, forgotten }: Covered,
+  { edgeDays }: Pick<FreshnessRules, 'edgeDays'>,
+): boolean {
+  if (edgeDays === undefined || firstDay === undefined || forgotten !== undefined) return false;
+  return fetchedOn - (dayNumber(firstDay) as number) >= edgeDays;
+}
+
+/** The days of {@link lacksDays}, ISO. */
+export function lackingDays(facts: Covered, rules: Pick<FreshnessRules, 'edgeDays'>): readonly string[] {
+  const { firstDay, lastDay, fetchedOn } = facts;
+  if (!lacksDays(facts, rules) || firstDay === undefined) return [];
+  const last = isoDay(fetchedOn - (rules.edgeDays as number));
+  return daysBetween(firstDay, lastDay === null || last < lastDay ? last : lastDay);
+}
 
 /** Days by whether they are old enough to be final today. */
 export function byAge(
@@ -115,20 +140,34 @@ export function freshForMs(facts: Facts, rules: FreshnessRules): number {
 
 function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.originMs !== null) return facts.originMs;
-  if (facts.forgotten !== undefined) return isDisproved(facts, rules) ? 0 : facts.forgotten.againMs;
+  if (isDisproved(facts, rules)) return 0;
+  if (facts.forgotten !== undefined) return facts.forgotten.againMs;
   if (facts.kind === 'undeclared') return rules.undeclaredMs;
   if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
   if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
-  const final = isFinal(facts, rules);
+  const ms = freshByLastDayMs(facts, facts.lastDay, rules);
+  return lacksDays(facts, rules) ? Math.min(ms, FORGOTTEN_MS) : ms;
+}
+
+function freshByLastDayMs(facts: Facts, lastDay: string, rules: FreshnessRules): number {
+  const ageDays = facts.fetchedOn - (dayNumber(lastDay) as number);
+  const final = ageDays > rules.restatementDays;
   // Without `emptySince`, a day may have been seen empty only once.
   const confirmed = facts.emptyTail === 'confirmed' && facts.emptySince !== undefined;
-  if (facts.emptyTail === 'no' || confirmed)
-    return final ? rules.finalMs : restatingMs(facts.fetchedOn - (dayNumber(facts.lastDay) as number), rules);
+  if (facts.emptyTail === 'no' || confirmed) return final ? rules.finalMs : restatingMs(ageDays, rules);
   return final ? rules.emptyFinalMs : rules.emptyMs;
 }
 
-function isDisproved({ forgotten, fetchedAt }: Facts, { edgeEndedMs = 0 }: FreshnessRules): boolean {
-  return forgotten?.code === 'beyond_retention' && fetchedAt < edgeEndedMs;
+/** A day is fetched again after this time, in case the platform has it again. */
+export const FORGOTTEN_MS = 86_400_000;
+
+/** A whole answer may lack days that are old, since the platform was wrongly believed to have forgotten them, or had. */
+function isDisproved({ firstDay, fetchedOn, forgotten, fetchedAt }: Facts, rules: FreshnessRules): boolean {
+  if (fetchedAt >= (rules.edgeEndedMs ?? 0)) return false;
+  if (forgotten !== undefined) return forgotten.code === 'beyond_retention';
+  return (
+    firstDay !== undefined && isFinalDay(dayNumber(firstDay) as number, fetchedOn, rules.restatementDays)
+  );
 }
 
 function restatingMs(ageDays: number, { settled, restatingMs }: FreshnessRules): number {

@@ -58,6 +58,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
     body,
     header: {
       ...header,
+      firstDay: parts[0]?.header.lastDay as string,
       lastDay: last.header.lastDay,
       ...joinEmptyDays(parts.map((entry) => entry.header)),
       seq: Math.min(...parts.map(({ header }) => header.seq)),
@@ -79,10 +80,12 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
 function joinForgotten(parts: readonly Entry<RowsHeader>[]): Pick<RowsHeader, 'forgotten'> {
   const all = parts.flatMap(({ header }) => header.forgotten ?? []);
   const [first] = all;
+  const missing = all.flatMap((one) => one.missing ?? []);
   if (first === undefined) return {};
   const forgotten = {
     code: first.code,
     days: all.flatMap(({ days }) => days),
+    ...(missing.length === 0 ? {} : { missing }),
     sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)),
     seenMs: Math.min(...all.map(({ seenMs }) => seenMs)),
     final: all.every(({ final }) => final),

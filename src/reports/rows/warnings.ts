@@ -5,7 +5,7 @@ import type { AssembleInput, KnownDay, Past } from './answer.js';
 import { areSame, decodeFacts, holdsTexts } from './column-types.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
-import { expectedFinalDates, type FinalRules } from './freshness.js';
+import { expectedFinalDates, type FinalRules, lackingDays, lacksDays } from './freshness.js';
 
 type Columns = Pick<RowsHeader, 'columns' | 'types'>;
 type ColumnKind = 'nothing' | 'text' | 'number';
@@ -83,6 +83,8 @@ export interface Warning {
   readonly message: string;
   /** Affected days. */
   readonly days?: readonly string[];
+  /** Those of `days` whose rows are missing. */
+  readonly missing?: readonly string[];
   /** Time of the first occurrence. */
   readonly since?: string;
 }
@@ -94,9 +96,9 @@ export function warningsOf(input: AssembleInput): readonly Warning[] {
     ...questionWarnings(report),
     ...doubtWarnings(report, all),
     ...flawWarnings(all),
-    ...totalsWarnings(totals, parts),
+    ...totalsWarnings(totals, parts, rules),
     ...schemaWarnings(parts),
-    ...forgottenWarnings(parts),
+    ...forgottenWarnings(report, parts, rules),
     ...historyWarnings(past),
     ...leftOutWarnings(leftOut, parts.length === 0, rules),
   ];
@@ -170,16 +172,28 @@ const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
     'The platform returned rows without a date, although the report is split by date. They may be totals: do not add them to the others',
 };
 
-/** @returns null if the unsplit report is one row, as totals are */
-export function whyNoTotals({ header }: Entry, parts: readonly Entry[]): string | null {
+/** @returns null if the unsplit report is one row of all days, as totals are */
+export function whyNoTotals({ header }: Entry, parts: readonly Entry[], rules: FinalRules): string | null {
+  if (header.form === 'refusal') return `was refused by the platform with status ${header.status}`;
   if (header.form !== 'rows') return 'is not a table of rows';
-  const isRecalled = parts.some((part) => part.header.form === 'rows' && part.header.forgotten !== undefined);
-  if (header.rowCount === 1) return isRecalled ? 'may lack days that are served from history' : null;
+  if (header.rowCount === 1) {
+    if (lacksDays(header, rules)) return 'lacks days that the platform no longer returns';
+    return isRecalled(parts) ? 'may lack days that are served from history' : null;
+  }
   return header.rowCount === 0 ? 'has no row' : `has ${header.rowCount} rows instead of one`;
 }
 
-function totalsWarnings(totals: Entry | null, parts: readonly Entry[]): readonly Warning[] {
-  const why = totals === null ? null : whyNoTotals(totals, parts);
+/** Whether days that the platform no longer returns are from history. */
+export function isRecalled(parts: readonly Entry[]): boolean {
+  return parts.some(({ header }) => (header.forgotten?.days.length ?? 0) > 0);
+}
+
+function totalsWarnings(
+  totals: Entry | null,
+  parts: readonly Entry[],
+  rules: FinalRules,
+): readonly Warning[] {
+  const why = totals === null ? null : whyNoTotals(totals, parts, rules);
   const message = `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead if meta.reach.summable is false.`;
   return why === null ? [] : [{ code: 'totals_unavailable', message }];
 }
@@ -205,16 +219,39 @@ const FORGOTTEN = {
     'The platform returns no rows for any day, not even for recent ones: access may be lost, or the account closed. Affected:',
 };
 
-function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
-  const all = parts.flatMap(({ header }) => header.forgotten ?? []);
+function forgottenWarnings(
+  { split }: Report,
+  parts: readonly Entry<RowsHeader>[],
+  rules: FinalRules,
+): readonly Warning[] {
+  const all = parts.flatMap(({ header }) => {
+    const missing = lackingDays(header, rules);
+    if (missing.length === 0) return header.forgotten ?? [];
+    return { code: 'beyond_retention' as const, days: [], missing, sinceMs: header.fetchedAt };
+  });
   return (['beyond_retention', 'all_days_empty'] as const).flatMap((code) => {
     const some = all.filter((one) => one.code === code);
     if (some.length === 0) return [];
-    const days = some.flatMap((one) => one.days);
+    const [served, missing] = [some.flatMap(({ days }) => days), some.flatMap((one) => one.missing ?? [])];
     const since = new Date(Math.min(...some.map(({ sinceMs }) => sinceMs))).toISOString();
-    const message = `${FORGOTTEN[code]} ${someOf(days)}. These days are served from history, as last seen. If their rows are really gone, an operator confirms it with dsp-gateway history accept-empty.`;
-    return [{ code, message, days, since }];
+    const sentences = [
+      ...(served.length === 0
+        ? []
+        : [
+            `${FORGOTTEN[code]} ${someOf(served)}. These days are served from history, as last seen. If their rows are really gone, an operator confirms it with dsp-gateway history accept-empty.`,
+          ]),
+      ...(missing.length === 0 ? [] : [missingDays(missing, split.includes('date'))]),
+    ];
+    const days = [...served, ...missing].toSorted();
+    const message = sentences.join(' ');
+    return [{ code, message, days, ...(missing.length === 0 ? {} : { missing }), since }];
   });
+}
+
+function missingDays(days: readonly string[], isByDate: boolean): string {
+  return isByDate
+    ? `Rows of ${someOf(days)} are missing: these days are older than what the platform returns, and are not served from history. Do not take them for 0.`
+    : `The numbers lack ${someOf(days)}: these days are older than what the platform returns. Begin the period later, or add byDate=1, which returns days from history where it has them.`;
 }
 
 /** First numbers fetched later have probably changed before. */
