@@ -57,6 +57,13 @@ describe('an answer with 200 that says that it is an error', () => {
     }
   });
 
+  it('one row with 200,000 members is 502', async () => {
+    const row = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`m_${at}`, at]));
+    const { gateway, ask } = await started(JSON.stringify({ data: [row] }));
+    expect(outcomeOf(await ask(UNSPLIT))).toBe(NO_REPORT);
+    expect(gateway.logText).toContain('more than 2000 members in one item');
+  });
+
   it('is given as raw, byte for byte, and not kept', async () => {
     const body = '{"status":"error","message":"boom","data":[]}';
     const { count } = await started(body);

@@ -4,7 +4,7 @@ import { daysBetween } from '../query/days.js';
 import { type ColumnTypes, encodeTypes } from './column-types.js';
 import { CharsetError, decodeText } from './decode-text.js';
 import { bodyHash, ROW_SEPARATOR } from './entry.js';
-import { JsonError, parseJson } from './json.js';
+import { JsonError } from './json.js';
 import {
   agreeOn,
   columnsIn,
@@ -13,6 +13,7 @@ import {
   type NormalizeInput,
   namedAlone,
   normalizeAnswer,
+  parseAnswer,
   plansOf,
   typesOf,
   writeRows,
@@ -163,7 +164,7 @@ export function digestBytes(
     if (error instanceof JsonError || error instanceof CharsetError)
       return { kind: 'invalid', reason: error.message };
     if (!(error instanceof RowsError)) throw error;
-    const document = parseJson(text, { allowBom: true });
+    const document = parseAnswer(text);
     const accounts = accountsShown(document, ask.accountPattern, ask.nonAccounts);
     return { kind: 'no-rows', reason: error.message, accounts: [...accounts] };
   }

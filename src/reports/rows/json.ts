@@ -56,6 +56,8 @@ interface ParseOptions {
   /** Members of all objects together, and items of all arrays together. Default: unlimited. */
   readonly maxMembers?: number;
   readonly maxItems?: number;
+  /** Members of everything in one item of a list that is in no other list. Default: unlimited. */
+  readonly maxPerItem?: number;
 }
 
 interface Cursor {
@@ -64,6 +66,9 @@ interface Cursor {
   /** Remaining budget. */
   members: number;
   items: number;
+  readonly maxPerItem: number;
+  /** Remaining budget of the current item of the outermost list; null: in no list. */
+  itemMembers: number | null;
   at: number;
   depth: number;
   /** Current name or index by level; undefined before the name was read. */
@@ -76,10 +81,10 @@ interface Cursor {
 /** @throws JsonError for invalid JSON, a duplicate member name, or an exceeded limit */
 export function parseJson(text: string, options: ParseOptions = {}): Json {
   const { maxDepth = 64, allowBom = false, maxMembers = Number.POSITIVE_INFINITY } = options;
-  const { maxItems = Number.POSITIVE_INFINITY } = options;
+  const { maxItems = Number.POSITIVE_INFINITY, maxPerItem = Number.POSITIVE_INFINITY } = options;
   if (!(maxDepth >= 0 && maxDepth <= 1_000)) throw new RangeError('maxDepth must be 0 to 1000');
   const at = allowBom && text.charCodeAt(0) === 0xfeff ? 1 : 0;
-  const limits = { maxDepth, members: maxMembers, items: maxItems };
+  const limits = { maxDepth, members: maxMembers, items: maxItems, maxPerItem, itemMembers: null };
   const cursor: Cursor = { text, ...limits, at, depth: 0, path: [], shapes: [], interned: new Map() };
   const value = readValue(cursor);
   skipSpace(cursor);
@@ -142,15 +147,18 @@ function hasNext(cursor: Cursor, close: number): boolean {
 function readArray(cursor: Cursor): JsonArray {
   const level = enter(cursor);
   const items: Json[] = [];
+  const isOutermost = cursor.itemMembers === null;
   if (skipSpace(cursor) === 0x5d) cursor.at += 1;
   else {
     do {
+      if (isOutermost) cursor.itemMembers = cursor.maxPerItem;
       cursor.path[level] = items.length;
       cursor.items -= 1;
       if (cursor.items < 0) fail(cursor, MANY_ITEMS);
       items.push(readValue(cursor));
     } while (hasNext(cursor, 0x5d));
   }
+  if (isOutermost) cursor.itemMembers = null;
   cursor.depth -= 1;
   return items;
 }
@@ -165,6 +173,10 @@ function readObject(cursor: Cursor): JsonObject {
     do {
       cursor.members -= 1;
       if (cursor.members < 0) fail(cursor, MANY_MEMBERS);
+      if (cursor.itemMembers !== null) {
+        cursor.itemMembers -= 1;
+        if (cursor.itemMembers < 0) fail(cursor, `more than ${cursor.maxPerItem} members in one item`);
+      }
       skipSpace(cursor);
       const expected = shape === known ? known.sources[values.length] : undefined;
       if (expected !== undefined && cursor.text.startsWith(expected, cursor.at)) cursor.at += expected.length;

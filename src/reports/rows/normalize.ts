@@ -16,12 +16,27 @@ import {
 } from './column-types.js';
 import { numberInString, numberTokenJson } from './decimal.js';
 import { dateFlaws, type Flaw, platformWarning } from './flaws.js';
-import { type Json, JsonNumber, type JsonObject, ownText, parseJson, writeJson } from './json.js';
+import {
+  isJsonArray,
+  type Json,
+  JsonNumber,
+  type JsonObject,
+  ownText,
+  parseJson,
+  writeJson,
+} from './json.js';
 import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { filterFlaws, type RowFilter } from './row-filters.js';
 import { camelCase, columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
-import { type FoundRows, findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
+import {
+  type FoundRows,
+  findRows,
+  judgeSplittable,
+  RowsError,
+  type RowsInput,
+  type Splittable,
+} from './rows.js';
 
 /** Shared by rows with the same members. */
 interface RowPlan {
@@ -183,10 +198,20 @@ export interface Normalized {
   readonly doubt: string | null;
 }
 
+/** Of one row, nested ones included. What follows takes microseconds for each. */
+const MAX_MEMBERS = 2000;
+/** Of all rows. */
+const MAX_COLUMNS = 10_000;
+
+/** @throws JsonError, also for a row with too many members */
+export const parseAnswer = (text: string): Json =>
+  parseJson(text, { allowBom: true, maxPerItem: MAX_MEMBERS });
+
 /** @throws JsonError; RowsError if its rows cannot be identified, or if it is an error */
 export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
-  const document = parseJson(text, { allowBom: true });
+  const document = parseAnswer(text);
   const found = findRows(document, ask);
+  refuseManyMembers(found);
   const doubt = judgeShape(document, found, ask, ask.known ?? NOTHING_KNOWN);
   const given = draftRows(found.rows, ask.rule.dateField);
   const drafts = ask.byDate ? orderByDate(given) : given;
@@ -228,6 +253,28 @@ function sourcesOf(columns: readonly string[], names: readonly string[]): readon
 
 export function plansOf(rows: readonly DraftRow[]): ReadonlySet<RowPlan> {
   return new Set(rows.map(({ plan }) => plan));
+}
+
+/** The parser has counted the members of rows in a list. */
+function refuseManyMembers({ rows, single }: FoundRows): void {
+  if (single && membersIn(rows[0] as JsonObject, MAX_MEMBERS) > MAX_MEMBERS)
+    throw new RowsError(`the row has more than ${MAX_MEMBERS} members`);
+  const shapes = new Set(rows.map(({ names }) => names));
+  const count = [...shapes].reduce((sum, names) => sum + names.length, 0);
+  if (count > MAX_COLUMNS && new Set([...shapes].flat()).size > MAX_COLUMNS)
+    throw new RowsError(`the rows have more than ${MAX_COLUMNS} different members`);
+}
+
+/** Nested ones included. @param enough stops counting beyond it */
+function membersIn(value: Json, enough: number): number {
+  if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return 0;
+  const held = isJsonArray(value) ? value : value.values;
+  let count = isJsonArray(value) ? 0 : held.length;
+  for (const one of held) {
+    if (count > enough) return count;
+    count += membersIn(one, enough - count);
+  }
+  return count;
 }
 
 function flawsOf(

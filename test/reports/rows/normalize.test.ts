@@ -123,6 +123,34 @@ describe('a row', () => {
   });
 });
 
+describe('the members of a row', () => {
+  const wide = (count: number, from = 0) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${from + at}`, 1]));
+  const deep = (parts: number) => ({
+    total: 1,
+    ...Object.fromEntries(Array.from({ length: parts }, (_, at) => [`part${at}`, wide(99)])),
+  });
+  const read = (document: unknown) =>
+    normalizeAnswer(JSON.stringify(document), { ...BY_CAMPAIGN, splits: false });
+
+  it('may be 2,000, nested ones included, and those of all rows 10,000', () => {
+    for (const row of [wide(2000), deep(19)])
+      for (const document of [[row], { data: [row, row] }, { data: row }])
+        expect(read(document).rows.length).toBeGreaterThan(0);
+    expect(read(Array.from({ length: 5 }, (_, at) => wide(2000, 2000 * at))).columns).toHaveLength(10_000);
+  });
+
+  it('are refused beyond, before they are looked at', () => {
+    for (const row of [wide(2001), deep(20)]) {
+      for (const document of [[row], { data: [wide(1), row] }])
+        expect(() => read(document)).toThrow(/^more than 2000 members in one item at position/);
+      expect(() => read({ data: row })).toThrow(RowsError);
+    }
+    const distinct = Array.from({ length: 6 }, (_, at) => wide(2000, 2000 * at));
+    expect(() => read(distinct)).toThrow('the rows have more than 10000 different members');
+  });
+});
+
 describe('an answer', () => {
   it('has the union of columns in the order first seen, and one list for rows of one shape', () => {
     const answer = normalizeAnswer('[{"b_c":1,"a":1},{"a":1},{"b_c":2,"a":2},{"z":1,"a":1}]', BY_CAMPAIGN);
