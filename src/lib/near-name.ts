@@ -9,16 +9,24 @@ export function nearName(name: string, known: Iterable<string>): string | undefi
   let near: string | undefined;
   for (const one of known) {
     if (one === name) return undefined;
-    if (one.length >= LEAST_LENGTH && isOneOff(name, one)) near ??= one;
+    if (one.length >= LEAST_LENGTH && isWithin(name, one, 1)) near ??= one;
   }
   return near;
 }
 
-function isOneOff(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
+/** Whether so many letters inserted, deleted, replaced or swapped with the next one make one text of the other. */
+export function isWithin(a: string, b: string, edits: number): boolean {
+  if (Math.abs(a.length - b.length) > edits) return false;
   let start = 0;
   while (start < a.length && a[start] === b[start]) start += 1;
   const [restA, restB] = [a.slice(start), b.slice(start)];
-  if (restA.slice(1) === restB.slice(1) || restA.slice(1) === restB || restA === restB.slice(1)) return true;
-  return restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2);
+  if (restA === restB) return true;
+  if (edits === 0) return false;
+  const isSwapped = restA[0] === restB[1] && restA[1] === restB[0];
+  return (
+    isWithin(restA.slice(1), restB.slice(1), edits - 1) ||
+    isWithin(restA.slice(1), restB, edits - 1) ||
+    isWithin(restA, restB.slice(1), edits - 1) ||
+    (isSwapped && isWithin(restA.slice(2), restB.slice(2), edits - 1))
+  );
 }

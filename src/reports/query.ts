@@ -10,6 +10,7 @@ import { momentOf, type Shape, shapeKey, shapeOf } from './options.js';
 import { accountsInPath } from './query/asked-accounts.js';
 import { canonicalize, type ParseRules, type Report } from './query/canonicalize.js';
 import { dayNumber } from './query/days.js';
+import { refuseMisspelt } from './query/endpoint-path.js';
 import {
   type Coding,
   type Format,
@@ -78,13 +79,14 @@ export function createQueryParser(options: {
   /**
    * @param body of a POST, null for others
    * @param defaultFormat of the caller's team
-   * @throws GatewayError 400 `invalid_query`; 406
+   * @throws GatewayError 400 `invalid_query`; 404 for a misspelt endpoint; 406
    */
   return (call: ParsedCall, body: JsonObject | null, defaultFormat: Format): Query => {
     const { endpoint, query, accept, acceptEncoding } = call;
     const method = call.method === 'POST' ? 'POST' : 'GET';
     // Apps that use the platform's bytes were written for the platform, which has always accepted their parameters.
     const lenient = defaultFormat === 'raw';
+    if (!lenient) refuseMisspelt(endpoint, rules.endpoints);
     const canonical = canonicalize({ endpoint, method, query, body, lenient }, rules);
     const { report: wanted, today, lookalikes } = canonical;
     const format = negotiateFormat(canonical.options.format, accept, defaultFormat);

@@ -45,6 +45,10 @@ describe('the help of an error', () => {
       detail: 'date_from is unknown: did you mean dateFrom?',
       help: 'Correct date_from and repeat.',
     });
+    expect(await ask('dateFrom=2026-11-01&_period=yesterday')).toEqual({
+      detail: '_period stands instead of dateFrom and dateTo, not beside them.',
+      help: 'Send either _period, or dateFrom and dateTo.',
+    });
     expect(await ask('dateFrom=never&dateTo=never')).toEqual({
       detail: expect.stringMatching(/^dateFrom must be .*\. \(1 of 2 faults\)$/),
       help: 'Correct dateFrom, dateTo and repeat.',

@@ -42,6 +42,46 @@ async function explain(gateway: TestGateway, query: string, more: Readonly<Recor
   return JSON.parse(payload) as Problem & Told;
 }
 
+describe('the name of a report', () => {
+  async function asked(
+    endpoint: string,
+    team: Readonly<Record<string, unknown>> = {},
+    settings: object = {},
+  ) {
+    const gateway = await withGateway({
+      config: { report: { endpoints: { 'campaigns/get': {}, ...settings } } },
+    });
+    const key = await gateway.addTeam(team);
+    const reply = await gateway.call(`/api/v1/report/${endpoint}?${WHOLE}`, { key });
+    return { reply, calls: gateway.simulator.callCount };
+  }
+
+  it.each(['campaign/get', 'campagins/get', 'campains/gets', 'Campaigns/get', 'campaigns/gte'])(
+    'is 404 with the declared one that was meant, without a call of the platform: %s',
+    async (endpoint) => {
+      const { reply, calls } = await asked(endpoint);
+      expect([outcomeOf(reply), calls]).toEqual(['404 not_found', 0]);
+      expect(reply.json()).toMatchObject({
+        detail: `No report ${endpoint} is declared: did you mean campaigns/get?`,
+        help: `Use campaigns/get, or have ${endpoint} declared under report.endpoints.`,
+      });
+    },
+  );
+
+  it('is asked of the platform where it is farther off, declared, or asked by a team of raw', async () => {
+    for (const endpoint of [
+      'campaigns/new',
+      'creatives/get',
+      'campaigns2/get',
+      'campaigns/get/daily',
+      'geo/get',
+    ])
+      expect([endpoint, (await asked(endpoint)).calls]).toEqual([endpoint, 1]);
+    expect((await asked('campaign/get', {}, { 'campaign/get': {} })).calls).toBe(1);
+    expect((await asked('campaign/get', { defaultFormat: 'raw' })).calls).toBe(1);
+  });
+});
+
 describe('a name that is meant for a known parameter', () => {
   it('is 400 with the one that was meant, in a query, in a body and in explain', async () => {
     const { gateway, ask, post } = await open({ readByPost: true });

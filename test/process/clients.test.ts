@@ -1,9 +1,11 @@
 /** docs/clients.md: examples are taken from the page and run against a gateway with a simulated platform. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { newTeam } from '../support/ask.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
 import { ROOT, tempFolder } from '../support/processes.js';
@@ -25,11 +27,11 @@ function recipe(language: string): string {
 }
 
 /** @returns what it wrote, failed or not */
-async function run(program: string, file: string, text: string, advertiser: string) {
+async function run(program: string, file: string, text: string, advertiser: string, url = gateway.data) {
   const path = join(await tempFolder(), file);
   await writeFile(path, text);
   const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, DSP_GATEWAY_URL: gateway.data, DSP_GATEWAY_KEY: key };
+  const env = { PATH, HOME, DSP_GATEWAY_URL: url, DSP_GATEWAY_KEY: key };
   const ran = promisify(execFile)(program, [path, advertiser, '2026-10-01', '2026-10-03'], { env });
   const {
     stdout,
@@ -42,6 +44,33 @@ async function run(program: string, file: string, text: string, advertiser: stri
   };
   return { lines: stdout.trim().split(/\r?\n/), stderr, code };
 }
+
+/** A gateway that fails with these statuses first, and then answers. Ended with the test. */
+async function failingFirst(...statuses: number[]) {
+  const row = { date: '2026-10-01', impressions: 1, clicks: 1, spent: 1.5 };
+  const server = createServer((request, response) => {
+    const status = statuses.shift();
+    const headers = { 'content-type': 'application/json', 'retry-after': '1' };
+    if (status !== undefined) response.writeHead(status, headers).end('{"code":"failed","help":"Repeat."}');
+    else if (request.url?.includes('_format=ndjson')) response.end(`${JSON.stringify(row)}\n`);
+    else response.writeHead(200, headers).end(JSON.stringify({ data: [row], meta: {} }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, statuses };
+}
+
+it.each<[string, string, string, string]>([
+  ['Node', 'node', 'report.mjs', 'js'],
+  ['Python', 'python3', 'report.py', 'python'],
+])(
+  'the example for %s repeats a request that failed with 502, 504 or 503',
+  async (_what, program, file, language) => {
+    const { url, statuses } = await failingFirst(502, 504, 503);
+    const { lines, code } = await run(program, file, recipe(language), '1', url);
+    expect([code, statuses, lines.at(-1)]).toEqual([0, [], '2026-10-01,1,1,1.5']);
+  },
+);
 
 describe('the example for Node', () => {
   it('writes the days of a report, and which may still change', async () => {

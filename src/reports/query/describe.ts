@@ -118,6 +118,11 @@ export const ShownWarning = Type.Object(
     }),
     message: Type.String({ description: 'For people: what happened, and what to do.' }),
     days: Type.Optional(Type.Array(Type.String({ format: 'date' }), { description: 'All affected days.' })),
+    missing: Type.Optional(
+      Type.Array(Type.String({ format: 'date' }), {
+        description: 'Of beyond_retention: those of days that the answer lacks.',
+      }),
+    ),
     since: Type.Optional(time('When this was first seen.')),
   },
   { title: 'Warning' },
@@ -157,7 +162,8 @@ const Meta = Type.Object(
     rowCount: Type.Integer({ minimum: 0 }),
     asOf: time('Time of the oldest fetch in the answer.'),
     final: Type.Boolean({
-      description: 'All days, and the totals, were fetched after their restatement period.',
+      description:
+        'All days, and the totals shown, were fetched after their restatement period, while the platform still had them, and the answer is a report without doubt.',
     }),
     firstProvisionalDate: Type.Optional(
       Type.String({
@@ -171,7 +177,10 @@ const Meta = Type.Object(
           'By column: how much days as old as the youngest provisional day changed until they were final, relative to the larger value. Half of n days changed by at most p50, 95 % by at most p95. Absent below 30 days.',
       }),
     ),
-    stale: Type.Boolean({ description: 'A part is older than its freshness period.' }),
+    stale: Type.Boolean({
+      description:
+        'A part is older than its freshness period, or than the caller asked for because the platform failed.',
+    }),
     revision: Type.Optional(
       Type.String({
         description:

@@ -1,4 +1,6 @@
-/** Validates the endpoint of a report given as a value: as a path it is checked by `api/http/path-gate.ts`. */
+/** The endpoint of a report: its form if given as a value (as a path it is checked by `api/http/path-gate.ts`), and typing errors. */
+import { GatewayError } from '../../errors.js';
+import { isWithin } from '../../lib/near-name.js';
 
 /** Without segments `.` and `..`. */
 const ENDPOINT = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
@@ -7,4 +9,30 @@ export const ENDPOINT_FAULT = 'must be the path of a report, e.g. campaigns/get'
 
 export function isEndpointPath(text: unknown): text is string {
   return typeof text === 'string' && ENDPOINT.test(text);
+}
+
+/** Letters by which a misspelt name may differ: `set` and `new` are other words than `get`. */
+const [MOST_EDITS, SHORT_EDITS] = [2, 1];
+const SHORT = 6;
+
+/** @throws GatewayError `not_found` for an undeclared endpoint that is one or two letters off a declared one */
+export function refuseMisspelt(endpoint: string, declared: ReadonlyMap<string, unknown>): void {
+  if (declared.has(endpoint)) return;
+  const meant = [...declared.keys()].find((one) => isMisspelt(endpoint.toLowerCase(), one));
+  if (meant === undefined) return;
+  throw new GatewayError('not_found', {
+    detail: `No report ${endpoint} is declared: did you mean ${meant}?`,
+    help: `Use ${meant}, or have ${endpoint} declared under report.endpoints.`,
+  });
+}
+
+/** `stats2/get` and `stats/get` differ on purpose. */
+function isMisspelt(endpoint: string, declared: string): boolean {
+  const digits = (text: string) => text.replace(/\D/g, '');
+  if (digits(endpoint) !== digits(declared) || !isWithin(endpoint, declared, MOST_EDITS)) return false;
+  const [given, known] = [endpoint.split('/'), declared.split('/')];
+  return given.every((part, at) => {
+    const other = known[at] ?? '';
+    return isWithin(part, other, other.length < SHORT ? SHORT_EDITS : MOST_EDITS);
+  });
 }

@@ -60,7 +60,12 @@ export function periodOf(
   const [first, last] = ['dateFrom', 'dateTo'].map((name) => read.find(({ member }) => member.name === name));
   const [from, to] = [first?.texts[0] ?? null, last?.texts[0] ?? null];
   if (word !== null && (from !== null || to !== null)) {
-    faults.push({ param: '_period', message: 'stands instead of dateFrom and dateTo, not beside them' });
+    const help = 'Send either _period, or dateFrom and dateTo.';
+    faults.push({
+      param: '_period',
+      message: 'stands instead of dateFrom and dateTo, not beside them',
+      help,
+    });
   } else if (from !== null && to !== null && (dayNumber(from) as number) > (dayNumber(to) as number)) {
     faults.push({ param: 'dateTo', message: 'must not be before dateFrom' });
   }
