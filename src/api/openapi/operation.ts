@@ -33,6 +33,9 @@ export const REPORT_PROBLEMS = [
   'rate_limited',
 ] as const;
 
+/** Problems of a call that names the report by a parameter: it may be misspelt. */
+export const NAMED_REPORT_PROBLEMS = [...REPORT_PROBLEMS, 'not_found'] as const;
+
 /** Problems of a call that may need the platform. */
 export const PLATFORM_PROBLEMS = [
   'upstream_budget_exhausted',

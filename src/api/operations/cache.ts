@@ -162,5 +162,5 @@ export const explainCache = describe('explainCache', 'viewer', 'GET /admin/v1/ca
     team: ofTeam('Id of a team; its default format applies if the query sets none.'),
   }),
   answer: Explanation,
-  problems: ['invalid_query'],
+  problems: ['invalid_query', 'not_found'],
 });

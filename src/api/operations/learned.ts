@@ -1,7 +1,7 @@
 /** Calls about what was learned about reports and advertisers. */
 import Type from 'typebox';
 import { QUANTILES } from '../../reports/query/describe.js';
-import { type Operation, REPORT_PROBLEMS } from '../openapi/operation.js';
+import { NAMED_REPORT_PROBLEMS, type Operation } from '../openapi/operation.js';
 import { integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
 import { operations } from './operation.js';
 
@@ -52,7 +52,7 @@ export const ABOUT_SCOPES = {
       }),
     ),
   }),
-  problems: REPORT_PROBLEMS,
+  problems: NAMED_REPORT_PROBLEMS,
 } as const satisfies Pick<Operation, 'query' | 'problems'>;
 
 const SCOPE = titled('ScopeFinality', {

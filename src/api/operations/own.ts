@@ -4,7 +4,7 @@ import { Outlook } from '../../platform/credential/outlook.js';
 import { ShownTeam } from '../../teams/auth/team.js';
 import { RANGE, SHOWN_SERIES } from '../../teams/series/describe.js';
 import { OwnUsageDay } from '../../teams/usage/usage-day.js';
-import { BODY_PROBLEMS, json, REPORT_PROBLEMS } from '../openapi/operation.js';
+import { BODY_PROBLEMS, json, NAMED_REPORT_PROBLEMS } from '../openapi/operation.js';
 import { closed, instant, nullable, text, time, titled } from '../openapi/schemas.js';
 import { TeamExplanation } from './cache.js';
 import {
@@ -106,7 +106,7 @@ export const explainReport = reports('explainReport', 'key', 'GET /gateway/v1/ex
   query: Type.Object(THE_REPORT),
   answer: TeamExplanation,
   about: 'The current state; the platform is not called.',
-  problems: [...REPORT_PROBLEMS, 'upstream_invalid_response'],
+  problems: [...NAMED_REPORT_PROBLEMS, 'upstream_invalid_response'],
 });
 
 export const getOwnFinality = history('getFinality', 'key', 'GET /gateway/v1/finality', {

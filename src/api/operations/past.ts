@@ -5,8 +5,8 @@ import {
   type Answer,
   BODY_PROBLEMS,
   json,
+  NAMED_REPORT_PROBLEMS,
   PLATFORM_PROBLEMS,
-  REPORT_PROBLEMS,
 } from '../openapi/operation.js';
 import {
   closed,
@@ -24,7 +24,7 @@ import { operations } from './operation.js';
 
 const history = operations('history');
 
-const HISTORY_PROBLEMS = [...REPORT_PROBLEMS, 'not_known_then', 'upstream_invalid_response'] as const;
+const HISTORY_PROBLEMS = [...NAMED_REPORT_PROBLEMS, 'not_known_then', 'upstream_invalid_response'] as const;
 
 const NUMBER = Type.Union([Type.Number(), Type.String()], {
   description: 'A string if a JSON number would not be exact.',
@@ -213,7 +213,7 @@ export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', {
     200: PINNED_ANSWER,
     304: { description: 'Not modified: if-none-match has its etag.', headers: VALIDATORS },
   },
-  problems: [...REPORT_PROBLEMS, 'not_found', 'not_acceptable', 'conflict'],
+  problems: [...NAMED_REPORT_PROBLEMS, 'not_acceptable', 'conflict'],
 });
 
 export const deletePin = history('deletePin', 'key', 'DELETE /gateway/v1/pins/:id', {
