@@ -54,8 +54,14 @@ export interface Query {
   lastKey?: { readonly stamps: Stamps; readonly key: string };
 }
 
-/** The state that an answer depends on: of its kind, of the window of its days, and of the platform's retention. */
-export type Stamps = readonly [kind: string, window: string, endedMs: number, edgeDays: number | null];
+/** The state that an answer depends on: of its kind, of the window of its days, its row caps, and the platform's retention. */
+export type Stamps = readonly [
+  kind: string,
+  window: string,
+  caps: string,
+  endedMs: number,
+  edgeDays: number | null,
+];
 
 export type ParsedCall = Pick<ReportCall, 'endpoint' | 'method' | 'query' | 'accept' | 'acceptEncoding'>;
 

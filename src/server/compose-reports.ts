@@ -95,11 +95,16 @@ function composeGateway(options: ReportingOptions) {
     declaredDays: config.platform.retentionDays ?? null,
     endpoints: () => options.policy.endpoints.keys(),
   });
+  const behind = { policy: options.policy, now, logger, background: background.add };
+  const { endpoints } = options.policy;
+  const kindOf = (report: Report) => divisibilityId(report, accountFields);
+  const knownCaps = createKnownCaps(registry, kindOf, { ...behind, endpoints });
   function rulesFor(report: Report): FreshnessRules {
     const rules = evidence.rulesFor(report);
     const [edgeEndedMs, edgeDays] = [retention.endedMs(report.endpoint), retention.edgeDays(report.endpoint)];
-    if (edgeEndedMs === 0 && edgeDays === null) return rules;
-    return { ...rules, edgeEndedMs, ...(edgeDays === null ? {} : { edgeDays }) };
+    const caps = knownCaps.of(report);
+    if (edgeEndedMs === 0 && edgeDays === null && caps.length === 0) return rules;
+    return { ...rules, edgeEndedMs, caps, ...(edgeDays === null ? {} : { edgeDays }) };
   }
   const policy = { ...options.policy, rulesFor };
   const learner = createLearner({
@@ -109,15 +114,13 @@ function composeGateway(options: ReportingOptions) {
   });
   const accepted = createAcceptedEmpty(registry, purges);
   const history = createHistory({
-    ...{ ...options, accepted, encode: workerPool.encode },
-    rulesOf: evidence.rulesFor,
+    ...{ ...options, accepted, encode: workerPool.encode, background: background.add },
+    rulesOf: rulesFor,
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
   const canonical = canonicalRules(options);
   const { compressMinBytes } = config.cache;
   const parse = createQueryParser({ canonical, policy, now, rulesOf: rulesFor, compressMinBytes });
-  const behind = { policy, now, logger, background: background.add };
-  const knownCaps = createKnownCaps(registry, (report) => divisibilityId(report, accountFields), behind);
   const g: Gateway = {
     ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
     ...{ admit: createAdmit(options), parse, lives: options.lives },
@@ -142,7 +145,7 @@ function composeGateway(options: ReportingOptions) {
     selectable: createSelectable(registry, behind),
     checks: createCheckSchedule(config.report.crossCheckEvery, { learner, policy, now }),
     explorer: createExplorer(store.documents),
-    caps: createCaps(knownCaps, behind),
+    caps: createCaps(knownCaps, clock),
     shapes: createKnownShapes(store.documents, behind),
     ...{ history, retention, accepted, evidence, advertisers },
     pins: createPins({ store: store.pins, encode: workerPool.encode, isErased: options.erasures.isErased }),
@@ -179,7 +182,8 @@ export function composeReports(options: ReportingOptions) {
   });
   function stampsOf(report: Report): Stamps {
     const [endedMs, edgeDays] = [retention.endedMs(report.endpoint), retention.edgeDays(report.endpoint)];
-    return [learner.stampOf(report), evidence.stampOf(report), endedMs, edgeDays];
+    const [kind, window] = [learner.stampOf(report), evidence.stampOf(report)];
+    return [kind, window, g.caps.stampOf(report), endedMs, edgeDays];
   }
   // Answers of before the start are judged by it.
   background(retention.edges());

@@ -40,7 +40,7 @@ export async function showDiff(g: Gateway, call: AskCall): Promise<ReportReply> 
   const generation = state === 'proven' ? proven : null;
   const sideAt = async ({ name, moment }: NamedMoment): Promise<DiffSide> => ({
     name,
-    days: await g.history.readDays({ series, dates, generation, moment }),
+    days: await g.history.readDays({ series, dates, generation, moment, rules: g.policy.rulesFor(report) }),
   });
   const pinned = 'pin' in from ? await findPin(g, asked.caller, from.pin) : null;
   if (pinned !== null) refuseOtherReport(pinned, asked, to);

@@ -11,7 +11,8 @@ export async function showRevisions(g: Gateway, call: AskCall): Promise<object> 
   const { report, series } = asked.question;
   const { generation, state } = g.learner.status(report);
   const isProven = state === 'proven';
-  const { days, accounts } = await g.history.listRevisions({ series, dates, generation, isProven });
+  const rules = g.policy.rulesFor(report);
+  const { days, accounts } = await g.history.listRevisions({ series, dates, generation, isProven, rules });
   refuseForeignAccounts(asked.caller, accounts);
   call.trace.mark('answer');
   return {

@@ -15,7 +15,7 @@ import { parseObject } from '../../lib/json.js';
 import { turn } from '../../lib/time.js';
 import type { CacheEntry } from '../../store/port.js';
 import { bodyHash, ROW_SEPARATOR, type Segment } from '../rows/entry.js';
-import { isWholeHeader, leaveOutHash, pack, unpack } from './header.js';
+import { isWholeHeader, leaveOutHash, pack, readCodec, unpack, writeCodec } from './header.js';
 
 // Stored bodies: segments of deflate. Several of them, concatenated, are one stream.
 
@@ -161,7 +161,6 @@ export async function crcsInTurns(bodies: readonly Buffer[]): Promise<number[]> 
 const FORMAT = 3;
 const CHECKSUM_AT = 1;
 const CHECKED_FROM = 5;
-const CODEC_AT = 7;
 const PLAIN_LENGTH_AT = 29;
 const PLAIN_CRC_AT = 33;
 const STORED_CRC_AT = 37;
@@ -219,7 +218,7 @@ function makeBytes(version: number, header: object, plain: Buffer, isPlain: bool
   bytes[0] = FORMAT;
   const isHashed = isPlain && 'hash' in header && header.hash === bodyHash(plain);
   if (isHashed) leaveOutHash(bytes);
-  bytes[CODEC_AT] = isHashed ? HASHED : stored === plain ? PLAIN : DEFLATED;
+  writeCodec(bytes, isHashed ? HASHED : stored === plain ? PLAIN : DEFLATED);
   bytes.writeUInt32BE(plain.length, PLAIN_LENGTH_AT);
   bytes.writeUInt32BE(isHashed ? 0 : crc32(plain), PLAIN_CRC_AT);
   bytes.writeUInt32BE(crc32(stored), STORED_CRC_AT);
@@ -273,7 +272,7 @@ function openEntry(
   if (checksum(id, version, header, known.crc) !== header.readUInt32BE(CHECKSUM_AT)) return 'damaged';
   if (header[0] !== FORMAT || !isWholeHeader(header)) return 'unknown';
   if (storedCrc !== header.readUInt32BE(STORED_CRC_AT)) return 'damaged';
-  const codec = header[CODEC_AT];
+  const codec = readCodec(header);
   if ((codec !== PLAIN && codec !== DEFLATED && codec !== HASHED) || known.value === null) return 'unknown';
   const isHashed = codec === HASHED;
   const members = unpack(version, header, known.value);

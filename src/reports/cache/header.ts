@@ -3,19 +3,21 @@
  *
  * format (1 byte) · checksum (4) · marks (2) · codec (1) · fetchedAt (6) · fetchedOn (2) · lastDay (2) · seq: epoch of
  * the purges (4) and their number (3) · rowCount (4) · plain length (4) · CRC-32 of the plain (4) and of the stored
- * bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2) · originMs (6) · emptySince (6)
+ * bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2) · originMs (6) · emptySince (6) ·
+ * answerRows (3), if the highest bit of the codec is set
  *
- * Without the last two members the header ends before them. The version of the entry is its `fetchStartedAt`. The generation
+ * Without the last three members the header ends before them. The version of the entry is its `fetchStartedAt`. The generation
  * is a fact, shared by all days of a kind.
  */
 
 import { isObject } from '../../lib/json.js';
 import { dayNumber, isoDay } from '../query/days.js';
 
-export const PACKED_MAX_BYTES = 91;
+export const PACKED_MAX_BYTES = 94;
 const HEADER_MIN_BYTES = 79;
 
 const MARKS_AT = 5;
+const CODEC_AT = 7;
 const FETCHED_AT = 8;
 const FETCHED_ON = 14;
 const LAST_DAY = 16;
@@ -28,6 +30,7 @@ const SPLIT_FROM = 75;
 const SPLIT_TO = 77;
 const ORIGIN = 79;
 const EMPTY_SINCE = 85;
+const ANSWER_ROWS_BYTES = 3;
 
 /** Numbers of purges of one registry; see purges.ts. */
 const PER_REGISTRY = 2 ** 22;
@@ -45,6 +48,8 @@ const HAS_EMPTY_SINCE = 1 << 8;
 const HAS_SEQ = 1 << 9;
 const HAS_LAST_DAY = 1 << 10;
 const HAS_START = 1 << 11;
+/** In the byte of the codec: all marks are taken. */
+const HAS_ANSWER_ROWS = 1 << 7;
 
 /** Plain numbers, with their sizes. */
 const NUMBERS = {
@@ -70,14 +75,19 @@ export function pack(version: number, header: object): Packed {
   let marks = 0;
   for (const name of Object.keys(members)) {
     const value = members[name];
+    // Its place depends on the other members.
+    if (name === 'answerRows') continue;
     const mark = place(bytes, name, value, version, members);
     if (mark === 0) rest.push([name, value]);
     marks |= mark;
   }
   if (marks & HAS_SPLIT_FROM) rest.push(['splitFrom', restOfSplitFrom(members.splitFrom as Members)]);
   bytes.writeUInt16BE(marks, MARKS_AT);
+  const { answerRows } = members;
+  if (writeNumber(bytes, lengthBy(marks), ANSWER_ROWS_BYTES, answerRows)) bytes[CODEC_AT] = HAS_ANSWER_ROWS;
+  else if ('answerRows' in members) rest.push(['answerRows', answerRows]);
   // A new object: one with deleted members would be slow.
-  return { bytes: bytes.subarray(0, lengthBy(marks)), rest: Object.fromEntries(rest) };
+  return { bytes: bytes.subarray(0, lengthOf(bytes)), rest: Object.fromEntries(rest) };
 }
 
 /** Writes a member to its place. @returns its marks; 0 if it has none, or the value does not fit */
@@ -117,9 +127,23 @@ function markOf({ at, words }: { readonly at: number; readonly words: readonly u
   return (words.indexOf(value) + 1) << at;
 }
 
+/** Without `answerRows`. */
 function lengthBy(marks: number): number {
-  if (marks & HAS_EMPTY_SINCE) return PACKED_MAX_BYTES;
+  if (marks & HAS_EMPTY_SINCE) return PACKED_MAX_BYTES - ANSWER_ROWS_BYTES;
   return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
+}
+
+function lengthOf(bytes: Buffer): number {
+  const hasAnswerRows = (bytes[CODEC_AT] as number) & HAS_ANSWER_ROWS;
+  return lengthBy(bytes.readUInt16BE(MARKS_AT)) + (hasAnswerRows ? ANSWER_ROWS_BYTES : 0);
+}
+
+export function writeCodec(bytes: Buffer, codec: number): void {
+  bytes[CODEC_AT] = ((bytes[CODEC_AT] as number) & HAS_ANSWER_ROWS) | codec;
+}
+
+export function readCodec(bytes: Buffer): number {
+  return (bytes[CODEC_AT] as number) & ~HAS_ANSWER_ROWS;
 }
 
 /** For a body whose reader computes the hash. */
@@ -130,7 +154,7 @@ export function leaveOutHash(bytes: Buffer): void {
 
 /** Whether its length matches its marks. */
 export function isWholeHeader(bytes: Buffer): boolean {
-  return bytes.length >= HEADER_MIN_BYTES && bytes.length >= lengthBy(bytes.readUInt16BE(MARKS_AT));
+  return bytes.length >= HEADER_MIN_BYTES && bytes.length >= lengthOf(bytes);
 }
 
 /**
@@ -150,6 +174,8 @@ export function unpack(version: number, bytes: Buffer, rest: object): object {
   if (marks & NUMBERS.fetchedAt.mark) header.fetchedAt = bytes.readUIntBE(FETCHED_AT, 6);
   if (marks & NUMBERS.fetchedOn.mark) header.fetchedOn = bytes.readUInt16BE(FETCHED_ON);
   if (marks & NUMBERS.rowCount.mark) header.rowCount = bytes.readUInt32BE(ROW_COUNT);
+  if ((bytes[CODEC_AT] as number) & HAS_ANSWER_ROWS)
+    header.answerRows = bytes.readUIntBE(lengthBy(marks), ANSWER_ROWS_BYTES);
   if (marks & HAS_START) header.fetchStartedAt = version;
   if (marks & HAS_SEQ)
     header.seq = bytes.readUInt32BE(PURGE_EPOCH) * PER_REGISTRY + bytes.readUIntBE(PURGE_NUMBER, 3);

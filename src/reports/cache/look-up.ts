@@ -8,6 +8,7 @@ import {
   ageMs,
   type FreshnessRules,
   freshForMs,
+  isCut,
   isFinal,
   lacksDays,
   rememberedForMs,
@@ -37,7 +38,9 @@ export interface GradeInput {
 export function gradeOf(held: HeldEntry, ref: EntryRef, input: GradeInput): Grade {
   const { entry, source } = held;
   if (input.purges.isPurged(subjectOf(entry, ref, input.report))) return 'absent';
-  if (source === 'kept') return isVoid(entry, ref, input) ? 'absent' : keptGrade(held, input);
+  const rules = input.policy.rulesFor(input.report);
+  if (isCut(entry.header, rules)) return 'absent';
+  if (source === 'kept') return isVoid(entry, ref, input) ? 'absent' : keptGrade(held, input, rules);
   // Fetched entries are used even with zero freshness; only `no-cache` needs a later fetch.
   const isLater = source === 'own' || entry.header.fetchStartedAt >= input.arrivedAtMs;
   return input.directives.maxAgeMs === 0 && !isLater ? 'absent' : 'fresh';
@@ -59,10 +62,9 @@ function isVoid({ header }: Entry, ref: EntryRef, { generation }: GradeInput): b
   return ref.isDay && header.splitFrom?.generation !== generation;
 }
 
-function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Grade {
+function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput, rules: FreshnessRules): Grade {
   const { header } = entry;
   const { directives, arrivedAtMs, policy } = input;
-  const rules = policy.rulesFor(input.report);
   const age = ageMs(header.fetchedAt, atMs);
   const state = stateOf(entry, atMs, rules, policy.negativeMs);
   if (state === 'absent') return 'absent';
@@ -80,8 +82,8 @@ function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Gra
 /** Whether it was fetched before its last day was final, and that day is final now. */
 function isProvisionalOnly({ header }: Entry, finalOn: number | undefined, rules: FreshnessRules): boolean {
   if (finalOn === undefined || header.form === 'refusal' || isFinal(header, rules)) return false;
-  // Rows from history do not become final by a fetch: the platform has none.
-  if (header.forgotten !== undefined || lacksDays(header, rules)) return false;
+  // Rows from history do not become final by a fetch: the platform has none. Flawed ones are fetched again soon anyway.
+  if ((header.forgotten ?? header.flaws) !== undefined || lacksDays(header, rules)) return false;
   return isFinal({ lastDay: header.lastDay, fetchedOn: finalOn }, rules);
 }
 
@@ -104,6 +106,8 @@ export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'expiredAt'>,
       const entry = entries[index] ?? null;
       if (entry === null || !isEntryHeader(entry.header)) return [];
       const part = entry as Entry;
+      // Of an earlier build: whether it was truncated is unknown.
+      if (part.header.form === 'rows' && part.header.answerRows === undefined) return [];
       const atMs = purges.expiredAt(subjectOf(part, ref, report));
       if (atMs === null) return [[ref.id, part]];
       if (!Number.isFinite(atMs) || part.header.form === 'refusal') return [];

@@ -1,6 +1,7 @@
 /**
- * Detects undocumented row caps: a platform that silently truncates returns the same row count for different ranges. Proven caps
- * are shared by replicas, for each kind of report (equal except for dates and accounts); coincidences stay in the process.
+ * Row caps: a platform that silently truncates returns the same row count for different ranges. Known caps are configured, or
+ * proven by halves with more rows. Proven ones are shared by replicas, for each kind of report (equal except for dates and
+ * accounts); coincidences stay in the process.
  */
 import Type from 'typebox';
 import { createLastUsed } from '../../lib/last-used.js';
@@ -18,24 +19,20 @@ const SMALLEST_CAP = 500;
 const SERIES = 2000;
 /** Remembered ranges of a series. */
 const RANGES = 32;
-const CLEARED_MS = 86_400_000;
+const DAY_MS = 86_400_000;
+const CLEARED_MS = DAY_MS;
 
 interface Counts {
   readonly byRange: Map<string, number>;
-  /** Ranges whose halves have no more rows: complete, even if their count is a cap elsewhere. */
-  readonly complete: Set<string>;
   /** Coincidental counts: when that was found, and for which length of range. */
   readonly cleared: Map<number, { readonly at: number; readonly days: number }>;
 }
 
-export function createCaps(
-  known: ReturnType<typeof createKnownCaps>,
-  { policy, now }: Pick<Gateway, 'now'> & { readonly policy: Pick<ReportPolicy, 'endpoints'> },
-) {
+export function createCaps(known: KnownCaps, { now }: Pick<Gateway, 'now'>) {
   const series = createLastUsed<Counts>(SERIES);
 
   const countsOf = (id: string): Counts => {
-    const counts = series.get(id) ?? { byRange: new Map(), complete: new Set(), cleared: new Map() };
+    const counts = series.get(id) ?? { byRange: new Map(), cleared: new Map() };
     series.set(id, counts);
     return counts;
   };
@@ -49,49 +46,35 @@ export function createCaps(
   }
 
   return {
-    /** Whether the count may be a cap: configured, proven, or equal to that of another range. */
+    stampOf: known.stampOf,
+    /**
+     * Whether the count may be a cap: it is a known one, or that of another range. Below a configured cap equal counts say
+     * nothing.
+     */
     suspects(what: ReportSeries, range: string, rowCount: number): boolean {
-      const { endpoint } = what.report;
-      const { rowCap } = policy.endpoints.get(endpoint) ?? {};
-      if (rowCap !== undefined) return rowCount >= rowCap;
+      const rowCap = known.configured(what.report);
+      if (rowCap !== null && rowCount > rowCap) known.noteExceeded(what.report, rowCount);
+      const isKnown = known.of(what.report).includes(rowCount);
+      if (rowCap !== null && rowCount <= rowCap) return isKnown;
       if (rowCount < SMALLEST_CAP) return false;
       const counts = countsOf(what.series);
-      const { byRange, complete } = counts;
+      const { byRange } = counts;
       const seenElsewhere = [...byRange].some(([other, count]) => other !== range && count === rowCount);
       byRange.set(range, rowCount);
-      complete.delete(range);
-      if (byRange.size > RANGES) forget(counts, byRange.keys().next().value as string);
+      if (byRange.size > RANGES) byRange.delete(byRange.keys().next().value as string);
       known.exceeded(what, rowCount);
-      return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, range, rowCount);
+      return isKnown || (seenElsewhere && !isCleared(counts, range, rowCount));
     },
-    /** The halves have no more rows: for ranges up to this length the count is a coincidence, unless the cap is proven. */
-    clear(what: ReportSeries, range: string, rowCount: number): void {
-      const { byRange, complete, cleared } = countsOf(what.series);
-      byRange.set(range, rowCount);
-      complete.add(range);
-      if (!known.has(what, rowCount)) cleared.set(rowCount, { at: now(), days: lengthOf(range) });
+    /** The halves have no more rows: for ranges up to this length the count is a coincidence, unless the cap is known. */
+    clear({ series: id }: ReportSeries, range: string, rowCount: number): void {
+      countsOf(id).cleared.set(rowCount, { at: now(), days: lengthOf(range) });
     },
-    /**
-     * The halves have more rows: the count is a cap.
-     * @returns other ranges with this count; days split from them are wrong
-     */
-    async confirm(what: ReportSeries, range: string, rowCount: number): Promise<readonly string[]> {
-      const { byRange, complete, cleared } = countsOf(what.series);
-      cleared.delete(rowCount);
+    /** The halves have more rows: the count is a cap. */
+    async confirm(what: ReportSeries, rowCount: number): Promise<void> {
+      countsOf(what.series).cleared.delete(rowCount);
       await known.learn(what, rowCount);
-      const same = [...byRange].filter(([other, count]) => other !== range && count === rowCount);
-      return same.map(([other]) => other).filter((other) => !complete.has(other));
-    },
-    /** Days split from this range were purged, or not stored. */
-    forget(id: string, range: string): void {
-      forget(countsOf(id), range);
     },
   };
-}
-
-function forget({ byRange, complete }: Counts, range: string): void {
-  byRange.delete(range);
-  complete.delete(range);
 }
 
 /** Days of a range `from/to`; 0 if open. */
@@ -100,10 +83,11 @@ function lengthOf(range: string): number {
   return from == null || to == null ? 0 : to - from + 1;
 }
 
+const PREFIX = 'caps/';
 /** Limits; the oldest are dropped. */
 const MAX_KINDS = 200;
 const MAX_CAPS = 8;
-const KEPT_MS = 30 * 86_400_000;
+const KEPT_MS = 30 * DAY_MS;
 
 const CapList = recordForm(
   Type.Array(
@@ -111,6 +95,8 @@ const CapList = recordForm(
       count: Type.Number(),
       /** The series that proved it; only this one can refute it. */
       series: Type.String(),
+      /** Absent in records of earlier builds. */
+      endpoint: Type.Optional(Type.String()),
       /** Milliseconds since the epoch. */
       at: Type.Number(),
     }),
@@ -119,52 +105,89 @@ const CapList = recordForm(
 type KnownCap = RecordOf<typeof CapList>[number];
 
 /** Proven row caps: a registry record for each kind. */
-export function createKnownCaps(
-  registry: Registry,
-  kindOf: (report: Report) => string,
-  { now, logger, background }: Pick<Gateway, 'now' | 'logger' | 'background'>,
-) {
+function createCapRecords(registry: Registry, { now, logger }: Pick<Gateway, 'now' | 'logger'>) {
   /** Caps that the registry did not accept. */
   const own = new Map<string, readonly KnownCap[]>();
-
   const book = createRecordBook<readonly KnownCap[]>(registry, {
-    prefix: 'caps/',
+    prefix: PREFIX,
     max: MAX_KINDS,
     read: CapList.read,
   });
   const stored = (kind: string) => book.get(kind) ?? [];
+  const isKept = ({ at }: KnownCap) => now() - at < KEPT_MS;
+  return {
+    ofKind: (kind: string): readonly KnownCap[] => [...stored(kind), ...(own.get(kind) ?? [])].filter(isKept),
+    ofEndpoint: (endpoint: string): readonly KnownCap[] =>
+      [...book.list(), ...own]
+        .flatMap(([, caps]) => caps)
+        .filter((cap) => cap.endpoint === endpoint && isKept(cap)),
+    /** Never rejects. */
+    async change(kind: string, step: (caps: readonly KnownCap[]) => readonly KnownCap[]): Promise<void> {
+      try {
+        await book.change(kind, (before) => {
+          const after = step(before ?? []);
+          return JSON.stringify(after) === JSON.stringify(before ?? []) ? null : after;
+        });
+        own.delete(kind);
+      } catch (error) {
+        if (own.size >= MAX_KINDS) own.clear();
+        own.set(kind, step(own.get(kind) ?? stored(kind)));
+        logger.warn(
+          { err: error, kind },
+          'failed to share a row cap with other replicas; this process still applies it',
+        );
+      }
+    },
+  };
+}
 
-  function all({ report }: ReportSeries): readonly KnownCap[] {
-    const kind = kindOf(report);
-    return [...stored(kind), ...(own.get(kind) ?? [])].filter(({ at }) => now() - at < KEPT_MS);
+export type KnownCaps = ReturnType<typeof createKnownCaps>;
+
+/** Configured and proven row caps. */
+export function createKnownCaps(
+  registry: Registry,
+  kindOf: (report: Report) => string,
+  options: Pick<Gateway, 'now' | 'logger' | 'background'> & Pick<ReportPolicy, 'endpoints'>,
+) {
+  const { endpoints, now, logger, background } = options;
+  const records = createCapRecords(registry, options);
+  /** Memoized: needed for each entry of an answer. */
+  let ofReports = new WeakMap<Report, ReturnType<typeof look>>();
+  const forget = () => {
+    ofReports = new WeakMap();
+  };
+  registry.onChange(PREFIX, forget);
+  /** Endpoints whose setting was exceeded, and said so. */
+  const told = new Set<string>();
+
+  const configured = ({ endpoint }: Report): number | null => endpoints.get(endpoint)?.rowCap ?? null;
+
+  function look(report: Report) {
+    // A report that is not by date cannot prove a cap: the endpoint's others do.
+    const isByDate = report.split.includes('date');
+    const proven = isByDate ? records.ofKind(kindOf(report)) : records.ofEndpoint(report.endpoint);
+    const all = new Set([configured(report) ?? [], proven.map(({ count }) => count)].flat());
+    const counts = [...all].sort((a, b) => a - b);
+    return { counts, stamp: counts.join(), untilMs: Math.min(...proven.map(({ at }) => at + KEPT_MS)) };
   }
 
-  async function change(
-    { report }: ReportSeries,
-    step: (caps: readonly KnownCap[]) => readonly KnownCap[],
-  ): Promise<void> {
-    const kind = kindOf(report);
-    try {
-      await book.change(kind, (before) => {
-        const after = step(before ?? []);
-        return JSON.stringify(after) === JSON.stringify(before ?? []) ? null : after;
-      });
-      own.delete(kind);
-    } catch (error) {
-      if (own.size >= MAX_KINDS) own.clear();
-      own.set(kind, step(own.get(kind) ?? stored(kind)));
-      logger.warn(
-        { err: error, kind },
-        'failed to share a row cap with other replicas; this process still applies it',
-      );
-    }
+  function knownOf(report: Report) {
+    const known = ofReports.get(report);
+    if (known !== undefined && now() < known.untilMs) return known;
+    const made = look(report);
+    ofReports.set(report, made);
+    return made;
   }
 
-  async function unlearn(what: ReportSeries, isNone: (cap: KnownCap) => boolean): Promise<void> {
-    const isTakenBack = (cap: KnownCap) => cap.series === what.series && isNone(cap);
-    const [cap] = all(what).filter(isTakenBack);
+  const provenBy = ({ report, series }: ReportSeries) =>
+    records.ofKind(kindOf(report)).filter((cap) => cap.series === series);
+
+  async function unlearn(what: ReportSeries, belowRows: number): Promise<void> {
+    const isNone = ({ series, count }: KnownCap) => series === what.series && count < belowRows;
+    const [cap] = provenBy(what).filter(isNone);
     if (cap === undefined) return;
-    await change(what, (caps) => caps.filter((one) => !isTakenBack(one)));
+    await records.change(kindOf(what.report), (caps) => caps.filter((one) => !isNone(one)));
+    forget();
     logger.info(
       { endpoint: what.report.endpoint, rows: cap.count },
       'an answer exceeded a learned row cap: forgot the cap, and such answers are no longer fetched in halves',
@@ -172,22 +195,40 @@ export function createKnownCaps(
   }
 
   return {
-    has: (what: ReportSeries, rowCount: number): boolean => all(what).some(({ count }) => count === rowCount),
+    /** Row counts at which the platform truncates such a report, as known now; ascending. */
+    of: (report: Report): readonly number[] => knownOf(report).counts,
+    /** Changes with them, which invalidates finished answers. */
+    stampOf: (report: Report): string => knownOf(report).stamp,
+    configured,
     /** Never fails: without the registry the cap is kept in this process. */
     async learn(what: ReportSeries, rowCount: number): Promise<void> {
-      if (all(what).some(({ count, series }) => count === rowCount && series === what.series)) return;
-      const cap = { count: rowCount, series: what.series, at: now() };
-      await change(what, (caps) => [...caps.filter(({ count }) => count !== rowCount), cap].slice(-MAX_CAPS));
+      const { endpoint } = what.report;
+      const isSame = ({ count }: KnownCap) => count === rowCount;
+      if (provenBy(what).some((cap) => isSame(cap) && now() - cap.at < DAY_MS)) return;
+      const isNew = !records.ofKind(kindOf(what.report)).some(isSame);
+      const cap = { count: rowCount, series: what.series, endpoint, at: now() };
+      await records.change(kindOf(what.report), (caps) =>
+        [...caps.filter((one) => !isSame(one)), cap].slice(-MAX_CAPS),
+      );
+      forget();
+      if (!isNew) return;
       logger.warn(
-        { endpoint: what.report.endpoint, rows: rowCount },
+        { endpoint, rows: rowCount },
         'the platform truncates answers at a row count: fetching answers of that size in halves; consider report.endpoints.*.rowCap',
       );
     },
     /** Refutes lower caps of the series. */
     exceeded(what: ReportSeries, rowCount: number): void {
-      if (all(what).some(({ count, series }) => series === what.series && count < rowCount)) {
-        background(unlearn(what, ({ count }) => count < rowCount));
-      }
+      if (provenBy(what).some(({ count }) => count < rowCount)) background(unlearn(what, rowCount));
+    },
+    /** Once per endpoint: the setting is wrong, at least for some reports. */
+    noteExceeded({ endpoint }: Report, rowCount: number): void {
+      if (told.has(endpoint)) return;
+      told.add(endpoint);
+      logger.warn(
+        { endpoint, rows: rowCount, rowCap: endpoints.get(endpoint)?.rowCap },
+        'an answer has more rows than report.endpoints.*.rowCap: correct the setting; only answers of exactly that many rows count as truncated',
+      );
     },
   };
 }

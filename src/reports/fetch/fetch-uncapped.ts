@@ -1,15 +1,15 @@
 /**
  * Fetches an answer whose row count may be a cap again in halves, until they are not capped. If they do not have more rows, the
- * count was a coincidence. If they do, and include all rows of the answer, they replace it. If they have other rows, or a single
- * day is capped, the answer is served unchanged, and never split.
+ * count was a coincidence. If they do, and include all rows of the answer, they replace it. If they have other rows, the answer is
+ * served unchanged, and never split. What still has the row count of a known cap is marked.
  */
 
-import { auditLine, GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import type { Gateway } from '../gateway.js';
 import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { Period } from '../query/period.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, EntryHeader, RowsHeader } from '../rows/entry.js';
+import { type CapRules, isCut } from '../rows/freshness.js';
 import { joinEntries } from '../rows/join-entries.js';
 import { provesCap, rowsOf } from '../rows/proves-cap.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
@@ -26,110 +26,104 @@ export async function fetchUncapped(
   fetched: Fetched,
   fetchRange: FetchRange,
 ): Promise<Fetched> {
-  const began = g.purges.seq;
-  const { answer, purged } = await uncap(g, what, fetched, fetchRange);
-  // The own purges do not invalidate this answer; others do.
-  const isOwn = purged > 0 && g.purges.seq === began + purged;
-  return isOwn && answer.kind === 'answer' ? restamped(answer, began, g.purges.seq) : answer;
+  if (fetched.kind === 'refusal') return fetched;
+  return markCut(await uncap(g, what, fetched, fetchRange), g.policy.rulesFor(what.report));
 }
 
-/** @returns also the number of purges */
 async function uncap(
   g: Gateway,
   what: ReportSeries,
-  fetched: Fetched,
+  fetched: FetchedAnswer,
   fetchRange: FetchRange,
-): Promise<{ readonly answer: Fetched; readonly purged: number }> {
-  if (fetched.kind === 'refusal' || fetched.days === null) return { answer: fetched, purged: 0 };
-  const { range, rowCount } = fetched;
+): Promise<FetchedAnswer> {
+  const { range, rowCount, days } = fetched;
   const name = `${range.from}/${range.to}`;
-  if (!g.caps.suspects(what, name, rowCount)) return { answer: fetched, purged: 0 };
-  // It is not stored: if a half proves the cap, nothing of it must be purged.
-  g.caps.forget(what.series, name);
   const halves = halvesOf(range);
-  if (halves === null) return { answer: unsplit(fetched), purged: 0 };
-  let purged = 0;
+  if (days === null || !g.caps.suspects(what, name, rowCount) || halves === null) return fetched;
   const answers: FetchedAnswer[] = [];
   for (const half of halves) {
     const part = await fetchRange(half);
-    const whole = await uncap(g, what, part, fetchRange);
-    purged += whole.purged;
-    if (whole.answer.kind === 'refusal' || whole.answer.days === null)
-      return { answer: unsplit(fetched), purged };
-    answers.push(whole.answer);
+    const answer = part.kind === 'refusal' ? null : await uncap(g, what, part, fetchRange);
+    answers.push(answer?.days ? answer : cutPart(fetched, days, half));
   }
-  const days = answers.flatMap((half) => half.days ?? []);
-  if (rowsOf(days) <= rowCount) {
+  const parts = daysOf(answers);
+  const rules = g.policy.rulesFor(what.report);
+  if (rowsOf(parts) <= rowCount) {
     g.caps.clear(what, name, rowCount);
-    return { answer: fetched, purged };
+    return isProven(parts, rowCount, rules) ? asComplete(fetched) : together(fetched, answers, rules);
   }
-  if (!provesCap(fetched.days, days, g.policy.rulesFor(what.report))) {
+  if (!provesCap(days, parts, rules)) {
     g.logger.warn(
-      { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
+      { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(parts) },
       'a possibly truncated answer and its halves have different rows; serving it unchanged',
     );
-    return { answer: unsplit(fetched), purged };
+    return { ...fetched, days: null, splittable: { ok: false, reason: CAPPED } };
   }
-  purged += await purgeCapped(g, what, name, rowCount);
-  return { answer: together(fetched, answers, days), purged };
+  await g.caps.confirm(what, rowCount);
+  return together(fetched, answers, g.policy.rulesFor(what.report));
 }
 
-/** Purges days that were split from capped answers. @returns the number of purges */
-async function purgeCapped(
-  { caps, purges, now, history, background, logger }: Gateway,
-  what: ReportSeries,
-  range: string,
-  rowCount: number,
-): Promise<number> {
-  const { series, report } = what;
-  const others = await caps.confirm(what, range, rowCount);
-  let purged = 0;
-  for (const capped of others) {
-    const [from, to] = capped.split('/') as [string, string];
-    background(history.voidCut(report, { series, dates: daysBetween(from, to), answerRows: rowCount }));
-    const scope = {
-      ...(report.account === null ? {} : { advertiserId: report.account }),
-      endpoint: report.endpoint,
-      from,
-      to,
-    };
-    const event = { action: 'cache.uncap', subject: report.endpoint, after: { ...scope, rowCount } };
-    try {
-      await purges.append(scope, auditLine(event, GATEWAY_ACTOR, now()));
-      caps.forget(series, capped);
-      purged += 1;
-    } catch (error) {
-      // This answer is correct; the next one with this cap tries again.
-      logger.error({ err: error, ...scope }, 'failed to purge days split from a truncated answer');
-    }
-  }
-  return purged;
+const daysOf = (answers: readonly FetchedAnswer[]) => answers.flatMap(({ days }) => days ?? []);
+
+/** Whether halves without more rows prove that the answer is complete: not if one of them has the same row count, or is cut. */
+function isProven(parts: readonly Entry<RowsHeader>[], rowCount: number, rules: CapRules): boolean {
+  return parts.every(({ header }) => {
+    const { answerRows, complete, flaws } = header;
+    if (isCut(header, rules) || flaws?.some(({ code }) => code === 'rows_capped')) return false;
+    return complete === true || answerRows < rowCount;
+  });
 }
 
-/** Entries fetched after the purge `from` count as fetched after `seq`. */
-function restamped(answer: FetchedAnswer, from: number, seq: number): FetchedAnswer {
-  const restamp = <H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> => ({
-    header: header.seq < from ? header : { ...header, seq },
+/** For a half that the platform refuses: what the whole answer has of its days. */
+function cutPart(
+  fetched: FetchedAnswer,
+  days: readonly Entry<RowsHeader>[],
+  { from, to }: Period,
+): FetchedAnswer {
+  const isWithin = ({ header: { lastDay } }: Entry) =>
+    lastDay !== null && lastDay >= (from ?? '') && lastDay <= (to ?? '');
+  return { ...fetched, days: days.filter(isWithin).map(cut) };
+}
+
+/** Marks what has the row count of a known cap. */
+function markCut(answer: FetchedAnswer, rules: CapRules): FetchedAnswer {
+  const mark = <H extends EntryHeader>(entry: Entry<H>) => markIfCut(entry, rules);
+  const { rows, bytes, days } = answer;
+  const marked = rows && mark(rows);
+  return {
+    ...answer,
+    rows: marked,
+    bytes: bytes && mark(bytes),
+    days: days?.map(mark) ?? null,
+    flaws: marked?.header.flaws ?? answer.flaws,
+  };
+}
+
+function markIfCut<H extends EntryHeader>(entry: Entry<H>, rules: CapRules): Entry<H> {
+  return isCut(entry.header, rules) ? cut(entry) : entry;
+}
+
+function cut<H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> {
+  const { answerRows = 0, flaws = [] } = header;
+  return { header: { ...header, flaws: [...flaws, { code: 'rows_capped', rows: answerRows }] }, body };
+}
+
+function asComplete(answer: FetchedAnswer): FetchedAnswer {
+  const complete = <H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> => ({
+    header: { ...header, complete: true },
     body,
   });
   const { rows, bytes, days } = answer;
   return {
     ...answer,
-    rows: rows === null ? null : restamp(rows),
-    bytes: bytes === null ? null : restamp(bytes),
-    days: days === null ? null : days.map(restamp),
+    rows: rows && complete(rows),
+    bytes: bytes && complete(bytes),
+    days: days?.map(complete) ?? null,
   };
 }
 
-function unsplit(fetched: FetchedAnswer): FetchedAnswer {
-  return { ...fetched, days: null, splittable: { ok: false, reason: CAPPED } };
-}
-
-function together(
-  capped: FetchedAnswer,
-  halves: readonly FetchedAnswer[],
-  days: readonly Entry<RowsHeader>[],
-): FetchedAnswer {
+function together(capped: FetchedAnswer, halves: readonly FetchedAnswer[], rules: CapRules): FetchedAnswer {
+  const days = daysOf(halves).map((day) => markIfCut(day, rules));
   return {
     ...capped,
     days,

@@ -71,7 +71,9 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
   const { accounts, flaws } = digest;
   const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
   const days = daysOf(asked);
-  const rest = { accounts, lastDay: days.lastDay, emptyEnd, paging: digest.paging, splitFrom: null, flaws };
+  const { lastDay } = days;
+  const answerRows = digest.rowCount;
+  const rest = { accounts, lastDay, emptyEnd, answerRows, paging: digest.paging, splitFrom: null, flaws };
   const whole = digest.whole && {
     header: { ...rowsHeader(facts, facts, digest.whole, rest), ...days },
     body: digest.whole.body,
@@ -81,7 +83,9 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
     range: asked.range,
     rows: whole,
     rowsFault: null,
-    bytes: asked.whole ? bytesOf(context, accounts, { ...emptyEnd, ...days, ...flawed(flaws) }, false) : null,
+    bytes: asked.whole
+      ? bytesOf(context, accounts, { ...emptyEnd, ...days, answerRows, ...flawed(flaws) }, false)
+      : null,
     days: digest.days?.map((block) => dayEntry(block, digest, context)) ?? null,
     splittable: digest.splittable,
     rowCount: digest.rowCount,
@@ -100,7 +104,7 @@ function flawed(flaws: readonly Flaw[]): { readonly flaws?: readonly Flaw[] } {
   return flaws.length === 0 ? {} : { flaws };
 }
 
-type RowsFacts = Pick<RowsHeader, 'accounts' | 'lastDay' | 'paging' | 'splitFrom'> & {
+type RowsFacts = Pick<RowsHeader, 'accounts' | 'lastDay' | 'answerRows' | 'paging' | 'splitFrom'> & {
   readonly emptyEnd: EmptyEnd;
   readonly flaws: readonly Flaw[];
 };
@@ -121,6 +125,7 @@ function rowsHeader(facts: AnswerFacts, times: Times, block: RowBlock, rest: Row
     sources: block.sources,
     types: block.types,
     rowCount: block.rowCount,
+    answerRows: rest.answerRows,
     hash: block.hash,
     lastDay: rest.lastDay,
     emptyTail,
@@ -159,7 +164,7 @@ type Times = Pick<AnswerFacts, 'fetchStartedAt' | 'fetchedAt'>;
 
 function dayEntry(
   block: DayBlock,
-  { lastDate, accounts, flaws }: Digest,
+  { lastDate, accounts, rowCount, flaws }: Digest,
   context: Context,
 ): Entry<RowsHeader> {
   const { asked, facts } = context;
@@ -171,6 +176,7 @@ function dayEntry(
       accounts,
       lastDay: block.date,
       emptyEnd: judgeEmptyDays(empty ? [block.date] : [], facts.fetchedAt, asked.earlier),
+      answerRows: rowCount,
       paging: null,
       flaws,
       splitFrom: {
@@ -187,7 +193,7 @@ function dayEntry(
 function bytesOf(
   { facts, status, contentType, body, hash }: Context,
   accounts: readonly string[],
-  end: EmptyEnd & Pick<BytesHeader, 'firstDay' | 'lastDay' | 'flaws'>,
+  end: EmptyEnd & Pick<BytesHeader, 'firstDay' | 'lastDay' | 'answerRows' | 'flaws'>,
   opaque: boolean,
 ): Entry<BytesHeader> {
   return {

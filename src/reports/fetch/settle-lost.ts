@@ -174,11 +174,10 @@ export async function recoverLostDays(
   if (fetched.kind === 'refusal') return fetched;
   // A whole answer is judged by what other replicas learned when it is read; it does not wait for that.
   if (fetch.mode === 'whole') g.background(g.retention.of(fetch.report.endpoint));
-  const said = fetched.days?.filter(({ header }) => header.forgotten === undefined) ?? [];
+  // A flawed answer proves nothing about empty days.
+  const said = fetched.days?.filter(({ header }) => (header.forgotten ?? header.flaws) === undefined) ?? [];
   const [first] = said;
   if (first?.header.originMs !== null) return fetched;
-  // A flawed answer proves nothing about empty days.
-  if (first.header.flaws !== undefined) return fetched;
   const empty = said.filter(({ header }) => header.rowCount === 0);
   const isRecorded = g.history.isRecorded(fetch.report);
   if (isRecorded) noteRows(g, fetch, said, empty.length > 0);
@@ -309,11 +308,12 @@ function recallAround(g: Gateway, input: Fetch, dates: readonly string[]): Promi
 }
 
 function recall(
-  { history, learner }: Gateway,
+  { history, learner, policy }: Gateway,
   { report, series }: Fetch,
   dates: readonly string[],
 ): Promise<Known> {
-  return history.recall(series, dates, learner.status(report).generation);
+  const rules = policy.rulesFor(report);
+  return history.recall({ series, dates, rules }, learner.status(report).generation);
 }
 
 function isAccepted(

@@ -8,15 +8,15 @@ import { contentName } from '../query/keys.js';
 import { digest } from '../query/platform-call.js';
 import { holdsTexts, joinTypes } from '../rows/column-types.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { type FreshnessRules, isFinal } from '../rows/freshness.js';
+import { type FinalRules, isFinal } from '../rows/freshness.js';
 import {
   decodeStored,
   encodeHeads,
   noteFetch,
   noteMissed,
-  type Revision,
   type Revisions,
   type SeenDay,
+  voidCut,
 } from './revision.js';
 
 export interface DayChange {
@@ -29,12 +29,12 @@ export interface DayChange {
   readonly removed: readonly string[];
 }
 
-interface FetchedDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
+interface FetchedDay extends Pick<SeenDay, 'credential'> {
   readonly entry: Entry<RowsHeader>;
   /** End of the first missed fetch that is not marked yet. */
   readonly missedFrom: number | undefined;
-  /** Which days of its report are final. */
-  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+  /** Which days of its report are final, and which were cut. */
+  readonly rules: FinalRules;
 }
 
 /** A fetched day and its earlier revisions. */
@@ -63,9 +63,10 @@ interface DayComparison {
 /** Compares a fetched day with the stored heads. */
 export function compareWithHeads(head: HistoryHeads | null, fetched: FetchedDay): DayComparison {
   const { entry, missedFrom } = fetched;
-  const known = head === null ? [] : (decodeStored(head)?.revisions ?? null);
+  const stored = head === null ? [] : (decodeStored(head)?.revisions ?? null);
   // Written by a newer release: do not overwrite members unknown here.
-  if (known === null) return { change: null, observation: null };
+  if (stored === null) return { change: null, observation: null };
+  const known = voidCut(stored, fetched.rules);
   const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
   const seen = seenDay(fetched);
   const noted = noteFetch(before, seen);
@@ -75,14 +76,17 @@ export function compareWithHeads(head: HistoryHeads | null, fetched: FetchedDay)
   if (noted.kind === 'appended') return { observation, change: { ...common, ...noted } };
   const same = { ...common, added: null, removed: [] };
   if (noted.kind === 'confirmed') return { observation, change: { ...same, ...noted } };
-  return { observation, change: before === known ? null : { ...same, kind: 'confirmed', revisions: before } };
+  return {
+    observation,
+    change: before === stored ? null : { ...same, kind: 'confirmed', revisions: before },
+  };
 }
 
 export const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as string;
 
 /** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
-function seenDay({ entry: { header }, answerRows, credential, rules }: FetchedDay): SeenDay {
-  const { splitFrom, rowCount } = header;
+function seenDay({ entry: { header }, credential, rules }: FetchedDay): SeenDay {
+  const { splitFrom, rowCount, answerRows, complete } = header;
   return {
     fetchedFrom: header.fetchStartedAt,
     fetchedAt: header.fetchedAt,
@@ -97,6 +101,7 @@ function seenDay({ entry: { header }, answerRows, credential, rules }: FetchedDa
     bytes: 0,
     unconfirmed: rowCount === 0 && header.emptyTail === 'unconfirmed',
     isFinal: isFinal(header, rules),
+    ...(complete && { complete }),
   };
 }
 
@@ -166,15 +171,6 @@ export async function writesFor(
 /** Approximate maximum of a pack's stored size, as a share of its plain size. */
 const PACKED_PART = 1 / 3;
 
-/** @returns the row count of the answer that a day was split from; `days` may come from several answers */
-export function rowsOfAnswers(days: readonly Entry<RowsHeader>[]): (day: Entry<RowsHeader>) => number {
-  const answerOf = ({ header: { fetchStartedAt, splitFrom } }: Entry<RowsHeader>) =>
-    `${fetchStartedAt} ${splitFrom?.from} ${splitFrom?.to}`;
-  const rows = new Map<string, number>();
-  for (const day of days) rows.set(answerOf(day), (rows.get(answerOf(day)) ?? 0) + day.header.rowCount);
-  return (day) => rows.get(answerOf(day)) ?? 0;
-}
-
 /** Days that these writes made final for the first time. */
 export function finalizedBy(
   changes: readonly DayChange[],
@@ -214,15 +210,4 @@ export async function markDays(
   });
   const done = writes.length === 0 ? [] : await store.write(series, writes);
   return new Map(writes.map(({ day }, at) => [day, done[at] === true]));
-}
-
-/** @returns the same list if none matches */
-export function withMark(
-  revisions: Revisions,
-  isMeant: (one: Revision) => boolean,
-  mark: Partial<Revision>,
-): Revisions {
-  return revisions.some(isMeant)
-    ? revisions.map((one) => (isMeant(one) ? { ...one, ...mark } : one))
-    : revisions;
 }

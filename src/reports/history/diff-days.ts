@@ -10,8 +10,16 @@ import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '.
 import type { RowsHeader } from '../rows/entry.js';
 import { holdsId, holdsText, isVersion } from '../rows/row-names.js';
 import { kindsOf } from '../rows/warnings.js';
-import { guarded, type Readable, type Row, readContents, sumRows } from './read.js';
-import { type Heads, type Revision, readHeads } from './revision.js';
+import {
+  guarded,
+  type Readable,
+  type Row,
+  readContents,
+  readStates,
+  type StatesWanted,
+  sumRows,
+} from './read.js';
+import type { Heads, Revision } from './revision.js';
 
 export interface DayRows {
   readonly rows: readonly Row[];
@@ -194,10 +202,7 @@ function haveSameColumns(a: Columns, b: Columns): boolean {
   });
 }
 
-export interface RevisionsWanted {
-  readonly series: string;
-  /** ISO, in order. */
-  readonly dates: readonly string[];
+export interface RevisionsWanted extends StatesWanted {
   /** Of the kind; revisions of another one are void. */
   readonly generation: string;
   /** Whether the kind is proven divisible. */
@@ -224,7 +229,7 @@ const READ_AT_ONCE = 10;
 export async function listRevisions(g: Readable, wanted: RevisionsWanted) {
   const { series, dates } = wanted;
   return guarded(g, async () => {
-    const heads = (await g.store.heads(series, dates)).map(readHeads);
+    const heads = await readStates(g, wanted);
     const known = heads.map(({ asked, revisions }) =>
       // If the report names no account, the rows tell whether it was erased; see readSums.
       revisions.filter((one) => asked.length === 0 || !g.isErased({ ...one, asked, held: [] })),

@@ -15,23 +15,29 @@ import type { Report } from '../query/canonicalize.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import type { FreshnessRules } from '../rows/freshness.js';
-import { markDays, withMark } from './day-writes.js';
+import { markDays } from './day-writes.js';
 import { listRevisions, type RevisionsWanted } from './diff-days.js';
 import { daysOfMonth, eraseHistory, monthsOf, sweepHistory } from './erase.js';
 import { type Erasures, requestedAccounts } from './erasures.js';
 import type { Loss } from './forgotten.js';
-import { type DaysWanted, readContents, readDays } from './read.js';
 import {
-  type CutDays,
+  type DaysWanted,
+  type Readable,
+  readContents,
+  readDays,
+  readStates,
+  type StatesWanted,
+} from './read.js';
+import {
   createRecorder,
   type FetchedDays,
+  markCut,
   markMissed,
   type Recorded,
   type Recorder,
   record,
-  voidCut,
 } from './record.js';
-import { type Revision, readHeads, validRevisions } from './revision.js';
+import { type Revision, readHeads, validRevisions, withMark } from './revision.js';
 
 /** The last known state of a day. */
 export interface RecalledDay {
@@ -53,15 +59,14 @@ export interface RecalledDay {
  * @throws StoreUnavailable
  */
 async function recall(
-  { turns, store, isErased }: Pick<Recorder, 'turns' | 'store' | 'isErased'>,
-  series: string,
-  dates: readonly string[],
+  { turns, store, isErased, onCut }: Pick<Recorder, 'turns' | 'store' | 'isErased'> & Pick<Readable, 'onCut'>,
+  wanted: StatesWanted,
   generation: string,
 ): Promise<ReadonlyMap<string, RecalledDay>> {
+  const { series, dates } = wanted;
   // Waits for pending writes of earlier fetches.
-  const heads = await turns(series, () => store.heads(series, dates));
-  const days = heads.flatMap((head, at): [string, RecalledDay][] => {
-    const { asked, revisions } = readHeads(head);
+  const heads = await turns(series, () => readStates({ store, onCut }, wanted));
+  const days = heads.flatMap(({ asked, revisions }, at): [string, RecalledDay][] => {
     const date = dates[at] as string;
     const known = validRevisions(revisions, generation);
     const revision = known.findLast(({ unconfirmed }) => unconfirmed !== true);
@@ -123,8 +128,10 @@ export function fromHistory(
   { code, sinceMs, againMs }: Omit<Extract<Loss, { readonly kind: 'kept' }>, 'kind'>,
 ): Entry<RowsHeader> {
   const { fetchStartedAt, fetchedAt, fetchedOn, seq, kind } = said;
+  const { answerRows, complete } = revision;
+  const size = complete ? { answerRows, complete } : { answerRows };
   const forgotten = { code, days: [date], sinceMs, seenMs: revision.confirmedUntil, final, againMs };
-  return { body, header: { ...header, fetchStartedAt, fetchedAt, fetchedOn, seq, kind, forgotten } };
+  return { body, header: { ...header, ...size, fetchStartedAt, fetchedAt, fetchedOn, seq, kind, forgotten } };
 }
 
 // Days that an operator accepted as empty: their loss needs no second fetch.
@@ -216,6 +223,7 @@ export interface HistoryOptions extends Pick<Recorder, 'encode' | 'credential'> 
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
   readonly accepted: AcceptedEmpty;
+  readonly background: (work: Promise<unknown>) => void;
   readonly logger: Logger;
 }
 
@@ -231,7 +239,8 @@ export function createHistory(options: HistoryOptions) {
   const { now } = options.clock;
   const { isErased } = erasures;
   const recorder = createRecorder({ ...options, store, isErased });
-  const readable = { enabled, store, isErased };
+  const onCut = (cut: StatesWanted) => options.background(markCut(recorder, cut));
+  const readable = { enabled, store, isErased, onCut };
   const marks = repeat(MARK_EVERY_MS, () => markMissed(recorder));
 
   function isRecorded({ endpoint, split }: Report): boolean {
@@ -249,17 +258,12 @@ export function createHistory(options: HistoryOptions) {
       const [asked, rules] = [requestedAccounts(report), options.rulesOf(report)];
       return record(recorder, { ...fetched, endpoint, asked, rules });
     },
-    /** Voids revisions from truncated answers. Never rejects. */
-    async voidCut(report: Report, cut: CutDays): Promise<void> {
-      if (isRecorded(report)) await voidCut(recorder, cut);
-    },
     // Missed fetches of this process are marked first.
     readDays: (wanted: DaysWanted) =>
       markMissed(recorder, wanted.series).then(() => readDays(readable, wanted)),
     listRevisions: (wanted: RevisionsWanted) =>
       markMissed(recorder, wanted.series).then(() => listRevisions(readable, wanted)),
-    recall: (series: string, dates: readonly string[], generation: string) =>
-      recall(recorder, series, dates, generation),
+    recall: (wanted: StatesWanted, generation: string) => recall({ ...recorder, onCut }, wanted, generation),
     recallRows: (series: string, days: readonly RecalledDay[]) => recallRows(recorder, series, days),
     markLost: (series: string, days: readonly RecalledDay[], lost: NonNullable<Revision['lost']>) =>
       markLost(recorder, series, days, lost),

@@ -24,6 +24,7 @@ export async function readPast(
   const unknown = unknownOf(g, report, moment);
   const days = await g.history.readDays({
     ...{ series, dates, moment, generation: state === 'proven' ? generation : null },
+    rules: g.policy.rulesFor(report),
     ...(unknown && { unknown }),
   });
   const known = days.map(({ revision, lacks, final, entry }, at): [string, KnownDay] => {

@@ -8,6 +8,7 @@ import { decodeEntries } from '../cache/entry.js';
 import { contentName } from '../query/keys.js';
 import { add, type Decimal, decimalOf, shownAs, ZERO } from '../rows/decimal.js';
 import { type Entry, isEntryHeader, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
+import type { CapRules } from '../rows/freshness.js';
 import { isAdditive, isMoney } from '../rows/row-names.js';
 import type { Erasures } from './erasures.js';
 import {
@@ -19,6 +20,7 @@ import {
   type Revisions,
   readHeads,
   validRevisions,
+  voidCut,
 } from './revision.js';
 
 /** @returns in order; null for missing or damaged rows. @throws StoreUnavailable */
@@ -106,6 +108,29 @@ export interface Readable {
   readonly enabled: boolean;
   readonly store: Pick<HistoryStore, 'heads' | 'contents'>;
   readonly isErased: Erasures['isErased'];
+  /** Called with days that have revisions from truncated answers, which are not marked yet. */
+  readonly onCut: (cut: StatesWanted) => void;
+}
+
+/** Days of a series. */
+export interface StatesWanted {
+  readonly series: string;
+  /** ISO, in order. */
+  readonly dates: readonly string[];
+  /** Of their report. */
+  readonly rules: CapRules;
+}
+
+/** What is known of days, besides their rows. Revisions from truncated answers are void. @throws StoreUnavailable */
+export async function readStates(
+  { store, onCut }: Pick<Readable, 'onCut'> & { readonly store: Pick<HistoryStore, 'heads'> },
+  { series, dates, rules }: StatesWanted,
+): Promise<readonly Heads[]> {
+  const stored = (await store.heads(series, dates)).map(readHeads);
+  const heads = stored.map((one) => ({ ...one, revisions: voidCut(one.revisions, rules) }));
+  const cut = dates.filter((_date, at) => heads[at]?.revisions !== stored[at]?.revisions);
+  if (cut.length > 0) onCut({ series, dates: cut, rules });
+  return heads;
 }
 
 /** @throws GatewayError `not_known_then` if history is off; `not_ready` if the store is unavailable */
@@ -122,10 +147,7 @@ export async function guarded<T>({ enabled }: Pick<Readable, 'enabled'>, work: (
   );
 }
 
-export interface DaysWanted {
-  readonly series: string;
-  /** ISO, in order. */
-  readonly dates: readonly string[];
+export interface DaysWanted extends StatesWanted {
   /** Of the kind; revisions of another one are ignored. Null: the kind is not proven. */
   readonly generation: string | null;
   readonly moment: Moment;
@@ -146,7 +168,7 @@ export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonl
   const { series, dates, generation, moment } = wanted;
   return guarded(g, async () => {
     if (generation === null) throw notKept(...NOT_PROVEN);
-    const heads = (await g.store.heads(series, dates)).map(readHeads);
+    const heads = await readStates(g, wanted);
     const known = heads.map(({ revisions }) => validRevisions(revisions, generation));
     const chosen = known.map((revisions) => knownAt(revisions, moment));
     if (chosen.includes(null)) throw notKnown(wanted, known);

@@ -9,7 +9,7 @@ import type { HistoryStore } from '../../store/history-port.js';
 import { createTurns } from '../../store/turns.js';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import type { FreshnessRules } from '../rows/freshness.js';
+import type { FinalRules } from '../rows/freshness.js';
 import { type SchemaChange, schemaChange } from '../rows/warnings.js';
 import {
   compareWithHeads,
@@ -19,13 +19,11 @@ import {
   type FinalDay,
   finalizedBy,
   markDays,
-  rowsOfAnswers,
-  withMark,
   writesFor,
 } from './day-writes.js';
 import type { Erasures } from './erasures.js';
-import { readContents } from './read.js';
-import { noteMissed, type Revision, validRevisions } from './revision.js';
+import { readContents, type StatesWanted } from './read.js';
+import { noteMissed, type Revision, validRevisions, voidCut } from './revision.js';
 
 // Detects changed columns between two revisions of a day; reported once per change.
 
@@ -117,8 +115,8 @@ interface RecordedDays extends FetchedDays {
   readonly asked: readonly string[];
   /** Of the report, for the log. */
   readonly endpoint?: string;
-  /** Which days of the report are final. */
-  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+  /** Which days of the report are final, and which were cut. */
+  readonly rules: FinalRules;
 }
 
 export interface Recorded {
@@ -128,15 +126,6 @@ export interface Recorded {
   readonly finalized: readonly FinalDay[];
   /** Names of the contents that were added, by day. */
   readonly added: ReadonlyMap<string, string>;
-}
-
-/** Days of one series that were split from truncated answers. */
-export interface CutDays {
-  readonly series: string;
-  /** ISO */
-  readonly dates: readonly string[];
-  /** Row count at which the platform truncated. */
-  readonly answerRows: number;
 }
 
 /** Attempts under concurrent writes; each round at least one writer succeeds. */
@@ -254,15 +243,14 @@ async function writeOnce(
   const { store, latest, missed, metrics } = r;
   const { series, rules } = fetched;
   const heads = await store.heads(series, days.map(dateOf));
-  const [rowsOf, credential] = [rowsOfAnswers(fetched.days), r.credential()];
+  const credential = r.credential();
   const looks = days.map((entry, at) => {
     const { fetchStartedAt } = entry.header;
     const name = nameOf(series, dateOf(entry));
     if (fetchStartedAt < (latest.get(name) ?? fetchStartedAt))
       return { change: 'late', observation: null } as const;
     latest.set(name, fetchStartedAt);
-    const facts = { answerRows: rowsOf(entry), missedFrom: missed.get(name), credential, rules };
-    return compareWithHeads(heads[at] ?? null, { entry, ...facts });
+    return compareWithHeads(heads[at] ?? null, { entry, missedFrom: missed.get(name), credential, rules });
   });
   const observations = looks.flatMap(({ observation }) => observation ?? []);
   told.observations.push(...observations);
@@ -305,22 +293,18 @@ async function markSeries({ store, missed }: Recorder, series: string): Promise<
   for (const [at, name] of names.entries()) if (done.get(dates[at] as string) !== false) missed.delete(name);
 }
 
-/** Voids revisions from truncated answers. Never rejects. */
-export async function voidCut(
+/** Marks revisions from truncated answers as void, which they stay when the cap is forgotten. Never rejects. */
+export async function markCut(
   { turns, store, metrics, logger }: Recorder,
-  { series, dates, answerRows }: CutDays,
+  { series, dates, rules }: StatesWanted,
 ): Promise<void> {
   try {
-    const done = await turns(series, () =>
-      markDays(store, series, dates, (known) =>
-        withMark(known, (one) => one.answerRows === answerRows && one.void === undefined, { void: 'cut' }),
-      ),
-    );
+    const done = await turns(series, () => markDays(store, series, dates, (known) => voidCut(known, rules)));
     metrics.history('voided', [...done.values()].filter((one) => one).length);
   } catch (error) {
     logger.error(
       { err: error, days: dates.length },
-      'failed to void history that came from a truncated platform answer; it is still shown',
+      'failed to mark history that came from a truncated platform answer; the next read retries',
     );
   }
 }

@@ -4,6 +4,7 @@
 import Type, { type Static } from 'typebox';
 import { recordForm } from '../../lib/record.js';
 import type { HistoryHeads } from '../../store/history-port.js';
+import { type CapRules, isCut } from '../rows/freshness.js';
 import { packValues, unpackValues } from './packed-values.js';
 
 const RevisionForm = Type.Object({
@@ -26,10 +27,12 @@ const RevisionForm = Type.Object({
   /** Fingerprint of the token of the fetch; null without one. */
   credential: Type.Union([Type.String(), Type.Null()]),
   rowCount: Type.Integer(),
-  /** Rows of the whole answer that it was split from. */
+  /** Rows of the smallest answer that had it; see `AnswerSize`. */
   answerRows: Type.Integer(),
   /** The newest purge known before the fetch; see erasures.ts. */
   seq: Type.Integer(),
+  /** Halves of its period proved such an answer to be complete. */
+  complete: Type.Optional(Type.Literal(true)),
   /** Why it is void; void revisions are listed and otherwise skipped. */
   void: Type.Optional(Type.Literal('cut')),
   /** Stored size of its rows. */
@@ -176,6 +179,22 @@ export function readHeads(found: StoredHeads | null | undefined): Heads {
   return found ? (decodeStored(found) ?? NONE) : NONE;
 }
 
+/** @returns the same list if none matches */
+export function withMark(
+  revisions: Revisions,
+  isMeant: (one: Revision) => boolean,
+  mark: Partial<Revision>,
+): Revisions {
+  return revisions.some(isMeant)
+    ? revisions.map((one) => (isMeant(one) ? { ...one, ...mark } : one))
+    : revisions;
+}
+
+/** With those void that came from an answer that the platform truncated at a row cap known now. @returns the same list if there are none */
+export function voidCut(revisions: Revisions, rules: CapRules): Revisions {
+  return withMark(revisions, (one) => one.void === undefined && isCut(one, rules), { void: 'cut' });
+}
+
 /** Revisions that are not void and of this generation. */
 export function validRevisions(revisions: Revisions, generation: string): Revisions {
   return revisions.filter((one) => one.void === undefined && one.generation === generation);
@@ -228,7 +247,7 @@ export function firstSeenAfterEnd({ ageDays, knownFrom, closedFrom, unconfirmed 
 export interface SeenDay
   extends Pick<
     Revision,
-    'digest' | 'schema' | 'generation' | 'credential' | 'rowCount' | 'answerRows' | 'seq'
+    'digest' | 'schema' | 'generation' | 'credential' | 'rowCount' | 'answerRows' | 'complete' | 'seq'
   > {
   /** Start and end of the fetch, epoch milliseconds. */
   readonly fetchedFrom: number;
@@ -285,17 +304,26 @@ export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   const isConfirmedNow = latest.unconfirmed === true && !seen.unconfirmed;
   const { unconfirmed, lost, ...known } = latest;
   const mark = unconfirmed && !isConfirmedNow ? { unconfirmed } : {};
-  const confirmed = stamped(before.slice(0, -1), { ...known, confirmedUntil, ...mark }, seen);
+  const size = sizeOf(latest, seen);
+  const confirmed = stamped(before.slice(0, -1), { ...known, ...size, confirmedUntil, ...mark }, seen);
   const isStamped = confirmed.finalFrom !== latest.finalFrom || confirmed.closedFrom !== latest.closedFrom;
+  const isWholer = confirmed.answerRows !== latest.answerRows || confirmed.complete !== latest.complete;
   const isFoundAgain = lost !== undefined;
   if (
     !isConfirmedNow &&
     !isStamped &&
+    !isWholer &&
     !isFoundAgain &&
     confirmedUntil - latest.confirmedUntil < CONFIRMED_EVERY_MS
   )
     return { kind: 'known' };
   return { kind: 'confirmed', revisions: [...before.slice(0, -1), confirmed] };
+}
+
+/** Of two answers with equal rows of the day: if one of them was not truncated, the day is whole. */
+function sizeOf(latest: Revision, seen: SeenDay): Pick<Revision, 'answerRows' | 'complete'> {
+  const answerRows = Math.min(latest.answerRows, seen.answerRows);
+  return latest.complete || seen.complete ? { answerRows, complete: true } : { answerRows };
 }
 
 /** Sets `closedFrom` and `finalFrom` of the latest revision. */

@@ -55,7 +55,9 @@ export function writeMeta(
     ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
     ...(isRecalled(parts) ? { source: 'history' } : {}),
     reach: { summable: report.split.length === 0 },
-    ...(warnings.some(({ code }) => code === 'pages_left') ? { complete: false } : {}),
+    ...(warnings.some(({ code }) => code === 'pages_left' || code === 'rows_capped')
+      ? { complete: false }
+      : {}),
     ...(paging === null ? {} : { paging }),
     ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
     ...(warnings.length === 0 ? {} : { warnings }),

@@ -263,6 +263,7 @@ export const FLAW_CODES = [
   'duplicate_rows',
   'pages_left',
   'platform_warning',
+  'rows_capped',
   'rows_of_other_advertisers',
   'rows_of_other_campaigns',
   'rows_outside_filter',
@@ -274,6 +275,8 @@ export interface Flaw {
   readonly code: (typeof FLAW_CODES)[number];
   /** Text of the platform, bounded and escaped. */
   readonly text?: string;
+  /** Row count at which the platform truncated the answer. */
+  readonly rows?: number;
 }
 
 /** Maximum freshness of a flawed answer. */

@@ -19,12 +19,24 @@ export interface FreshnessRules {
   readonly edgeEndedMs?: number;
   /** Age from which the platform has no rows of a day, as learned or declared; absent: unknown. */
   readonly edgeDays?: number;
+  /** Row counts at which the platform truncates such a report, as known now. */
+  readonly caps?: readonly number[];
   /** Freshness of provisional days from an age on after which no day was seen to change. */
   readonly settled?: { readonly fromAge: number; readonly ms: number };
 }
 
+/** The single answer of the platform that rows came from. */
+export interface AnswerSize {
+  /** Its row count; absent if it had no readable rows. */
+  readonly answerRows?: number;
+  /** Halves of its period proved that it is complete, whatever its row count. */
+  readonly complete?: true;
+  /** Absent if there are none. */
+  readonly flaws?: readonly Flaw[] | undefined;
+}
+
 /** About a stored answer, or one day of it. */
-export interface Facts extends EmptyEnd {
+export interface Facts extends EmptyEnd, AnswerSize {
   readonly fetchStartedAt: number;
   readonly fetchedAt: number;
   /** First day covered, of a whole answer; absent in a single day of it, and when the platform chose the period. */
@@ -37,8 +49,6 @@ export interface Facts extends EmptyEnd {
   readonly kind: 'bounded' | 'open' | 'undeclared';
   /** Set if RFC 9111 decides (`freshness: origin`); such an answer is never served stale. */
   readonly originMs: number | null;
-  /** Absent if there are none. */
-  readonly flaws?: readonly Flaw[] | undefined;
   readonly forgotten?: Forgotten;
   /** Why it may be no report. Then it is served if there is nothing better, never final and never stored. */
   readonly doubt?: string;
@@ -73,17 +83,29 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
   return day < today - restatementDays;
 }
 
+/**
+ * Whether rows came from an answer that the platform truncated at a row cap known now, and are not marked as such: fetched before
+ * the cap was known. They are void, wherever they are stored.
+ */
+export function isCut({ answerRows, complete, flaws }: AnswerSize, { caps }: CapRules): boolean {
+  if (caps === undefined || answerRows === undefined || complete === true) return false;
+  return caps.includes(answerRows) && !flaws?.some(({ code }) => code === 'rows_capped');
+}
+
+export type CapRules = Pick<FreshnessRules, 'caps'>;
+
 /** Whether the last day was past restatement when the fetch began, and no day was beyond the platform's retention. */
 export function isFinal(
-  facts: Pick<Facts, 'firstDay' | 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten' | 'doubt'>,
+  facts: Pick<Facts, 'firstDay' | 'lastDay' | 'fetchedOn' | 'forgotten' | 'doubt' | keyof AnswerSize>,
   rules: FinalRules,
 ): boolean {
-  if (facts.lastDay === null || (facts.flaws ?? facts.doubt) !== undefined) return false;
+  if (facts.lastDay === null || (facts.flaws ?? facts.doubt) !== undefined || isCut(facts, rules))
+    return false;
   if (facts.forgotten?.final === false || lacksDays(facts, rules)) return false;
   return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
 }
 
-export type FinalRules = Pick<FreshnessRules, 'restatementDays' | 'edgeDays'>;
+export type FinalRules = Pick<FreshnessRules, 'restatementDays' | 'edgeDays' | 'caps'>;
 
 type Covered = Pick<Facts, 'firstDay' | 'lastDay' | 'fetchedOn' | 'forgotten'>;
 
@@ -183,7 +205,7 @@ export type State = 'fresh' | 'revalidate' | 'error-only' | 'absent';
 
 /** fresh · revalidate: served while it is refreshed in the background · error-only: served if the platform fails · absent */
 export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): State {
-  if (facts.fetchedAt > nowMs + MAX_FUTURE_MS) return 'absent';
+  if (facts.fetchedAt > nowMs + MAX_FUTURE_MS || isCut(facts, rules)) return 'absent';
   const pastMs = nowMs - facts.fetchedAt - freshForMs(facts, rules);
   if (pastMs < 0) return 'fresh';
   // RFC 9111, section 4.2.4: the platform may forbid stale answers, which is not known here.

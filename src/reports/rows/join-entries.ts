@@ -52,7 +52,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
   const columns = [...columnOf.values()];
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];
   const last = parts.at(-1) as Entry<RowsHeader>;
-  const { emptySince: _, flaws: __, forgotten: ___, ...header } = oldest.header;
+  const { emptySince: _, flaws: __, forgotten: ___, complete: ____, ...header } = oldest.header;
   const flaws = joinFlaws(parts.map((entry) => entry.header));
   return {
     body,
@@ -67,6 +67,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
       sources: [...columnOf.keys()],
       types: encodeTypes(columns, joinTypes(filled.map((entry) => entry.header))),
       rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
+      ...joinSizes(parts.map((entry) => entry.header)),
       hash: bodyHash(body),
       splitFrom: null,
       ...(flaws.length === 0 ? {} : { flaws }),
@@ -74,6 +75,15 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
       ...(oldest.header.splitFrom === null ? {} : { joinedUnder: oldest.header.splitFrom.generation }),
     },
   };
+}
+
+/** Of the largest answer that is not proven complete. */
+function joinSizes(
+  all: readonly Pick<RowsHeader, 'answerRows' | 'complete'>[],
+): Pick<RowsHeader, 'answerRows' | 'complete'> {
+  const open = all.filter(({ complete }) => complete === undefined);
+  const answerRows = Math.max(...(open.length === 0 ? all : open).map((one) => one.answerRows));
+  return open.length === 0 ? { answerRows, complete: true } : { answerRows };
 }
 
 /** The part of a join that is from history. */

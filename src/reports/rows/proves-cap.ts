@@ -7,11 +7,12 @@ type Day = Entry<RowsHeader>;
 
 /**
  * They do if they have more rows, including all rows of the answer: a cap omits rows and changes none. Fewer or other rows mean
- * that the platform's numbers depend on the range.
+ * that the platform's numbers depend on the range; more rows in one half than in the whole, that there is no such cap.
  */
 export function provesCap(whole: readonly Day[], halves: readonly Day[], rules: FreshnessRules): boolean {
   return (
     rowsOf(halves) > rowsOf(whole) &&
+    halves.every(({ header }) => header.answerRows <= rowsOf(whole)) &&
     whole.length === halves.length &&
     whole.every((day, index) => isLeftOf(day, halves[index] as Day, rules))
   );

@@ -87,6 +87,8 @@ export interface Warning {
   readonly missing?: readonly string[];
   /** Time of the first occurrence. */
   readonly since?: string;
+  /** Row count at which the platform truncated the answer. */
+  readonly rows?: number;
 }
 
 export function warningsOf(input: AssembleInput): readonly Warning[] {
@@ -142,7 +144,7 @@ function doubtWarnings({ endpoint }: Report, all: readonly Entry[]): readonly Wa
 }
 
 function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
-  return joinFlaws(parts.map(({ header }) => header)).map(({ code, text }) => {
+  return joinFlaws(parts.map(({ header }) => header)).map(({ code, text, rows }) => {
     const held = parts.filter(({ header }) => header.flaws?.some((flaw) => flaw.code === code));
     const days = held.flatMap(({ header }) =>
       header.form === 'rows' && header.splitFrom !== null ? [header.lastDay as string] : [],
@@ -150,7 +152,7 @@ function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
     const quoted = code === 'platform_warning' && text !== undefined ? `: ${text}` : '';
     const cached = code === 'pages_left' ? 'not cached' : 'cached for at most five minutes';
     const message = `${FLAW_WORDS[code]}${quoted}. The rows are passed on unchanged. The answer is not final, not in the history, and ${cached}.`;
-    return { code, message, ...(days.length === 0 ? {} : { days }) };
+    return { code, message, ...(days.length === 0 ? {} : { days }), ...(rows === undefined ? {} : { rows }) };
   });
 }
 
@@ -160,6 +162,8 @@ const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
   pages_left:
     'The platform returned one page of several, or says that it cut its answer, so rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
   platform_warning: 'The platform returned a warning with its answer',
+  rows_capped:
+    'The platform cut its answer off at a row limit (rows), so rows are probably missing (meta.complete). Do not add up the rows; request fewer, as some campaigns at a time, or tell your operator',
   rows_of_other_advertisers:
     'The platform returned rows of advertisers that were not requested. Remove them before adding up the rows',
   rows_of_other_campaigns:

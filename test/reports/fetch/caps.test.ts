@@ -30,13 +30,14 @@ describe('createCaps', () => {
     const log = createRecordedLog();
     const clock = createTestClock();
     const work: Promise<unknown>[] = [];
+    const policy = policyOf({}, endpoints as ReturnType<typeof rules>);
     const known = createKnownCaps(registry, (one) => divisibilityId(one, ['advertiserId']), {
+      endpoints: policy.endpoints,
       now: clock.now,
       logger: log.logger,
       background: (one) => work.push(one),
     });
-    const policy = policyOf({}, endpoints as ReturnType<typeof rules>);
-    const caps = createCaps(known, { policy, now: clock.now });
+    const caps = createCaps(known, { now: clock.now });
     const ask = (range: string, rowCount: number, series = 's') => caps.suspects(of(series), range, rowCount);
     return { caps, ask, log, clock, settled: () => Promise.all(work) };
   }
@@ -49,6 +50,7 @@ describe('createCaps', () => {
     const theirs = { count: 700, series: 'theirs', at: clock.now(), newer: { of: 'a newer release' } };
     await registry.commit({ writes: new Map([[id, JSON.stringify([theirs])]]) });
     const known = createKnownCaps(registry, () => divisibilityId(report, ['advertiserId']), {
+      endpoints: new Map(),
       now: clock.now,
       logger: createRecordedLog().logger,
       background: () => {},
@@ -58,15 +60,18 @@ describe('createCaps', () => {
     expect(ask('a', 700)).toBe(true);
     expect(JSON.parse(registry.get(id)?.value ?? '')).toEqual([
       theirs,
-      { count: 500, series: 's', at: clock.now() },
+      { count: 500, series: 's', endpoint: 'campaigns/get', at: clock.now() },
     ]);
   });
 
-  it('suspects by a configured cap alone: from it on', async () => {
-    const { ask } = await alone(1000);
-    expect([999, 1000, 1001].map((count) => ask('a', count))).toEqual([false, true, true]);
-    // A count seen twice says nothing where the cap is known.
-    expect(ask('b', 999)).toBe(false);
+  it('suspects exactly as many rows as a configured cap, and judges more rows as if none was configured', async () => {
+    const { ask, log } = await alone(1000);
+    expect([999, 1000, 1001].map((count) => ask('a', count))).toEqual([false, true, false]);
+    // A count seen twice says nothing below the cap. Above it the setting is wrong.
+    expect([999, 1001].map((count) => ask('b', count))).toEqual([false, true]);
+    expect(log.messages('warn')).toEqual([
+      expect.stringContaining('more rows than report.endpoints.*.rowCap'),
+    ]);
   });
 
   it('suspects a count of 500 or more that another range of the series had', async () => {
@@ -106,7 +111,7 @@ describe('createCaps', () => {
     const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
     const here = capsOn(one.registry);
     expect([here.ask('a', 600), here.ask('b', 600)]).toEqual([false, true]);
-    expect(await here.caps.confirm(of('s'), 'b', 600)).toEqual(['a']);
+    await here.caps.confirm(of('s'), 600);
     expect(here.log.messages('warn')).toEqual([expect.stringContaining('truncates answers')]);
     await two.registry.refresh();
     const there = capsOn(two.registry);
@@ -130,7 +135,7 @@ describe('createCaps', () => {
     const store = await openInMemory();
     const { registry } = await openReplica(store);
     const { caps, ask, settled } = capsOn(registry);
-    await caps.confirm(of('s'), 'b', 600);
+    await caps.confirm(of('s'), 600);
     expect(ask('other', 600, 'fresh')).toBe(true);
     for (const series of ['s', 'other']) caps.clear(of(series), 'c', 600);
     // Another series only tells of itself.
@@ -158,7 +163,7 @@ describe('createCaps', () => {
       list: registry.list,
       commit: () => Promise.reject(new Error('away')),
     });
-    await caps.confirm(of('s'), 'b', 600);
+    await caps.confirm(of('s'), 600);
     expect(ask('c', 600)).toBe(true);
     expect(log.messages('warn')).toContainEqual(expect.stringContaining('failed to share'));
     clock.advance(31 * DAY);
@@ -170,7 +175,7 @@ describe('createCaps', () => {
     const { caps } = capsOn(registry);
     for (let value = 0; value < 230; value++) {
       const kind = get(`advertiserId=1&byDate=1&x=${value}`).report;
-      await caps.confirm({ series: `s${value}`, report: kind }, 'a', 600);
+      await caps.confirm({ series: `s${value}`, report: kind }, 600);
     }
     expect(registry.list('caps/')).toHaveLength(200);
   });

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { encodeEntry } from '../../../src/reports/cache/entry.js';
 import type { Erasures } from '../../../src/reports/history/erasures.js';
+import type { StatesWanted } from '../../../src/reports/history/read.js';
 import {
-  type CutDays,
   createRecorder,
   type FetchedDays,
   type HistoryEvent,
+  markCut,
   markMissed,
   type Recorder,
   record,
-  voidCut,
 } from '../../../src/reports/history/record.js';
 import { dayNumber } from '../../../src/reports/query/days.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
@@ -55,7 +55,7 @@ export function recorderOn(store: Recorder['store'], isErased: Erasures['isErase
   return {
     record: (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
       record(recorder, { asked: ['1'], ...fetched, rules: RULES }),
-    voidCut: (cut: CutDays) => voidCut(recorder, cut),
+    markCut: (cut: StatesWanted) => markCut(recorder, cut),
     markMissed: (series?: string) => markMissed(recorder, series),
     ...{ events, schema, log },
   };

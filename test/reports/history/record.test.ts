@@ -21,7 +21,7 @@ import { StoreUnavailable } from '../../../src/store/port.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openReplica } from '../../support/shared-registry.js';
 import { DAY, HOUR, NOON } from '../../support/test-clock.js';
-import { rowsEntry } from '../rows/entries.js';
+import { RULES, rowsEntry } from '../rows/entries.js';
 import { dayOf, openHistory, recorderOn } from './on-disk.js';
 
 const SERIES = 's';
@@ -29,8 +29,8 @@ const DATES = ['2026-11-01', '2026-11-02'];
 
 const read = (history: HistoryStore, atMs: number, generation = 'g') =>
   readDays(
-    { store: history, isErased: () => false, enabled: true },
-    { series: SERIES, dates: DATES, generation, moment: { at: atMs } },
+    { store: history, isErased: () => false, enabled: true, onCut: () => {} },
+    { series: SERIES, dates: DATES, generation, moment: { at: atMs }, rules: RULES },
   );
 const rowsAt = async (history: HistoryStore, atMs: number) =>
   (await read(history, atMs)).map(({ entry }) => entry.body.toString());
@@ -291,9 +291,12 @@ it('an append under way cannot bring it back, and one of a later fetch is kept',
   await deaf.record({ series: 's', asked: ['1'], days: [dayHolding(['1'], before, NOON + HOUR)] });
   await record('s', ['1'], ['1'], NOON + 2 * HOUR);
   expect(await left()).toEqual({ s: 2 });
-  const readable = { store: history, isErased: erasures.isErased, enabled: true };
+  const readable = { store: history, isErased: erasures.isErased, enabled: true, onCut: () => {} };
   const at = (atMs: number) =>
-    readDays(readable, { series: 's', dates: [DATE], generation: 'g', moment: { at: atMs } });
+    readDays(readable, {
+      ...{ series: 's', dates: [DATE], generation: 'g', moment: { at: atMs } },
+      rules: RULES,
+    });
   await expect(at(NOON + HOUR)).rejects.toMatchObject({ code: 'not_known_then' });
   expect((await at(NOON + 2 * HOUR))[0]?.entry.header.rowCount).toBe(1);
   expect(await remove()).toBe(1);

@@ -297,6 +297,7 @@ const listOf =
       {
         enabled: true,
         isErased,
+        onCut: () => {},
         store: {
           heads: async () => [{ stamp: 1, heads: encodeHeads({ asked: ['1'], revisions }) }],
           contents: async (_series, asked) => asked.map(() => null),
@@ -304,7 +305,7 @@ const listOf =
       },
       wanted,
     );
-const WANTED = { series: 's', dates: ['2026-11-01'], generation: 'g', isProven: true };
+const WANTED = { series: 's', dates: ['2026-11-01'], generation: 'g', isProven: true, rules: {} };
 
 it('skips what is void, and says why; what follows is compared with what counts', async () => {
   const list = listOf([

@@ -173,7 +173,7 @@ describe('days joined again (joinEntries)', () => {
       accounts: [String(seq)],
       columns: block.columns,
       types: block.types,
-      rowCount: block.rowCount,
+      ...{ rowCount: block.rowCount, answerRows: block.rowCount },
       hash: block.hash,
       paging: null,
       splitFrom: { ...PERIOD, sortedHash: block.sortedHash, generation: 'first' },

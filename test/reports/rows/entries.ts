@@ -64,7 +64,7 @@ export function rowsEntry(
       accounts: normalized.accounts,
       columns: normalized.columns,
       types: encodeTypes(normalized.columns, normalized.types),
-      rowCount: rows.length,
+      ...{ rowCount: rows.length, answerRows: rows.length },
       paging: null,
       splitFrom: null,
       hash: bodyHash(body),
