@@ -13,9 +13,8 @@ import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
+import { SMALLEST_CAP } from '../rows/proves-cap.js';
 
-/** Smaller counts coincide often. */
-const SMALLEST_CAP = 500;
 const SERIES = 2000;
 /** Remembered ranges of a series. */
 const RANGES = 32;

@@ -52,7 +52,9 @@ async function uncap(
     g.caps.clear(what, name, rowCount);
     return isProven(parts, rowCount, rules) ? asComplete(fetched) : together(fetched, answers, rules);
   }
-  if (!provesCap(days, parts, rules)) {
+  // One half alone with more rows than the whole: there is no such cap.
+  const isExceeded = parts.some(({ header }) => header.answerRows > rowCount);
+  if (isExceeded || !provesCap(days, parts, rules)) {
     g.logger.warn(
       { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(parts) },
       'a possibly truncated answer and its halves have different rows; serving it unchanged',

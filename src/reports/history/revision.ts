@@ -5,6 +5,7 @@ import Type, { type Static } from 'typebox';
 import { recordForm } from '../../lib/record.js';
 import type { HistoryHeads } from '../../store/history-port.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
+import { SMALLEST_CAP } from '../rows/proves-cap.js';
 import { packValues, unpackValues } from './packed-values.js';
 
 const RevisionForm = Type.Object({
@@ -307,12 +308,13 @@ export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   const size = sizeOf(latest, seen);
   const confirmed = stamped(before.slice(0, -1), { ...known, ...size, confirmedUntil, ...mark }, seen);
   const isStamped = confirmed.finalFrom !== latest.finalFrom || confirmed.closedFrom !== latest.closedFrom;
-  const isWholer = confirmed.answerRows !== latest.answerRows || confirmed.complete !== latest.complete;
+  const isSmaller = latest.answerRows >= SMALLEST_CAP && confirmed.answerRows < latest.answerRows;
+  const isWhole = isSmaller || confirmed.complete !== latest.complete;
   const isFoundAgain = lost !== undefined;
   if (
     !isConfirmedNow &&
     !isStamped &&
-    !isWholer &&
+    !isWhole &&
     !isFoundAgain &&
     confirmedUntil - latest.confirmedUntil < CONFIRMED_EVERY_MS
   )

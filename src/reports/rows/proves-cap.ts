@@ -1,20 +1,26 @@
 /** Whether the halves of a range prove that the answer for the whole range was truncated at a row cap. Pure. */
 
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
-import { type FreshnessRules, isFinal } from './freshness.js';
+import { type FinalRules, isFinal } from './freshness.js';
 
 type Day = Entry<RowsHeader>;
 
+/** Smaller row counts coincide often. */
+export const SMALLEST_CAP = 500;
+
 /**
  * They do if they have more rows, including all rows of the answer: a cap omits rows and changes none. Fewer or other rows mean
- * that the platform's numbers depend on the range; more rows in one half than in the whole, that there is no such cap.
+ * that the platform's numbers depend on the range.
  */
-export function provesCap(whole: readonly Day[], halves: readonly Day[], rules: FreshnessRules): boolean {
+export function provesCap(
+  whole: readonly Day[],
+  halves: readonly Day[],
+  { restatementDays }: FinalRules,
+): boolean {
   return (
     rowsOf(halves) > rowsOf(whole) &&
-    halves.every(({ header }) => header.answerRows <= rowsOf(whole)) &&
     whole.length === halves.length &&
-    whole.every((day, index) => isLeftOf(day, halves[index] as Day, rules))
+    whole.every((day, index) => isLeftOf(day, halves[index] as Day, { restatementDays }))
   );
 }
 
@@ -23,7 +29,7 @@ export function rowsOf(days: readonly Day[]): number {
 }
 
 /** Whether a day may be a truncated `full`. */
-function isLeftOf(day: Day, full: Day, rules: FreshnessRules): boolean {
+function isLeftOf(day: Day, full: Day, rules: FinalRules): boolean {
   if (day.header.rowCount === 0 || day.header.splitFrom?.sortedHash === full.header.splitFrom?.sortedHash)
     return true;
   if (day.header.rowCount > full.header.rowCount) return false;

@@ -24,7 +24,7 @@ describe('a cap that is configured', () => {
     { rows: twoOf, more: '', divisible: 'auto', length: 12 },
     { rows: twoOf, more: '', divisible: 'always', length: 12 },
     { rows: twoOf, more: '&_format=raw', divisible: 'always', length: CAP },
-    { rows: fiveOnOne, more: '', divisible: 'auto', length: CAP },
+    { rows: fiveOnOne, more: '', divisible: 'auto', length: 5 * 2 + CAP },
   ])('a capped report ($divisible, "$more") is given after one set of halves, and kept', async (asked) => {
     const { platform, ask } = await openScene(rowsPerDay(asked.rows, CAP), {
       config: { platform: { timeoutMs: 5000 }, ...rule({ divisible: asked.divisible, rowCap: CAP }) },

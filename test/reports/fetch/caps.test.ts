@@ -7,7 +7,7 @@ import { type RawPlatform, startRawPlatform } from '../../support/raw-platform.j
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openInMemory, openReplica } from '../../support/shared-registry.js';
 import { gatewayAt, reportIn } from '../../support/start-gateway.js';
-import { createTestClock, DAY } from '../../support/test-clock.js';
+import { createTestClock, DAY, MINUTE } from '../../support/test-clock.js';
 import { answering } from '../learn/range-dependent.js';
 import { get } from '../query/canonical-request.js';
 import { byDay, periodOf, rowsPerDay } from './by-day.js';
@@ -222,13 +222,13 @@ describe('an answer that stops at a cap', () => {
     ]);
   });
 
-  it('is given as it came when a single day is capped, and never split', async () => {
+  it('is given in halves when a single day is capped, which is asked for anew after five minutes', async () => {
     const platform = await capped((date) => (date === '2026-11-02' ? 25 : 3));
     const gateway = await gatewayAt(platform, { config: config({ divisible: 'always' }) });
     const key = await gateway.addTeam();
     const { meta } = reportIn(await gateway.report(key, byDay('2026-11-01', '2026-11-03')));
-    expect(meta.rowCount).toBe(CAP);
-    // What is left of the cut-off day was not kept as that day.
+    expect(meta.rowCount).toBe(3 + CAP + 3);
+    gateway.clock.advance(5 * MINUTE);
     platform.answer(rowsPerDay((date) => (date === '2026-11-02' ? 5 : 3)));
     const alone = reportIn(await gateway.report(key, byDay('2026-11-02', '2026-11-02')));
     expect(alone.meta.rowCount).toBe(5);

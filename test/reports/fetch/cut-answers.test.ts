@@ -18,8 +18,15 @@ const settings = (rule: object, report: object = {}) => ({
 });
 const ALWAYS = settings({ divisible: 'always' });
 const CAPPED = settings({ divisible: 'always', rowCap: CAP });
-/** Days of so many rows, of every advertiser; the last one asked for has none. */
-const platformOf = (rows: number, cap: number) => rowsPerDay((date) => (date === EMPTY ? 0 : rows), cap);
+/** Days of so many rows, of the advertiser that is asked for; one has none. */
+const platformOf =
+  (rows: number, cap: number): Handler =>
+  (request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://platform');
+    const advertiser = Number(searchParams.get('advertiserId'));
+    const rowsOn = (date: string) => (date === EMPTY ? 0 : rows);
+    rowsPerDay(rowsOn, cap, { advertiser_id: advertiser })(request, response);
+  };
 const of = (advertiser: number, from: string, to: string) =>
   byDay(from, to).replace('advertiserId=1', `advertiserId=${advertiser}`);
 
@@ -220,20 +227,27 @@ describe('what was cut before the cap was known', () => {
       expect(outcomeOf(await ask(cutOf(1) + more))).toBe('502 upstream_error');
   });
 
-  it('is void after a restart, and once the cap is configured', async () => {
-    const { gateway, platform, ask, key } = await openScene(platformOf(ROWS, 1000), ruled);
-    await ask(cutOf(1));
-    const clock = gateway.clock;
-    const restarted = (config: object) =>
-      gatewayAt(platform, { config: { ...config }, clock, sharedStore: gateway.store });
-    clock.advance(20 * DAY);
+  /** Another process on the same store. */
+  const restarted = ({ gateway, platform }: Scene, config: object) =>
+    gatewayAt(platform, { config: { ...config }, clock: gateway.clock, sharedStore: gateway.store });
+
+  it('is void after a restart', async () => {
+    const scene = await openScene(platformOf(ROWS, 1000), ruled);
+    expect(toldBy(await scene.ask(cutOf(1)))).toEqual(whole(1000));
+    await prove(scene.ask);
+    const after = await restarted(scene, ALWAYS);
+    expect(toldBy(await after.report(scene.key, cutOf(1)))).toEqual(whole(2 * ROWS));
+  });
+
+  it('is void once the cap is configured, however late', async () => {
+    const scene = await openScene(platformOf(ROWS, 1000), ruled);
+    await scene.ask(cutOf(1));
+    scene.gateway.clock.advance(20 * DAY);
     // Nobody knows of a cap yet.
-    expect(toldBy(await (await restarted(ALWAYS)).report(key, cutOf(1)))).toEqual(whole(1000));
-    const ruledOut = await restarted(settings({ divisible: 'always', rowCap: 1000 }));
-    expect(toldBy(await ruledOut.report(key, cutOf(1)))).toEqual(whole(2 * ROWS));
-    await ask(of(2, DATE, NEXT));
-    await prove(ask);
-    expect(toldBy(await (await restarted(ALWAYS)).report(key, cutOf(2)))).toEqual(whole(2 * ROWS));
+    const unruled = await restarted(scene, ALWAYS);
+    expect(toldBy(await unruled.report(scene.key, cutOf(1)))).toEqual(whole(1000));
+    const configured = await restarted(scene, settings({ divisible: 'always', rowCap: 1000 }));
+    expect(toldBy(await configured.report(scene.key, cutOf(1)))).toEqual(whole(2 * ROWS));
   });
 
   it('is void on another replica within a second, in memory too', async () => {
