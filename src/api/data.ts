@@ -173,7 +173,7 @@ function plainReports({ config, gateway, log, tracing }: Services, finish: Finis
     headers: corsWithoutOrigin(corsOrigins),
     alsoVary: corsOrigins.length > 0 ? ', origin' : '',
     outlet: () => createOutlet(patience, 0),
-    watch: (socketOf) => watchReader(socketOf, patience),
+    watch: (socket) => watchReader(socket, patience),
   });
 }
 

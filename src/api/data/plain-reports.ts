@@ -38,7 +38,7 @@ export interface PlainReportsOptions {
   /** Last stage of a large answer: aborts if the caller does not read. */
   readonly outlet: () => Transform;
   /** The same for a body sent in one piece. @returns to be called at the end of the answer */
-  readonly watch: (socketOf: () => Socket | null) => () => void;
+  readonly watch: (socket: Socket) => () => void;
 }
 
 /** @returns whether the request is handled here; if not, it is untouched */
@@ -138,11 +138,7 @@ class Exchange {
       response.writeHead(status, own.concat(shared.list));
       response.end(whole);
     }
-    if (response.writableLength > 0 && length > 0)
-      response.once(
-        'close',
-        options.watch(() => response.socket),
-      );
+    if (response.writableLength > 0 && length > 0) response.once('close', options.watch(this.raw.socket));
     this.endIfTaken();
   }
 

@@ -26,7 +26,7 @@ export function headText(headers: readonly string[]): string {
 /**
  * @param own headers of this answer, see {@link headText}
  * @param shared the other ones as bytes, with the empty line after them
- * @returns false if nothing was sent: the answer has to wait for others, ends the connection, or is large
+ * @returns false if nothing was sent: an answer before it is not read yet, it ends the connection, or is large
  */
 export function sendAtOnce(
   response: ServerResponse,

@@ -26,6 +26,7 @@ import type { RequestTracing } from '../../telemetry/tracing.js';
 import { dropForwardedPorts } from './caller-address.js';
 import { registerCors } from './cors.js';
 import { type Accounted, GONE } from './finish.js';
+import { inOrder } from './in-order.js';
 import { ambiguityOf, createGate, type GateRules, refusePath } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
 import { KEEP_ALIVE_MS } from './send-at-once.js';
@@ -35,12 +36,41 @@ import { KEEP_ALIVE_MS } from './send-at-once.js';
 /** Error code for CONNECT, which is not a broken request. */
 const IS_CONNECT = 'CONNECT';
 
-function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket) {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
-    socket.destroy();
-    return null;
-  }
-  const refusal = refusalOf(error.code);
+type ClientError = Error & { code?: string };
+
+interface Refused {
+  readonly status: number;
+  readonly code: string;
+}
+
+/** Connections whose next request is broken: nothing behind it is read, and Node tells it for each piece that comes. */
+const broken = new WeakSet<Socket>();
+
+function onBrokenRequest(error: ClientError, socket: Socket, onRefused: (refused: Refused) => void): void {
+  if (broken.has(socket)) return;
+  broken.add(socket);
+  refuseInTurn(error, socket, onRefused);
+}
+
+/** After the answers to the requests before it, unless one of them closes the connection. */
+function refuseInTurn(error: ClientError, socket: Socket, onRefused: (refused: Refused) => void): void {
+  const current = currentAnswer(socket);
+  const isLater = current?.req.complete === true;
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else if (isLater && !socket.readableEnded)
+    current.once('close', () => refuseInTurn(error, socket, onRefused));
+  // Its caller is gone, or its own body is broken, and a second answer must not be written into the one under way.
+  else if (isLater || current?.headersSent === true) socket.destroy();
+  else onRefused(refuse(refusalOf(error.code), socket));
+}
+
+/** The answer that has the socket. */
+function currentAnswer(socket: Socket): ServerResponse | null {
+  // Node's own handler checks the same; there is no public API.
+  return (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? null;
+}
+
+function refuse(refusal: GatewayError, socket: Socket): Refused {
   const { code } = refusal;
   const problem = toProblem(refusal, randomId());
   const body = JSON.stringify(problem);
@@ -72,13 +102,6 @@ function refusalOf(cause: string | undefined): GatewayError {
     ? 'The request was not complete in time (server.requestTimeoutSeconds); send it faster, or in smaller parts.'
     : 'The request is not valid HTTP: a malformed or ambiguous head, length or chunk.';
   return new GatewayError('invalid_request', { status: isLate ? 408 : 400, detail });
-}
-
-/** Whether an earlier answer is being sent on this connection: a second one must not be written into it. */
-function isAnswering(socket: Socket): boolean {
-  // Node's own handler checks the same; there is no public API.
-  const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
-  return message?.headersSent ?? false;
 }
 
 declare module 'fastify' {
@@ -126,11 +149,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     ajv: { customOptions: { ...READING, keywords: [...READING.keywords], ...UNSEEN } },
     schemaController: { compilersFactory: { buildValidator } },
     serverFactory: (route) => gatedServer(route, options),
-    clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
-      const refused = refuseBrokenRequest(error, socket);
-      if (refused === null) return;
-      logger.info({ plane, method: null, path: null, ...refused, cause: error.code }, 'request');
-      options.onBroken(refused.status);
+    clientErrorHandler(error: ClientError, socket: Socket) {
+      onBrokenRequest(error, socket, (refused) => {
+        logger.info({ plane, method: null, path: null, ...refused, cause: error.code }, 'request');
+        options.onBroken(refused.status);
+      });
     },
   });
   // Methods without any route would get a 404 at an existing address.
@@ -148,7 +171,6 @@ function gatedServer(route: RequestListener, options: ServerOptions): Server {
   const faultOf = createGate(gate);
   const listener: RequestListener = (request, response) => {
     if (options.trustedProxies.length > 0) dropForwardedPorts(request);
-    tellWhenGone(request, response);
     const fault = faultOf(request.url ?? '');
     if (fault !== null) refusePath(fault, request, response, { corsOrigins, gate, onDone });
     else if (answerFirst?.(request, response) !== true) route(request, response);
@@ -165,7 +187,7 @@ function gatedServer(route: RequestListener, options: ServerOptions): Server {
       // Checked by ambiguityOf, where the answer is a problem document.
       requireHostHeader: false,
     },
-    tracedBy(options.tracing, listener),
+    inOrder(tracedBy(options.tracing, listener)),
   );
   // Unlimited, because the bytes are limited: Node drops headers after 2000, and among them a second host or key.
   server.maxHeadersCount = 0;
@@ -202,32 +224,4 @@ function traceRequests(app: FastifyInstance, onDone: OnDone): void {
   app.addHook('onResponse', async (request, reply) => {
     once(request, reply.statusCode, true);
   });
-}
-
-// Queued answers of pipelined requests. When the connection ends, Node emits `close` only on the current answer; resources of
-// the queued ones would never be released.
-
-/** One listener per connection, for all its queued answers. */
-const waiting = new WeakMap<Socket, Set<ServerResponse>>();
-
-/** Called for each request: emits `close` on its answer when the connection ends. */
-function tellWhenGone({ socket }: IncomingMessage, response: ServerResponse): void {
-  // The current answer: Node emits its event.
-  if (response.socket !== null) return;
-  const answers = waiting.get(socket) ?? watch(socket);
-  answers.add(response);
-  response.once('close', () => answers.delete(response));
-}
-
-function watch(socket: Socket): Set<ServerResponse> {
-  const answers = new Set<ServerResponse>();
-  waiting.set(socket, answers);
-  socket.once('close', () => {
-    for (const answer of answers) {
-      if (answer.socket !== null) continue;
-      answer.destroy();
-      answer.emit('close');
-    }
-  });
-  return answers;
 }

@@ -7,23 +7,16 @@ const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
 
 /**
  * Closes the connection of a caller that does not read an answer written as a whole: the answer counts as a concurrent request
- * of its team. Time in the queue behind other answers of the connection does not count.
- * @param socketOf null while the answer is queued
+ * of its team.
  * @returns a function to call at the end of the answer
  */
-export function watchReader(socketOf: () => Socket | null, rules: PatienceRules): () => void {
-  let judge = createPatience(rules, uptimeMs());
+export function watchReader(socket: Socket, rules: PatienceRules): () => void {
+  const judge = createPatience(rules, uptimeMs());
   const look = startTicks(
     () => {
-      const socket = socketOf();
-      const nowMs = uptimeMs();
-      if (socket === null) {
-        judge = createPatience(rules, nowMs);
-        return;
-      }
       const arrived = socket.bytesWritten;
       const progress = { arrived, taken: arrived - socket.writableLength, full: true, whole: true };
-      if (judge(progress, nowMs) === 'caller-slow') socket.destroy();
+      if (judge(progress, uptimeMs()) === 'caller-slow') socket.destroy();
     },
     Math.max(LOOK_MS, Math.min(LOOK_MOST_MS, rules.overMs / 5)),
   ).unref();

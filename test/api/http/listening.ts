@@ -1,6 +1,6 @@
 /** The HTTP server of both planes on a real socket, with routes of a test. */
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { logRequest } from '../../../src/api/http/finish.js';
@@ -11,6 +11,9 @@ import type { LogLine } from '../../support/start-gateway.js';
 
 export interface Listening {
   readonly url: string;
+  readonly server: FastifyInstance['server'];
+  /** Bodies of `/stream`, which a test ends. */
+  readonly streams: readonly PassThrough[];
   readonly log: readonly LogLine[];
   /** What the metrics would be told: method, status. */
   readonly done: readonly string[];
@@ -41,7 +44,8 @@ export async function listening(options: Partial<ServerOptions> = {}): Promise<L
     },
     ...options,
   });
-  routes(app);
+  const streams: PassThrough[] = [];
+  routes(app, streams);
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => {
     app.server.closeAllConnections();
@@ -50,6 +54,8 @@ export async function listening(options: Partial<ServerOptions> = {}): Promise<L
   const { port } = app.server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
+    server: app.server,
+    streams,
     get log() {
       return lines.map((line) => JSON.parse(line) as LogLine);
     },
@@ -68,7 +74,7 @@ const BODY = {
   },
 };
 
-function routes(app: FastifyInstance): void {
+function routes(app: FastifyInstance, streams: PassThrough[]): void {
   app.get('/ok', async (request) => ({ ip: request.ip, id: request.id }));
   app.post('/json', { schema: { body: BODY } }, async () => ({ ok: true }));
   app.get('/refused', async () => {
@@ -83,8 +89,9 @@ function routes(app: FastifyInstance): void {
     throw new Error('a detail of the inside');
   });
   app.get('/stream', (_request, reply) => {
-    const endless = new Readable({ read: () => {} });
-    endless.push('the first piece');
-    return reply.send(endless);
+    const body = new PassThrough();
+    streams.push(body);
+    body.write('the first piece');
+    return reply.send(body);
   });
 }
