@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../errors.js';
 import type { JsonObject } from '../../reports/rows/json.js';
-import { parseJsonBody, requireJson } from '../http/json-body.js';
+import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { bodyTooLarge, readRequestBody } from '../http/request-body.js';
 import { bodyKindOf, overrideRefused, searchOverride } from './method-override.js';
 import { readUpTo } from './read-up-to.js';
@@ -24,6 +24,9 @@ export interface TakenBody {
  * refuses; whole: its bytes are compared; none: it is streamed
  */
 export type BodyNeed = 'json' | 'guarded' | 'whole' | 'none';
+
+/** Each member is looked at by several checks, in one turn of the event loop. */
+const BODY_LIMITS: BodyLimits = { maxMembers: 10_000, maxItems: 100_000 };
 
 const PLAIN_JSON = /^\s*application\/json\s*(?:;|$)/i;
 /** One content type, without a charset other than UTF-8. */
@@ -55,7 +58,7 @@ export async function takeBody(
       });
     const body = await readRequestBody(stream, headers, maxBytes);
     try {
-      return { ...none, body, parsed: parseJsonBody(body) };
+      return { ...none, body, parsed: parseJsonBody(body, BODY_LIMITS) };
     } catch (error) {
       if (need === 'json' || !(error instanceof GatewayError)) throw error;
       return { ...none, body, fault: error.options.detail ?? error.message };
@@ -78,6 +81,6 @@ export async function takeBody(
   return {
     body,
     stream: rest,
-    parsed: body !== null && PLAIN_JSON.test(type ?? '') ? parseJsonBody(body) : null,
+    parsed: body !== null && PLAIN_JSON.test(type ?? '') ? parseJsonBody(body, BODY_LIMITS) : null,
   };
 }

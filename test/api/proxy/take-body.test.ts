@@ -58,6 +58,25 @@ describe('takeBody', () => {
     },
   );
 
+  it.each(['json', 'guarded', 'whole', 'none'] as const)(
+    'reads a body for %s up to 10,000 members or 100,000 list items, and no further',
+    async (need) => {
+      const read = async (text: string) => {
+        const stream = Readable.from([Buffer.from(text)]);
+        const taken = await takeBody({ stream, headers: { 'content-type': JSON_TYPE } }, need, 1_048_576);
+        return taken.fault ?? taken.parsed?.names;
+      };
+      // What stands behind the last one allowed is not looked at: it is no JSON.
+      const list = (item: string, count: number, end: string) => `{"a":[${`${item},`.repeat(count)}${end}`;
+      const refused = async (text: string) =>
+        expect(String(await read(text).catch((error: GatewayError) => error.options.detail)));
+      expect(await read(list('{"b":1}', 9_998, '{"b":1}]}'))).toEqual(['a']);
+      expect(await read(list('{}', 99_999, '1]}'))).toEqual(['a']);
+      for (const text of [list('{"b":1}', 9_999, '{"b":1} no JSON'), list('{}', 100_000, 'no JSON')])
+        (await refused(text)).toContain('(at most 10000 members and 100000 list items are taken)');
+    },
+  );
+
   it('reads a small form, and refuses to have its method changed', async () => {
     expect(await take('a=1&b=2', { type: FORM_TYPE })).toEqual({ body: 'a=1&b=2', names: null });
     expect(await take('a=1&_method=DELETE', { type: FORM_TYPE })).toBe('invalid_body');
