@@ -234,14 +234,34 @@ export interface QuotaTake {
    * caller, its time was wrong, and the caller's time replaces it.
    */
   readonly nowMs: number;
-  /** Real time from the last call that wanted permits until the bucket is full again; at least 1 ms. */
+  /** Real time from the last call that wanted or charged permits until the bucket is full again; at least 1 ms. */
   readonly ttlMs: number;
+  /** Who takes, so that no permit is charged twice or forgotten. */
+  readonly taker?: QuotaTaker;
+}
+
+/**
+ * One who takes from a bucket, and also takes without the store while that is away. Its numbers only grow, so a call may be
+ * repeated, lost after it was made, or arrive late.
+ */
+export interface QuotaTaker {
+  /** Never used by another, and for one bucket only. */
+  readonly id: string;
+  /**
+   * All permits it has ever taken, with and without the store. What the bucket does not know of is charged, beyond the
+   * capacity if need be. What the bucket knows and it does not was granted in a lost answer, and is granted first.
+   */
+  readonly taken: number;
+  /** Those among them that no answer has confirmed: charged to a bucket that does not know the taker. */
+  readonly unconfirmed: number;
+  /** Used permits that it knows of, without the unconfirmed: those of a bucket that the store has lost. */
+  readonly known: number;
 }
 
 export interface QuotaGrant {
   /** At most `want`. */
   readonly granted: number;
-  /** Whole permits. */
+  /** Whole permits; 0 also when more was charged than there were. */
   readonly left: number;
   /** Milliseconds from `nowMs` until there is one more than `left`; Infinity for never. */
   readonly nextInMs: number;
@@ -251,6 +271,7 @@ export const CLOCK_LEAD_MAX_MS = 5000;
 
 /** Token buckets, lossy and fast. A new bucket is full. Other numbers than documented are a RangeError. */
 export interface Quotas {
+  /** Charges what the taker used without the store, then grants. */
   take(key: string, take: QuotaTake): Promise<QuotaGrant>;
   /** Returns unused whole permits, 0 or more, up to the capacity. @returns the whole permits left, as of the last `take` */
   give(key: string, count: number, capacity: number): Promise<number>;

@@ -16,6 +16,8 @@ const take = (want: number, nowMs: number, others: Partial<QuotaTake> = {}): Quo
   ...others,
 });
 
+const takerOf = (id: string, taken: number, unconfirmed: number) => ({ id, taken, unconfirmed, known: 0 });
+
 export function describeQuotas(open: OpenHarness): void {
   describe('quotas', () => {
     it('hold nobody up who comes after a clock that was an hour ahead, and refill by the clock that is', () =>
@@ -67,6 +69,9 @@ export function describeQuotas(open: OpenHarness): void {
       { refillPerMs: NEVER },
       { nowMs: Number.NaN },
       { ttlMs: 0.5 },
+      { taker: takerOf('one', 0.5, 0) },
+      { taker: takerOf('one', 1, -1) },
+      { taker: { ...takerOf('one', 1, 1), known: NEVER } },
     ])('refuse %o', (fault) =>
       withStore(open, async ({ store: { quotas } }) => {
         await expect(quotas.take('a', take(1, 0, fault))).rejects.toThrow(RangeError);
@@ -83,6 +88,43 @@ export function describeQuotas(open: OpenHarness): void {
         await expect(quotas.give('a', count, capacity)).rejects.toThrow(RangeError);
       }),
     );
+
+    it('are charged with what a taker used elsewhere, beyond the capacity, and once however often that is told', () =>
+      withStore(open, async ({ store, another }) => {
+        const stores = [store, await another()];
+        const late = { refillPerMs: 0, taker: takerOf('one', 12, 12) };
+        await store.quotas.take('a', take(3, 0, { refillPerMs: 0 }));
+        for (const { quotas } of stores)
+          expect(await quotas.take('a', take(1, 0, late))).toMatchObject({ granted: 0, left: 0 });
+        expect(await store.quotas.take('a', take(0, 0, { refillPerMs: 0, capacity: 20 }))).toMatchObject({
+          left: 5,
+        });
+        // Those of another are others; what arrives late tells nothing new.
+        for (const taker of [takerOf('other', 2, 2), takerOf('one', 11, 11), takerOf('one', 13, 1)])
+          await store.quotas.take('a', take(0, 0, { refillPerMs: 0, taker }));
+        expect(await store.quotas.take('a', take(0, 0, { refillPerMs: 0, capacity: 20 }))).toMatchObject({
+          left: 2,
+        });
+      }));
+
+    it('grant first what a taker was granted in an answer that it did not get', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        const want = (count: number, taken: number) =>
+          quotas.take('a', take(count, 0, { refillPerMs: 0, taker: takerOf('one', taken, 0) }));
+        expect(await want(4, 0)).toMatchObject({ granted: 4, left: 6 });
+        expect(await want(1, 0)).toMatchObject({ granted: 1, left: 6 });
+        expect(await want(8, 1)).toMatchObject({ granted: 8, left: 1 });
+        expect(await want(8, 9)).toMatchObject({ granted: 1, left: 0 });
+      }));
+
+    it('that the store has lost begin with what a taker knows of, and the unconfirmed', () =>
+      withStore(open, async ({ store: { quotas }, elapse }) => {
+        const lost = { refillPerMs: 0, taker: { id: 'one', taken: 7, unconfirmed: 2, known: 5 } };
+        expect(await quotas.take('a', take(1, 0, lost))).toMatchObject({ granted: 1, left: 2 });
+        await elapse(2 * MINUTE);
+        const ended = { refillPerMs: 0, taker: takerOf('one', 8, 0) };
+        expect(await quotas.take('a', take(1, 0, ended))).toMatchObject({ granted: 1, left: 9 });
+      }));
 
     it('grant no more than there are to many who want them at once', () =>
       withStore(open, async ({ store, another }) => {

@@ -14,7 +14,7 @@ import {
   type Store,
   StoreUnavailable,
 } from '../port.js';
-import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../quota-bucket.js';
+import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, takeFrom } from '../quota-bucket.js';
 import type { StoreLog } from '../refused.js';
 import { copyStore } from './backup.js';
 import { openCacheFolder } from './cache-folder.js';
@@ -65,11 +65,9 @@ export function createMemoryQuotas(clock: Clock, buckets = createLapsingMap<Quot
     async take(key, take) {
       checkTake(take);
       const ttlMs = wholeMs(take.ttlMs, 1);
-      const bucket = refilled(buckets.get(key) ?? null, take);
-      const granted = Math.min(take.want, leftIn(bucket, take.capacity));
-      const next = { ...bucket, used: bucket.used + granted };
-      if (take.want > 0) buckets.set(key, next, ttlMs);
-      return describeGrant(next, granted, take);
+      const { after, granted, changed } = takeFrom(buckets.get(key) ?? null, take);
+      if (changed) buckets.set(key, after, ttlMs);
+      return describeGrant(after, granted, take);
     },
     async give(key, count, capacity) {
       checkGive(count, capacity);

@@ -149,9 +149,10 @@ export function createClient(
 }
 
 const FIRST_MS = 50;
-const LONGEST_MS = 2_000;
+/** What was used while Redis was away is charged within a second of its return. */
+const LONGEST_MS = 500;
 
-/** Doubles up to 2 s, random in the upper half, so that replicas do not reconnect together. @param attempt from 1 */
+/** Doubles up to {@link LONGEST_MS}, random in the upper half, so that replicas do not reconnect together. @param attempt from 1 */
 export function retryDelayMs(attempt: number, random = randomShare()): number {
   const ceilingMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 10));
   return Math.round(ceilingMs / 2 + (ceilingMs / 2) * random);

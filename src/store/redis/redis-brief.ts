@@ -3,7 +3,7 @@ import { startTimer } from '../../lib/time.js';
 import { byId, wholeMs } from '../check-input.js';
 import { createListeners } from '../listeners.js';
 import { type Bus, CLOCK_LEAD_MAX_MS, type Leases, type Presence, type Quotas } from '../port.js';
-import { checkGive, checkTake, describeGrant, leftIn } from '../quota-bucket.js';
+import { checkGive, checkTake, describeGrant, leftIn, NO_TAKER, TAKERS_MAX } from '../quota-bucket.js';
 import type { StoreLog } from '../refused.js';
 import { evaluate } from './batches.js';
 import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
@@ -184,24 +184,33 @@ export function createRedisPresence(link: Link, { presence: { ends, ids } }: Key
 }
 
 /**
- * A bucket is a hash of a QuotaBucket's `used` and `at`, computed as in quota-bucket.ts, with exact numbers.
- * KEYS: ends, bucket. ARGV: want, capacity, refill per millisecond, now, milliseconds to live.
+ * A bucket is a hash of a QuotaBucket's `used` and `at`, and `by:` and id for each taker, computed as `takeFrom` does in
+ * quota-bucket.ts, with exact numbers.
+ * KEYS: ends, bucket. ARGV: want, capacity, refill per millisecond, now, milliseconds to live; the taker's id, or '', taken,
+ * unconfirmed, known.
  */
 const takePermits = script<[granted: number, used: string, atMs: string]>('dgwTake')`${ENDS}
 local bucket = KEYS[2]
 local want, capacity, refill, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local found = lives(bucket) and redis.call('HMGET', bucket, 'used', 'at') or {}
-local used, at = tonumber(found[1] or 0), tonumber(found[2] or asked)
+local by, taken, unconfirmed, known = 'by:' .. ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local found = lives(bucket) and redis.call('HMGET', bucket, 'used', 'at', by) or {}
+local used, at = tonumber(found[1] or known), tonumber(found[2] or asked)
+local had = tonumber(found[3] or taken - unconfirmed)
 if refill > 0 then used = math.min(used, capacity) end
 if asked > at then
   used = math.max(0, used - (asked - at) * refill)
   at = asked
 elseif at - asked > ${CLOCK_LEAD_MAX_MS} then at = asked end
-local granted = math.min(want, math.max(0, math.floor(capacity - used)))
-used = string.format('%.17g', used + granted)
+local late, lost = math.max(0, taken - had), math.max(0, had - taken)
+local granted = math.min(want, lost + math.max(0, math.floor(capacity - used - late)))
+local fresh = math.max(0, granted - lost)
+used = string.format('%.17g', used + late + fresh)
 at = string.format('%.17g', at)
-if want > 0 then
+if want > 0 or late > 0 then
+  -- Takers of a bucket that ended are not those of this one.
+  if not found[1] or redis.call('HLEN', bucket) > ${TAKERS_MAX} then redis.call('UNLINK', bucket) end
   redis.call('HSET', bucket, 'used', used, 'at', at)
+  if by ~= 'by:' then redis.call('HSET', bucket, by, string.format('%.0f', had + late + fresh)) end
   redis.call('ZADD', ends, now + ARGV[5], bucket)
   collect(10)
 end
@@ -220,8 +229,10 @@ export function createRedisQuotas(link: Link, { quotas: { ends, bucket } }: Keys
   return {
     async take(key, take) {
       checkTake(take);
-      const { want, capacity, refillPerMs, nowMs } = take;
-      const args = [want, capacity, refillPerMs, nowMs, wholeMs(take.ttlMs, 1)];
+      const { want, capacity, refillPerMs, nowMs, taker = NO_TAKER } = take;
+      const { id, taken, unconfirmed, known } = taker;
+      const ttlMs = wholeMs(take.ttlMs, 1);
+      const args = [want, capacity, refillPerMs, nowMs, ttlMs, id, taken, unconfirmed, known];
       const [granted, used, atMs] = await takePermits(link, [ends, bucket(key)], args);
       return describeGrant({ used: Number(used), atMs: Number(atMs) }, granted, take);
     },

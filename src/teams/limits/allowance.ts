@@ -2,12 +2,17 @@
  * Permits of buckets that all replicas share, drawn from the store in batches, so that most requests need no store call.
  *
  * A permit is drawn before it is used, so the replicas together never exceed the bucket. They hold at most
- * {@link BATCH_PART} of a bucket unused, for at most {@link HELD_MS}. Without the store, each replica uses its own part.
+ * {@link BATCH_PART} of a bucket unused, for at most {@link HELD_MS}. Without the store, each replica uses its own part of what
+ * the bucket is known to have left. Once the store is back, {@link Allowances.settle} charges what was used, and a replica
+ * keeps to its part until the others have charged theirs.
  */
 import type { Logger } from 'pino';
+import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import { type QuotaGrant, type Quotas, StoreUnavailable } from '../../store/port.js';
-import { describeGrant, leftIn, type QuotaBucket, refilled } from '../../store/quota-bucket.js';
+import { type Bus, type QuotaGrant, type Quotas, StoreUnavailable } from '../../store/port.js';
+import { leftIn, type QuotaBucket, refilled } from '../../store/quota-bucket.js';
+import { type BucketUse, createBucketNews } from './bucket-news.js';
+import { beginPart, countPart, type OwnPart, putBackInPart, takePart } from './own-part.js';
 import type { Replicas } from './replicas.js';
 
 /** Part of a bucket in the batches of all replicas together. */
@@ -16,8 +21,11 @@ const BATCH_PART = 0.05;
 const HELD_MS = 15_000;
 /** Bounds of the interval of store calls about an empty bucket. */
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];
-/** Pause of store calls after a failure. */
-const AWAY_MS = 1000;
+/**
+ * How long the part is kept to after the last failure if there are other replicas: longer than the time between two beats, a
+ * reconnection and a settlement of theirs take together.
+ */
+const OTHERS_SETTLE_MS = 3000;
 /** Above this number, expired leases are dropped. */
 const MANY_LEASES = 1024;
 
@@ -29,7 +37,7 @@ export interface Bucket {
   readonly refillPerMs: number;
   /** Real time after which the store may drop it, as it is full again or expired. */
   readonly ttlMs: number;
-  /** Permits per draw; default: a small part of the bucket. */
+  /** Permits per draw. */
   readonly batch?: number;
 }
 
@@ -50,20 +58,23 @@ interface Lease {
   held: number;
   /** When they were drawn, by the monotonic clock. */
   drawnAtMs: number;
-  /** The store's last answer with its wall time; null: none yet. */
+  /** The last answer, of the store or about this replica's part, with its wall time; null: none yet. */
   said: { readonly left: number; readonly nextInMs: number; readonly atMs: number } | null;
   /** Earliest next store call about an empty bucket; 0: now. */
   askAtMs: number;
+  /** The bucket as the store last described it; null: unused. */
+  whole: QuotaBucket | null;
   /** This replica's part, without the store. */
-  own: QuotaBucket | null;
-  /** Permits used of `own` without refill, to be charged to the shared bucket once the store is back. */
-  uncharged: number;
+  own: OwnPart | null;
+  /** This replica as a taker from the bucket, see {@link QuotaTaker}. */
+  readonly taker: { readonly id: string; taken: number; confirmed: number };
   waiting: number;
   drawing: Promise<void> | null;
 }
 
 interface AllowanceParts {
   readonly quotas: Quotas;
+  readonly bus: Bus;
   readonly replicas: Pick<Replicas, 'count' | 'share'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -73,10 +84,13 @@ export class Allowances {
   readonly #parts: AllowanceParts;
   readonly #leases = new Map<string, Lease>();
   readonly #returns = new Set<Promise<void>>();
-  #awayUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #news: ReturnType<typeof createBucketNews>;
+  /** The last failure of the store; null: it answers, and the replicas have charged what they used meanwhile. */
+  #failedAtMs: number | null = null;
 
   constructor(parts: AllowanceParts) {
     this.#parts = parts;
+    this.#news = createBucketNews(parts, (use) => this.#hearUse(use));
   }
 
   /** Uses a permit. @returns null: done; else milliseconds until there may be one */
@@ -120,10 +134,9 @@ export class Allowances {
   /** Returns an unused permit to its bucket. */
   putBack(bucket: Bucket): void {
     const lease = this.#leaseOf(bucket);
-    if (lease.own !== null) {
-      lease.own = { ...lease.own, used: Math.max(0, lease.own.used - 1) };
-      lease.uncharged = Math.max(0, lease.uncharged - 1);
-    } else lease.held += 1;
+    const own = lease.own && putBackInPart(lease.own);
+    if (own !== null) lease.own = own;
+    else lease.held += 1;
     this.#giveBack(lease);
   }
 
@@ -132,8 +145,61 @@ export class Allowances {
     const { quotas, clock } = this.#parts;
     const take = { ...bucket, nowMs: clock.now() };
     const { left } = await quotas.take(bucket.key, { ...take, want: 0 });
-    const missing = used - (bucket.capacity - left);
-    if (missing > 0) await quotas.take(bucket.key, { ...take, want: missing });
+    const missing = Math.max(0, used - (bucket.capacity - left));
+    const grant = missing > 0 ? await quotas.take(bucket.key, { ...take, want: missing }) : { left };
+    this.#leaseOf(bucket).whole = { used: bucket.capacity - grant.left, atMs: take.nowMs };
+  }
+
+  /** The store did not answer another call of this process. */
+  sawAway(): void {
+    this.#failedAtMs = this.#parts.clock.monotonicMs();
+  }
+
+  /**
+   * Charges what was used without the store, if that is back, and tells the other replicas what is used. To be called
+   * several times a second; cheap if there is nothing to do.
+   */
+  async settle(): Promise<void> {
+    if (this.#failedAtMs === null || (await this.#settleAll())) await this.#news.publish();
+  }
+
+  /** @returns whether the store answers */
+  async #settleAll(): Promise<boolean> {
+    const { clock, replicas, quotas } = this.#parts;
+    const leases = [...this.#leases.values()];
+    try {
+      // Permits that refill are counted as late as possible, so only when the store answers.
+      for (const { bucket } of leases.slice(0, 1))
+        await quotas.take(bucket.key, { ...bucket, want: 0, nowMs: clock.now() });
+      for (const lease of leases) {
+        countOwn(lease, clock.now());
+        if (isUnconfirmed(lease)) await this.#tell(lease, 0, clock.now());
+      }
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      this.sawAway();
+      return false;
+    }
+    const waitsMs = replicas.count > 1 ? OTHERS_SETTLE_MS : 0;
+    if (this.#failedAtMs !== null && clock.monotonicMs() - this.#failedAtMs >= waitsMs) this.#comeBack();
+    return true;
+  }
+
+  /** Unless a part was used meanwhile. */
+  #comeBack(): void {
+    const leases = [...this.#leases.values()];
+    for (const lease of leases) countOwn(lease, this.#parts.clock.now());
+    if (leases.some(isUnconfirmed)) return;
+    for (const lease of leases) lease.own = null;
+    this.#failedAtMs = null;
+  }
+
+  #hearUse({ used, ...bucket }: BucketUse): void {
+    const lease = this.#leases.get(bucket.key) ?? this.#leaseOf(bucket);
+    if (used <= (lease.whole?.used ?? 0)) return;
+    lease.whole = { used, atMs: this.#parts.clock.now() };
+    if (lease.own === null && lease.said !== null)
+      lease.said = { ...lease.said, left: leftIn(lease.whole, lease.bucket.capacity) };
   }
 
   /** Without the store. */
@@ -148,9 +214,15 @@ export class Allowances {
     return statusOf(lease, bucket, this.#parts.clock.now());
   }
 
-  /** Returns all unused permits. */
+  /** Charges what was used without the store, and returns all unused permits. */
   async close(): Promise<void> {
-    for (const lease of this.#leases.values()) this.#giveBack(lease);
+    await this.settle();
+    this.#news.close();
+    const leases = [...this.#leases.values()];
+    for (const lease of leases) countOwn(lease, this.#parts.clock.now());
+    const lost = leases.filter((lease) => isUnconfirmed(lease) && lease.bucket.refillPerMs === 0);
+    if (lost.length > 0) this.#parts.logger.warn({ buckets: lost.map(({ bucket }) => bucket.key) }, LOST);
+    for (const lease of leases) this.#giveBack(lease);
     await Promise.all(this.#returns);
     this.#leases.clear();
   }
@@ -164,8 +236,9 @@ export class Allowances {
         drawnAtMs: 0,
         said: null,
         askAtMs: 0,
+        whole: null,
         own: null,
-        uncharged: 0,
+        taker: { id: randomId(), taken: 0, confirmed: 0 },
         waiting: 0,
         drawing: null,
       };
@@ -208,38 +281,37 @@ export class Allowances {
 
   /** @param want permits; 0 only reads. @param nowMs wall time */
   async #ask(lease: Lease, want: number, nowMs: number): Promise<QuotaGrant> {
-    const { quotas, replicas, clock, logger } = this.#parts;
-    const { bucket } = lease;
-    if (clock.monotonicMs() >= this.#awayUntilMs) {
+    const { replicas, logger } = this.#parts;
+    if (this.#failedAtMs === null) {
       try {
-        if (lease.uncharged > 0) await this.#chargeOwn(lease, nowMs);
-        const grant = await quotas.take(bucket.key, { ...bucket, want, nowMs });
-        lease.own = null;
-        return grant;
+        return await this.#tell(lease, want, nowMs);
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
-        this.#awayUntilMs = clock.monotonicMs() + AWAY_MS;
+        this.sawAway();
         logger.debug({ err: error }, 'failed to draw permits from the store; using this replica’s part');
       }
     }
-    return takeOwn(lease, bucket, { want, nowMs, capacity: replicas.share(bucket.capacity) });
+    const { bucket } = lease;
+    const capacity = replicas.share(bucket.capacity);
+    const part = lease.own ?? beginPart(bucket, usedOf(lease, bucket, nowMs), capacity, nowMs);
+    const { after, grant } = takePart(part, { bucket, want, capacity, nowMs });
+    lease.own = after;
+    return grant;
   }
 
-  /** Charges permits used without the store. @throws StoreUnavailable */
-  async #chargeOwn(lease: Lease, nowMs: number): Promise<void> {
-    const { bucket } = lease;
-    const charge = (want: number) => this.#parts.quotas.take(bucket.key, { ...bucket, want, nowMs });
-    // A call that times out may still be counted, so test the store first.
-    await charge(0);
-    const { uncharged } = lease;
-    if (uncharged === 0) return;
-    lease.uncharged = 0;
-    try {
-      await charge(uncharged);
-    } catch (error) {
-      lease.uncharged += uncharged;
-      throw error;
-    }
+  /** Asks the store, which charges what it does not know of. @throws StoreUnavailable */
+  async #tell(lease: Lease, want: number, nowMs: number): Promise<QuotaGrant> {
+    const { bucket, taker } = lease;
+    const { id, taken, confirmed } = taker;
+    const known = usedOf(lease, bucket, nowMs);
+    const asTaker = { id, taken, unconfirmed: taken - confirmed, known };
+    const grant = await this.#parts.quotas.take(bucket.key, { ...bucket, want, nowMs, taker: asTaker });
+    taker.taken += grant.granted;
+    taker.confirmed = Math.max(taker.confirmed, taken) + grant.granted;
+    lease.whole = { used: bucket.capacity - grant.left, atMs: nowMs };
+    if (bucket.refillPerMs === 0)
+      this.#news.note({ ...bucket, refillPerMs: 0, batch: bucket.batch ?? 1, used: lease.whole.used });
+    return grant;
   }
 
   /** A bucket with refill has refilled the permits already. */
@@ -257,6 +329,7 @@ export class Allowances {
     const giving = quotas
       .give(bucket.key, held, bucket.capacity)
       .then((left) => {
+        lease.whole = { used: bucket.capacity - left, atMs: this.#parts.clock.now() };
         if (lease.said !== null && lease.said.left < left) lease.said = { ...lease.said, left };
       })
       .catch((error: unknown) => {
@@ -267,6 +340,8 @@ export class Allowances {
     this.#returns.add(giving);
   }
 }
+
+const LOST = 'the store is away at the end: what teams used without it is not charged';
 
 function isSameLimit(one: Bucket, other: Bucket): boolean {
   return one.capacity === other.capacity && one.refillPerMs === other.refillPerMs;
@@ -307,21 +382,20 @@ function statusOf(lease: Lease | undefined, bucket: Bucket, nowMs: number): Quot
   return { left, nextInMs: Math.max(0, nextIn(lease, nowMs)) };
 }
 
-/** The part starts with the known fill level of the whole, so that an outage adds no permits. */
-function takeOwn(
-  lease: Lease,
-  bucket: Bucket,
-  { want, nowMs, capacity }: { readonly want: number; readonly nowMs: number; readonly capacity: number },
-): QuotaGrant {
-  const partOf = (whole: number) => (whole * capacity) / bucket.capacity;
-  const take = { want, capacity, refillPerMs: partOf(bucket.refillPerMs), nowMs, ttlMs: bucket.ttlMs };
-  if (lease.own === null) {
-    const used = capacity - Math.floor(partOf(bucketLeft(lease, bucket, nowMs)));
-    lease.own = { used: Math.min(capacity, used + lease.uncharged), atMs: nowMs };
-  }
-  const own = refilled(lease.own, take);
-  const granted = Math.min(want, leftIn(own, capacity));
-  lease.own = { ...own, used: own.used + granted };
-  if (bucket.refillPerMs === 0) lease.uncharged += granted;
-  return describeGrant(lease.own, granted, take);
+/** Used permits of the whole bucket, as far as this replica knows. */
+function usedOf({ whole }: Lease, { capacity, refillPerMs }: Bucket, nowMs: number): number {
+  if (whole === null) return 0;
+  return refilled(whole, { capacity, refillPerMs, nowMs }).used;
+}
+
+function isUnconfirmed({ taker }: Lease): boolean {
+  return taker.taken > taker.confirmed;
+}
+
+/** Counts what was used of this replica's part as taken. */
+function countOwn(lease: Lease, nowMs: number): void {
+  if (lease.own === null) return;
+  const { after, uncounted } = countPart(lease.own, nowMs);
+  lease.taker.taken += uncounted;
+  lease.own = after;
 }

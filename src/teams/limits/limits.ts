@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
+import { repeat } from '../../lib/repeat.js';
 import type { Charge } from '../../platform/slot.js';
 import type { Store } from '../../store/port.js';
 import type { Team } from '../auth/team.js';
@@ -12,6 +13,9 @@ import { Allowances, type Bucket } from './allowance.js';
 import { createReplicas, type Replicas, type ReplicasOptions } from './replicas.js';
 
 export type Limits = ReturnType<typeof createLimits>;
+
+/** With the longest pause between two reconnections less than a second. */
+const SETTLE_EVERY_MS = 250;
 
 export function createLimits({
   store,
@@ -21,7 +25,7 @@ export function createLimits({
   onCharged = () => {},
   self = {},
 }: {
-  readonly store: Pick<Store, 'quotas' | 'presence'>;
+  readonly store: Pick<Store, 'quotas' | 'presence' | 'bus'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Id and published information of this process. */
@@ -31,14 +35,21 @@ export function createLimits({
   /** A platform call was charged to a team, which has so many left today. */
   readonly onCharged?: (team: Team, left: number) => void;
 }) {
-  const replicas = createReplicas({ presence: store.presence, logger, ...self });
-  const allowances = new Allowances({ quotas: store.quotas, replicas, clock, logger });
+  const onAway = () => allowances.sawAway();
+  const replicas = createReplicas({ presence: store.presence, logger, onAway, ...self });
+  const allowances = new Allowances({ quotas: store.quotas, bus: store.bus, replicas, clock, logger });
+  const settling = repeat(SETTLE_EVERY_MS, () =>
+    allowances.settle().catch((error: unknown) => {
+      logger.error({ err: error }, 'failed to charge what was used without the store');
+    }),
+  );
   return {
     replicas,
     teams: createTeamLimits(allowances, replicas),
     shares: createDailyShares(allowances, teamOf, clock, onCharged),
-    /** Returns unused permits, and removes this replica from the list. */
+    /** Charges what was used without the store, returns unused permits, and removes this replica from the list. */
     async close(): Promise<void> {
+      await settling.stop();
       await allowances.close();
       await replicas.leave();
     },

@@ -1,7 +1,7 @@
 /** The serving processes, and this one's part of a limit. In real time, not by the movable clock. */
 import type { Logger } from 'pino';
 import { randomId } from '../../lib/chance.js';
-import { startTicks, stopTicks } from '../../lib/time.js';
+import { startTicks, stopTicks, uptimeMs } from '../../lib/time.js';
 import type { Presence, Present } from '../../store/port.js';
 
 export type Replicas = ReturnType<typeof createReplicas>;
@@ -13,6 +13,8 @@ export interface ReplicasOptions {
   readonly id?: string;
   /** Published by this process with each beat. */
   readonly info?: () => string;
+  /** The store did not answer a beat. */
+  readonly onAway?: () => void;
   readonly beatMs?: number;
   /** How long a killed process is counted. */
   readonly lapseMs?: number;
@@ -20,8 +22,9 @@ export interface ReplicasOptions {
 
 export function createReplicas(options: ReplicasOptions) {
   const { presence, logger, beatMs = 1000, lapseMs = 5000 } = options;
-  const { id = randomId(), info = () => String(process.pid) } = options;
+  const { id = randomId(), info = () => String(process.pid), onAway = () => {} } = options;
   let joined = false;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
   let [count, rank] = [1, 0];
   let others: readonly Present[] = [];
 
@@ -30,10 +33,15 @@ export function createReplicas(options: ReplicasOptions) {
       if (joined) await presence.beat(id, info(), lapseMs);
       const all = await presence.list();
       const ids = all.map((one) => one.id);
+      // A store that is back lists a replica only once that has reached it.
+      const justBack = uptimeMs() - failedAtMs < lapseMs;
+      if (justBack && others.some((one) => !ids.includes(one.id))) return;
       others = all.filter((one) => one.id !== id);
       count = Math.max(1, ids.length);
       rank = Math.max(0, ids.indexOf(id));
     } catch (error) {
+      failedAtMs = uptimeMs();
+      onAway();
       logger.debug({ err: error }, 'failed to count the replicas; keeping the last count');
     }
   }

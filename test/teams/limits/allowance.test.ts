@@ -214,37 +214,81 @@ describe('while the store is away', () => {
     const rig = createAllowanceRig(1);
     const [replica] = rig.replicas as [Allowances];
     const bucket = perDay(10);
-    const back = () => {
+    const back = async () => {
       rig.storeIsThere = true;
-      rig.clock.advance(2 * SECOND);
-      rig.clock.advanceMonotonic(2 * SECOND);
+      await replica.settle();
     };
     await replica.take(bucket);
     for (const left of [6, 3]) {
       rig.storeIsThere = false;
       for (let call = 0; call < 3; call++) expect(await replica.take(bucket)).toBeNull();
-      back();
+      await back();
       expect((await replica.refresh(bucket)).left).toBe(left);
     }
     rig.storeIsThere = false;
     expect(await drain(replica, bucket)).toBe(3);
-    back();
+    await back();
     expect(await drain(replica, bucket)).toBe(0);
   });
 
-  it('the store is not asked for every request, and asked again in a second', async () => {
+  it('the store is asked by no request, but each time use is settled', async () => {
     const rig = createAllowanceRig(1);
     const [replica] = rig.replicas as [Allowances];
     const bucket = perMinute(10);
     rig.storeIsThere = false;
     await drain(replica, bucket);
     expect(rig.trips).toBe(1);
+    await replica.settle();
+    expect(rig.trips).toBe(2);
     rig.storeIsThere = true;
+    await replica.settle();
+    const settled = rig.trips;
     rig.clock.advance(SECOND);
-    rig.clock.advanceMonotonic(SECOND);
-    // The store's bucket is full: nothing was taken from it.
-    expect(await drain(replica, bucket)).toBe(10);
-    expect(rig.trips).toBeGreaterThan(1);
+    expect((await replica.take(bucket)) ?? 0).toBeCloseTo(5 * SECOND, -1);
+    expect(rig.trips).toBe(settled + 1);
+  });
+
+  it.each([1, 2])('%d replicas have no more requests a minute for many short outages', async (count) => {
+    const rig = createAllowanceRig(count);
+    const bucket = perMinute(60);
+    let accepted = 0;
+    const askAll = async () => {
+      for (const replica of rig.replicas) accepted += await drain(replica, bucket);
+    };
+    const elapse = (ms: number) => {
+      rig.clock.advance(ms);
+      rig.clock.advanceMonotonic(ms);
+    };
+    const settleAll = () => Promise.all(rig.replicas.map((replica) => replica.settle()));
+    for (let second = 0; second < 28; second += 4) {
+      await askAll();
+      rig.storeIsThere = false;
+      await askAll();
+      elapse(SECOND);
+      rig.storeIsThere = true;
+      await settleAll();
+      await askAll();
+      elapse(3 * SECOND);
+      await settleAll();
+    }
+    expect(accepted).toBeLessThanOrEqual(60 + 28);
+    expect(accepted).toBeGreaterThan(60);
+  });
+
+  it('requests that have come back meanwhile are not charged when the store is back', async () => {
+    const rig = createAllowanceRig(1);
+    const [replica] = rig.replicas as [Allowances];
+    const bucket = perMinute(60);
+    rig.storeIsThere = false;
+    for (let minute = 0; minute < 5; minute++) {
+      for (let request = 0; request < 30; request++) await replica.take(bucket);
+      await replica.settle();
+      rig.clock.advance(MINUTE);
+      rig.clock.advanceMonotonic(MINUTE);
+    }
+    rig.storeIsThere = true;
+    await replica.settle();
+    expect(await drain(replica, bucket)).toBe(60);
   });
 
   it('is told from a defect, which is thrown', async () => {
@@ -262,6 +306,124 @@ describe('while the store is away', () => {
     expect((await rig.quotas.take('team', { ...perDay(100), want: 0, nowMs: rig.clock.now() })).left).toBe(
       95,
     );
+  });
+});
+
+describe('a bucket that never refills, of two replicas, after an outage', () => {
+  const bucket = perDay(30);
+
+  async function open() {
+    const rig = createAllowanceRig(2);
+    const [one, other] = rig.replicas as [Allowances, Allowances];
+    const settleBoth = async () => {
+      for (const replica of [one, other]) await replica.settle();
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    const takeOf = async (replica: Allowances, count: number) => {
+      for (let call = 0; call < count; call++) expect(await replica.take(bucket)).toBeNull();
+    };
+    const left = async () =>
+      (await rig.quotas.take('team', { ...bucket, want: 0, nowMs: rig.clock.now() })).left;
+    const elapse = (ms: number) => rig.clock.advanceMonotonic(ms);
+    return { rig, one, other, settleBoth, takeOf, left, elapse };
+  }
+
+  it('is charged with what was used meanwhile although nobody asks again, and never used for more', async () => {
+    const { rig, one, other, settleBoth, left, elapse } = await open();
+    rig.storeIsThere = false;
+    let used = (await drain(one, bucket)) + (await drain(other, bucket));
+    expect(used).toBe(30);
+    rig.storeIsThere = true;
+    await one.settle();
+    expect(await left()).toBe(15);
+    used += await drain(one, bucket);
+    await other.settle();
+    expect(await left()).toBe(0);
+    elapse(3 * SECOND);
+    await settleBoth();
+    used += (await drain(one, bucket)) + (await drain(other, bucket));
+    expect(used).toBe(30);
+  });
+
+  it('is used for the part of what is left, also by a replica that never drew from it', async () => {
+    const { rig, one, other, settleBoth, takeOf } = await open();
+    await takeOf(one, 20);
+    await settleBoth();
+    rig.storeIsThere = false;
+    expect([await drain(other, bucket), await drain(one, bucket)]).toEqual([5, 5]);
+  });
+
+  it('is kept to its part by a replica that noticed the outage by its beat alone', async () => {
+    const { rig, one, other, settleBoth, takeOf, elapse } = await open();
+    await takeOf(one, 4);
+    await settleBoth();
+    rig.storeIsThere = false;
+    one.sawAway();
+    expect(await drain(other, bucket)).toBe(13);
+    rig.storeIsThere = true;
+    await one.settle();
+    expect(await drain(one, bucket)).toBe(13);
+    elapse(3 * SECOND);
+    await settleBoth();
+    expect([await drain(one, bucket), await drain(other, bucket)]).toEqual([0, 0]);
+  });
+
+  it('is charged beyond its limit if a replica used its part where the others used the store', async () => {
+    const { rig, one, other, settleBoth, takeOf, left, elapse } = await open();
+    await takeOf(one, 2);
+    await settleBoth();
+    rig.isCutOff = other;
+    expect(await drain(other, bucket)).toBe(14);
+    await takeOf(one, 28);
+    rig.isCutOff = null;
+    await other.settle();
+    expect(await left()).toBe(0);
+    const raised = { ...bucket, capacity: 50, want: 0, nowMs: rig.clock.now() };
+    expect((await rig.quotas.take('team', raised)).left).toBe(50 - 44);
+    elapse(3 * SECOND);
+    await settleBoth();
+    expect(await drain(other, bucket)).toBe(0);
+  });
+
+  it('is charged once for calls that were made although their answers were lost', async () => {
+    const { rig, one, settleBoth, takeOf, left, elapse } = await open();
+    await takeOf(one, 3);
+    rig.answersAreLost = true;
+    // The first is made by the store and the replica's part pays for it.
+    await takeOf(one, 5);
+    await one.settle();
+    await one.settle();
+    rig.answersAreLost = false;
+    await settleBoth();
+    expect(await left()).toBe(22);
+    elapse(3 * SECOND);
+    await settleBoth();
+    await takeOf(one, 1);
+    expect(await left()).toBe(21);
+  });
+
+  it('of a day that ended meanwhile is charged to that day', async () => {
+    const { rig, one, settleBoth, left } = await open();
+    const next = { ...bucket, key: 'tomorrow' };
+    rig.storeIsThere = false;
+    for (let call = 0; call < 4; call++) await one.take(bucket);
+    for (let call = 0; call < 2; call++) await one.take(next);
+    rig.storeIsThere = true;
+    await settleBoth();
+    expect(await left()).toBe(26);
+    const take = { ...next, want: 0, nowMs: rig.clock.now() };
+    expect((await rig.quotas.take('tomorrow', take)).left).toBe(28);
+  });
+
+  it('is charged by a replica that ends, if the store is there; else that is logged', async () => {
+    const { rig, one, other, left } = await open();
+    rig.storeIsThere = false;
+    for (const replica of [one, other]) for (let call = 0; call < 4; call++) await replica.take(bucket);
+    await other.close();
+    expect(rig.log.lines).toContainEqual(expect.objectContaining({ buckets: ['team'] }));
+    rig.storeIsThere = true;
+    await one.close();
+    expect(await left()).toBe(26);
   });
 });
 

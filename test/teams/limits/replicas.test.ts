@@ -54,6 +54,34 @@ describe('replicas', () => {
     expect(replica.count).toBe(2);
     await replica.leave();
   });
+
+  it('are counted on when the store is back and lists only those that have reached it', async () => {
+    const presence = createMemoryPresence(createClock());
+    let away = false;
+    const guarded = {
+      ...presence,
+      list: () => (away ? Promise.reject(new StoreUnavailable('away')) : presence.list()),
+    };
+    await presence.beat('another', '', 60_000);
+    let failures = 0;
+    const onAway = () => {
+      failures += 1;
+    };
+    const replica = createReplicas({ presence: guarded, logger, beatMs: 60_000, lapseMs: 1000, onAway });
+    await replica.join();
+    expect([replica.count, failures]).toEqual([2, 0]);
+    away = true;
+    await replica.join();
+    await presence.leave('another');
+    away = false;
+    await replica.join();
+    expect([replica.count, failures]).toEqual([2, 1]);
+    await waitFor('the other to be given up', async () => {
+      await replica.join();
+      return replica.count === 1;
+    });
+    await replica.leave();
+  });
 });
 
 async function seen(replicas: readonly Replicas[], count: number): Promise<void> {
