@@ -1,6 +1,9 @@
 /** A replica's part of a bucket while the store is away, and what of its use the store is to be told. */
+
+import type { QuotaTake } from '../../store/port.js';
 import { describeGrant, leftIn, type QuotaBucket, refilled } from '../../store/quota-bucket.js';
-import type { Bucket } from './allowance.js';
+
+type Bucket = Pick<QuotaTake, 'capacity' | 'refillPerMs' | 'ttlMs'>;
 
 export interface OwnPart {
   readonly bucket: QuotaBucket;
