@@ -49,7 +49,8 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   registerWebPage(app, { name: 'console', url: '/' });
   const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
   const { store, clock, registry } = services;
-  const sessions = createSessions('dgw_console', store, clock);
+  const maxStaleMs = config.auth.maxStaleSeconds * 1000;
+  const sessions = createSessions('dgw_console', store, clock, maxStaleMs);
   await registerAdminPlane(app, { admins, sessions }, (scope) => {
     registerSession(scope, { admins, sessions, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });

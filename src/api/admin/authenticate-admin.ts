@@ -4,9 +4,15 @@ import type { FastifyRequest } from 'fastify';
 import type { NamedAdmin } from '../../config/admin-tokens.js';
 import { GatewayError } from '../../errors.js';
 import { arrivalOf, judgeSession } from '../../teams/sessions/browser-request.js';
-import { invalidSession, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import {
+  invalidSession,
+  refuseReadOnly,
+  type Session,
+  type Sessions,
+} from '../../teams/sessions/sessions.js';
 import type { Actor } from '../../telemetry/audit.js';
 import { isKeyless, readKeyHeaders } from '../http/request-keys.js';
+import { closeSession } from '../operations/session.js';
 import { isAllowed } from '../operations/table.js';
 
 declare module 'fastify' {
@@ -22,7 +28,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway admin"' };
 /**
  * Authenticates the admin, checks the role and sets `actor`.
  * @throws GatewayError `missing_admin_token`, `invalid_admin_token`, `invalid_session`, `session_forbidden`, `forbidden`;
- *   `not_ready` if a session cannot be checked
+ *   `not_ready` if a session cannot be checked, or may only read
  */
 export async function authenticateAdmin(
   request: FastifyRequest,
@@ -38,6 +44,10 @@ export async function authenticateAdmin(
       help: `Use a token with the role ${least}.`,
     });
   }
+  const { method, routeOptions, signedIn } = request;
+  const changesNothing = method === 'GET' || method === 'HEAD';
+  if (signedIn !== null && !changesNothing && `${method} ${routeOptions.url}` !== closeSession.call)
+    refuseReadOnly(signedIn.session);
   request.actor = { name: admin.name, address: request.ip };
 }
 

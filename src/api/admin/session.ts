@@ -41,6 +41,7 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
     const actor = { name: admin.name, address: request.ip };
     const signedIn = { holder: admin.name, proof: admin.token.read() };
     const session = await sessions.open(signedIn, arrival, () => audit('session.open', actor, { until }));
+    if (session.readOnly !== null) request.log.warn({ admin: admin.name, address: request.ip }, UNSTORED);
     const cookie = writeSessionCookie(sessions.cookie, session.id, LIFETIME_MS / 1000, arrival.secure);
     return reply.header('set-cookie', cookie).send(describe(admin, session));
   });
@@ -60,6 +61,13 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
   });
 }
 
-function describe({ name, role }: NamedAdmin, { csrf, endsAtMs }: Session): AnswerOf<typeof getSession> {
-  return { name, role, may: callsOf(role), csrf, expiresAt: new Date(endsAtMs).toISOString() };
+const UNSTORED =
+  'an admin signed in while the store is away: the session can only read, and is stored and audited when the store is back';
+
+function describe(
+  { name, role }: NamedAdmin,
+  { csrf, endsAtMs, readOnly }: Session,
+): AnswerOf<typeof getSession> {
+  const may = callsOf(role).filter((call) => readOnly === null || call.startsWith('GET '));
+  return { name, role, may, csrf, expiresAt: new Date(endsAtMs).toISOString(), readOnly };
 }

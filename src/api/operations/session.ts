@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { AdminRole } from '../../config/schema.js';
 import { BODY_PROBLEMS } from '../openapi/operation.js';
-import { closed, instant, text, titled } from '../openapi/schemas.js';
+import { closed, instant, nullable, text, titled } from '../openapi/schemas.js';
 import { changed, operations, REMOVED_ANSWERS } from './operation.js';
 
 /** Each role includes those before it. */
@@ -17,7 +17,11 @@ export const SESSION_MEMBERS = {
 const ConsoleSession = titled('ConsoleSession', {
   name: text('Name of the admin token.'),
   role: Type.Enum([...RANKS]),
-  may: Type.Array(Type.String(), { description: 'The calls that this role allows.' }),
+  may: Type.Array(Type.String(), { description: 'The calls that this role and session allow.' }),
+  readOnly: nullable(
+    Type.String(),
+    'Why the session can only read, while the store is away; null: it can do what the role allows.',
+  ),
   ...SESSION_MEMBERS,
 });
 

@@ -1,5 +1,5 @@
 /**
- * Sessions of console and explorer, in the store.
+ * Sessions of console and explorer, in the store. While it is away, those of the console can read, see kept-sessions.ts.
  *
  * The store has only a digest of a session's id, and a MAC under the id of the token or key that signed in. So a copy of the
  * store opens no session and confirms no guess, even of a short token.
@@ -12,6 +12,8 @@ import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { type Documents, type Store, StoreUnavailable, whenAway } from '../../store/port.js';
+import { RegistryLost } from '../../store/registry/succession.js';
+import { createKeptSessions } from './kept-sessions.js';
 
 /** Maximum lifetime. */
 export const LIFETIME_MS = 12 * 3_600_000;
@@ -38,6 +40,8 @@ export interface Session {
   /** Required with writes. Only the page knows it, as it is in an answer and not in a cookie. */
   readonly csrf: string;
   readonly endsAtMs: number;
+  /** Why it may only read: the store is away, and this process accepts it from memory; null: it is in the store. */
+  readonly readOnly: string | null;
   /** Whether this proof signed in: a token, or the stored hash of a key's secret. */
   binds(proof: string): boolean;
 }
@@ -61,15 +65,83 @@ const SessionRecord = recordForm(
 );
 type SessionRecord = RecordOf<typeof SessionRecord>;
 
+/** @param maxStaleMs how long sessions are accepted without the store, to read; null: not at all */
 export function createSessions(
   cookie: SessionCookie,
-  { documents, quotas }: Pick<Store, 'documents' | 'quotas'>,
+  store: Pick<Store, 'documents' | 'quotas' | 'kind'>,
+  clock: Clock,
+  maxStaleMs: number | null = null,
+) {
+  const kept = maxStaleMs === null ? null : createKeptSessions<SessionRecord>(maxStaleMs, clock);
+  const records = createRecords(cookie, store.documents, kept, clock);
+  const storeName = store.kind === 'redis' ? 'Redis' : 'The embedded store';
+  const readOnly = `${storeName} does not answer, so this session can only read, at this process alone, until it does. ${SEE_STATUS}`;
+
+  /** @throws GatewayError `not_ready` */
+  const unlessAway = <T>(work: Promise<T>): Promise<T> =>
+    work.catch(
+      whenAway((cause): never => {
+        throw notReady(storeName, cause);
+      }),
+    );
+
+  return {
+    cookie,
+    /**
+     * @param note called before the session is stored; if it fails, it is not
+     * @throws GatewayError `rate_limited` after too many sign-ins; `not_ready`; errors of `note`
+     */
+    async open(
+      { holder, proof }: { readonly holder: string; readonly proof: string },
+      { host, ownOrigin: origin }: { readonly host: string; readonly ownOrigin: string },
+      note: () => Promise<void> = async () => {},
+    ): Promise<Session> {
+      const id = randomBuffer(32).toString('base64url');
+      const nowMs = clock.now();
+      const times = { createdAtMs: nowMs, seenAtMs: nowMs };
+      const record: SessionRecord = { holder, bound: bind(id, proof), host, origin, ...times };
+      try {
+        await chargeSignIn(store, `${cookie}:${holder}`, nowMs);
+        await records.store(id, record, note);
+        return sessionOf(id, record, null);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || error instanceof RegistryLost) throw error;
+        if (kept === null || error.why === 'no-room') throw notReady(storeName, error);
+        kept.opened.set(sessionDocument(cookie, id), { kept: record, note });
+        return sessionOf(id, record, readOnly);
+      }
+    },
+    /** @throws GatewayError `invalid_session`; `not_ready` if that is unknown */
+    async find(id: string): Promise<Session> {
+      const { record, isKept } = await unlessAway(records.find(id));
+      if (record === null || isOver(record, clock.now())) throw invalidSession(cookie);
+      return sessionOf(id, record, isKept ? readOnly : null);
+    },
+    /** Ended here on return, elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
+    close: (id: string): Promise<void> => unlessAway(records.close(id)),
+  };
+}
+
+async function chargeSignIn({ quotas }: Pick<Store, 'quotas'>, key: string, nowMs: number): Promise<void> {
+  const { granted, nextInMs } = await quotas.take(key, { ...SIGN_INS, want: 1, nowMs });
+  if (granted > 0) return;
+  throw new GatewayError('rate_limited', {
+    detail: 'This key or token has opened too many sessions in the last hour.',
+    help: 'Wait for the seconds in retry-after, or use an open session.',
+    retryAfterS: Math.max(1, Math.ceil(nextInMs / 1000)),
+  });
+}
+
+/** The records of sessions in the store and, while that is away, in memory. @throws StoreUnavailable */
+function createRecords(
+  cookie: SessionCookie,
+  documents: Documents,
+  kept: ReturnType<typeof createKeptSessions<SessionRecord>> | null,
   clock: Clock,
 ) {
   const memory = createLastUsed<{ readonly record: Promise<SessionRecord | null>; readonly atMs: number }>(
     MAX_REMEMBERED,
   );
-  const documentOf = (id: string) => sessionDocument(cookie, id);
 
   function remember(document: string, record: Promise<SessionRecord | null>): Promise<SessionRecord | null> {
     const remembered = { record, atMs: clock.monotonicMs() };
@@ -80,53 +152,48 @@ export function createSessions(
     return record;
   }
 
-  async function charge(holder: string): Promise<void> {
-    const take = { ...SIGN_INS, want: 1, nowMs: clock.now() };
-    const { granted, nextInMs } = await quotas.take(`${cookie}:${holder}`, take);
-    if (granted > 0) return;
-    throw new GatewayError('rate_limited', {
-      detail: 'This key or token has opened too many sessions in the last hour.',
-      help: 'Wait for the seconds in retry-after, or use an open session.',
-      retryAfterS: Math.max(1, Math.ceil(nextInMs / 1000)),
-    });
+  async function store(id: string, record: SessionRecord, note: () => Promise<void>): Promise<void> {
+    await note();
+    const text = JSON.stringify(record);
+    await documents.create(sessionDocument(cookie, id), text, keptForMs(record, clock.now()));
+  }
+
+  /** A session that was opened here while the store was away is stored as soon as that answers. */
+  async function look(id: string, document: string): Promise<SessionRecord | null> {
+    let record = await read(documents, document, clock.now());
+    const own = kept?.opened.get(document);
+    if (record === null && own !== undefined && !isOver(own.kept, clock.now())) {
+      await store(id, own.kept, own.note);
+      record = own.kept;
+    }
+    kept?.answered(document, record);
+    return record;
   }
 
   return {
-    cookie,
-    /**
-     * @param note called before the session is created; if it fails, there is no session
-     * @throws GatewayError `rate_limited` after too many sign-ins; `not_ready`; errors of `note`
-     */
-    async open(
-      { holder, proof }: { readonly holder: string; readonly proof: string },
-      { host, ownOrigin: origin }: { readonly host: string; readonly ownOrigin: string },
-      note?: () => Promise<void>,
-    ): Promise<Session> {
-      await unlessAway(charge(holder));
-      await note?.();
-      const id = randomBuffer(32).toString('base64url');
-      const nowMs = clock.now();
-      const times = { createdAtMs: nowMs, seenAtMs: nowMs };
-      const record: SessionRecord = { holder, bound: bind(id, proof), host, origin, ...times };
-      const text = JSON.stringify(record);
-      await unlessAway(documents.create(documentOf(id), text, keptForMs(record, nowMs)));
-      return sessionOf(id, record);
-    },
-    /** @throws GatewayError `invalid_session`; `not_ready` if that is unknown */
-    async find(id: string): Promise<Session> {
-      const document = documentOf(id);
+    store,
+    /** @returns null: there is none */
+    async find(id: string): Promise<{ readonly record: SessionRecord | null; readonly isKept: boolean }> {
+      const document = sessionDocument(cookie, id);
       const known = memory.get(document);
       const isFresh = known !== undefined && clock.monotonicMs() - known.atMs < MEMORY_MS;
-      const record = await (isFresh
-        ? known.record
-        : remember(document, unlessAway(read(documents, document, clock.now()))));
-      if (record === null) throw invalidSession(cookie);
-      return sessionOf(id, record);
+      try {
+        return {
+          record: await (isFresh ? known.record : remember(document, look(id, document))),
+          isKept: false,
+        };
+      } catch (error) {
+        const record = error instanceof StoreUnavailable ? (kept?.recall(document) ?? null) : null;
+        if (record === null) throw error;
+        return { record, isKept: true };
+      }
     },
-    /** Ended here on return, elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
     async close(id: string): Promise<void> {
-      const document = documentOf(id);
-      await unlessAway(remove(documents, document));
+      const document = sessionDocument(cookie, id);
+      const isOwn = kept?.forget(document) === true;
+      const removing = remove(documents, document);
+      // One that is not stored has ended now.
+      await (isOwn ? removing.catch(whenAway(() => {})) : removing);
       void remember(document, Promise.resolve(null));
     },
   };
@@ -191,10 +258,10 @@ function keptForMs(record: SessionRecord, nowMs: number): number {
   return Math.max(1, Math.min(endsAtMs(record) - nowMs, IDLE_MS + SLACK_MS));
 }
 
-function sessionOf(id: string, record: SessionRecord): Session {
+function sessionOf(id: string, record: SessionRecord, readOnly: string | null): Session {
   const { holder, host, origin, bound } = record;
   return {
-    ...{ id, holder, host, origin },
+    ...{ id, holder, host, origin, readOnly },
     csrf: mac(id, 'csrf'),
     endsAtMs: endsAtMs(record),
     binds: (proof) => isSame(bound, bind(id, proof)),
@@ -215,21 +282,29 @@ export function isSame(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** @throws GatewayError `not_ready` */
-function unlessAway<T>(work: Promise<T>): Promise<T> {
-  return work.catch(
-    whenAway((cause): never => {
-      const isFull = cause.why === 'no-room';
-      throw new GatewayError('not_ready', {
-        detail: isFull
-          ? 'The store has no room for another session.'
-          : 'The session store does not respond, so sessions cannot be opened, checked or closed.',
-        help: isFull
-          ? 'Ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store, or call with a key or token.'
-          : 'Repeat in a few seconds, or call with a key or token in a header.',
-        retryAfterS: isFull ? 60 : 5,
-        cause,
-      });
-    }),
-  );
+const SEE_STATUS = '`dsp-gateway status` shows what is wrong.';
+
+/** @param storeName begins the sentence */
+function notReady(storeName: string, cause: StoreUnavailable): GatewayError {
+  const isFull = cause.why === 'no-room';
+  return new GatewayError('not_ready', {
+    detail: isFull
+      ? `${storeName} has no room for another session.`
+      : `${storeName} does not answer, so sessions cannot be opened, checked or closed.`,
+    help: isFull
+      ? 'Ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store, or call with a key or token.'
+      : `Repeat in a few seconds, or call with a key or token in a header. For operators, ${SEE_STATUS}`,
+    retryAfterS: isFull ? 60 : 5,
+    cause,
+  });
+}
+
+/** A session that may only read may change nothing. @throws GatewayError `not_ready` */
+export function refuseReadOnly({ readOnly }: Pick<Session, 'readOnly'>): void {
+  if (readOnly === null) return;
+  throw new GatewayError('not_ready', {
+    detail: `Nothing was changed: ${readOnly}`,
+    help: 'Repeat when the store answers, or call with a token in a header.',
+    retryAfterS: 5,
+  });
 }

@@ -37,7 +37,7 @@ describe('signing in to the console', () => {
     expect([reply.status, reply.json()]).toEqual([
       201,
       {
-        ...{ name: 'watch', role: 'viewer', may },
+        ...{ name: 'watch', role: 'viewer', may, readOnly: null },
         csrf: expect.stringMatching(/^[\w-]{43}$/),
         expiresAt: '2026-11-22T00:00:00.000Z',
       },

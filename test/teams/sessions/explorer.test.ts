@@ -463,10 +463,6 @@ describe('the store', () => {
     expect(outcomeOf(await sign())).toBe('503 not_ready');
     const out = () => ask(gateway.data, SESSION, { method: 'DELETE', headers: browser.changes });
     expect(outcomeOf(await out())).toBe('503 not_ready');
-    const token = { json: { token: ADMIN_TOKEN } };
-    expect(outcomeOf(await ask(gateway.admin, '/admin/v1/session', { method: 'POST', ...token }))).toBe(
-      '503 not_ready',
-    );
     state.isAway = false;
     expect((await get()).status).toBe(200);
     expect((await out()).status).toBe(204);
