@@ -42,8 +42,11 @@ export interface Response {
   readonly token: string;
   /** Aborted at the deadline; then reading the body must stop. */
   readonly signal: AbortSignal;
-  /** To be called for a 200 that is not an answer: some platforms reject a token that way. */
-  readonly doubt: () => void;
+  /**
+   * To be called for a 200 that is not an answer, for some platforms reject a token that way.
+   * @param isReadable false: the call failed
+   */
+  readonly doubt: (isReadable: boolean) => void;
 }
 
 export interface ActiveToken {
@@ -201,13 +204,13 @@ export class Slot {
       if (verdict.kind === 'failed') throw new NoAnswer(verdict);
       return new NoAnswer(verdict);
     }
-    let isDoubted = false;
-    const doubt = () => {
-      isDoubted = true;
+    let [isDoubted, isReadable] = [false, true];
+    const doubt: Response['doubt'] = (readable) => {
+      [isDoubted, isReadable] = [true, readable];
     };
     const { signal } = deadline;
     const result = await consume({ status, headers, body, token: active.token, signal, doubt });
-    this.#report(request, verdict.kind);
+    this.#report(request, isReadable ? verdict.kind : 'invalid');
     // Other 4xx say nothing about the token: they may precede its check.
     if (verdict.kind === 'answer' && !isDoubted) tokens.accepted(active.id);
     return result;

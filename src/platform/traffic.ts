@@ -8,6 +8,7 @@ import type { Bus } from '../store/port.js';
 import { type Budget, createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
 import { createPace, createPause } from './pace.js';
+import { createRecentCalls } from './recent-calls.js';
 
 /** Slots reserved for calls whose responses are read at once. */
 const KEPT_FOR_OTHERS = 2;
@@ -123,29 +124,5 @@ export function createTraffic({
       !circuit.isOpen &&
       pause.leftMs() === 0 &&
       pace.waitMs() <= 0,
-  };
-}
-
-const HOUR_MS = 3_600_000;
-const HOURS = 24;
-
-/** Counts platform calls of this process in the last day, by hour. */
-function createRecentCalls(now: () => number) {
-  const byHour = new Map<number, number>();
-  const hourNow = () => Math.floor(now() / HOUR_MS);
-  return {
-    add(): void {
-      const hour = hourNow();
-      byHour.set(hour, (byHour.get(hour) ?? 0) + 1);
-      // After the clock was set back there are hours in the future.
-      for (const known of byHour.keys()) if (Math.abs(known - hour) >= HOURS) byHour.delete(known);
-    },
-    /** Includes the current hour. */
-    count(): number {
-      const hour = hourNow();
-      let sum = 0;
-      for (const [known, calls] of byHour) if (known <= hour && known > hour - HOURS) sum += calls;
-      return sum;
-    },
   };
 }

@@ -33,9 +33,9 @@ import { recallShares } from '../teams/usage/recall-shares.js';
 import { createUsage } from '../teams/usage/usage.js';
 import type { UsageField } from '../teams/usage/usage-day.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
-import type { Measured } from '../telemetry/conditions.js';
 import { createHealth, type HeldToken, readProcessHealth } from '../telemetry/health.js';
 import type { Log } from '../telemetry/logger.js';
+import type { Measured } from '../telemetry/measured.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
@@ -155,7 +155,7 @@ async function createParts(options: ServicesOptions) {
     retry: config.platform.retry,
     userAgent: `dsp-gateway/${VERSION}`,
     onCall(call) {
-      traffic.recentCalls.add();
+      traffic.recentCalls.add(call.outcome);
       metrics.platformCall(call);
       usage.add(call.team, ONE_CALL);
       series.addCall(call.team);

@@ -4,59 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-
-/** The parts of this process that conditions and gauges read. */
-export interface Measured {
-  readonly store: {
-    readonly kind: 'redis' | 'embedded';
-    health(): { readonly ok: boolean; readonly slow?: boolean; readonly reason?: string };
-    memory?(): { readonly full: boolean };
-  };
-  readonly registry: { readonly loss: unknown };
-  readonly outlook: () => {
-    readonly state: string;
-    /** ISO times; null where there is none. */
-    readonly expiresAt: string | null;
-    readonly refusedAt: string | null;
-    readonly expiryKnown: boolean | null;
-    /** When the gateway renews it; null: it does not. */
-    readonly renewsAt: string | null;
-    readonly warningDays: number | null;
-  };
-  /** What a token that no platform call has proven waits for. */
-  readonly awaitedProof: () => 'call' | 'report' | 'nothing';
-  readonly l1: { readonly bytes: number; readonly entries: number };
-  readonly budget: { readonly running: number; readonly queued: number };
-  /** Maximum concurrent platform calls of this process. */
-  readonly maxConcurrent: () => number;
-  readonly pause: { leftMs(): number };
-  readonly pace: {
-    /** Null if the platform reports no rate. */
-    status(): { readonly limit: number; readonly remaining: number } | null;
-    waitMs(): number;
-  };
-  readonly circuit: { readonly isOpen: boolean; leftMs(): number };
-  /** Whether the platform returned a paged report within the last day. */
-  readonly isPaged: () => boolean;
-  readonly replicas: { readonly count: number };
-  /** Secret files whose current content is not in use. */
-  readonly secretFaults: () => readonly { readonly name: string; readonly message: string }[];
-  readonly brake: {
-    stops(): { readonly all: Stop | null; readonly teams: readonly (Stop & { readonly team: string })[] };
-  };
-  /** Guarded writes of unknown outcome; null: unknown. */
-  readonly unknownWrites: { count(): number | null };
-  readonly log: {
-    health(): { readonly ok: boolean; readonly reason?: string; readonly droppedLines: number };
-  };
-}
-
-interface Stop {
-  readonly by: string;
-  /** ISO */
-  readonly at: string;
-  readonly reason: string;
-}
+import type { Measured } from './measured.js';
 
 export interface GaugeRow {
   readonly name: string;
@@ -270,6 +218,30 @@ const CREDENTIAL: readonly Condition[] = [
   }),
 ];
 
+/** @param share failed calls, of at least so many calls */
+function failingCalls(
+  text: string,
+  { share, ofAtLeast }: { readonly share: number; readonly ofAtLeast: number },
+  rest: Pick<Condition, 'level' | 'alert' | 'gauge'> & { readonly effect: string },
+): Condition {
+  return {
+    ...{ part: 'platform', text, level: rest.level, alert: rest.alert },
+    read: ({ recentCalls }) => {
+      const { calls, failed } = recentCalls.lastMinutes();
+      return (
+        calls >= ofAtLeast &&
+        failed > share * calls &&
+        `${text}: ${failed} of ${calls} within the last 5 minutes`
+      );
+    },
+    advice: (_, shown) => ({
+      says: `the platform fails, though not always (${shown}): ${rest.effect}`,
+      do: 'ask the platform for the reason; the log has status and path of each failed call (5xx, broken connection, timeout, or unreadable response)',
+    }),
+    ...(rest.gauge === undefined ? {} : { gauge: rest.gauge }),
+  };
+}
+
 const PLATFORM: readonly Condition[] = [
   {
     part: 'platform',
@@ -282,6 +254,21 @@ const PLATFORM: readonly Condition[] = [
     }),
     alert: null,
   },
+  failingCalls(
+    'some calls fail',
+    { share: 0.2, ofAtLeast: 10 },
+    {
+      level: 'warning',
+      effect: 'some reports that are not cached are answered with an error',
+      alert: 'DspGatewayPlatformFails',
+      gauge: {
+        name: 'dsp_gateway_platform_recent_failed_calls',
+        help: 'Platform calls within the last five minutes that failed: 5xx, network error, timeout, or invalid response.',
+        of: 'sum',
+        read: ({ recentCalls }) => recentCalls.lastMinutes().failed,
+      },
+    },
+  ),
   {
     part: 'platform',
     text: 'paused',
@@ -299,6 +286,21 @@ const PLATFORM: readonly Condition[] = [
     },
     alert: 'DspGatewayPlatformLimits',
   },
+  failingCalls(
+    'most calls fail',
+    { share: 0.5, ofAtLeast: 20 },
+    {
+      level: 'not well',
+      effect: 'most reports that are not cached are answered with an error',
+      alert: 'DspGatewayPlatformMostlyFails',
+      gauge: {
+        name: 'dsp_gateway_platform_recent_calls',
+        help: 'Platform calls within the last five minutes.',
+        of: 'sum',
+        read: ({ recentCalls }) => recentCalls.lastMinutes().calls,
+      },
+    },
+  ),
   {
     part: 'platform',
     text: 'failing',

@@ -3,7 +3,8 @@ import { hostname } from 'node:os';
 import Type from 'typebox';
 import { VERSION } from '../lib/package-root.js';
 import { type RecordOf, recordForm } from '../lib/record.js';
-import { CONDITIONS, type HealthPart, type Measured } from './conditions.js';
+import { CONDITIONS, type HealthPart } from './conditions.js';
+import type { Measured } from './measured.js';
 
 /** `ok`, or what is wrong; never a secret or an address. */
 export type Conditions = Readonly<Record<HealthPart, string>>;
@@ -13,6 +14,9 @@ interface Load {
   readonly l1Entries: number;
   readonly callsRunning: number;
   readonly callsQueued: number;
+  /** Platform calls within the last five minutes, and those of them that failed. */
+  readonly recentCalls: number;
+  readonly recentFailedCalls: number;
 }
 
 /** The platform token of a process, by id. */
@@ -46,6 +50,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
   function own(): ProcessHealth {
     const gateway = measured();
     const { l1, budget } = gateway;
+    const { calls, failed } = gateway.recentCalls.lastMinutes();
     return {
       ...{ id, host, pid: process.pid, version: VERSION },
       ...eachPart((part) => readPart(part, gateway)),
@@ -53,6 +58,8 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
       l1Entries: l1.entries,
       callsRunning: budget.running,
       callsQueued: budget.queued,
+      recentCalls: calls,
+      recentFailedCalls: failed,
       ...held(),
     };
   }
@@ -71,10 +78,15 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
     own,
     /** This process first, then the others. */
     processes,
-    /** The worst condition of each part over all processes. */
+    /**
+     * The worst condition of each part over all processes, and of their platform calls together: each may have made too few to
+     * be judged by.
+     */
     worst() {
       const all = processes();
-      const textsOf = (part: HealthPart) => all.map((one) => one[part]);
+      const { recentCalls: calls, recentFailedCalls: failed } = addLoads(all);
+      const together = { ...measured(), recentCalls: { lastMinutes: () => ({ calls, failed }) } };
+      const textsOf = (part: HealthPart) => [readPart(part, together), ...all.map((one) => one[part])];
       return eachPart((part) => worstOf(part, textsOf(part)));
     },
   };
@@ -118,6 +130,8 @@ export function addLoads(all: readonly Load[]): Load {
     l1Entries: sum('l1Entries'),
     callsRunning: sum('callsRunning'),
     callsQueued: sum('callsQueued'),
+    recentCalls: sum('recentCalls'),
+    recentFailedCalls: sum('recentFailedCalls'),
   };
 }
 
@@ -135,6 +149,8 @@ const Report = recordForm(
     l1Entries: Type.Optional(Type.Number()),
     callsRunning: Type.Optional(Type.Number()),
     callsQueued: Type.Optional(Type.Number()),
+    recentCalls: Type.Optional(Type.Number()),
+    recentFailedCalls: Type.Optional(Type.Number()),
     tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
@@ -162,6 +178,8 @@ function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
     l1Entries: report.l1Entries ?? 0,
     callsRunning: report.callsRunning ?? 0,
     callsQueued: report.callsQueued ?? 0,
+    recentCalls: report.recentCalls ?? 0,
+    recentFailedCalls: report.recentFailedCalls ?? 0,
     tokenId: report.tokenId ?? null,
     tokenSince: report.tokenSince ?? null,
   };

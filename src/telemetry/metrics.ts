@@ -1,7 +1,7 @@
 /** Prometheus metrics. Names and labels are documented in docs/metrics.md. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
-import type { Measured } from './conditions.js';
 import { registerGauges } from './gauges.js';
+import type { Measured } from './measured.js';
 import type { CallReport } from './trace.js';
 
 // Requests and durations are counted as plain numbers, which is faster than prom-client's label lookup.

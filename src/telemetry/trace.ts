@@ -22,6 +22,14 @@ export interface CallReport {
   readonly attempt: number;
 }
 
+const FAILURES: readonly CallReport['outcome'][] = ['failed', 'network', 'timeout', 'invalid'];
+
+/**
+ * Whether the platform failed: 5xx, a broken connection, a timeout, an unreadable response. A refused query is an answer; a 429
+ * and a rejected token have conditions of their own.
+ */
+export const isFailedCall = (outcome: CallReport['outcome']): boolean => FAILURES.includes(outcome);
+
 /** Maximum recorded steps and calls of a request. */
 const MOST_STAGES = 100;
 

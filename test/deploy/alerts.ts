@@ -52,8 +52,18 @@ const share = (name: string, bad: string, good: string, part: number): Readonly<
   [gauge(name, good)]: `0+${100 - part}x60`,
 });
 
-const FAILED = 'outcome="failed",team="growth"';
-const ANSWERED = 'outcome="answer",team="growth"';
+/** Failed and all platform calls of two replicas within five minutes. */
+const recent = (...replicas: readonly (readonly [failed: number, calls: number])[]) =>
+  Object.fromEntries(
+    replicas.flatMap(([failed, calls], at) => {
+      const of = (name: string) => gauge(name, '', [A, B][at]);
+      return [
+        [of('platform_recent_failed_calls'), `${failed}x60`],
+        [of('platform_recent_calls'), `${calls}x60`],
+      ];
+    }),
+  );
+
 const BROKEN = 'plane="data",status="502",outcome="error",team="growth"';
 const GIVEN = 'plane="data",status="200",outcome="hit",team="growth"';
 const EXPIRY = gauge('token_expiry_timestamp_seconds');
@@ -91,10 +101,16 @@ export const ALERTS: Readonly<Record<string, readonly AlertCase[]>> = {
   ],
   DspGatewayCredentialRefused: begun('platform_calls_total', 'outcome="credential-refused"'),
   DspGatewayPlatformFails: [
-    { series: share('platform_calls_total', FAILED, ANSWERED, 30), at: '20m', labels: JOB, shown: '30%' },
-    { series: share('platform_calls_total', FAILED, ANSWERED, 10), at: '20m', labels: null },
+    { series: recent([3, 5], [1, 5]), at: '5m', labels: JOB, shown: '40%' },
+    { series: recent([1, 5], [1, 5]), at: '5m', labels: null },
+    { series: recent([9, 9], [0, 0]), at: '5m', labels: null },
     // Nothing is asked: nothing fails.
-    { series: { [gauge('platform_calls_total', FAILED)]: '7x60' }, at: '20m', labels: null },
+    { series: recent([0, 0], [0, 0]), at: '5m', labels: null },
+  ],
+  DspGatewayPlatformMostlyFails: [
+    { series: recent([11, 11], [0, 9]), at: '5m', labels: JOB, shown: '55%' },
+    { series: recent([10, 11], [0, 9]), at: '5m', labels: null },
+    { series: recent([19, 19], [0, 0]), at: '5m', labels: null },
   ],
   DspGatewayPlatformCircuitOpen: told('platform_circuit_open', '1x60', '0x60', JOB),
   DspGatewayPlatformLimits: [

@@ -1,5 +1,5 @@
 /** A gateway that is well, as its conditions and gauges read it. */
-import type { Measured } from '../../src/telemetry/conditions.js';
+import type { Measured } from '../../src/telemetry/measured.js';
 
 export function measured(changes: Partial<Measured> = {}): Measured {
   return {
@@ -19,6 +19,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     maxConcurrent: () => 8,
     pause: { leftMs: () => 0 },
     pace: { status: () => null, waitMs: () => 0 },
+    recentCalls: { lastMinutes: () => ({ calls: 0, failed: 0 }) },
     circuit: { isOpen: false, leftMs: () => 0 },
     isPaged: () => false,
     replicas: { count: 1 },

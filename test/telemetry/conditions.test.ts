@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { CONDITIONS, type Measured } from '../../src/telemetry/conditions.js';
+import { CONDITIONS } from '../../src/telemetry/conditions.js';
 import { createHealth } from '../../src/telemetry/health.js';
+import type { Measured } from '../../src/telemetry/measured.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { verdictOf } from '../../src/telemetry/verdict.js';
 import { measured } from '../support/measured.js';
@@ -29,7 +30,9 @@ const HAVING: Readonly<Record<string, Partial<Measured>>> = {
   'store: away': store({ ok: false }),
   'store: registry lost': { registry: { loss: {} } },
   'platform: answers in pages': { isPaged: () => true },
+  'platform: some calls fail': { recentCalls: { lastMinutes: () => ({ calls: 10, failed: 3 }) } },
   'platform: paused': { pause: { leftMs: () => 90_000 } },
+  'platform: most calls fail': { recentCalls: { lastMinutes: () => ({ calls: 20, failed: 11 }) } },
   'platform: failing': { circuit: { isOpen: true, leftMs: () => 0 } },
   'writes: stopped': { brake: { stops: () => ({ all: STOP, teams: [] }) } },
   'secrets: faulty': { secretFaults: () => [{ name: 'ADMIN_TOKEN_FILE', message: 'is empty' }] },

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runChecks } from '../../src/telemetry/checks.js';
-import { HEALTH_PARTS, type Measured } from '../../src/telemetry/conditions.js';
+import { HEALTH_PARTS } from '../../src/telemetry/conditions.js';
 import {
   addLoads,
   type Conditions,
@@ -13,10 +13,15 @@ import {
   readProcessHealth,
   worstOf,
 } from '../../src/telemetry/health.js';
+import type { Measured } from '../../src/telemetry/measured.js';
 import { verdictOf } from '../../src/telemetry/verdict.js';
 import { measured } from '../support/measured.js';
 
-const LOAD = { l1Bytes: 0, l1Entries: 0, callsRunning: 0, callsQueued: 0 };
+const load = (n: number) => ({
+  ...{ l1Bytes: n, l1Entries: n, callsRunning: n, callsQueued: n },
+  ...{ recentCalls: n, recentFailedCalls: n },
+});
+const LOAD = load(0);
 const open = (changes: Partial<Measured> = {}, id = 'me'): Health =>
   createHealth(
     id,
@@ -72,6 +77,40 @@ describe('the health of a process', () => {
   });
 });
 
+/** Platform calls within the last five minutes. */
+const called = (calls: number, failed: number): Partial<Measured> => ({
+  recentCalls: { lastMinutes: () => ({ calls, failed }) },
+});
+
+describe('failed platform calls', () => {
+  it.each([
+    ['ok', 9, 9],
+    ['ok', 10, 2],
+    ['some calls fail: 3 of 10 within the last 5 minutes', 10, 3],
+    ['some calls fail: 19 of 19 within the last 5 minutes', 19, 19],
+    ['some calls fail: 10 of 20 within the last 5 minutes', 20, 10],
+    ['most calls fail: 11 of 20 within the last 5 minutes', 20, 11],
+  ])('are told as "%s" of %i calls with %i failures', (text, calls, failed) => {
+    const health = open(called(calls, failed));
+    expect(health.own()).toMatchObject({ platform: text, recentCalls: calls, recentFailedCalls: failed });
+    expect(health.worst().platform).toBe(text);
+  });
+
+  it('are judged by the calls of all processes together, without a fault of this one', () => {
+    const health = open(called(9, 9));
+    health.hear(() => [other({ recentCalls: 11, recentFailedCalls: 11 })]);
+    expect(health.own().platform).toBe('ok');
+    expect(health.worst().platform).toBe('most calls fail: 20 of 20 within the last 5 minutes');
+  });
+
+  it('of one process are told though most calls of all succeed', () => {
+    const health = open(called(100, 0));
+    const platform = 'most calls fail: 20 of 20 within the last 5 minutes';
+    health.hear(() => [other({ platform, recentCalls: 20, recentFailedCalls: 20 })]);
+    expect(health.worst().platform).toBe(platform);
+  });
+});
+
 describe('the health of all processes', () => {
   it('is the worst of each part, whoever has it', () => {
     const health = open(AWAY);
@@ -91,8 +130,7 @@ describe('the health of all processes', () => {
   });
 
   it('adds up what they hold', () => {
-    const loads = [1, 20, 300].map((n) => ({ l1Bytes: n, l1Entries: n, callsRunning: n, callsQueued: n }));
-    expect(addLoads(loads)).toEqual({ l1Bytes: 321, l1Entries: 321, callsRunning: 321, callsQueued: 321 });
+    expect(addLoads([1, 20, 300].map(load))).toEqual(load(321));
     expect(addLoads([])).toEqual(LOAD);
   });
 

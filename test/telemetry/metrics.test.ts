@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Measured } from '../../src/telemetry/conditions.js';
+import type { Measured } from '../../src/telemetry/measured.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { measured } from '../support/measured.js';
 

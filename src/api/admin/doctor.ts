@@ -166,7 +166,7 @@ function versions(all: readonly string[]): string | CheckResult {
 const PARTS: Readonly<Record<Finding['part'], string>> = {
   credential: 'the token, in every process',
   store: 'store',
-  platform: 'circuit and pause',
+  platform: 'calls of the platform',
   secrets: 'files of secrets',
   writes: 'writes',
   log: 'log',

@@ -72,12 +72,14 @@ const reportsOf = (l1: Services['l1'], nowMs: number): Status['cache']['reports'
     }));
 
 function platformOf(
-  { callsRunning, callsQueued }: ReturnType<typeof addLoads>,
+  { callsRunning, callsQueued, recentCalls, recentFailedCalls }: ReturnType<typeof addLoads>,
   { pause, pace }: Pick<Services, 'pause' | 'pace'>,
 ): Omit<Status['platform'], 'state'> {
   return {
     callsRunning,
     callsQueued,
+    recentCalls,
+    recentFailedCalls,
     pauseSeconds: Math.ceil(pause.leftMs() / 1000),
     pace: paceOf(pace.status()),
   };

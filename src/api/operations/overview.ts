@@ -13,7 +13,16 @@ import { FORECAST } from './own.js';
 import { Stops } from './writes.js';
 
 const count = Type.Integer({ minimum: 0 });
-const LOAD = { l1Bytes: count, l1Entries: count, callsRunning: count, callsQueued: count };
+const CALLS = {
+  callsRunning: count,
+  callsQueued: count,
+  recentCalls: Type.Integer({ minimum: 0, description: 'Within the last five minutes.' }),
+  recentFailedCalls: Type.Integer({
+    minimum: 0,
+    description: 'Of them, failed: 5xx, network error, timeout, or invalid response.',
+  }),
+};
+const LOAD = { l1Bytes: count, l1Entries: count, ...CALLS };
 const day = (description: string) => Type.String({ format: 'date', description });
 
 const condition = (description: string) =>
@@ -54,8 +63,7 @@ const StoreStatus = Type.Object({
 
 const PlatformStatus = Type.Object({
   state: CONDITIONS.platform,
-  callsRunning: count,
-  callsQueued: count,
+  ...CALLS,
   pauseSeconds: count,
   pace: nullable(
     Type.Object(

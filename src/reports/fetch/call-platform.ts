@@ -127,7 +127,8 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
     const encoding = single(response.headers['content-encoding']);
     const chunks = await readBody(response.body, encoding, g.config.platform.maxAnswerBytes);
     const fetched = await readAnswer(g, asked, response, chunks);
-    if (fetched.kind === 'answer' && (fetched.rowsFault !== null || fetched.doubt !== null)) response.doubt();
+    if (fetched.kind === 'answer' && (fetched.rowsFault !== null || fetched.doubt !== null))
+      response.doubt(fetched.rowsFault === null);
     return fetched;
   });
 }

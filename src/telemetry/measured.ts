@@ -1,0 +1,56 @@
+/** The parts of this process that conditions and gauges read. */
+export interface Measured {
+  readonly store: {
+    readonly kind: 'redis' | 'embedded';
+    health(): { readonly ok: boolean; readonly slow?: boolean; readonly reason?: string };
+    memory?(): { readonly full: boolean };
+  };
+  readonly registry: { readonly loss: unknown };
+  readonly outlook: () => {
+    readonly state: string;
+    /** ISO times; null where there is none. */
+    readonly expiresAt: string | null;
+    readonly refusedAt: string | null;
+    readonly expiryKnown: boolean | null;
+    /** When the gateway renews it; null: it does not. */
+    readonly renewsAt: string | null;
+    readonly warningDays: number | null;
+  };
+  /** What a token that no platform call has proven waits for. */
+  readonly awaitedProof: () => 'call' | 'report' | 'nothing';
+  readonly l1: { readonly bytes: number; readonly entries: number };
+  readonly budget: { readonly running: number; readonly queued: number };
+  /** Maximum concurrent platform calls of this process. */
+  readonly maxConcurrent: () => number;
+  readonly pause: { leftMs(): number };
+  readonly pace: {
+    /** Null if the platform reports no rate. */
+    status(): { readonly limit: number; readonly remaining: number } | null;
+    waitMs(): number;
+  };
+  readonly circuit: { readonly isOpen: boolean; leftMs(): number };
+  readonly recentCalls: {
+    /** Platform calls within the last five minutes. */
+    lastMinutes(): { readonly calls: number; readonly failed: number };
+  };
+  /** Whether the platform returned a paged report within the last day. */
+  readonly isPaged: () => boolean;
+  readonly replicas: { readonly count: number };
+  /** Secret files whose current content is not in use. */
+  readonly secretFaults: () => readonly { readonly name: string; readonly message: string }[];
+  readonly brake: {
+    stops(): { readonly all: Stop | null; readonly teams: readonly (Stop & { readonly team: string })[] };
+  };
+  /** Guarded writes of unknown outcome; null: unknown. */
+  readonly unknownWrites: { count(): number | null };
+  readonly log: {
+    health(): { readonly ok: boolean; readonly reason?: string; readonly droppedLines: number };
+  };
+}
+
+interface Stop {
+  readonly by: string;
+  /** ISO */
+  readonly at: string;
+  readonly reason: string;
+}
