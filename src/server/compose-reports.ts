@@ -25,6 +25,7 @@ import { createKnownShapes } from '../reports/fetch/known-shapes.js';
 import type { Gateway } from '../reports/gateway.js';
 import { createRetention } from '../reports/history/forgotten.js';
 import { createAcceptedEmpty, createHistory, type HistoryOptions } from '../reports/history/history.js';
+import { createOldPins } from '../reports/history/old-pins.js';
 import { createPins, isGone, type TeamLives } from '../reports/history/pins.js';
 import { createAdvertisers } from '../reports/learn/advertisers.js';
 import { DayEvidence, type DayEvidenceOptions } from '../reports/learn/day-evidence.js';
@@ -148,7 +149,10 @@ function composeGateway(options: ReportingOptions) {
     caps: createCaps(knownCaps, clock),
     shapes: createKnownShapes(store.documents, behind),
     ...{ history, retention, accepted, evidence, advertisers },
-    pins: createPins({ store: store.pins, encode: workerPool.encode, isErased: options.erasures.isErased }),
+    pins: createPins({
+      ...{ store: store.pins, isErased: options.erasures.isErased },
+      old: createOldPins({ store: store.oldPins, pins: store.pins, format: workerPool.format, logger }),
+    }),
     onReport: options.onReport,
   };
   const learned = [evidence, retention, advertisers];
@@ -207,7 +211,11 @@ export function composeReports(options: ReportingOptions) {
     /** Retention of the platform by endpoint. Never rejects. */
     retentionEdges: retention.edges,
     /** Jobs of the leader. */
-    led: { 'sweep of the history': g.history.sweep, 'sweep of pins': hourly(() => sweepPins(g), false) },
+    led: {
+      'sweep of the history': g.history.sweep,
+      'sweep of pins': hourly(() => sweepPins(g), false),
+      'adoption of old pins': hourly(g.pins.adopt, true),
+    },
     /** Requests waiting for calls of others. */
     waiting: () => g.locks.waiting + g.attempts.waiting,
     settled,

@@ -4,6 +4,7 @@
  */
 import type { Charges } from './charges-port.js';
 import type { HistoryStore } from './history-port.js';
+import type { PinStore } from './pins-port.js';
 
 /** The entries of a series are stored together, in groups of fields. */
 export interface CachePlace {
@@ -330,8 +331,9 @@ export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
   readonly history: HistoryStore;
-  /** Separate from history: never deleted for its age. */
-  readonly pins: HistoryStore;
+  readonly pins: PinStore;
+  /** Pins as earlier releases wrote them, see `src/reports/history/old-pins.ts`. */
+  readonly oldPins: HistoryStore;
   readonly leases: Leases;
   /** On the server of the registry, with its time limit. */
   readonly registryLeases: Leases;

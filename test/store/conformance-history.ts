@@ -20,7 +20,7 @@ async function headsOf(history: HistoryStore, series: string, ...days: string[])
 const stampOf = async (history: HistoryStore, series: string, day: string) =>
   (await history.heads(series, [day]))[0]?.stamp ?? 0;
 
-export function describeHistory(open: OpenHarness, place: 'history' | 'pins'): void {
+export function describeHistory(open: OpenHarness, place: 'history' | 'oldPins'): void {
   describe(place, () => {
     it('has heads and contents of days, wherever they are asked for', () =>
       withStore(open, async ({ store, another }) => {
@@ -182,7 +182,7 @@ export function describeHistory(open: OpenHarness, place: 'history' | 'pins'): v
 
     it('shares nothing with what lies beside it', () =>
       withStore(open, async ({ store }) => {
-        const beside = store[place === 'pins' ? 'history' : 'pins'];
+        const beside = store[place === 'oldPins' ? 'history' : 'oldPins'];
         const added = new Map([['a', content('one')]]);
         await store[place].write('s', [write('2026-03-01', 0, 'mine', { added })]);
         expect(await headsOf(beside, 's', '2026-03-01')).toEqual([null]);

@@ -9,6 +9,7 @@ import { describeDocuments } from './conformance-documents.js';
 import { describeEntries } from './conformance-entries.js';
 import { describeHistory } from './conformance-history.js';
 import { describeLeases } from './conformance-leases.js';
+import { describePins } from './conformance-pins.js';
 import { describePresence } from './conformance-presence.js';
 import { describeQuotas } from './conformance-quotas.js';
 import { describeRegistry } from './conformance-registry.js';
@@ -29,7 +30,8 @@ export function describeStore(kind: Store['kind'], open: OpenHarness, name: stri
     describeVersions(open);
     describeEntries(open);
     describeHistory(open, 'history');
-    describeHistory(open, 'pins');
+    describeHistory(open, 'oldPins');
+    describePins(open);
     describeLeases(open);
     describeRegistry(open);
     describeAudit(open);

@@ -4,6 +4,7 @@ import { turn } from '../../lib/time.js';
 import { VARY } from '../../reports/cache/reply.js';
 import type { Gateway } from '../../reports/gateway.js';
 import { diffDay, isSameMethod, type RowDiff } from '../../reports/history/diff-days.js';
+import type { PinnedPart } from '../../reports/history/pinned-rows.js';
 import type { PinnedRows } from '../../reports/history/pins.js';
 import type { HistoricDay } from '../../reports/history/read.js';
 import { rowsOf } from '../../reports/history/read.js';
@@ -18,7 +19,8 @@ import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
 import { type AskCall, type AskedCall, ask, daysAskedAbout } from './ask.js';
 import { findPin } from './pins.js';
 
-interface DiffDay extends Pick<HistoricDay, 'entry' | 'lacks'> {
+interface DiffDay extends Pick<HistoricDay, 'lacks'> {
+  readonly entry: PinnedPart;
   readonly revision: Pick<Revision, 'schema' | 'credential'>;
 }
 

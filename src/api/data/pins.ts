@@ -3,14 +3,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { entityTag, isNotModified, VARY } from '../../reports/cache/reply.js';
 import type { Gateway } from '../../reports/gateway.js';
-import { mayBeSeen, ownerOf, PIN_LIMITS, type Pin, type PinnedRows } from '../../reports/history/pins.js';
+import type { Pin } from '../../reports/history/pin-index.js';
+import { formatPinned } from '../../reports/history/pinned-rows.js';
+import { mayBeSeen, ownerOf, PIN_LIMITS, type PinnedRows } from '../../reports/history/pins.js';
 import { parseQueryText, writeQueryText } from '../../reports/query/given-parameters.js';
 import { negotiateFormat } from '../../reports/query/output-options.js';
 import { digest } from '../../reports/query/platform-call.js';
 import type { ReportReply } from '../../reports/report-call.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
-import { joinEntries } from '../../reports/rows/join-entries.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
 import { deletePin, getPin, listPins } from '../operations/past.js';
@@ -91,11 +92,7 @@ async function showPin(g: Gateway, call: AskCall, id: string): Promise<ReportRep
   };
   if (isNotModified(call.ifNoneMatch, tag, 'identity')) return { status: 304, headers, body: null };
   call.trace.rows = pin.rowCount;
-  const rows = joinEntries(parts);
-  const columns = [...new Set(parts.flatMap(({ header }) => header.columns))];
-  const formatted = await g.workerPool.format({
-    ...{ format, chunks: [rows.body], rewrites: [null], columns, rowCount: pin.rowCount, bom },
-  });
+  const formatted = await formatPinned(g.workerPool.format, parts, { format, rowCount: pin.rowCount, bom });
   const { id: _, ...known } = describePin(pin);
   const meta = Buffer.from(`],"meta":${JSON.stringify({ pin: id, ...known })}}`);
   const body = format === 'json' ? [Buffer.from('{"data":['), formatted, meta] : [formatted];

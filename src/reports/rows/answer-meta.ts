@@ -3,8 +3,8 @@
 import { dayNumber, daysBetween } from '../query/days.js';
 import { digest } from '../query/platform-call.js';
 import type { AnswerHead, AssembleInput, Past } from './answer.js';
-import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
-import { type FinalRules, isFinal, isFinalDay, lacksDays, lastSeenMs, stateAt } from './freshness.js';
+import { type Entry, ROW_SEPARATOR, type SplitFrom } from './entry.js';
+import { type Facts, type FinalRules, isFinal, isFinalDay, lacksDays, lastSeenMs, stateAt } from './freshness.js';
 import { projectRows } from './row-formats.js';
 import { isRecalled, type Warning, whyNoTotals } from './warnings.js';
 
@@ -14,7 +14,7 @@ import { isRecalled, type Warning, whyNoTotals } from './warnings.js';
  * @returns null for data that is not stored by day
  */
 export function revisionOf(
-  parts: readonly Entry<RowsHeader>[],
+  parts: readonly RevisedPart[],
   fields: readonly string[] | null = null,
 ): string | null {
   if (parts.length === 0 || parts.some(isFlawed)) return null;
@@ -27,7 +27,13 @@ export function revisionOf(
 }
 
 /** Flawed rows are not in history, and have no revision. */
-const isFlawed = ({ header }: Entry) => header.flaws !== undefined;
+const isFlawed = ({ header }: RevisedPart) => header.flaws !== undefined;
+
+interface RevisedPart {
+  readonly header: Pick<Facts, 'lastDay' | 'flaws'> & {
+    readonly splitFrom: Pick<SplitFrom, 'sortedHash'> | null;
+  };
+}
 
 export function writeMeta(
   ask: AssembleInput,

@@ -1,35 +1,32 @@
 /** Days as one answer: one column, one metric. Pure. */
 import { encodeTypes, joinTypes, rewritesFor } from './column-types.js';
-import {
-  bodyHash,
-  type Entry,
-  type EntryHeader,
-  ROW_SEPARATOR,
-  type RowsHeader,
-  rewriteBody,
-} from './entry.js';
+import { bodyHash, type Entry, ROW_SEPARATOR, type RowsHeader, rewriteBody } from './entry.js';
 import { joinFlaws } from './flaws.js';
 import { joinEmptyDays } from './freshness.js';
 import { JsonObject, parseRows, writeJson } from './json.js';
 import { columnsBySource } from './row-names.js';
 
+/** What a join reads of rows. */
+export interface RowsPart {
+  readonly header: Pick<RowsHeader, 'columns' | 'sources' | 'types' | 'rowCount'>;
+  readonly body: Buffer;
+}
+
 /**
  * Renames columns of days from different fetches, where one name stands for different members.
  * @returns mostly the parts themselves
  */
-export function settleNames<H extends EntryHeader>(parts: readonly Entry<H>[]): readonly Entry<H>[] {
+export function settleNames<P extends RowsPart | Entry>(parts: readonly P[]): readonly P[] {
   if (parts.length < 2) return parts;
-  const columnOf = columnsBySource(
-    parts.flatMap(({ header }) => (header.form === 'rows' ? sourcesOf(header) : [])),
-  );
-  return parts.map((part) =>
-    part.header.form === 'rows' ? (renamed(part as Entry<RowsHeader>, columnOf) as Entry<H>) : part,
-  );
+  const columnOf = columnsBySource(parts.flatMap((part) => (hasRows(part) ? sourcesOf(part.header) : [])));
+  return parts.map((part) => (hasRows(part) ? renamed(part, columnOf) : part));
 }
 
-const sourcesOf = ({ columns, sources }: Pick<RowsHeader, 'columns' | 'sources'>) => sources ?? columns;
+const hasRows = <P extends RowsPart | Entry>(part: P): part is P & RowsPart => 'columns' in part.header;
 
-function renamed(part: Entry<RowsHeader>, columnOf: ReadonlyMap<string, string>): Entry<RowsHeader> {
+const sourcesOf = ({ columns, sources }: RowsPart['header']) => sources ?? columns;
+
+function renamed<P extends RowsPart>(part: P, columnOf: ReadonlyMap<string, string>): P {
   const { header, body } = part;
   const columns = sourcesOf(header).map((source) => columnOf.get(source) as string);
   if (columns.every((column, at) => column === header.columns[at])) return part;
@@ -38,16 +35,22 @@ function renamed(part: Entry<RowsHeader>, columnOf: ReadonlyMap<string, string>)
   const rename = (name: string) => names.get(name) ?? name;
   const texts = rows.map((row) => writeJson(new JsonObject(row.names.map(rename), row.values)));
   const text = Buffer.from(texts.join(ROW_SEPARATOR));
-  return { body: text, header: { ...header, columns, hash: bodyHash(text) } };
+  return { body: text, header: { ...header, columns, hash: bodyHash(text) } } as RowsPart as P;
 }
 
-/** One answer for the whole range, as old as its oldest day. */
-export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHeader> {
+/** The rows of all parts, and the parts that have any, with the names of the join. */
+export function joinRows<P extends RowsPart>(parts: readonly P[]) {
   const filled = settleNames(parts.filter(({ header }) => header.rowCount > 0));
   const separator = Buffer.from(ROW_SEPARATOR);
   const rewrites = rewritesFor(filled.map(({ header }) => header));
   const bodies = filled.map((entry, index) => rewriteBody(entry.body, rewrites[index] ?? null));
   const body = Buffer.concat(bodies.flatMap((one, index) => (index === 0 ? [one] : [separator, one])));
+  return { filled, body };
+}
+
+/** One answer for the whole range, as old as its oldest day. */
+export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHeader> {
+  const { filled, body } = joinRows(parts);
   const columnOf = columnsBySource(filled.flatMap(({ header }) => sourcesOf(header)));
   const columns = [...columnOf.values()];
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];

@@ -15,7 +15,7 @@ import {
   stampWrite,
 } from '../entry-stamp.js';
 import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
-import { type Reader, RecordDamaged, type RecordWrite, type View } from './environment.js';
+import { orDamaged, type Reader, type RecordWrite, type View } from './environment.js';
 import type { Draft, Table } from './table.js';
 
 // The keys:
@@ -311,14 +311,7 @@ export class DiskCache implements CacheStore {
 
 const isLarge = ({ write, ttlMs }: StampedWrite) => ttlMs >= 1 && write.body.length > LARGE_BODY_BYTES;
 
-function heldIn(reader: Reader, key: Buffer): Held {
-  try {
-    return reader.get(key);
-  } catch (error) {
-    if (error instanceof RecordDamaged) return 'damaged';
-    throw error;
-  }
-}
+const heldIn = (reader: Reader, key: Buffer): Held => orDamaged(() => reader.get(key));
 
 function recordOf(held: Held): EntryRecord | null {
   return held === null || held === 'damaged' ? null : decodeEntryRecord(held);

@@ -30,8 +30,9 @@ import {
 } from './durable-folders.js';
 import type { Environment } from './environment.js';
 import { lockFolder } from './folder-lock.js';
-import { HISTORY_TABLES, historyOver, PIN_TABLES } from './history.js';
+import { HISTORY_TABLES, historyOver, OLD_PIN_TABLES } from './history.js';
 import { createLapsingMap, createLapsingRecords, startSweep } from './lapsing.js';
+import { pinsOver } from './pins.js';
 import { registryOver } from './registry.js';
 import { createTable } from './table.js';
 
@@ -144,7 +145,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       charges: chargesOver(table, durable),
       documents: documentsOver(durable, refuseLowDisk),
       history: historyOver(days, HISTORY_TABLES),
-      pins: historyOver(days, PIN_TABLES),
+      pins: pinsOver(days),
+      oldPins: historyOver(days, OLD_PIN_TABLES),
       leases,
       registryLeases: leases,
       quotas: createMemoryQuotas(clock),

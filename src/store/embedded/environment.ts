@@ -96,6 +96,15 @@ export class RecordDamaged extends StoreUnavailable {
   }
 }
 
+export function orDamaged<T>(read: () => T): T | 'damaged' {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RecordDamaged) return 'damaged';
+    throw error;
+  }
+}
+
 export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
 
 /**

@@ -8,17 +8,15 @@
 import { hash } from 'node:crypto';
 import { monthOf, packContent, unpackContent } from '../history-content.js';
 import type { HistoryContent, HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
-import type { View } from './environment.js';
+import { orDamaged, type View } from './environment.js';
 import { wholeTable } from './records.js';
-import type { Draft, Table } from './table.js';
+import { type Draft, removeRange, type Table } from './table.js';
 
-/** The letters of the tables: heads, rows, facts, months. Two histories share one environment. */
+/** The letters of the tables: heads, rows, facts, months. Old pins are stored alike, in the same environment. */
 export const HISTORY_TABLES = ['h', 'c', 'f', 'm'] as const;
-export const PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
-/** Records removed in one transaction, as others wait for it. */
-const REMOVED_AT_ONCE = 500;
+export const OLD_PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
 
-type Tables = typeof HISTORY_TABLES | typeof PIN_TABLES;
+type Tables = typeof HISTORY_TABLES | typeof OLD_PIN_TABLES;
 
 export function historyOver(table: Table, tables: Tables): HistoryStore {
   const [HEADS, CONTENT, FACTS, MONTH] = tables;
@@ -46,15 +44,6 @@ export function historyOver(table: Table, tables: Tables): HistoryStore {
     return true;
   }
 
-  async function removeRange(from: Buffer, to: Buffer): Promise<void> {
-    for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; )
-      removed = await table.change((draft) => {
-        const found = draft.range({ from, to }, REMOVED_AT_ONCE);
-        for (const { key } of found) draft.set(key, null);
-        return found.length;
-      });
-  }
-
   return {
     roomBytes: () => null,
     async heads(series, days) {
@@ -69,7 +58,12 @@ export function historyOver(table: Table, tables: Tables): HistoryStore {
     },
     async contents(series, wanted) {
       const keys = keysOf(tables, series);
-      return table.read((view) => wanted.map(({ day, name }) => contentOf(keys, view, day, name)));
+      return table.read((view) =>
+        wanted.map(({ day, name }) => {
+          const found = orDamaged(() => contentOf(keys, view, day, name));
+          return found === 'damaged' ? null : found;
+        }),
+      );
     },
     write(series, writes) {
       const keys = keysOf(tables, series);
@@ -88,7 +82,7 @@ export function historyOver(table: Table, tables: Tables): HistoryStore {
       // Heads first: a reader meanwhile finds nothing instead of a part.
       for (const letter of [HEADS, CONTENT, FACTS]) {
         const from = keyIn(letter)(month);
-        await removeRange(from, Buffer.concat([from, Buffer.of(0xff)]));
+        await removeRange(table, from, Buffer.concat([from, Buffer.of(0xff)]));
       }
       await table.change((draft) => draft.set(monthKey(month), null));
     },

@@ -7,6 +7,7 @@ import {
   type Environment,
   type RangeOptions,
   type Reader,
+  type RecordDamaged,
   type RecordWrite,
   type StoredRecord,
   type View,
@@ -16,8 +17,12 @@ import {
 export interface Draft extends Reader {
   /** @throws RangeError for a key that is empty or too long */
   set(key: Buffer, value: Buffer | null): void;
-  /** @returns the first `limit` records of a range; none for a limit below 1 */
-  range(bounds: Pick<RangeOptions, 'from' | 'to'>, limit: number): StoredRecord[];
+  /** @returns the first `limit` records of a range; none for a limit below 1. @param onDamaged see {@link View.range} */
+  range(
+    bounds: Pick<RangeOptions, 'from' | 'to'>,
+    limit: number,
+    onDamaged?: (error: RecordDamaged) => void,
+  ): StoredRecord[];
 }
 
 export interface Table {
@@ -124,13 +129,13 @@ export function createDraft(view: View): OpenDraft {
       replaced.push([id, staged.get(id)]);
       staged.set(id, { key, value });
     },
-    range({ from, to }, limit) {
+    range({ from, to }, limit, onDamaged) {
       if (limit < 1) return [];
       const within = [...staged.values()].filter(
         ({ key }) => Buffer.compare(from, key) <= 0 && Buffer.compare(key, to) < 0,
       );
       // Enough of the stored ones, even if all staged ones are deletions.
-      const stored = view.range({ from, to, limit: limit + within.length });
+      const stored = view.range({ from, to, limit: limit + within.length }, onDamaged);
       const unchanged = stored.filter(({ key }) => !staged.has(key.toString('latin1')));
       const set = within.flatMap(({ key, value }) => (value === null ? [] : [{ key, value }]));
       return [...unchanged, ...set].sort((one, other) => Buffer.compare(one.key, other.key)).slice(0, limit);
@@ -153,4 +158,19 @@ export function createDraft(view: View): OpenDraft {
     },
     writes: () => [...staged.values()],
   };
+}
+
+/** Records removed in one transaction, as others wait for it. */
+const REMOVED_AT_ONCE = 500;
+
+/** @param to exclusive */
+export async function removeRange(table: Table, from: Buffer, to: Buffer): Promise<void> {
+  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; )
+    removed = await table.change((draft) => {
+      const damaged: Buffer[] = [];
+      const found = draft.range({ from, to }, REMOVED_AT_ONCE, ({ key }) => damaged.push(key));
+      for (const { key } of found) draft.set(key, null);
+      for (const key of damaged) draft.set(key, null);
+      return found.length + damaged.length;
+    });
 }

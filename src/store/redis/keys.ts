@@ -34,7 +34,9 @@ export function createKeys(prefix: string) {
     cachePattern: `${prefix}:[${CACHE_LAYOUT - 1}${CACHE_LAYOUT}]:cache*`,
     lease: (key: string) => `${base}:lease:${key}`,
     history: monthKeys('history'),
-    pins: monthKeys('pins'),
+    oldPins: monthKeys('pins'),
+    /** The set of all owners, and a hash for each, in the slot of its old pins. */
+    pins: { owners: `${base}:pinned`, pins: (owner: string) => `${base}:pinned:{${owner}}` },
     /** In one slot, with the index of their ends. */
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key: string) => `${base}:{quotas}:bucket:${key}` },
     /** In one slot, so that one script may change many. */

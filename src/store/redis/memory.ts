@@ -130,6 +130,31 @@ export class MemoryWatch {
   }
 }
 
+/** Of `maxmemory`: what may be used of it by all before no history and no pins are written any more. */
+const USED_PART = 0.85;
+/** A write takes so many times its bytes at most: Redis allocates in steps. */
+const GROSS = 1.5;
+
+export type Memory = Pick<MemoryWatch, 'latest'>;
+
+/**
+ * The rest of the server's memory is for teams, keys and tokens, which must be changed whatever lies beside them. Between two
+ * looks at the server the writes of this process count.
+ */
+export function createRoom(memory: Memory, what: string) {
+  let seen = memory.latest;
+  let written = 0;
+  /** @throws StoreUnavailable where there is no room for so many bytes */
+  return (bytes: number): void => {
+    if (memory.latest !== seen) written = 0;
+    seen = memory.latest;
+    const isOver = ({ usedBytes, maxBytes }: ServerMemory) =>
+      maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * USED_PART;
+    if (seen.some(isOver)) throw new StoreUnavailable(`Redis has no room for ${what}`, 'no-room');
+    written += bytes * GROSS;
+  };
+}
+
 /** Share of `maxmemory` that the cache may fill; and if a bound is configured. */
 const [USUAL_PART, LARGEST_PART] = [0.5, 0.875];
 /** Entries are removed above the first share of the bound, down to the second, so that writes seldom wait. */

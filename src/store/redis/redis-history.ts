@@ -28,7 +28,7 @@ import { packHeads, STAMP_BYTES, stampBytes, stampOf, unpackHeads } from './day-
 import { answersOf } from './failure.js';
 import type { MonthKeys } from './keys.js';
 import type { Link } from './link.js';
-import type { MemoryWatch, ServerMemory } from './memory.js';
+import { createRoom, type Memory } from './memory.js';
 import { script } from './script.js';
 
 /** `07` of `2026-03-07` */
@@ -61,10 +61,8 @@ return 1`;
 /** Attempts under concurrent writes to a month; each round at least one writer succeeds. */
 const TRIES = 20;
 
-/** Of `maxmemory`: what history may take, and what may be used of it by all before no history is written any more. */
-const [HISTORY_PART, USED_PART] = [0.25, 0.85];
-
-type Memory = Pick<MemoryWatch, 'latest'>;
+/** Of `maxmemory`: what history may take. */
+const HISTORY_PART = 0.25;
 
 /** @param memory of its servers. @param sharedBelow heads of so many bytes have their own fields */
 export function createRedisHistory(
@@ -74,7 +72,7 @@ export function createRedisHistory(
   sharedBelow: number,
 ): HistoryStore {
   const { months } = keys;
-  const takeRoom = createRoom(memory);
+  const takeRoom = createRoom(memory, 'history');
 
   const read = createReadFields(link, keys);
   const lately = createLastUsed<Buffer>(LATELY_READ);
@@ -298,27 +296,6 @@ function addContents(writes: readonly HistoryWrite[], packs: readonly Pack[], ch
     for (const name of removed) changed.set(`${field}:${name}`, NOTHING);
   }
   return facts;
-}
-
-/** A write takes so many times its bytes at most: Redis allocates in steps. */
-const GROSS = 1.5;
-
-/**
- * The rest of the server's memory is for teams, keys and tokens, which must be changed whatever lies beside them. Between two
- * looks at the server the writes of this process count.
- */
-function createRoom(memory: Memory) {
-  let seen = memory.latest;
-  let written = 0;
-  /** @throws StoreUnavailable where there is no room for so many bytes */
-  return (bytes: number): void => {
-    if (memory.latest !== seen) written = 0;
-    seen = memory.latest;
-    const isOver = ({ usedBytes, maxBytes }: ServerMemory) =>
-      maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * USED_PART;
-    if (seen.some(isOver)) throw new StoreUnavailable('Redis has no room for history', 'no-room');
-    written += bytes * GROSS;
-  };
 }
 
 function bytesOf(writes: readonly HistoryWrite[]): number {

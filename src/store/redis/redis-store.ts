@@ -18,6 +18,7 @@ import { CacheBound, MemoryWatch, refuseEviction } from './memory.js';
 import { createRedisLeases, createRedisPresence, createRedisQuotas, RedisBus } from './redis-brief.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisHistory } from './redis-history.js';
+import { createRedisPins } from './redis-pins.js';
 import { createRedisRegistry } from './redis-registry.js';
 
 export interface RedisStoreOptions extends Partial<RegistryLimits> {
@@ -104,7 +105,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound, clock, () => hasHistory),
     history: createRedisHistory(registry.link, keys.history, registry.memory, SHARED_HEADS_BELOW),
-    pins: createRedisHistory(registry.link, keys.pins, registry.memory, 0),
+    pins: createRedisPins(registry.link, keys.pins, registry.memory),
+    oldPins: createRedisHistory(registry.link, keys.oldPins, registry.memory, 0),
     leases: createRedisLeases(data.link, keys),
     registryLeases: createRedisLeases(registry.link, keys),
     registry: createRedisRegistry(durable, keys.registry, { ...REGISTRY_LIMITS, ...options }),

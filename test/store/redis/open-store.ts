@@ -47,7 +47,7 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, history, leases, registry, counters, documents, quotas, presence, bus } = store;
+  const { cache, history, pins, leases, registry, counters, documents, quotas, presence, bus } = store;
   return [
     bodiesOf(cache, ['{k}1']),
     keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
@@ -59,6 +59,10 @@ export function everyCall(store: RedisStore): Promise<unknown>[] {
     ]),
     history.months(null, 1),
     history.remove({ series: 's', month: '2026-03' }),
+    pins.read('t:0', ['a']),
+    pins.write('t:0', { stamp: 0, index: Buffer.from('i'), added: new Map(), removed: [] }),
+    pins.list(null, 1),
+    pins.remove('t:0'),
     leases.claim(['{k}1'], 'ann', 60_000),
     leases.renew(['{k}1'], 'ann', 60_000),
     leases.release(['{k}1'], 'ann'),

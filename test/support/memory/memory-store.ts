@@ -7,8 +7,9 @@ import {
   createMemoryPresence,
   createMemoryQuotas,
 } from '../../../src/store/embedded/embedded-store.js';
-import { HISTORY_TABLES, historyOver, PIN_TABLES } from '../../../src/store/embedded/history.js';
+import { HISTORY_TABLES, historyOver, OLD_PIN_TABLES } from '../../../src/store/embedded/history.js';
 import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
+import { pinsOver } from '../../../src/store/embedded/pins.js';
 import { createListeners } from '../../../src/store/listeners.js';
 import { REGISTRY_LIMITS, type RegistryLimits, type Store } from '../../../src/store/port.js';
 import type { StoreLog } from '../../../src/store/refused.js';
@@ -57,7 +58,8 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
     kind: 'redis',
     cache: createMemoryCache(clock, map<MemoryEntry>(), map<Buffer>()),
     history: historyOver(days, HISTORY_TABLES),
-    pins: historyOver(days, PIN_TABLES),
+    pins: pinsOver(days),
+    oldPins: historyOver(days, OLD_PIN_TABLES),
     leases,
     registryLeases: leases,
     counters: countersOver(state, records),
