@@ -1,5 +1,7 @@
+import { openSync, readFileSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { createClock } from '../../../src/lib/clock.js';
 import {
   createEmbeddedStore,
@@ -36,4 +38,16 @@ export async function openIn(
     ...options,
   });
   return { ...store, log };
+}
+
+/** Flips a bit of the file at the first byte of each place with this text. */
+export function flipBits(file: string, text: string): void {
+  const bytes = readFileSync(file);
+  const fd = openSync(file, 'r+');
+  let found = 0;
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
+    writeSync(fd, Buffer.of((bytes[at] as number) ^ 1), 0, 1, at);
+    found += 1;
+  }
+  expect(found).toBeGreaterThan(0);
 }

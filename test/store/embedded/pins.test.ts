@@ -1,24 +1,11 @@
 /** Pins on the disk: a flipped bit, and a process that is killed between any two writes. */
 import { once } from 'node:events';
-import { openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { writePins } from '../conformance-pins.js';
 import { bundleScript } from './bundle.js';
 import { startScript } from './child.js';
-import { inFolder, openIn } from './in-folder.js';
-
-/** Flips a bit of the file at the first byte of each place with this text. */
-function flip(file: string, text: string): void {
-  const bytes = readFileSync(file);
-  const fd = openSync(file, 'r+');
-  let found = 0;
-  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
-    writeSync(fd, Buffer.of((bytes[at] as number) ^ 1), 0, 1, at);
-    found += 1;
-  }
-  expect(found).toBeGreaterThan(0);
-}
+import { flipBits, inFolder, openIn } from './in-folder.js';
 
 it('is damaged, never other bytes, when a bit of the file has flipped; and can be removed', () =>
   inFolder(async (folder) => {
@@ -30,9 +17,9 @@ it('is damaged, never other bytes, when a bit of the file has flipped; and can b
     ]);
     await writePins(pins, 't:0', { index: Buffer.from('the index of t'), added });
     await writePins(pins, 'u:0', { index: Buffer.from('the index of u') });
-    flip(file, 'the rows of pin a');
+    flipBits(file, 'the rows of pin a');
     expect((await pins.read('t:0', ['a', 'b'])).bodies).toEqual(['damaged', added.get('b')]);
-    flip(file, 'the index of t');
+    flipBits(file, 'the index of t');
     expect((await pins.read('t:0')).index).toBe('damaged');
     expect((await pins.read('u:0')).index?.toString()).toBe('the index of u');
     await pins.remove('t:0');
