@@ -71,6 +71,23 @@ describe.each([
     for (const owner of owners) await expectAdopted(store, owner, written, writes);
   });
 
+  it('that another replica has rewritten and deleted in between do not come back', async () => {
+    const store = await open();
+    const writes = writesOf(1);
+    const written = await writeOld(store, 't:0', writes);
+    let reads = 0;
+    const heads: PinsScene['oldPins']['heads'] = async (...all) => {
+      const found = await store.oldPins.heads(...all);
+      reads += 1;
+      // The first read only finds that there are old pins.
+      if (reads === 2) await pinsOn(store).remove('t:0', 'pin_days');
+      return found;
+    };
+    const late = pinsOn({ pins: store.pins, oldPins: { ...store.oldPins, heads } });
+    expect(await late.list('t:0')).toEqual(written.slice(1));
+    await expectAdopted(store, 't:0', written.slice(1), writes);
+  });
+
   it('stay listed with damaged rows, which are logged by id, and stop no others', async () => {
     const store = await open();
     const writes = writesOf(2);
