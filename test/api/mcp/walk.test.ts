@@ -222,7 +222,7 @@ describe('large', () => {
   });
 
   it('refuses a table of nothing but empty cells, which a few bytes of an answer can ask for', async () => {
-    const wide = Object.fromEntries(Array.from({ length: 2500 }, (_, at) => [`c${at}`, 1]));
+    const wide = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`c${at}`, 1]));
     const platform = await startRawPlatform((_request, response) => {
       const data = [wide, ...Array.from({ length: 2500 }, () => ({ advertiser_id: 1 }))];
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
