@@ -54,7 +54,7 @@ export const endpoint = Type.Object(
     dateField: optionalText('Name of the day column.', { minLength: 1 }),
     rowCap: optionalCount(
       [1, 100_000_000],
-      'Row limit of the platform; a response that reaches it is fetched again in halves.',
+      'Row limit of the platform. A response of exactly that many rows is fetched again in halves; a single day of that many is marked incomplete.',
     ),
     divisible: choice(
       ['auto', 'always', 'never'],

@@ -7,6 +7,7 @@ import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { FinalFilter } from '../query/output-options.js';
 import type { Past } from '../rows/answer.js';
 import type { Entry } from '../rows/entry.js';
+import { type Flaw, joinFlaws } from '../rows/flaws.js';
 import { byAge, expectedFinalDates, type FinalRules, isFinal, lackingDays } from '../rows/freshness.js';
 import { whyNoTotals } from '../rows/warnings.js';
 
@@ -104,7 +105,10 @@ export function keepFinal(
   ]);
   if (lacking.length > 0 && (final.filter === 'require' || !isByDay)) throw incomplete(lacking);
   // Totals include the days that would be left out.
-  if (final.filter === 'require' || !isByDay || totals !== null) throw notFinal(provisional, past);
+  if (final.filter === 'require' || !isByDay || totals !== null) {
+    const flaws = joinFlaws([...parts, ...(totals === null ? [] : [totals])].map(({ header }) => header));
+    throw flaws.length > 0 ? flawed(provisional, flaws) : notFinal(provisional, past);
+  }
   const days = [...(past?.days ?? [])].filter(([date]) => !provisional.includes(date));
   return {
     parts: kept,
@@ -119,6 +123,14 @@ function incomplete(dates: readonly string[]): GatewayError {
   return new GatewayError('not_final', {
     detail: `Never final, because the platform no longer returns their rows: ${listed(dates)}.`,
     help: 'Begin the period after these days, or leave out _final.',
+  });
+}
+
+function flawed(dates: readonly string[], flaws: readonly Flaw[]): GatewayError {
+  const codes = flaws.map(({ code }) => code).join(', ');
+  return new GatewayError('not_final', {
+    detail: `The platform's rows are not final because of ${codes}: ${listed(dates)}.`,
+    help: 'Request them without _final to see the warning, which says what to do.',
   });
 }
 

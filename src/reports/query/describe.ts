@@ -124,6 +124,7 @@ export const ShownWarning = Type.Object(
       }),
     ),
     since: Type.Optional(time('When this was first seen.')),
+    rows: Type.Optional(Type.Integer({ description: 'Row count at which the platform cut its answer off.' })),
   },
   { title: 'Warning' },
 );
@@ -199,7 +200,10 @@ const Meta = Type.Object(
       summable: Type.Boolean({ description: 'False for split rows: a person may be counted in several.' }),
     }),
     complete: Type.Optional(
-      Type.Literal(false, { description: 'The platform returned one page of several: rows are missing.' }),
+      Type.Literal(false, {
+        description:
+          'The platform returned one page of several, or cut its answer off at a row limit: rows are missing.',
+      }),
     ),
     paging: Type.Optional(Paging),
     days: Type.Optional(Type.Array(Day, { description: 'With _days=1.' })),

@@ -55,7 +55,18 @@ const anyNumber = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.integer(),
   fc.maxSafeNat(),
-  fc.constantFrom(0, 2 ** 16 - 1, 2 ** 16, 2 ** 32 - 1, 2 ** 32, 2 ** 48 - 1, 2 ** 48, 2 ** 53),
+  fc.constantFrom(
+    0,
+    2 ** 16 - 1,
+    2 ** 16,
+    2 ** 24 - 1,
+    2 ** 24,
+    2 ** 32 - 1,
+    2 ** 32,
+    2 ** 48 - 1,
+    2 ** 48,
+    2 ** 53,
+  ),
 );
 const anyDay = fc.oneof(
   fc.integer({ min: -800_000, max: 100_000 }).map((day) => (day > -700_000 ? isoDay(day) : '2026-02-30')),
@@ -82,6 +93,7 @@ const anyHeader = fc.record(
     originMs: fc.option(jsonNumber),
     seq: jsonNumber,
     rowCount: jsonNumber,
+    answerRows: jsonNumber,
     lastDay: anyDay,
     emptySince: fc.array(fc.tuple(anyDay, jsonNumber), { maxLength: 2 }),
     hash: anyDigest,

@@ -71,7 +71,7 @@ describe('a day that has as many rows as a configured cap', () => {
     const { count } = await openScene(platformOf(1000, CAP), { config: CAPPED });
     const required = await count(`${byDay(DATE, DATE)}&_final=require`);
     expect(outcomeOf(required.reply)).toBe('409 not_final');
-    expect(required.reply.text).toContain('row');
+    expect(required.reply.text).toContain('not final because of rows_capped: 2026-11-03');
     const again = await count(`${byDay(DATE, DATE)}&_final=require`);
     expect([outcomeOf(again.reply), again.calls]).toEqual(['409 not_final', 0]);
     const { data, meta } = reportIn((await count(`${byDay(DATE, EMPTY)}&_final=only&_days=1`)).reply);
@@ -97,6 +97,22 @@ describe('a day that has as many rows as a configured cap', () => {
     gateway.clock.advance(5 * MINUTE);
     // Only the marked day is asked for anew.
     expect((await count(byDay('2026-11-01', NEXT))).calls).toBe(1);
+  });
+
+  it('is marked with totals, and for an assistant', async () => {
+    const { ask, gateway } = await openScene(platformOf(1000, CAP), { config: CAPPED });
+    expect(toldBy(await ask(`${byDay(DATE, DATE)}&_totals=1`))).toMatchObject({
+      complete: false,
+      final: false,
+    });
+    const key = await gateway.addTeam({ id: 'agent', scopes: ['report:read', 'mcp'] });
+    const period = { from: DATE, to: DATE };
+    const given = { name: 'query_report', arguments: { advertiserId: 1, period, split: ['date'] } };
+    const { text } = await gateway.call('/mcp', {
+      ...{ method: 'POST', key, headers: { accept: 'application/json, text/event-stream' } },
+      json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: given },
+    });
+    for (const told of ['rows_capped', '"complete":false', '"final":false']) expect(text).toContain(told);
   });
 
   it('is not in the history', async () => {
@@ -294,6 +310,22 @@ describe('what was cut before the cap was known', () => {
     ]);
     expect(outcomeOf(await ask(`${cutOf(1)}&_vintage=final`))).toBe('200');
     expect(reportIn(await ask(`${cutOf(1)}&_vintage=final`)).data).toHaveLength(2 * ROWS);
+  });
+
+  it('keeps what a smaller answer confirmed, in the cache and in the history', async () => {
+    const { gateway, ask, count } = await openScene(platformOf(ROWS, 1000), {
+      config: settings({ divisible: 'always' }),
+    });
+    await ask(cutOf(1));
+    gateway.clock.advance(MINUTE);
+    const first = of(1, DATE, DATE);
+    const { knownAt } = reportIn(
+      (await count(first, { headers: { 'cache-control': 'no-cache' } })).reply,
+    ).meta;
+    await prove(ask);
+    const { reply, calls } = await count(first);
+    expect([toldBy(reply), calls]).toEqual([whole(ROWS), 0]);
+    expect(reportIn(await ask(`${first}&_asOf=${knownAt}`)).data).toHaveLength(ROWS);
   });
 
   it('a count that halves proved to be a coincidence stays final, and is not asked for again', async () => {

@@ -15,6 +15,7 @@ import {
   type Revisions,
   type SeenDay,
   validRevisions,
+  voidCut,
 } from '../../../src/reports/history/revision.js';
 import { DAY, HOUR, MINUTE } from '../../support/test-clock.js';
 
@@ -47,6 +48,25 @@ describe('a fetch', () => {
     expect(historyOf(seenDay(1000), seenDay(1000 + HOUR))).toEqual([
       { ...(before[0] as object), confirmedUntil: 1000 + HOUR },
     ]);
+  });
+
+  it('that brings the same rows in a smaller answer, or in one proven complete, keeps them from being void as cut', () => {
+    const cutAt = (caps: readonly number[], ...fetches: readonly SeenDay[]) =>
+      voidCut(historyOf(...fetches), { caps }).map((one) => one.void);
+    const large = seenDay(1000, { answerRows: 1000 });
+    expect(cutAt([1000], large)).toEqual(['cut']);
+    expect(cutAt([1000], large, seenDay(2000, { answerRows: 300 }))).toEqual([undefined]);
+    expect(cutAt([1000], large, seenDay(2000, { answerRows: 1000, complete: true }))).toEqual([undefined]);
+    // Each fetch has another count: that of a small answer is no reason to write.
+    const small = historyOf(seenDay(1000, { answerRows: 20 }));
+    expect(noteFetch(small, seenDay(2000, { answerRows: 7 })).kind).toBe('known');
+    const heads = encodeHeads({ asked: ['1'], revisions: historyOf(large, { ...large, complete: true }) });
+    expect(decodeHeads(heads)?.revisions).toMatchObject([{ answerRows: 1000, complete: true }]);
+  });
+
+  it('that brings the rows of a revision that was cut is appended', () => {
+    const before = voidCut(historyOf(seenDay(1000, { answerRows: 1000 })), { caps: [1000] });
+    expect(noteFetch(before, seenDay(2000, { answerRows: 300 }))).toMatchObject({ kind: 'appended' });
   });
 
   it('that began before the latest did is dropped', () => {

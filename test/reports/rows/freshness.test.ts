@@ -8,6 +8,7 @@ import {
   type EarlierLook,
   type Facts,
   freshForMs,
+  isCut,
   isFinal,
   isFinalDay,
   joinEmptyDays,
@@ -29,6 +30,22 @@ it.each([
   expect(isFinalDay(dayNumber(date) as number, TODAY, days)).toBe(expected);
   if (days === RULES.restatementDays) expect(isFinal(factsOf({ lastDay: date }), RULES)).toBe(expected);
   expect(isFinal(factsOf({ lastDay: null }), RULES)).toBe(false);
+});
+
+it('rows of an answer with the row count of a known cap are neither final nor usable, unless marked or complete', () => {
+  const rules = { ...RULES, caps: [600, 1000] };
+  const judged = (changes: Partial<Facts>) => {
+    const facts = factsOf({ lastDay: '2026-11-01', ...changes });
+    return [isCut(facts, rules), isFinal(facts, rules), stateAt(facts, rules, FETCHED_AT)];
+  };
+  expect(judged({ answerRows: 600 })).toEqual([true, false, 'absent']);
+  for (const changes of [{}, { answerRows: 601 }, { answerRows: 1000, complete: true as const }])
+    expect(judged(changes)).toEqual([false, true, 'fresh']);
+  expect(judged({ answerRows: 600, flaws: [{ code: 'rows_capped', rows: 600 }] })).toEqual([
+    ...[false, false],
+    'fresh',
+  ]);
+  expect(judged({ answerRows: 600, flaws: [{ code: 'duplicate_rows' }] })[2]).toBe('absent');
 });
 
 describe('freshForMs', () => {
