@@ -3,7 +3,7 @@
  * The store ties the bytes to owner and id.
  */
 import { promisify } from 'node:util';
-import { deflateRaw, inflateRaw } from 'node:zlib';
+import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
 import Type from 'typebox';
 import Value from 'typebox/value';
 import { parseOrNull } from '../../lib/json.js';
@@ -38,8 +38,15 @@ const HeaderForm = Type.Object({
 });
 const LENGTH_BYTES = 4;
 
-const deflate = promisify<Buffer, Buffer>(deflateRaw);
-const inflate = promisify<Buffer, Buffer>(inflateRaw);
+/** More is deflated, and larger results of that are inflated, on another thread. */
+const [AT_ONCE_BYTES, DEFLATED_AT_ONCE_BYTES] = [262_144, 32_768];
+
+const deflateAside = promisify<Buffer, Buffer>(deflateRaw);
+const inflateAside = promisify<Buffer, Buffer>(inflateRaw);
+const deflate = async (plain: Buffer) =>
+  plain.length > AT_ONCE_BYTES ? deflateAside(plain) : deflateRawSync(plain);
+const inflate = async (bytes: Buffer) =>
+  bytes.length > DEFLATED_AT_ONCE_BYTES ? inflateAside(bytes) : inflateRawSync(bytes);
 
 export function headerOf(parts: readonly PinnedPart[]): string {
   const all = parts.map(({ header, body }) => {

@@ -107,5 +107,10 @@ it('has the rows of each part as they were, whatever they are, and nothing of ot
     }),
     { numRuns: 50 },
   );
+  const many = Array.from({ length: 20_000 }, (_, at) => ({ id: (at * 2_654_435_761) % 2 ** 32 }));
+  const large = await encodePinned([rowsEntry(many), PART]);
+  expect(large.length).toBeGreaterThan(65_536);
+  expect((await decodePinned(large))?.[1]?.body).toEqual(PART.body);
+  expect(await decodePinned(large.subarray(0, -3))).toBeNull();
   expect(await decodePinned(Buffer.from('x'))).toBeNull();
 });
