@@ -3,6 +3,7 @@
  * `redis` and `embedded`. The store handles text and bytes, never queries, teams or tokens.
  */
 import type { Charges } from './charges-port.js';
+import type { DaysStore } from './days-port.js';
 import type { HistoryStore } from './history-port.js';
 import type { PinStore } from './pins-port.js';
 
@@ -331,6 +332,7 @@ export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
   readonly history: HistoryStore;
+  readonly days: DaysStore;
   readonly pins: PinStore;
   /** Pins as earlier releases wrote them, see `src/reports/history/old-pins.ts`. */
   readonly oldPins: HistoryStore;

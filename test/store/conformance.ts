@@ -5,6 +5,7 @@ import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
 import { describeCharges } from './conformance-charges.js';
 import { describeCounters } from './conformance-counters.js';
+import { describeDays } from './conformance-days.js';
 import { describeDocuments } from './conformance-documents.js';
 import { describeEntries } from './conformance-entries.js';
 import { describeHistory } from './conformance-history.js';
@@ -29,6 +30,7 @@ export function describeStore(kind: Store['kind'], open: OpenHarness, name: stri
     describeCache(open);
     describeVersions(open);
     describeEntries(open);
+    describeDays(open);
     describeHistory(open, 'history');
     describeHistory(open, 'oldPins');
     describePins(open);

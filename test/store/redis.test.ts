@@ -58,10 +58,18 @@ async function openRedis(options: HarnessOptions = {}): Promise<StoreHarness> {
 
 /**
  * Redis has a clock of its own, which nobody can move; so what would have ended by then is brought nearer: what
- * expires, and what the ends of durable keys say. Cache entries say it themselves, by the clock of the store's caller.
+ * expires, and what the ends of durable keys and of locks say. Cache entries say it themselves, by the clock of the
+ * store's caller.
  */
 const SHORTEN = `
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+  if string.find(key, ':locks$') then
+    local all = redis.call('HGETALL', key)
+    for at = 1, #all, 2 do
+      local owner, ends = string.match(all[at + 1], '^(%S+) (%d+)$')
+      redis.call('HSET', key, all[at], owner .. ' ' .. string.format('%.0f', ends - ARGV[2]))
+    end
+  end
   local left = redis.call('PTTL', key)
   if left > tonumber(ARGV[2]) then redis.call('PEXPIRE', key, left - ARGV[2])
   elseif left >= 0 then redis.call('DEL', key)

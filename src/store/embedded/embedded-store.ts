@@ -19,6 +19,7 @@ import type { StoreLog } from '../refused.js';
 import { copyStore } from './backup.js';
 import { openCacheFolder } from './cache-folder.js';
 import { isDiskLow, openDataFolder, refuseForeign } from './data-folder.js';
+import { daysOver } from './days.js';
 import { chargesOver, countersOver, documentsOver } from './durable.js';
 import {
   makeState,
@@ -134,7 +135,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     const table = createTable(state);
     const durable = createLapsingRecords(table, () => startedAtMs + clock.monotonicMs());
     const sweep = startSweep(durable, logger);
-    const days = createTable(history);
+    const ofHistory = createTable(history);
     const bus = createLocalBus(logger);
     const leases = createMemoryLeases(clock, bus.publish);
     return {
@@ -144,9 +145,10 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       counters: countersOver(table, durable),
       charges: chargesOver(table, durable),
       documents: documentsOver(durable, refuseLowDisk),
-      history: historyOver(days, HISTORY_TABLES),
-      pins: pinsOver(days),
-      oldPins: historyOver(days, OLD_PIN_TABLES),
+      history: historyOver(ofHistory, HISTORY_TABLES),
+      days: daysOver(ofHistory, leases, bus.publish, durable.now),
+      pins: pinsOver(ofHistory),
+      oldPins: historyOver(ofHistory, OLD_PIN_TABLES),
       leases,
       registryLeases: leases,
       quotas: createMemoryQuotas(clock),

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import { checksumOf } from '../checksum.js';
 import { StoreUnavailable } from '../port.js';
 
 const CRC_BYTES = 4;
@@ -30,7 +31,7 @@ export function recordIsWhole(key: Buffer, data: Buffer): boolean {
 
 /** Includes key and stamp, to detect a value in the place of another. */
 function checksum(key: Buffer, stamp: number, value: Buffer): number {
-  return crc32(value, crc32(key, crc32(String(stamp))));
+  return checksumOf(value, crc32(key, crc32(String(stamp))));
 }
 
 export function toBytes(value: unknown): Buffer {

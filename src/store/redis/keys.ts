@@ -8,6 +8,9 @@ const CACHE_LAYOUT = 4;
 
 export type Keys = ReturnType<typeof createKeys>;
 
+/** Of the days of reports. */
+export type DaysKeys = Keys['days'];
+
 /** The set of all months, and a hash for each. */
 export type MonthKeys = Keys['history'];
 
@@ -37,6 +40,11 @@ export function createKeys(prefix: string) {
     oldPins: monthKeys('pins'),
     /** The set of all owners, and a hash for each, in the slot of its old pins. */
     pins: { owners: `${base}:pinned`, pins: (owner: string) => `${base}:pinned:{${owner}}` },
+    days: {
+      months: `${base}:days`,
+      month: (series: string, month: string) => `${base}:days:{${series}}:${month}`,
+      locks: (series: string) => `${base}:days:{${series}}:locks`,
+    },
     /** In one slot, with the index of their ends. */
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key: string) => `${base}:{quotas}:bucket:${key}` },
     /** In one slot, so that one script may change many. */

@@ -17,6 +17,7 @@ import { Link, type LinkOptions } from './link.js';
 import { CacheBound, MemoryWatch, refuseEviction } from './memory.js';
 import { createRedisLeases, createRedisPresence, createRedisQuotas, RedisBus } from './redis-brief.js';
 import { createRedisCache } from './redis-cache.js';
+import { createRedisDays } from './redis-days.js';
 import { createRedisHistory } from './redis-history.js';
 import { createRedisPins } from './redis-pins.js';
 import { createRedisRegistry } from './redis-registry.js';
@@ -84,6 +85,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const isOneServer = (to: RedisConnection, registryTo?: RedisConnection) =>
     registryTo === undefined && !('cluster' in to);
   let hasHistory = isOneServer(connection, registryConnection);
+  let isRegistryApart = registryConnection !== undefined;
   let closed = false;
 
   async function move(to: RedisConnection, registryTo?: RedisConnection): Promise<void> {
@@ -93,6 +95,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       throw unavailable('the store is closed');
     }
     hasHistory = isOneServer(to, registryTo);
+    isRegistryApart = registryTo !== undefined;
     await Promise.all([
       bus.swap(next.subscriber),
       data.link.swap(next.data),
@@ -105,6 +108,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound, clock, () => hasHistory),
     history: createRedisHistory(registry.link, keys.history, registry.memory, SHARED_HEADS_BELOW),
+    days: createRedisDays(registry.link, keys.days, bus, (name) =>
+      isRegistryApart ? null : keys.channel(name),
+    ),
     pins: createRedisPins(registry.link, keys.pins, registry.memory),
     oldPins: createRedisHistory(registry.link, keys.oldPins, registry.memory, 0),
     leases: createRedisLeases(data.link, keys),

@@ -78,6 +78,25 @@ async function checkNotes({ documents }: Store, { name, said }: Life): Promise<v
   }
 }
 
+/** Each month that was acknowledged is there, with all parts that its index names, whole. */
+async function checkDays({ days }: Store, { name, said }: Life): Promise<void> {
+  const kept: number[] = [];
+  for (const rest of [0, 1, 2]) {
+    const place = { series: `${name} ${rest}`, month: '2026-03' };
+    const whole = await days.whole(place);
+    const numbers = JSON.parse(whole?.index?.toString() ?? '[]') as number[];
+    const parts = await days.parts(
+      place,
+      numbers.map((number) => `n${number}`),
+    );
+    for (const number of numbers)
+      expect(parts.get(`n${number}`)?.equals(Buffer.alloc((number % 4) * 40_000, `${number} `))).toBe(true);
+    expect(whole?.parts.length).toBe(whole === null ? undefined : numbers.length);
+    kept.push(...numbers);
+  }
+  for (const [number, all] of said) if (all.includes('kept')) expect(kept).toContain(number);
+}
+
 /** Each batch is there as a whole or not at all, and whoever repeats those in doubt counts every one once. */
 async function checkCounters({ counters }: Store, lives: readonly Life[]): Promise<void> {
   const groups = Array.from({ length: 7 }, (_, at) => `group ${at}`);
@@ -115,6 +134,7 @@ describe('kill -9 in the middle of work', () => {
           const store = await openIn(folder, { auditMax });
           for (const life of lives) await checkRegistry(store, life);
           await checkNotes(store, lives.at(-1) as Life);
+          await checkDays(store, lives.at(-1) as Life);
           if (at === points.length) await checkCounters(store, lives);
           await store.close();
         }

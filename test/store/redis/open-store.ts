@@ -9,6 +9,7 @@ import {
 } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
 import { waitFor } from '../../support/wait-for.js';
+import { monthWrite } from '../conformance-days.js';
 import { bodiesOf, forget, keep } from '../entries.js';
 import { createTestLog, type TestLog } from '../test-log.js';
 
@@ -47,11 +48,22 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, history, pins, leases, registry, counters, documents, quotas, presence, bus } = store;
+  const { cache, days, history, pins, leases, registry, counters, documents, quotas, presence, bus } = store;
   return [
     bodiesOf(cache, ['{k}1']),
     keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
     forget(cache, ['{k}1']),
+    days.read('s', [{ month: '2026-03', days: [1] }]),
+    days.parts({ series: 's', month: '2026-03' }, ['a']),
+    days.earlier({ series: 's', month: '2026-03' }, [1]),
+    days.whole({ series: 's', month: '2026-03' }),
+    days.write([monthWrite(0, 'index')]),
+    days.claim('s', { owner: 'ann', names: ['a'], leaseMs: 60_000, known: [] }),
+    days.renew('s', { owner: 'ann', names: ['a'], leaseMs: 60_000 }),
+    days.release('s', { owner: 'ann', names: ['a'] }),
+    days.used([{ series: 's', month: '2026-03', usedOn: 1 }]),
+    days.months(null),
+    days.remove({ series: 's', month: '2026-03' }),
     history.heads('s', ['2026-03-01']),
     history.contents('s', [{ day: '2026-03-01', name: 'a' }]),
     history.write('s', [

@@ -1,6 +1,7 @@
 /** A server that all replicas share, within this process: it can be emptied, and fail over without the last changes. */
 import type { Clock } from '../../../src/lib/clock.js';
 import { nextTurn } from '../../../src/lib/time.js';
+import { daysOver } from '../../../src/store/embedded/days.js';
 import { chargesOver, countersOver, documentsOver } from '../../../src/store/embedded/durable.js';
 import {
   createMemoryLeases,
@@ -58,6 +59,7 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
     kind: 'redis',
     cache: createMemoryCache(clock, map<MemoryEntry>(), map<Buffer>()),
     history: historyOver(days, HISTORY_TABLES),
+    days: daysOver(days, leases, publish, clock.now),
     pins: pinsOver(days),
     oldPins: historyOver(days, OLD_PIN_TABLES),
     leases,

@@ -1,0 +1,246 @@
+/**
+ * The days of reports in the environment of the history. The keys, with the digest (16 bytes) of the series:
+ * `d` digest · month · `i`: stamp (6 bytes), end (8, epoch milliseconds), index; `e` day: earlier revisions;
+ * `p` name · `:` · number: a piece of a part
+ * `u` month · digest: marks a month; the value is the day of its last use (4 bytes) and the series
+ * Numbers are big endian. Locks are in memory.
+ */
+import { hash } from 'node:crypto';
+import type {
+  Claimed,
+  DaysStore,
+  MonthPlace,
+  MonthWrite,
+  StoredMonth,
+  UsedMonth,
+  WholeMonth,
+  Written,
+} from '../days-port.js';
+import { newStamp } from '../entry-stamp.js';
+import { readTable, withTable } from '../month-table.js';
+import type { Bus, Leases } from '../port.js';
+import { type Reader, RecordDamaged, type StoredRecord, type View } from './environment.js';
+import { wholeTable } from './records.js';
+import type { Draft, Table } from './table.js';
+
+const [DAYS, MONTHS] = ['d', 'u'] as const;
+/** A larger record is copied and checked in one go while hits wait. */
+const PIECE_BYTES = 65_536;
+/** Records removed in one transaction, as others wait for it. */
+const REMOVED_AT_ONCE = 500;
+/** Months of a page. */
+const LISTED = 200;
+const [STAMP_BYTES, FRONT_BYTES] = [6, 14];
+const MONTH_CHARS = 7;
+const DIGEST_BYTES = 16;
+
+/**
+ * @param leases hold the locks
+ * @param now milliseconds, for ends and the order of fetches
+ */
+export function daysOver(
+  table: Table,
+  leases: Leases,
+  publish: Bus['publish'],
+  now: () => number,
+): DaysStore {
+  let lastOrder = 0;
+  const lockOf = (series: string) => (name: string) => `${series} ${name}`;
+
+  function writeMonth(draft: Draft, write: MonthWrite): Written {
+    const keys = keysOf(write);
+    const present = indexIn(draft, keys, now());
+    if ((present?.stamp ?? 0) !== write.stamp) return storedOf(present) ?? 'none';
+    draft.set(keys.index, indexValue(write, present, now()));
+    if (present === null && !draft.has(keys.mark)) draft.set(keys.mark, markValue(0, write.series));
+    for (const [name, part] of write.parts)
+      for (let at = 0; at * PIECE_BYTES < Math.max(1, part.length); at += 1)
+        draft.set(keys.piece(name, at), part.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES));
+    for (const [day, bytes] of write.earlier) draft.set(keys.earlier(day), bytes);
+    for (const name of write.dropped)
+      for (const { key } of draft.range(keys.pieces(name), Number.MAX_SAFE_INTEGER)) draft.set(key, null);
+    return null;
+  }
+
+  function monthOf(view: View, place: MonthPlace, days: readonly number[]): StoredMonth | null {
+    const keys = keysOf(place);
+    const found = indexIn(view, keys, now());
+    if (found === null) return null;
+    const names = [...new Set(days.flatMap((day) => found.named.get(day) ?? []))];
+    const { stamp, index } = found;
+    return { stamp, index, parts: partsIn(view, keys, names) };
+  }
+
+  async function release(series: string, { owner, names, news }: Parameters<DaysStore['release']>[1]) {
+    await leases.release(names.map(lockOf(series)), owner);
+    if (news !== undefined) await publish(news.channel, news.message);
+  }
+
+  return {
+    read: async (series, wanted) =>
+      table.read((view) => wanted.map(({ month, days }) => monthOf(view, { series, month }, days))),
+    parts: async (place, names) => table.read((view) => partsIn(view, keysOf(place), names)),
+    earlier: async (place, days) =>
+      table.read((view) => {
+        const keys = keysOf(place);
+        const found = indexIn(view, keys, now());
+        return found && { stamp: found.stamp, index: found.index, earlier: earlierIn(view, keys, days) };
+      }),
+    async write(writes) {
+      const done = await table.change((draft) => writes.map((write) => writeMonth(draft, write)));
+      for (const [at, { series, release: held }] of writes.entries())
+        if (done[at] === null && held !== undefined) await release(series, held);
+      return done;
+    },
+    async claim(series, { owner, names, leaseMs, known }) {
+      const held = await leases.claim(names.map(lockOf(series)), owner, leaseMs);
+      lastOrder = Math.max(lastOrder + 1, Math.floor(now() * 1000));
+      const changed = table.read((view) =>
+        known.flatMap(({ month, days, stamp }): [string, StoredMonth | null][] => {
+          const present = monthOf(view, { series, month }, days);
+          return (present?.stamp ?? 0) === stamp ? [] : [[month, present]];
+        }),
+      );
+      return { held, order: lastOrder, changed: new Map(changed) } satisfies Claimed;
+    },
+    renew: (series, { owner, names, leaseMs }) => leases.renew(names.map(lockOf(series)), owner, leaseMs),
+    release,
+    used: (months) =>
+      table.change((draft) => {
+        for (const { usedOn, ...place } of months) {
+          const { mark } = keysOf(place);
+          const present = draft.get(mark);
+          if (present !== null && present.readUInt32BE() < usedOn)
+            draft.set(mark, markValue(usedOn, place.series));
+        }
+      }),
+    async months(cursor) {
+      const { from, to } = wholeTable(MONTHS);
+      const start = cursor === null ? from : Buffer.concat([Buffer.from(cursor, 'base64'), Buffer.of(0)]);
+      const found = table.read((view) => view.range({ from: start, to, limit: LISTED }, () => {}));
+      const last = found.at(-1);
+      return {
+        months: found.map(markedMonth),
+        next: found.length < LISTED || last === undefined ? null : last.key.toString('base64'),
+      };
+    },
+    whole: async (place) => table.read((view) => wholeIn(view, keysOf(place), now())),
+    remove: (place) => removeMonth(table, keysOf(place)),
+  };
+}
+
+async function removeMonth(table: Table, { index, mark, all }: Keys): Promise<void> {
+  // First: a reader meanwhile finds nothing instead of a part.
+  await table.change((draft) => draft.set(index, null));
+  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; )
+    removed = await table.change((draft) => {
+      const found = draft.range(all, REMOVED_AT_ONCE);
+      for (const { key } of found) draft.set(key, null);
+      return found.length;
+    });
+  await table.change((draft) => draft.set(mark, null));
+}
+
+type Keys = ReturnType<typeof keysOf>;
+
+function keysOf({ series, month }: MonthPlace) {
+  const digest = hash('sha256', series, 'buffer').subarray(0, DIGEST_BYTES);
+  const start = Buffer.concat([Buffer.from(DAYS), digest, Buffer.from(month)]);
+  const key = (rest: string | Buffer) => Buffer.concat([start, Buffer.from(rest)]);
+  return {
+    index: key('i'),
+    earlier: (day: number) => key(`e${String(day).padStart(2, '0')}`),
+    piece: (name: string, at: number) => key(`p${name}:${String(at).padStart(6, '0')}`),
+    pieces: (name: string) => ({ from: key(`p${name}:`), to: key(`p${name};`) }),
+    /** All of one kind, by its letter. */
+    kind: (letter: string) => ({ from: key(letter), to: key(`${letter}\u00ff`) }),
+    all: { from: start, to: key(Buffer.of(0xff)) },
+    mark: Buffer.concat([Buffer.from(MONTHS + month), digest]),
+  };
+}
+
+const storedOf = (found: FoundIndex | null): StoredMonth | null =>
+  found && { stamp: found.stamp, index: found.index, parts: new Map() };
+
+interface FoundIndex extends Pick<StoredMonth, 'stamp' | 'index'> {
+  readonly endsAtMs: number;
+  /** Names of parts by day. */
+  readonly named: ReadonlyMap<number, string>;
+}
+
+/** @returns null for an absent one, or one that is over */
+function indexIn(reader: Reader, keys: Keys, nowMs: number): FoundIndex | null {
+  const bytes = recordIn(reader, keys.index);
+  if (bytes === null) return null;
+  if (bytes === 'damaged') return { stamp: reader.stampOf(keys.index), ...DAMAGED };
+  const endsAtMs = bytes.readDoubleBE(STAMP_BYTES);
+  if (nowMs >= endsAtMs) return null;
+  return { stamp: bytes.readUIntBE(0, STAMP_BYTES), endsAtMs, ...readTable(bytes.subarray(FRONT_BYTES)) };
+}
+
+const DAMAGED = { index: null, endsAtMs: Number.POSITIVE_INFINITY, named: new Map<number, string>() };
+
+/** A damaged record concerns its month alone. @throws StoreUnavailable */
+function recordIn(reader: Reader, key: Buffer): Buffer | null | 'damaged' {
+  try {
+    return reader.get(key);
+  } catch (error) {
+    if (error instanceof RecordDamaged) return 'damaged';
+    throw error;
+  }
+}
+
+function indexValue(write: MonthWrite, present: FoundIndex | null, nowMs: number): Buffer {
+  const front = Buffer.alloc(FRONT_BYTES);
+  front.writeUIntBE(newStamp(), 0, STAMP_BYTES);
+  const endsAtMs = write.ttlMs === null ? Number.POSITIVE_INFINITY : nowMs + write.ttlMs;
+  front.writeDoubleBE(Math.max(endsAtMs, present?.endsAtMs ?? 0), STAMP_BYTES);
+  return Buffer.concat([front, withTable(write)]);
+}
+
+function partsIn(view: View, keys: Keys, names: readonly string[]): ReadonlyMap<string, Buffer> {
+  const parts = new Map<string, Buffer>();
+  for (const name of names) {
+    let isDamaged = false;
+    const pieces = view.range(keys.pieces(name), () => {
+      isDamaged = true;
+    });
+    if (pieces.length > 0 && !isDamaged) parts.set(name, Buffer.concat(pieces.map(({ value }) => value)));
+  }
+  return parts;
+}
+
+function earlierIn(view: View, keys: Keys, days: readonly number[]): ReadonlyMap<number, Buffer | null> {
+  const earlier = new Map<number, Buffer | null>();
+  for (const day of days) {
+    const bytes = recordIn(view, keys.earlier(day));
+    if (bytes !== null) earlier.set(day, bytes === 'damaged' ? null : bytes);
+  }
+  return earlier;
+}
+
+function wholeIn(view: View, keys: Keys, nowMs: number): WholeMonth | null {
+  const found = indexIn(view, keys, nowMs);
+  const damaged: Buffer[] = [];
+  const namesOf = (letter: string) => {
+    const records = view.range(keys.kind(letter), (error) => damaged.push(error.key));
+    const all = [...records.map(({ key }) => key), ...damaged.splice(0)];
+    return all.map((key) => key.subarray(keys.all.from.length + 1));
+  };
+  const days = namesOf('e').map((name) => Number(name.toString('latin1')));
+  const parts = new Set(namesOf('p').map((name) => name.toString('latin1', 0, name.indexOf(':'))));
+  if (found === null && days.length === 0 && parts.size === 0) return null;
+  const { stamp, index } = found ?? { stamp: 0, index: null };
+  return { stamp, index, earlier: earlierIn(view, keys, days), parts: [...parts] };
+}
+
+function markValue(usedOn: number, series: string): Buffer {
+  const front = Buffer.alloc(4);
+  front.writeUInt32BE(usedOn);
+  return Buffer.concat([front, Buffer.from(series)]);
+}
+
+function markedMonth({ key, value }: StoredRecord): UsedMonth {
+  const month = key.toString('latin1', MONTHS.length, MONTHS.length + MONTH_CHARS);
+  return { month, series: value.toString('utf8', 4), usedOn: value.readUInt32BE() };
+}

@@ -1,0 +1,281 @@
+/**
+ * The days of reports, on the server of the registry: a hash for each series and month. Its fields: `i` stamp, checksum, table
+ * of parts, index; `e:07` earlier revisions of a day; `p:name` a part. Checksums cover key, field and
+ * value. The locks of a series are a hash; the months of all series are a sorted set, by the day of their last use.
+ */
+import { crc32 } from 'node:zlib';
+import { checksumOf } from '../checksum.js';
+import type {
+  DaysStore,
+  MonthPlace,
+  MonthWrite,
+  StoredMonth,
+  UsedMonth,
+  WantedMonth,
+  WholeMonth,
+  Written,
+} from '../days-port.js';
+import { newStamp } from '../entry-stamp.js';
+import { readTable, withTable } from '../month-table.js';
+import { type Bus, type BusMessage, StoreUnavailable } from '../port.js';
+import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays } from './days-scripts.js';
+import type { DaysKeys } from './keys.js';
+import type { Link } from './link.js';
+
+/** Larger parts are sent ahead of the script, as it copies its arguments. */
+const AHEAD_BYTES = 32_768;
+/** More months would delay other commands of the server. */
+const MONTHS_AT_ONCE = 4;
+/** Months of a page. */
+const LISTED = 200;
+const [STAMP_BYTES, CRC_BYTES] = [6, 4];
+
+/** @param channelOf the key of a channel, so that a write tells its news itself; null: the bus is on another server */
+export function createRedisDays(
+  link: Link,
+  keys: DaysKeys,
+  bus: Pick<Bus, 'publish'>,
+  channelOf: (channel: string) => string | null,
+): DaysStore {
+  const read = createReads(link, keys);
+  const news: News = {
+    args: (told) => (told === undefined ? ['', ''] : [channelOf(told.channel) ?? '', told.message]),
+    async tell(told) {
+      if (told !== undefined && channelOf(told.channel) === null)
+        await bus.publish(told.channel, told.message);
+    },
+  };
+  const writeMonth = createWriteMonth(link, keys, read, news);
+  return {
+    ...createLocks(link, keys, news),
+    ...createList(link, keys),
+    async read(series, wanted) {
+      const some = Array.from({ length: Math.ceil(wanted.length / MONTHS_AT_ONCE) }, (_, at) =>
+        read.some(series, wanted.slice(at * MONTHS_AT_ONCE, (at + 1) * MONTHS_AT_ONCE)),
+      );
+      return (await Promise.all(some)).flat();
+    },
+    parts: read.parts,
+    earlier: read.earlier,
+    whole: read.whole,
+    write: (writes) => Promise.all(writes.map(writeMonth)),
+  };
+}
+
+interface News {
+  /** Key of the channel and message, for a script; empty: it tells nothing. */
+  args(told: BusMessage | undefined): [channel: string, message: string];
+  /** What a script could not tell. */
+  tell(told: BusMessage | undefined): Promise<void>;
+}
+
+function monthIn(hash: string, [value, names = [], values = []]: MonthReply): StoredMonth | null {
+  if (value === null || value.length < STAMP_BYTES) return null;
+  const parts = new Map<string, Buffer>();
+  for (const [at, field] of names.entries()) {
+    const part = opened(hash, String(field), values[at] ?? null);
+    if (part !== null) parts.set(String(field).slice(PART.length), part);
+  }
+  return { ...indexIn(hash, value), parts };
+}
+
+function createReads(link: Link, keys: DaysKeys) {
+  async function valuesOf(hash: string, fields: readonly string[]): Promise<readonly (Buffer | null)[]> {
+    if (fields.length === 0) return [];
+    return await link.call('hmget', (client) => client.hmgetBuffer(hash, ...fields));
+  }
+
+  /** Index and earlier revisions, in one command. */
+  async function earlier(place: MonthPlace, days: readonly number[]) {
+    const hash = keys.month(place.series, place.month);
+    const [index, ...values] = await valuesOf(hash, ['i', ...days.map(earlierField)]);
+    if (index === undefined || index === null || index.length < STAMP_BYTES) return null;
+    const found = new Map<number, Buffer | null>();
+    for (const [at, day] of days.entries()) {
+      const value = values[at] ?? null;
+      if (value !== null) found.set(day, opened(hash, earlierField(day), value));
+    }
+    return { ...indexIn(hash, index), earlier: found };
+  }
+
+  return {
+    earlier,
+    async some(series: string, wanted: readonly WantedMonth[]): Promise<(StoredMonth | null)[]> {
+      const hashes = wanted.map(({ month }) => keys.month(series, month));
+      const days = wanted.map((one) => Buffer.from(one.days));
+      const replies = await readDays(link, hashes, days);
+      return hashes.map((hash, at) => monthIn(hash, replies[at] ?? [null]));
+    },
+    async parts(
+      { series, month }: MonthPlace,
+      names: readonly string[],
+    ): Promise<ReadonlyMap<string, Buffer>> {
+      const hash = keys.month(series, month);
+      const fields = names.map((name) => PART + name);
+      const values = await valuesOf(hash, fields);
+      const found = new Map<string, Buffer>();
+      for (const [at, name] of names.entries()) {
+        const part = opened(hash, PART + name, values[at] ?? null);
+        if (part !== null) found.set(name, part);
+      }
+      return found;
+    },
+    async whole(place: MonthPlace): Promise<WholeMonth | null> {
+      const fields = await link.call('hkeys', (client) =>
+        client.hkeys(keys.month(place.series, place.month)),
+      );
+      const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [Number(field.slice(2))] : []));
+      const found = await earlier(place, days);
+      if (found === null && fields.length === 0) return null;
+      const parts = fields.flatMap((field) => (field.startsWith(PART) ? [field.slice(PART.length)] : []));
+      return { ...(found ?? { stamp: 0, index: null, earlier: new Map() }), parts };
+    },
+  };
+}
+
+function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof createReads>, news: News) {
+  return async (write: MonthWrite): Promise<Written> => {
+    const { series, month, stamp, release } = write;
+    const hash = keys.month(series, month);
+    const index = Buffer.concat([stampBytes(newStamp()), sealed(hash, 'i', withTable(write))]);
+    const { ahead, set, removed } = fieldsOf(hash, write);
+    // First: nobody would find a month that is not in the list.
+    if (stamp === 0) await link.call('zadd', (client) => client.zadd(keys.months, 'NX', 0, memberOf(write)));
+    // Awaited: an index never names a part that is not there.
+    if (ahead.length > 0) await link.call('hset', (client) => client.hset(hash, new Map(ahead)));
+    const answer = await writeDays(
+      link,
+      [hash, keys.locks(series)],
+      [
+        stamp === 0 ? '' : stampBytes(stamp),
+        index,
+        write.ttlMs === null ? '' : Math.ceil(write.ttlMs),
+        ...[ahead.length, set.length, removed.length],
+        ...ahead.map(([field]) => field),
+        ...set.flat(),
+        ...removed,
+        ...news.args(release?.news),
+        release?.owner ?? '',
+        ...(release?.names ?? []),
+      ],
+    );
+    if (answer === -1) throw new StoreUnavailable('a large part did not reach Redis');
+    if (answer === 0) return (await read.some(series, [{ month, days: [] }]))[0] ?? 'none';
+    await news.tell(release?.news);
+    return null;
+  };
+}
+
+type Field = readonly [name: string, value: Buffer];
+
+/** @returns fields to send ahead, to set with the index, and to remove */
+function fieldsOf(hash: string, { parts, earlier, dropped }: MonthWrite) {
+  const ahead: Field[] = [];
+  const set: Field[] = [];
+  const removed = dropped.map((name) => PART + name);
+  for (const [name, bytes] of parts) {
+    const field: Field = [PART + name, sealed(hash, PART + name, bytes)];
+    (bytes.length > AHEAD_BYTES ? ahead : set).push(field);
+  }
+  for (const [day, bytes] of earlier) {
+    const name = earlierField(day);
+    if (bytes === null) removed.push(name);
+    else set.push([name, sealed(hash, name, bytes)]);
+  }
+  return { ahead, set, removed };
+}
+
+function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'claim' | 'renew' | 'release'> {
+  return {
+    async claim(series, { owner, names, leaseMs, known }) {
+      const hashes = known.map(({ month }) => keys.month(series, month));
+      const [seconds, micros, held, months] = await claimDays(
+        link,
+        [keys.locks(series), ...hashes],
+        [
+          ...[owner, Math.ceil(leaseMs), names.length],
+          ...names,
+          ...known.flatMap(({ stamp, days }) => [stamp === 0 ? '' : stampBytes(stamp), Buffer.from(days)]),
+        ],
+      );
+      const changed = new Map<string, StoredMonth | null>();
+      for (const [at, { month }] of known.entries()) {
+        const reply = months[at];
+        if (typeof reply === 'object') changed.set(month, monthIn(hashes[at] ?? '', reply));
+      }
+      return {
+        held: held.map((one) => one === 1),
+        order: Number(seconds) * 1_000_000 + Number(micros),
+        changed,
+      };
+    },
+    async renew(series, { owner, names, leaseMs }) {
+      const held = await renewDays(link, [keys.locks(series)], [owner, Math.ceil(leaseMs), ...names]);
+      return held.map((one) => one === 1);
+    },
+    async release(series, { owner, names, news: told }) {
+      await releaseDays(link, [keys.locks(series)], [...news.args(told), owner, ...names]);
+      await news.tell(told);
+    },
+  };
+}
+
+function createList(link: Link, keys: DaysKeys): Pick<DaysStore, 'used' | 'months' | 'remove'> {
+  return {
+    async used(months) {
+      if (months.length === 0) return;
+      const members = months.flatMap((one) => [one.usedOn, memberOf(one)]);
+      await link.call('zadd', (client) => client.zadd(keys.months, 'XX', 'GT', ...members));
+    },
+    async months(cursor) {
+      const [next, found] = await link.call('zscan', (client) =>
+        client.zscan(keys.months, cursor ?? '0', 'COUNT', LISTED),
+      );
+      const months: UsedMonth[] = [];
+      for (let at = 0; at < found.length; at += 2) {
+        const member = found[at] ?? '';
+        const month = member.slice(0, MONTH_CHARS);
+        months.push({ month, series: member.slice(MONTH_CHARS + 1), usedOn: Number(found[at + 1]) });
+      }
+      return { months, next: next === '0' ? null : next };
+    },
+    async remove(place) {
+      await link.call('unlink', (client) => client.unlink(keys.month(place.series, place.month)));
+      await link.call('zrem', (client) => client.zrem(keys.months, memberOf(place)));
+    },
+  };
+}
+
+const [EARLIER, PART] = ['e:', 'p:'];
+const MONTH_CHARS = 7;
+
+const earlierField = (day: number) => EARLIER + String(day).padStart(2, '0');
+const memberOf = ({ series, month }: MonthPlace) => `${month}|${series}`;
+
+function stampBytes(stamp: number): Buffer {
+  const bytes = Buffer.alloc(STAMP_BYTES);
+  bytes.writeUIntBE(stamp, 0, STAMP_BYTES);
+  return bytes;
+}
+
+/** A value with its checksum. */
+function sealed(hash: string, field: string, value: Buffer): Buffer {
+  const front = Buffer.alloc(CRC_BYTES);
+  front.writeUInt32BE(checksumOf(value, crc32(`${hash} ${field}`)));
+  return Buffer.concat([front, value]);
+}
+
+/** @returns null for an absent or damaged value */
+function opened(hash: string, field: string, bytes: Buffer | null): Buffer | null {
+  if (bytes === null || bytes.length < CRC_BYTES) return null;
+  const value = bytes.subarray(CRC_BYTES);
+  return checksumOf(value, crc32(`${hash} ${field}`)) === bytes.readUInt32BE() ? value : null;
+}
+
+/** @param value at least a stamp */
+function indexIn(hash: string, value: Buffer): Pick<StoredMonth, 'stamp' | 'index'> {
+  const stamp = value.readUIntBE(0, STAMP_BYTES);
+  const bytes = opened(hash, 'i', value.subarray(STAMP_BYTES));
+  if (bytes === null) return { stamp, index: null };
+  return { stamp, index: readTable(bytes).index };
+}

@@ -1,0 +1,79 @@
+/** Damaged records of days: each concerns its month, or its part, alone. */
+import { expect, it } from 'vitest';
+import { daysOver } from '../../../src/store/embedded/days.js';
+import { createMemoryLeases } from '../../../src/store/embedded/embedded-store.js';
+import { RecordDamaged, type View } from '../../../src/store/embedded/environment.js';
+import type { Table } from '../../../src/store/embedded/table.js';
+import { MemoryTable } from '../../support/memory/memory-table.js';
+import { createStandingClock } from '../../support/test-clock.js';
+import { monthWrite } from '../conformance-days.js';
+
+const PLACE = { series: 's', month: '2026-03' };
+
+/** A table in which records are damaged whose key ends so. */
+function damagedTable(isDamaged: (key: string) => boolean): Table {
+  const table = new MemoryTable();
+  const damageOf = (key: Buffer) => new RecordDamaged('folder', key, true);
+  const damagedView = (view: View): View => ({
+    ...view,
+    get(key) {
+      if (isDamaged(key.toString('latin1'))) throw damageOf(key);
+      return view.get(key);
+    },
+    range(options, onDamaged) {
+      const [whole, damaged] = [true, false].map((wanted) =>
+        view.range(options).filter(({ key }) => isDamaged(key.toString('latin1')) !== wanted),
+      );
+      for (const { key } of damaged ?? []) {
+        if (onDamaged === undefined) throw damageOf(key);
+        onDamaged(damageOf(key));
+      }
+      return whole ?? [];
+    },
+  });
+  return {
+    read: (use) => table.read((view) => use(damagedView(view))),
+    change: (apply) => table.change((draft) => apply({ ...draft, get: damagedView(draft as never).get })),
+  };
+}
+
+it.each([
+  { what: 'an index', ending: '2026-03i', left: { index: undefined, earlier: 'earlier', parts: ['a', 'b'] } },
+  {
+    what: 'earlier revisions',
+    ending: 'e01',
+    left: { index: 'index', earlier: undefined, parts: ['a', 'b'] },
+  },
+  {
+    what: 'a piece of a part',
+    ending: 'pa:000001',
+    left: { index: 'index', earlier: 'earlier', parts: ['b'] },
+  },
+])('$what that is damaged is absent, and the rest is there', async ({ ending, left }) => {
+  let damaged = '';
+  const clock = createStandingClock();
+  const table = damagedTable((key) => damaged !== '' && key.endsWith(damaged));
+  const days = daysOver(table, createMemoryLeases(clock), async () => {}, clock.now);
+  const parts = new Map(['a', 'b'].map((name) => [name, Buffer.alloc(150_000, name)]));
+  const named = new Map([[1, { name: 'a', bytes: 150_000 }]]);
+  const earlier = new Map([[1, Buffer.from('earlier')]]);
+  await days.write([monthWrite(0, 'index', { parts, named, earlier })]);
+  damaged = ending;
+  const whole = await days.whole(PLACE);
+  const found = await days.parts(PLACE, whole?.parts ?? []);
+  expect({
+    index: whole?.index?.toString(),
+    earlier: whole?.earlier.get(1)?.toString(),
+    parts: [...found.keys()],
+  }).toEqual(left);
+  expect(whole?.parts).toEqual(['a', 'b']);
+  const [month] = await days.read('s', [{ month: '2026-03', days: [1] }]);
+  expect(month?.index?.toString()).toBe(left.index);
+  expect([...(month?.parts.keys() ?? [])]).toEqual(
+    ending.endsWith('i') || ending.startsWith('pa') ? [] : ['a'],
+  );
+  // A write with the stamp that was read replaces it.
+  expect(await days.write([monthWrite(month?.stamp ?? 0, 'again')])).toEqual([null]);
+  damaged = '';
+  expect((await days.whole(PLACE))?.index?.toString()).toBe('again');
+});
