@@ -15,6 +15,8 @@ export interface WantedMonth {
   readonly month: string;
   /** Days of the month, from 1: their parts are read along, if they are small. */
   readonly days: readonly number[];
+  /** Also their earlier revisions, as they are with this index. */
+  readonly withEarlier?: true;
 }
 
 export interface StoredMonth {
@@ -24,12 +26,16 @@ export interface StoredMonth {
   readonly index: Buffer | null;
   /** Parts of the wanted days, by name: those that were read along, and are not damaged. */
   readonly parts: ReadonlyMap<string, Buffer>;
+  /** By day: earlier revisions, if they were wanted; null: damaged. */
+  readonly earlier: ReadonlyMap<number, Buffer | null>;
 }
 
 export interface MonthWrite extends MonthPlace {
   /** Of the month that was read; 0: there was none. */
   readonly stamp: number;
   readonly index: Buffer;
+  /** The largest {@link Claimed.order} that the index tells; 0: none. */
+  readonly order: number;
   /** By day, from 1 to 31: the part that a read of the day brings along. At most {@link PARTS_MAX} different ones. */
   readonly named: ReadonlyMap<number, PartRef>;
   /** By name: at most 60 characters of `[a-z0-9-]`, never used before in this month. */
@@ -58,7 +64,7 @@ export interface Release {
   readonly news?: { readonly channel: string; readonly message: string };
 }
 
-/** Null: written. Else the month that is stored now, without parts; `none`: there is none. */
+/** Null: written. Else the month that is stored now, with earlier revisions of the days of `earlier`; `none`: there is none. */
 export type Written = null | StoredMonth | 'none';
 
 /** All of a month, under one stamp. */
@@ -76,23 +82,26 @@ export interface Claim {
   /** Locks of the series. */
   readonly names: readonly string[];
   readonly leaseMs: number;
-  /** Months that were read before, with their stamps (0: none). */
-  readonly known: readonly (WantedMonth & { readonly stamp: number })[];
+  /** Months that were read before, with their stamps (0: none), and the days to be fetched. */
+  readonly known: readonly (Omit<WantedMonth, 'withEarlier'> & { readonly stamp: number })[];
 }
 
 export interface Claimed {
   /** For each name whether `owner` holds it now. A full store grants without a lock. */
   readonly held: readonly boolean[];
-  /** Microseconds since the epoch, by the clock of the store: the order of fetches. */
+  /**
+   * The order of fetches: microseconds since the epoch by the clock of the store, but above that of each known month, unless a
+   * month is {@link ORDER_LEAD_MAX_US} ahead of that clock: then its order was given by a wrong one.
+   */
   readonly order: number;
   /** Months that have another stamp than the known one, by month; null: there is none any more. */
   readonly changed: ReadonlyMap<string, StoredMonth | null>;
+  /** Earlier revisions of the days of all known months, by month and day; null: damaged. */
+  readonly earlier: ReadonlyMap<string, StoredMonth['earlier']>;
 }
 
-export interface UsedMonth extends MonthPlace {
-  /** Day number (days since the epoch) of the last known use. */
-  readonly usedOn: number;
-}
+/** After a failover the clock may be behind: orders must grow all the same. */
+export const ORDER_LEAD_MAX_US = 5 * 60_000_000;
 
 /** Parts that an index may name for its days. */
 export const PARTS_MAX = 62;
@@ -124,14 +133,12 @@ export interface DaysStore {
   renew(series: string, held: Pick<Claim, 'owner' | 'names' | 'leaseMs'>): Promise<boolean[]>;
   /** Ends locks of `owner` only. */
   release(series: string, held: Release): Promise<void>;
-  /** Notes that these months were used on a day. */
-  used(months: readonly UsedMonth[]): Promise<void>;
-  /**
-   * All months, in any order; one that is there all the time at least once.
-   * @param cursor of the page before; null: the first page
-   * @returns `next`: null after the last page
-   */
-  months(cursor: string | null): Promise<{ readonly months: UsedMonth[]; readonly next: string | null }>;
+  /** Notes the use of months on a day (days since the epoch). What is lost of it is harmless. */
+  used(months: readonly MonthPlace[], day: number): Promise<void>;
+  /** @returns months that were used longest ago, with their days of use */
+  unused(limit: number): Promise<(MonthPlace & { readonly usedOn: number })[]>;
+  /** The oldest months first. @param after exclusive; null: from the first on */
+  months(after: MonthPlace | null, limit: number): Promise<MonthPlace[]>;
   /** @returns null for an absent month */
   whole(place: MonthPlace): Promise<WholeMonth | null>;
   /** Removes all of a month. */

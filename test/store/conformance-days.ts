@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DaysStore, MonthWrite, StoredMonth, Written } from '../../src/store/days-port.js';
+import type { DaysStore, MonthPlace, MonthWrite, StoredMonth, Written } from '../../src/store/days-port.js';
 import { type OpenHarness, withStore } from './harness.js';
 
 const bytes = (text: string) => Buffer.from(text);
@@ -10,7 +10,15 @@ const PLACE = { series: SERIES, month: MONTH };
 /** Of month 2026-03 of series `s`. */
 export function monthWrite(stamp: number, index: string, change: Partial<MonthWrite> = {}): MonthWrite {
   return {
-    ...{ ...PLACE, stamp, index: bytes(index), named: new Map(), parts: new Map(), earlier: new Map() },
+    ...{
+      ...PLACE,
+      stamp,
+      index: bytes(index),
+      order: 0,
+      named: new Map(),
+      parts: new Map(),
+      earlier: new Map(),
+    },
     ...{ dropped: [], ttlMs: null, ...change },
   };
 }
@@ -135,6 +143,14 @@ export function describeDays(open: OpenHarness): void {
           [31, 'last'],
         ]);
         expect(await days.earlier({ ...PLACE, month: '2026-04' }, [1])).toBeNull();
+        const textOf = (all: StoredMonth['earlier'] | undefined) =>
+          [...(all ?? [])].map(([day, one]) => `${day} ${one}`);
+        const wanted = { month: MONTH, days: [1, 2, 31] };
+        const [month, bare] = await days.read(SERIES, [{ ...wanted, withEarlier: true }, wanted]);
+        expect(textOf(month?.earlier)).toEqual(['2 changed', '31 last']);
+        expect(textOf(bare?.earlier)).toEqual([]);
+        const [lost] = await days.write([monthWrite(0, 'late', { earlier: new Map([[31, null]]) })]);
+        expect(textOf((lost as StoredMonth).earlier)).toEqual(['31 last']);
       }));
 
     it('keeps parts of any size, as they were, and reads large ones by name', () =>
@@ -165,32 +181,42 @@ export function describeDays(open: OpenHarness): void {
         expect([...(await days.parts(PLACE, ['a', 'ab'])).keys()]).toEqual(['ab']);
       }));
 
-    it('lists months that were written, with the day of their last use, until they are removed', () =>
+    it('lists months that were written, the oldest first, until they are removed', () =>
       withStore(open, async ({ store, another }) => {
         const { days } = await another();
-        const places = Array.from({ length: 450 }, (_, at) => ({ series: `s${at}`, month: MONTH }));
+        const places = Array.from({ length: 250 }, (_, at) => ({
+          series: `s${at % 125}`,
+          month: at < 125 ? '2026-04' : MONTH,
+        }));
         for (let at = 0; at < places.length; at += 50)
           await days.write(
             places.slice(at, at + 50).map((place) => ({ ...monthWrite(0, 'index'), ...place })),
           );
-        await store.days.used([
-          { ...PLACE, series: 's7', usedOn: 20_500 },
-          { ...PLACE, series: 'never written', usedOn: 20_500 },
-        ]);
-        await store.days.used([{ ...PLACE, series: 's7', usedOn: 20_400 }]);
-        await days.remove({ ...PLACE, series: 's8' });
-        const listed = new Map<string, number>();
-        let cursor: string | null = null;
-        do {
-          const page: Awaited<ReturnType<DaysStore['months']>> = await days.months(cursor);
-          for (const { series, month, usedOn } of page.months) listed.set(`${series} ${month}`, usedOn);
-          cursor = page.next;
-        } while (cursor !== null);
-        expect(listed.size).toBe(449);
-        expect(listed.get(`s7 ${MONTH}`)).toBe(20_500);
-        expect(listed.get(`s9 ${MONTH}`)).toBe(0);
-        expect(await days.whole({ ...PLACE, series: 's8' })).toBeNull();
+        await days.remove({ series: 's8', month: MONTH });
+        const listed: MonthPlace[] = [];
+        for (let page: MonthPlace[] = []; ; ) {
+          page = await store.days.months(page.at(-1) ?? null, 60);
+          if (page.length === 0) break;
+          listed.push(...page);
+        }
+        expect(new Set(listed.map(({ series, month }) => `${series} ${month}`)).size).toBe(249);
+        expect(listed.map(({ month }) => month)).toEqual(listed.map(({ month }) => month).toSorted());
+        expect(await days.whole({ series: 's8', month: MONTH })).toBeNull();
         expect(await days.read('s8', [{ month: MONTH, days: [1] }])).toEqual([null]);
+      }));
+
+    it('tells which months were used longest ago, by the latest day of their use', () =>
+      withStore(open, async ({ store, another }) => {
+        const { days } = await another();
+        const placeOf = (series: string) => ({ series, month: MONTH });
+        await days.write(['a', 'b', 'c', 'd'].map((series) => ({ ...monthWrite(0, 'index'), series })));
+        await store.days.used([placeOf('a'), placeOf('b'), placeOf('c')], 20_500);
+        await days.used([placeOf('a'), placeOf('d')], 20_501);
+        await days.used([placeOf('a'), placeOf('b')], 20_400);
+        await days.remove(placeOf('c'));
+        expect(await store.days.unused(1)).toEqual([{ ...placeOf('b'), usedOn: 20_500 }]);
+        const all = (await store.days.unused(9)).map(({ series, usedOn }) => `${series} ${usedOn}`);
+        expect(all.toSorted()).toEqual(['a 20501', 'b 20500', 'd 20501']);
       }));
 
     it('ends a month by itself, never earlier than before, and never one that was written without an end', () =>
@@ -293,6 +319,21 @@ export function describeDays(open: OpenHarness): void {
           stop();
         }));
 
+      it('come with an order of fetches above that of each month, unless a wrong clock gave it', () =>
+        withStore(open, async ({ store: { days } }) => {
+          const orderNow = async () => (await days.claim(SERIES, claim('one', [], []))).order;
+          const orderOf = async (leadUs: number) => {
+            const order = (await orderNow()) + leadUs;
+            const [lost] = await days.write([monthWrite(await stampOf(days), 'index', { order })]);
+            expect(lost).toBeNull();
+            return { order, next: (await days.claim(SERIES, claim('one', ['x'], [0]))).order };
+          };
+          const ahead = await orderOf(60_000_000);
+          expect(ahead.next).toBe(ahead.order + 1);
+          const wrong = await orderOf(3_600_000_000);
+          expect(wrong.next).toBeLessThan(wrong.order);
+        }));
+
       it('come with the order of fetches, which grows, and with months that changed since they were read', () =>
         withStore(open, async ({ store, another }) => {
           const { days } = await another();
@@ -303,8 +344,13 @@ export function describeDays(open: OpenHarness): void {
           const second = await store.days.claim(SERIES, claim('one', [], [0]));
           expect(second.order).toBeGreaterThan(first.order);
           expect(shown(second.changed.get(MONTH) ?? null)).toEqual({ index: 'index', parts: { a: 'rows' } });
+          const earlier = new Map([1, 2].map((day) => [day, bytes(`earlier ${day}`)]));
+          await days.write([monthWrite(await stampOf(days), 'index', { earlier })]);
           const stamp = await stampOf(days);
-          expect((await days.claim(SERIES, claim('one', ['x'], [stamp]))).changed.size).toBe(0);
+          const known = await days.claim(SERIES, claim('one', ['x'], [stamp]));
+          expect(known.changed.size).toBe(0);
+          const told = [...(known.earlier.get(MONTH) ?? [])].map(([day, one]) => [day, one?.toString()]);
+          expect(told).toEqual([[1, 'earlier 1']]);
           await days.remove(PLACE);
           const third = await days.claim(SERIES, claim('one', ['x'], [stamp]));
           expect([...third.changed]).toEqual([[MONTH, null]]);

@@ -6,15 +6,16 @@
  * Numbers are big endian. Locks are in memory.
  */
 import { hash } from 'node:crypto';
-import type {
-  Claimed,
-  DaysStore,
-  MonthPlace,
-  MonthWrite,
-  StoredMonth,
-  UsedMonth,
-  WholeMonth,
-  Written,
+import {
+  type Claimed,
+  type DaysStore,
+  type MonthPlace,
+  type MonthWrite,
+  ORDER_LEAD_MAX_US,
+  type StoredMonth,
+  type WantedMonth,
+  type WholeMonth,
+  type Written,
 } from '../days-port.js';
 import { newStamp } from '../entry-stamp.js';
 import { readTable, withTable } from '../month-table.js';
@@ -28,8 +29,6 @@ const [DAYS, MONTHS] = ['d', 'u'] as const;
 const PIECE_BYTES = 65_536;
 /** Records removed in one transaction, as others wait for it. */
 const REMOVED_AT_ONCE = 500;
-/** Months of a page. */
-const LISTED = 200;
 const [STAMP_BYTES, FRONT_BYTES] = [6, 14];
 const MONTH_CHARS = 7;
 const DIGEST_BYTES = 16;
@@ -50,7 +49,11 @@ export function daysOver(
   function writeMonth(draft: Draft, write: MonthWrite): Written {
     const keys = keysOf(write);
     const present = indexIn(draft, keys, now());
-    if ((present?.stamp ?? 0) !== write.stamp) return storedOf(present) ?? 'none';
+    if ((present?.stamp ?? 0) !== write.stamp) {
+      if (present === null) return 'none';
+      const earlier = earlierIn(draft, keys, [...write.earlier.keys()]);
+      return { stamp: present.stamp, index: present.index, parts: new Map(), earlier };
+    }
     draft.set(keys.index, indexValue(write, present, now()));
     if (present === null && !draft.has(keys.mark)) draft.set(keys.mark, markValue(0, write.series));
     for (const [name, part] of write.parts)
@@ -62,13 +65,14 @@ export function daysOver(
     return null;
   }
 
-  function monthOf(view: View, place: MonthPlace, days: readonly number[]): StoredMonth | null {
+  function monthOf(view: View, place: MonthPlace, { days, withEarlier }: Omit<WantedMonth, 'month'>) {
     const keys = keysOf(place);
     const found = indexIn(view, keys, now());
     if (found === null) return null;
     const names = [...new Set(days.flatMap((day) => found.named.get(day) ?? []))];
     const { stamp, index } = found;
-    return { stamp, index, parts: partsIn(view, keys, names) };
+    const earlier = withEarlier ? earlierIn(view, keys, days) : new Map<number, Buffer | null>();
+    return { stamp, index, parts: partsIn(view, keys, names), earlier };
   }
 
   async function release(series: string, { owner, names, news }: Parameters<DaysStore['release']>[1]) {
@@ -78,7 +82,7 @@ export function daysOver(
 
   return {
     read: async (series, wanted) =>
-      table.read((view) => wanted.map(({ month, days }) => monthOf(view, { series, month }, days))),
+      table.read((view) => wanted.map(({ month, ...of }) => monthOf(view, { series, month }, of))),
     parts: async (place, names) => table.read((view) => partsIn(view, keysOf(place), names)),
     earlier: async (place, days) =>
       table.read((view) => {
@@ -94,35 +98,38 @@ export function daysOver(
     },
     async claim(series, { owner, names, leaseMs, known }) {
       const held = await leases.claim(names.map(lockOf(series)), owner, leaseMs);
-      lastOrder = Math.max(lastOrder + 1, Math.floor(now() * 1000));
-      const changed = table.read((view) =>
-        known.flatMap(({ month, days, stamp }): [string, StoredMonth | null][] => {
-          const present = monthOf(view, { series, month }, days);
-          return (present?.stamp ?? 0) === stamp ? [] : [[month, present]];
-        }),
-      );
-      return { held, order: lastOrder, changed: new Map(changed) } satisfies Claimed;
+      return table.read((view): Claimed => {
+        const changed = new Map<string, StoredMonth | null>();
+        const earlier = new Map<string, StoredMonth['earlier']>();
+        const clockUs = Math.floor(now() * 1000);
+        lastOrder = Math.max(lastOrder + 1, clockUs);
+        for (const { month, days, stamp } of known) {
+          const keys = keysOf({ series, month });
+          const present = indexIn(view, keys, now());
+          const before = present?.order ?? 0;
+          if (before < clockUs + ORDER_LEAD_MAX_US) lastOrder = Math.max(lastOrder, before + 1);
+          earlier.set(month, present === null ? new Map() : earlierIn(view, keys, days));
+          if ((present?.stamp ?? 0) !== stamp)
+            changed.set(month, monthOf(view, { series, month }, { days, withEarlier: true }));
+        }
+        return { held, order: lastOrder, changed, earlier };
+      });
     },
     renew: (series, { owner, names, leaseMs }) => leases.renew(names.map(lockOf(series)), owner, leaseMs),
     release,
-    used: (months) =>
+    used: (months, day) =>
       table.change((draft) => {
-        for (const { usedOn, ...place } of months) {
+        for (const place of months) {
           const { mark } = keysOf(place);
           const present = draft.get(mark);
-          if (present !== null && present.readUInt32BE() < usedOn)
-            draft.set(mark, markValue(usedOn, place.series));
+          if (present !== null && present.readUInt32BE() < day) draft.set(mark, markValue(day, place.series));
         }
       }),
-    async months(cursor) {
+    unused: async (limit) => unusedIn(table, limit),
+    async months(after, limit) {
       const { from, to } = wholeTable(MONTHS);
-      const start = cursor === null ? from : Buffer.concat([Buffer.from(cursor, 'base64'), Buffer.of(0)]);
-      const found = table.read((view) => view.range({ from: start, to, limit: LISTED }, () => {}));
-      const last = found.at(-1);
-      return {
-        months: found.map(markedMonth),
-        next: found.length < LISTED || last === undefined ? null : last.key.toString('base64'),
-      };
+      const start = after === null ? from : Buffer.concat([keysOf(after).mark, Buffer.of(0)]);
+      return table.read((view) => view.range({ from: start, to, limit }, () => {})).map(markedMonth);
     },
     whole: async (place) => table.read((view) => wholeIn(view, keysOf(place), now())),
     remove: (place) => removeMonth(table, keysOf(place)),
@@ -159,11 +166,9 @@ function keysOf({ series, month }: MonthPlace) {
   };
 }
 
-const storedOf = (found: FoundIndex | null): StoredMonth | null =>
-  found && { stamp: found.stamp, index: found.index, parts: new Map() };
-
 interface FoundIndex extends Pick<StoredMonth, 'stamp' | 'index'> {
   readonly endsAtMs: number;
+  readonly order: number;
   /** Names of parts by day. */
   readonly named: ReadonlyMap<number, string>;
 }
@@ -178,7 +183,12 @@ function indexIn(reader: Reader, keys: Keys, nowMs: number): FoundIndex | null {
   return { stamp: bytes.readUIntBE(0, STAMP_BYTES), endsAtMs, ...readTable(bytes.subarray(FRONT_BYTES)) };
 }
 
-const DAMAGED = { index: null, endsAtMs: Number.POSITIVE_INFINITY, named: new Map<number, string>() };
+const DAMAGED = {
+  index: null,
+  order: 0,
+  endsAtMs: Number.POSITIVE_INFINITY,
+  named: new Map<number, string>(),
+};
 
 /** A damaged record concerns its month alone. @throws StoreUnavailable */
 function recordIn(reader: Reader, key: Buffer): Buffer | null | 'damaged' {
@@ -210,7 +220,7 @@ function partsIn(view: View, keys: Keys, names: readonly string[]): ReadonlyMap<
   return parts;
 }
 
-function earlierIn(view: View, keys: Keys, days: readonly number[]): ReadonlyMap<number, Buffer | null> {
+function earlierIn(view: Reader, keys: Keys, days: readonly number[]): ReadonlyMap<number, Buffer | null> {
   const earlier = new Map<number, Buffer | null>();
   for (const day of days) {
     const bytes = recordIn(view, keys.earlier(day));
@@ -240,7 +250,16 @@ function markValue(usedOn: number, series: string): Buffer {
   return Buffer.concat([front, Buffer.from(series)]);
 }
 
-function markedMonth({ key, value }: StoredRecord): UsedMonth {
+function unusedIn(table: Table, limit: number) {
+  const marks = table.read((view) => view.range(wholeTable(MONTHS), () => {}));
+  const all = marks.map((one) => ({ ...markedMonth(one), usedOn: one.value.readUInt32BE() }));
+  return all
+    .filter(({ usedOn }) => usedOn > 0)
+    .sort((a, b) => a.usedOn - b.usedOn)
+    .slice(0, limit);
+}
+
+function markedMonth({ key, value }: StoredRecord): MonthPlace {
   const month = key.toString('latin1', MONTHS.length, MONTHS.length + MONTH_CHARS);
-  return { month, series: value.toString('utf8', 4), usedOn: value.readUInt32BE() };
+  return { month, series: value.toString('utf8', 4) };
 }

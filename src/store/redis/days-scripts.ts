@@ -1,5 +1,6 @@
 /** The scripts of days in Redis. redis-days.ts describes the layout. */
-import { DAYS_IN_TABLE } from '../month-table.js';
+import { ORDER_LEAD_MAX_US } from '../days-port.js';
+import { DAYS_AT, DAYS_IN_TABLE } from '../month-table.js';
 import { readScript, script } from './script.js';
 
 /** Sizes of parts that a script reads along: of one, and of all in a trip. A script copies values twice. */
@@ -7,13 +8,19 @@ const [ALONG_BYTES, ALL_ALONG_BYTES] = [16_384, 65_536];
 
 /** The table (month-table.ts) is preceded by stamp (6) and checksum (4). */
 const TABLE_AT = 10;
+/** Positions in Lua, from 1. */
+const [ORDER_FROM, DAY_BEFORE] = [TABLE_AT + 1, TABLE_AT + DAYS_AT];
+const COUNT_FROM = DAY_BEFORE + DAYS_IN_TABLE + 1;
 
-/** `monthOf(hash, index, days)`: the index, and names and values of small parts of the days, as they fit into `room`. */
+/**
+ * `monthOf(hash, index, days, earlier)`: the index, or what stands for it; names and values of small parts of the days, as they
+ * fit into `room`, and of their earlier revisions if they are wanted.
+ */
 const READ_MONTH = `
 local room = ${ALL_ALONG_BYTES}
 local function partsOf(index)
-  local parts, at = {}, ${TABLE_AT + DAYS_IN_TABLE + 2}
-  for n = 1, string.byte(index, ${TABLE_AT + DAYS_IN_TABLE + 1}) or 0 do
+  local parts, at = {}, ${COUNT_FROM + 1}
+  for n = 1, string.byte(index, ${COUNT_FROM}) or 0 do
     local length = string.byte(index, at) or 0
     local a, b, c, d = string.byte(index, at + length + 1, at + length + 4)
     if not d then return parts end
@@ -27,11 +34,13 @@ local function indexOf(hash)
   if type(index) == 'string' and #index >= 6 then return index end
   return false
 end
-local function monthOf(hash, index, days)
+local function monthOf(hash, index, days, earlier)
   if not index then return {false} end
-  local parts, names, seen = partsOf(index), {}, {}
+  local parts, names, seen = index == 0 and {} or partsOf(index), {}, {}
   for at = 1, #days do
-    local n = string.byte(index, ${TABLE_AT} + string.byte(days, at)) or 0
+    local day = string.byte(days, at)
+    if earlier then names[#names + 1] = string.format('e:%02d', day) end
+    local n = index == 0 and 0 or string.byte(index, ${DAY_BEFORE} + day) or 0
     local part = parts[n]
     if part and not seen[n] and part[2] <= ${ALONG_BYTES} and part[2] <= room then
       seen[n] = true
@@ -43,19 +52,21 @@ local function monthOf(hash, index, days)
   return {index, names, redis.call('HMGET', hash, unpack(names))}
 end`;
 
-/** Index, names of parts, their values. */
+/** Index (0: as known), names of fields, their values. */
 export type MonthReply = readonly [
-  index: Buffer | null,
+  index: Buffer | 0 | null,
   names?: readonly Buffer[],
   values?: readonly (Buffer | null)[],
 ];
 
-/** KEYS: months. ARGV: the wanted days of each, as bytes. */
+/** KEYS: months. ARGV: for each the wanted days, as bytes, and whether with earlier revisions (1 or 0). */
 export const readDays = readScript<readonly MonthReply[]>(
   'dgwReadDays',
   `${READ_MONTH}
 local months = {}
-for at, hash in ipairs(KEYS) do months[at] = monthOf(hash, indexOf(hash), ARGV[at]) end
+for at, hash in ipairs(KEYS) do
+  months[at] = monthOf(hash, indexOf(hash), ARGV[2 * at - 1], ARGV[2 * at] == '1')
+end
 return months`,
 );
 
@@ -63,16 +74,11 @@ return months`,
  * Takes free locks. A Redis without room grants them all: other replicas may fetch the same.
  *
  * KEYS: the locks of a series; months that were read. ARGV: owner, milliseconds, number of names, the names; for each month
- * its known stamp ('': none) and the wanted days. Returns seconds and microseconds of TIME; 1 or 0 for each name; for each
- * month 0 if it has the stamp, else the month.
+ * its known stamp ('': none) and the days. Returns the order, as text; 1 or 0 for each name; each month, without its index if
+ * it has the known stamp.
  */
 export const claimDays = readScript<
-  readonly [
-    seconds: Buffer,
-    micros: Buffer,
-    held: readonly number[],
-    months: readonly (number | MonthReply)[],
-  ]
+  readonly [order: Buffer, held: readonly number[], months: readonly MonthReply[]]
 >(
   'dgwClaimDays',
   `${READ_MONTH}
@@ -106,14 +112,21 @@ if count > 0 then
     end
   end
 end
+local order = time[1] * 1000000 + time[2]
+local latest = order + ${ORDER_LEAD_MAX_US}
 local months = {}
 for at = 2, #KEYS do
   local stamp, days = ARGV[2 * at + count], ARGV[2 * at + count + 1]
   local index = indexOf(KEYS[at])
-  if string.sub(index or '', 1, 6) == stamp then months[at - 1] = 0
-  else months[at - 1] = monthOf(KEYS[at], index, days) end
+  if index then
+    local before = 0
+    for n = ${ORDER_FROM}, ${DAY_BEFORE} do before = before * 256 + (string.byte(index, n) or 0) end
+    if before < latest then order = math.max(order, before + 1) end
+  end
+  if string.sub(index or '', 1, 6) == stamp and index then index = 0 end
+  months[at - 1] = monthOf(KEYS[at], index, days, true)
 end
-return {time[1], time[2], held, months}`,
+return {string.format('%.0f', order), held, months}`,
 );
 
 /** KEYS: the locks of a series. ARGV: owner, milliseconds, names. One 1 or 0 for each name. */
@@ -141,18 +154,18 @@ local function release(locks, owner, first, last)
     local value = values[at - first + 1]
     if value and string.match(value, '^%S+') == owner then ended[#ended + 1] = ARGV[at] end
   end
-  if #ended > 0 then redis.call('HDEL', locks, unpack(ended)) end
+  if #ended > 0 then redis.pcall('HDEL', locks, unpack(ended)) end
 end`;
 
 /** KEYS: the locks of a series. ARGV: channel ('': no message), message, owner, names. */
 export const releaseDays = script<number>('dgwReleaseDays')`${RELEASE}
 release(KEYS[1], ARGV[3], 4, #ARGV)
-if ARGV[1] ~= '' then redis.call('PUBLISH', ARGV[1], ARGV[2]) end
+if ARGV[1] ~= '' then redis.pcall('PUBLISH', ARGV[1], ARGV[2]) end
 return 1`;
 
 /**
- * Writes a month that has its stamp. Reads everything before it writes anything; Redis refuses the whole script where it has no
- * memory left.
+ * Writes a month that has its stamp. The first change is one command that needs room: a Redis without room, or without the right,
+ * refuses it, and nothing is changed. What follows must not fail: Redis takes nothing back.
  *
  * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none); numbers of fields that were sent ahead, to set, and to remove; fields sent ahead;
  * fields and values; fields to remove; channel ('': no message), message, owner, names of locks. Returns 1 if it was written, 0
@@ -172,13 +185,13 @@ local at = 7 + ahead
 if isForeign then redis.call('UNLINK', hash) end
 redis.call('HSET', hash, 'i', ARGV[2], unpack(ARGV, at, at + 2 * set - 1))
 at = at + 2 * set
-if removed > 0 then redis.call('HDEL', hash, unpack(ARGV, at, at + removed - 1)) end
+if removed > 0 then redis.pcall('HDEL', hash, unpack(ARGV, at, at + removed - 1)) end
 at = at + removed
-if ARGV[3] == '' then redis.call('PERSIST', hash)
+if ARGV[3] == '' then redis.pcall('PERSIST', hash)
 else
-  local left = redis.call('PTTL', hash)
-  if left < tonumber(ARGV[3]) and (left ~= -1 or not index) then redis.call('PEXPIRE', hash, ARGV[3]) end
+  local left = redis.pcall('PTTL', hash)
+  if left < tonumber(ARGV[3]) and (left ~= -1 or not index) then redis.pcall('PEXPIRE', hash, ARGV[3]) end
 end
 release(locks, ARGV[at + 2], at + 3, #ARGV)
-if ARGV[at] ~= '' then redis.call('PUBLISH', ARGV[at], ARGV[at + 1]) end
+if ARGV[at] ~= '' then redis.pcall('PUBLISH', ARGV[at], ARGV[at + 1]) end
 return 1`;

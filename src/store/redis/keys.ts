@@ -42,6 +42,7 @@ export function createKeys(prefix: string) {
     pins: { owners: `${base}:pinned`, pins: (owner: string) => `${base}:pinned:{${owner}}` },
     days: {
       months: `${base}:days`,
+      uses: `${base}:days-used`,
       month: (series: string, month: string) => `${base}:days:{${series}}:${month}`,
       locks: (series: string) => `${base}:days:{${series}}:locks`,
     },

@@ -1,7 +1,7 @@
 /**
  * The days of reports, on the server of the registry: a hash for each series and month. Its fields: `i` stamp, checksum, table
  * of parts, index; `e:07` earlier revisions of a day; `p:name` a part. Checksums cover key, field and
- * value. The locks of a series are a hash; the months of all series are a sorted set, by the day of their last use.
+ * value. The locks of a series are a hash. Two sorted sets have the months of all series: by name, and by the day of their last use.
  */
 import { crc32 } from 'node:zlib';
 import { checksumOf } from '../checksum.js';
@@ -10,7 +10,6 @@ import type {
   MonthPlace,
   MonthWrite,
   StoredMonth,
-  UsedMonth,
   WantedMonth,
   WholeMonth,
   Written,
@@ -21,13 +20,12 @@ import { type Bus, type BusMessage, StoreUnavailable } from '../port.js';
 import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays } from './days-scripts.js';
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
+import { pairsOf } from './script.js';
 
 /** Larger parts are sent ahead of the script, as it copies its arguments. */
 const AHEAD_BYTES = 32_768;
 /** More months would delay other commands of the server. */
 const MONTHS_AT_ONCE = 4;
-/** Months of a page. */
-const LISTED = 200;
 const [STAMP_BYTES, CRC_BYTES] = [6, 4];
 
 /** @param channelOf the key of a channel, so that a write tells its news itself; null: the bus is on another server */
@@ -69,14 +67,23 @@ interface News {
   tell(told: BusMessage | undefined): Promise<void>;
 }
 
-function monthIn(hash: string, [value, names = [], values = []]: MonthReply): StoredMonth | null {
-  if (value === null || value.length < STAMP_BYTES) return null;
+function monthIn(hash: string, reply: MonthReply): StoredMonth | null {
+  const [value] = reply;
+  if (!Buffer.isBuffer(value) || value.length < STAMP_BYTES) return null;
+  return { ...indexIn(hash, value), ...fieldsIn(hash, reply) };
+}
+
+function fieldsIn(hash: string, [, names = [], values = []]: MonthReply) {
   const parts = new Map<string, Buffer>();
-  for (const [at, field] of names.entries()) {
-    const part = opened(hash, String(field), values[at] ?? null);
-    if (part !== null) parts.set(String(field).slice(PART.length), part);
+  const earlier = new Map<number, Buffer | null>();
+  for (const [at, name] of names.entries()) {
+    const [field, value] = [name.toString('latin1'), values[at] ?? null];
+    if (value === null) continue;
+    const bytes = opened(hash, field, value);
+    if (field.startsWith(EARLIER)) earlier.set(dayOf(field), bytes);
+    else if (bytes !== null) parts.set(field.slice(PART.length), bytes);
   }
-  return { ...indexIn(hash, value), parts };
+  return { parts, earlier };
 }
 
 function createReads(link: Link, keys: DaysKeys) {
@@ -102,8 +109,8 @@ function createReads(link: Link, keys: DaysKeys) {
     earlier,
     async some(series: string, wanted: readonly WantedMonth[]): Promise<(StoredMonth | null)[]> {
       const hashes = wanted.map(({ month }) => keys.month(series, month));
-      const days = wanted.map((one) => Buffer.from(one.days));
-      const replies = await readDays(link, hashes, days);
+      const args = wanted.flatMap(({ days, withEarlier }) => [Buffer.from(days), withEarlier ? 1 : 0]);
+      const replies = await readDays(link, hashes, args);
       return hashes.map((hash, at) => monthIn(hash, replies[at] ?? [null]));
     },
     async parts(
@@ -124,7 +131,7 @@ function createReads(link: Link, keys: DaysKeys) {
       const fields = await link.call('hkeys', (client) =>
         client.hkeys(keys.month(place.series, place.month)),
       );
-      const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [Number(field.slice(2))] : []));
+      const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [dayOf(field)] : []));
       const found = await earlier(place, days);
       if (found === null && fields.length === 0) return null;
       const parts = fields.flatMap((field) => (field.startsWith(PART) ? [field.slice(PART.length)] : []));
@@ -139,8 +146,9 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
     const hash = keys.month(series, month);
     const index = Buffer.concat([stampBytes(newStamp()), sealed(hash, 'i', withTable(write))]);
     const { ahead, set, removed } = fieldsOf(hash, write);
+    const list = () => link.call('zadd', (client) => client.zadd(keys.months, 0, memberOf(write)));
     // First: nobody would find a month that is not in the list.
-    if (stamp === 0) await link.call('zadd', (client) => client.zadd(keys.months, 'NX', 0, memberOf(write)));
+    if (stamp === 0) await list();
     // Awaited: an index never names a part that is not there.
     if (ahead.length > 0) await link.call('hset', (client) => client.hset(hash, new Map(ahead)));
     const answer = await writeDays(
@@ -160,7 +168,12 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
       ],
     );
     if (answer === -1) throw new StoreUnavailable('a large part did not reach Redis');
-    if (answer === 0) return (await read.some(series, [{ month, days: [] }]))[0] ?? 'none';
+    if (answer === 0) {
+      const days = [...write.earlier.keys()];
+      return (await read.some(series, [{ month, days, withEarlier: true }]))[0] ?? 'none';
+    }
+    // Again: who removed the former month may have taken it off the list meanwhile.
+    if (stamp === 0) await list();
     await news.tell(release?.news);
     return null;
   };
@@ -189,7 +202,7 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
   return {
     async claim(series, { owner, names, leaseMs, known }) {
       const hashes = known.map(({ month }) => keys.month(series, month));
-      const [seconds, micros, held, months] = await claimDays(
+      const [order, held, months] = await claimDays(
         link,
         [keys.locks(series), ...hashes],
         [
@@ -199,15 +212,15 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
         ],
       );
       const changed = new Map<string, StoredMonth | null>();
-      for (const [at, { month }] of known.entries()) {
-        const reply = months[at];
-        if (typeof reply === 'object') changed.set(month, monthIn(hashes[at] ?? '', reply));
+      const earlier = new Map<string, StoredMonth['earlier']>();
+      for (const [at, { month, stamp }] of known.entries()) {
+        const hash = hashes[at] ?? '';
+        const reply: MonthReply = months[at] ?? [null];
+        earlier.set(month, fieldsIn(hash, reply).earlier);
+        const present = monthIn(hash, reply);
+        if (reply[0] !== 0 && (present?.stamp ?? 0) !== stamp) changed.set(month, present);
       }
-      return {
-        held: held.map((one) => one === 1),
-        order: Number(seconds) * 1_000_000 + Number(micros),
-        changed,
-      };
+      return { held: held.map((one) => one === 1), order: Number(order), changed, earlier };
     },
     async renew(series, { owner, names, leaseMs }) {
       const held = await renewDays(link, [keys.locks(series)], [owner, Math.ceil(leaseMs), ...names]);
@@ -220,28 +233,30 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
   };
 }
 
-function createList(link: Link, keys: DaysKeys): Pick<DaysStore, 'used' | 'months' | 'remove'> {
+function createList(link: Link, keys: DaysKeys): Pick<DaysStore, 'used' | 'unused' | 'months' | 'remove'> {
   return {
-    async used(months) {
+    async used(months, day) {
       if (months.length === 0) return;
-      const members = months.flatMap((one) => [one.usedOn, memberOf(one)]);
-      await link.call('zadd', (client) => client.zadd(keys.months, 'XX', 'GT', ...members));
+      const members = months.flatMap((one) => [`${day}`, memberOf(one)]);
+      await link.call('zadd', (client) => client.zadd(keys.uses, 'GT', ...members));
     },
-    async months(cursor) {
-      const [next, found] = await link.call('zscan', (client) =>
-        client.zscan(keys.months, cursor ?? '0', 'COUNT', LISTED),
+    async unused(limit) {
+      const found = await link.call('zrange', (client) =>
+        client.zrange(keys.uses, 0, `${limit - 1}`, 'WITHSCORES'),
       );
-      const months: UsedMonth[] = [];
-      for (let at = 0; at < found.length; at += 2) {
-        const member = found[at] ?? '';
-        const month = member.slice(0, MONTH_CHARS);
-        months.push({ month, series: member.slice(MONTH_CHARS + 1), usedOn: Number(found[at + 1]) });
-      }
-      return { months, next: next === '0' ? null : next };
+      return pairsOf(found).map(([member, day]) => ({ ...placeOf(member), usedOn: Number(day) }));
+    },
+    async months(after, limit) {
+      const from = after === null ? '-' : `(${memberOf(after)}`;
+      const found = await link.call('zrangebylex', (client) =>
+        client.zrangebylex(keys.months, from, '+', 'LIMIT', 0, limit),
+      );
+      return found.map(placeOf);
     },
     async remove(place) {
       await link.call('unlink', (client) => client.unlink(keys.month(place.series, place.month)));
       await link.call('zrem', (client) => client.zrem(keys.months, memberOf(place)));
+      await link.call('zrem', (client) => client.zrem(keys.uses, memberOf(place)));
     },
   };
 }
@@ -249,8 +264,13 @@ function createList(link: Link, keys: DaysKeys): Pick<DaysStore, 'used' | 'month
 const [EARLIER, PART] = ['e:', 'p:'];
 const MONTH_CHARS = 7;
 
+const dayOf = (field: string) => Number(field.slice(EARLIER.length));
 const earlierField = (day: number) => EARLIER + String(day).padStart(2, '0');
 const memberOf = ({ series, month }: MonthPlace) => `${month}|${series}`;
+const placeOf = (member: string): MonthPlace => ({
+  month: member.slice(0, MONTH_CHARS),
+  series: member.slice(MONTH_CHARS + 1),
+});
 
 function stampBytes(stamp: number): Buffer {
   const bytes = Buffer.alloc(STAMP_BYTES);
