@@ -19,7 +19,9 @@ export type Outcome =
   | 'pass'
   /** The first answer to an idempotency key, given again. */
   | 'replay'
-  /** Answered with a problem document. */
+  /** A report that could not be answered: the platform or the gateway failed. */
+  | 'failed'
+  /** Refused, or any other problem. */
   | 'error';
 
 /** From the cheapest to the dearest. */
@@ -33,6 +35,7 @@ const BY_COST: readonly Outcome[] = [
   'miss',
   'replay',
   'pass',
+  'failed',
   'error',
 ];
 
@@ -47,6 +50,46 @@ export function dearest(outcomes: readonly Outcome[]): Outcome {
 /** Whether a report came from the cache, without a platform call of its request. */
 export const isFromCache = (outcome: Outcome): boolean =>
   outcome === 'hit' || outcome === 'stale' || outcome === 'stale-if-error';
+
+/** Reports that were looked up in the cache. */
+const LOOKED_UP = [
+  'hit',
+  'stale',
+  'stale-if-error',
+  'miss',
+  'refresh',
+  'collapsed',
+  'failed',
+] as const satisfies readonly Outcome[];
+
+/**
+ * The hit rate: reports that the cache answered, of all that were looked up there. A failed one was not answered.
+ * @param countOf an outcome; `forced` counts as `refresh`. @returns null without reports
+ */
+export function hitRatio(countOf: (outcome: (typeof LOOKED_UP)[number]) => number): number | null {
+  let [answered, all] = [0, 0];
+  for (const outcome of LOOKED_UP) {
+    const count = countOf(outcome);
+    all += count;
+    if (isFromCache(outcome)) answered += count;
+  }
+  return all === 0 ? null : answered / all;
+}
+
+/** The gateway's own refusals by limits. */
+const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
+
+/**
+ * How a request counts that was not answered, in usage and series alike. Errors of tools have status 200.
+ * @param code of the problem
+ */
+export function faultOf(
+  { outcome, code }: { readonly outcome: Outcome | null; readonly code: string | null },
+  status: number,
+): 'rateLimited' | 'errors' | null {
+  if (LIMITED.includes(code)) return 'rateLimited';
+  return status >= 400 || outcome === 'error' || outcome === 'failed' ? 'errors' : null;
+}
 
 export interface CacheStatus {
   readonly outcome: Outcome;
@@ -95,5 +138,6 @@ const STEPS: Readonly<Record<Outcome, Step>> = {
   collapsed: forwarded('miss; collapsed'),
   pass: () => 'fwd=bypass',
   replay: () => 'hit; detail=idempotency',
+  failed: () => 'fwd=miss',
   error: () => 'fwd=miss',
 };

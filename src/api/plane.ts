@@ -91,8 +91,8 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       if (!isData) return;
       // Requests that count for a team have a subject: reports, pass-through, calls about reports, tools. Probes, pages, me,
       // series and session have none.
-      if (subject !== null || outcome === 'error') series.add(request.trace, status, durationMs);
-      if (tail.isOn && (team !== null || outcome === 'error'))
+      if (subject !== null || code !== null) series.add(request.trace, status, durationMs);
+      if (tail.isOn && (team !== null || code !== null))
         tail.note(tailLine(request, status, durationMs, log.clean));
       if (team === null || subject === null) return;
       usage.addRequest(team, status, request.trace);

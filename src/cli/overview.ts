@@ -59,7 +59,7 @@ export const addUsageCommand = steps({
   name: 'usage',
   operation: getUsage,
   description:
-    'Show usage per team and day (UTC). calls: platform calls; hit rate: share of cache lookups answered from the cache.',
+    'Show usage per team and day (UTC). calls: platform calls; hit rate: share of reports answered from the cache; failed ones are misses.',
   examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
   flags: {
     from: { about: 'first day, YYYY-MM-DD (default: 29 days ago)' },

@@ -42,6 +42,8 @@ export class Trace {
   /** The protocol, if not plain HTTP. */
   via: 'mcp' | null = null;
   outcome: Outcome | null = null;
+  /** Whether an admitted report is looked up in the cache; if it then fails, that counts in the hit rate. */
+  isLookedUp = false;
   /** Where a hit was found. */
   tier: CacheStatus['tier'] = null;
   /** Problem code of the response. */

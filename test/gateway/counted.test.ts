@@ -75,7 +75,7 @@ describe('the log line of a request', () => {
       [401, 'error', 'missing_api_key', null, 'info'],
       [400, 'error', 'invalid_path', null, 'info'],
       [404, 'error', 'not_found', null, 'info'],
-      [502, 'error', 'upstream_error', 'growth', 'warn'],
+      [502, 'failed', 'upstream_error', 'growth', 'warn'],
     ]);
   });
 

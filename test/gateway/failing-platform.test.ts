@@ -2,18 +2,23 @@
 import { describe, expect, it } from 'vitest';
 import type { Conditions } from '../../src/telemetry/health.js';
 import type { Verdict } from '../../src/telemetry/verdict.js';
+import { agentOf } from '../api/mcp/agent.js';
 import { gatewayAt, type SimulatedGateway, type TestGateway, withTeam } from '../support/start-gateway.js';
-import { MINUTE, SECOND } from '../support/test-clock.js';
+import { DAY, MINUTE, NOON, SECOND } from '../support/test-clock.js';
 
-let advertiser = 0;
+let days = 0;
+
+/** A report of a day that no report had before. */
+function uncached(): string {
+  days += 1;
+  const day = new Date(NOON - (20 + days) * DAY).toISOString().slice(0, 10);
+  return `advertiserId=1&byDate=1&dateFrom=${day}&dateTo=${day}`;
+}
 
 /** Requests reports that are not cached. @param how a fault of the platform for each; null: it answers */
 async function ask(gateway: SimulatedGateway, key: string, times: number, how: object | null) {
   if (how !== null) gateway.simulator.fault({ kind: 'status', ...how, times });
-  for (let asked = 0; asked < times; asked += 1) {
-    advertiser += 1;
-    await gateway.report(key, `advertiserId=${advertiser}&_period=yesterday&byDate=1`);
-  }
+  for (let asked = 0; asked < times; asked += 1) await gateway.report(key, uncached());
 }
 
 async function readyz(gateway: TestGateway) {
@@ -108,4 +113,45 @@ describe('several replicas', () => {
     expect(await readyz(gateway)).toMatchObject({ status: 200, ready: true, platform: 'ok' });
     expect(await verdict(gateway)).toMatchObject({ level: 'not well' });
   });
+});
+
+interface Sums {
+  readonly requests: number;
+  readonly errors: number;
+  readonly hitRatio: number | null;
+}
+const sum = (numbers: readonly number[] = []) => numbers.reduce((all, one) => all + one, 0);
+
+it('a failed report counts the same in usage, series and ledger, by whichever way it was requested', async () => {
+  const scopes = ['report:read', 'report:pin', 'mcp'];
+  const { gateway, key } = await withTeam(CALM, { id: 'growth', scopes });
+  const queried = { advertiserId: 2, period: { relative: 'yesterday' }, split: ['date'] };
+  const cached = uncached();
+  for (let times = 0; times < 3; times += 1) await gateway.report(key, cached);
+  const agent = await agentOf(gateway, key);
+  gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
+  await ask(gateway, key, 4, null);
+  expect(await agent.call('query_report', queried)).toMatchObject({ isError: true });
+  const pinned = { endpoint: 'campaigns/get', query: uncached() };
+  expect((await gateway.call('/gateway/v1/pins', { key, method: 'POST', json: pinned })).status).toBe(502);
+  // Refusals were not looked up in the cache.
+  await gateway.report(key, 'dateFrom=nonsense');
+  expect(await agent.call('query_report', { advertiserId: 'x y' })).toMatchObject({ isError: true });
+  await gateway.report(key, `${cached}&byCampaign=1`, { headers: { 'cache-control': 'only-if-cached' } });
+  await gateway.call('/api/v1/report/campaigns/get');
+  await gateway.services.settled();
+  await gateway.services.usage.flush();
+  const { usage } = (await gateway.manage('GET', '/usage')) as { usage: readonly object[] };
+  expect(usage).toMatchObject([{ team: 'growth', hits: 2, misses: 7, errors: 9 }]);
+  const { series } = (await gateway.manage('GET', '/series?range=1h')) as {
+    series: { errors: number[]; requests: number[]; outcomes: Record<string, number[]> };
+  };
+  expect([sum(series.outcomes.failed), sum(series.errors)]).toEqual([6, 10]);
+  const { teams, withoutKey } = (await gateway.manage('GET', '/series/teams?range=1h')) as {
+    teams: readonly Sums[];
+    withoutKey: Sums;
+  };
+  expect(teams).toMatchObject([{ errors: 9, hitRatio: 0.2222 }, { requests: 0 }].slice(0, teams.length));
+  expect(withoutKey).toMatchObject({ requests: 1, errors: 1, hitRatio: null });
+  expect(sum(teams.map(({ requests }) => requests)) + withoutKey.requests).toBe(sum(series.requests));
 });

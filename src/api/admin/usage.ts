@@ -35,6 +35,6 @@ export function registerSeries(
   });
   serve(app, getSeriesOfTeams, async ({ query: { range } }) => ({
     range,
-    teams: await series.ledger(range, (id) => directory.team(id)?.name),
+    ...(await series.ledger(range, (id) => directory.team(id)?.name)),
   }));
 }

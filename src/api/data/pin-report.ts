@@ -101,6 +101,7 @@ async function answerTo(
 ) {
   const question = { ...asked, form: 'rows' as const };
   const { report, series } = question;
+  trace.isLookedUp = true;
   const nowMs = g.now();
   const context = {
     ...{ id, trace, team: team.id, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },

@@ -45,7 +45,9 @@ function sendProblem(error: GatewayError, request: FastifyRequest, reply: Fastif
 
 /** For log and metrics. */
 export function noteProblem(trace: Trace, error: GatewayError): void {
-  trace.outcome = 'error';
+  // With `only-if-cached` a miss is what the caller wanted to know.
+  const isFailed = trace.isLookedUp && error.status >= 500 && error.code !== 'not_cached';
+  trace.outcome = isFailed ? 'failed' : 'error';
   trace.code = error.code;
   trace.cause = error.options.cause ?? error.options.internal;
 }

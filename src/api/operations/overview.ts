@@ -192,7 +192,8 @@ export const getSeriesOfTeams = series('getSeriesOfTeams', 'viewer', 'GET /admin
   summary: 'The same as sums per team',
   query: Type.Object({ range: RANGE }),
   answer: SHOWN_LEDGER,
-  about: 'Teams with any activity, by id. Whole hours only: 1h is the current hour and the one before.',
+  about:
+    'Teams with any activity, by id, and requests without a valid key; their sums are those of all requests in the range.',
   problems: ['invalid_query', 'not_ready'],
 });
 

@@ -1,5 +1,5 @@
-/** The counters of a minute or hour: 32 numbers in a fixed order. Pure. */
-import type { Outcome } from '../../outcome.js';
+/** The counters of a minute or hour: numbers in a fixed order. Pure. */
+import { hitRatio, type Outcome } from '../../outcome.js';
 
 /**
  * Upper bounds of the latency bins, milliseconds; the last bin also has all longer requests. Stored: other bounds need
@@ -12,7 +12,7 @@ export const BINS_MS = [
 /** A minute or hour. The number of requests is the sum of the outcomes. */
 export type Cell = Float64Array;
 
-/** Index of each number; stored, so new ones go to the end. */
+/** Index of each number; stored, so new ones go to the end. They are sums, unless {@link KEPT} names them. */
 export const AT = {
   errors: 0,
   rateLimited: 1,
@@ -35,11 +35,20 @@ export const AT = {
   budget: 30,
   /** Second of the minute or hour at which the last request ended, plus 1; 0: none. */
   last: 31,
+  failed: 32,
 } as const;
 
-const CELL_SIZE = 32;
-/** Numbers before it are sums. */
-export const FIRST_OF_NO_SUM = AT.queue;
+/** Numbers that are not added: which one of two is kept. */
+const KEPT: ReadonlyMap<number, 'highest' | 'lowest'> = new Map([
+  [AT.queue, 'highest'],
+  [AT.budget, 'lowest'],
+  [AT.last, 'highest'],
+]);
+
+export const isSum = (at: number): boolean => !KEPT.has(at);
+
+const CELL_SIZE = Math.max(...Object.values(AT)) + 1;
+const SUMS = Array.from({ length: CELL_SIZE }, (_, at) => at).filter(isSum);
 
 export function emptyCell(): Cell {
   return new Float64Array(CELL_SIZE);
@@ -47,28 +56,39 @@ export function emptyCell(): Cell {
 
 /** Adds another cell of the same time. */
 export function mergeInto(cell: Cell, more: Cell): void {
-  for (let at = 0; at < FIRST_OF_NO_SUM; at += 1)
+  for (const at of SUMS)
     cell[at] = Math.min(Number.MAX_SAFE_INTEGER, (cell[at] as number) + (more[at] as number));
-  for (const at of [AT.queue, AT.last]) cell[at] = Math.max(cell[at] as number, more[at] as number);
-  const [one = 0, other = 0] = [cell[AT.budget], more[AT.budget]];
-  cell[AT.budget] = one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
+  for (const [at, which] of KEPT) {
+    const [one = 0, other = 0] = [cell[at], more[at]];
+    // 0: unknown.
+    const isHigher = which === 'highest' || one === 0 || other === 0;
+    cell[at] = isHigher ? Math.max(one, other) : Math.min(one, other);
+  }
 }
 
 export function requestsOf(cell: Cell): number {
-  let sum = 0;
-  for (let at = AT.hit; at <= AT.other; at += 1) sum += cell[at] as number;
-  return sum;
+  return COUNTED.reduce((sum, at) => sum + (cell[at] as number), 0);
 }
 
-/** Outcomes with a counter of their own; all others are `other`. */
+/** Share of reports that the cache answered. @returns null without reports */
+export function hitRatioOf(cell: Cell): number | null {
+  return hitRatio((outcome) => cell[outcomeAt(outcome)] as number);
+}
+
+/** Outcomes with a counter of their own, or with that of another; all others are `other`. */
 const OUTCOMES: Readonly<Partial<Record<Outcome, number>>> = {
   hit: AT.hit,
   stale: AT.stale,
   'stale-if-error': AT.staleIfError,
   miss: AT.miss,
   refresh: AT.refresh,
+  forced: AT.refresh,
   collapsed: AT.collapsed,
+  failed: AT.failed,
 };
+
+/** Each request is counted in one of them. */
+const COUNTED: readonly number[] = [...new Set([...Object.values(OUTCOMES), AT.other])];
 
 export function outcomeAt(outcome: Outcome | null): number {
   return (outcome === null ? undefined : OUTCOMES[outcome]) ?? AT.other;

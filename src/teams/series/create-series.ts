@@ -21,6 +21,8 @@ import {
   hoursGroup,
   MINUTE_MS,
   minutesGroup,
+  NO_KEY,
+  teamMinutesGroup,
   teamsGroup,
   toBatches,
 } from './groups.js';
@@ -61,11 +63,15 @@ async function readCells(
   );
 }
 
-function readMinutes(counters: Counters, steps: Steps): Promise<TimedCells> {
-  const places = partsOf(steps.fromMs, endOf(steps), HOUR_MS).map((hour) => ({
-    group: minutesGroup(hour),
-    fromMs: hour * HOUR_MS,
-  }));
+/** @param groupsOf an hour */
+function readMinutes(
+  counters: Counters,
+  steps: Steps,
+  groupsOf: (hour: number) => readonly string[],
+): Promise<TimedCells> {
+  const places = partsOf(steps.fromMs, endOf(steps), HOUR_MS).flatMap((hour) =>
+    groupsOf(hour).map((group) => ({ group, fromMs: hour * HOUR_MS })),
+  );
   return readCells(counters, places, MINUTE_MS);
 }
 
@@ -174,7 +180,7 @@ export function createSeries(options: SeriesOptions) {
       const steps = fineSteps(range, clock.now());
       const found = await (range === '30d'
         ? readHours(counters, steps, [ALL])
-        : readMinutes(counters, steps));
+        : readMinutes(counters, steps, (hour) => [minutesGroup(hour)]));
       const cells = cellsOfSteps(steps, found);
       return shown(range, steps, seriesOf(cells, shownBudget(cells)));
     },
@@ -186,16 +192,21 @@ export function createSeries(options: SeriesOptions) {
       const cells = cellsOfSteps(steps, await readHours(counters, steps, [nameOf(team)]));
       return cells.map((cell) => cell[AT.platformCalls] as number);
     },
-    /** Each team with counts, all its lives together. */
-    async ledger(range: Range, titleOf: (id: string) => string | undefined): Promise<readonly LedgerRow[]> {
+    /** Each team with counts, all its lives together; their sums with `withoutKey` are those of all requests. */
+    async ledger(range: Range, titleOf: (id: string) => string | undefined) {
       await writeFirst();
-      const steps = hourSteps(range, clock.now());
-      const rows: LedgerRow[] = [];
+      const steps = fineSteps(range, clock.now());
+      const teams: LedgerRow[] = [];
+      let withoutKey: ReturnType<typeof ledgerRow> = null;
       for (const [id, names] of await readTeams(counters, steps)) {
-        const row = ledgerRow(steps, await readDays(counters, steps, names));
-        if (row !== null) rows.push({ id, name: titleOf(id) ?? id, ...row });
+        const cells = await (range === '1h'
+          ? readMinutes(counters, steps, (hour) => names.map((name) => teamMinutesGroup(hour, name)))
+          : readDays(counters, steps, names));
+        const row = ledgerRow(steps, cells);
+        if (id === NO_KEY) withoutKey = row;
+        else if (row !== null) teams.push({ id, name: titleOf(id) ?? id, ...row });
       }
-      return rows;
+      return { teams, withoutKey };
     },
     /** @returns whether the store took all counts. Never rejects */
     flush,

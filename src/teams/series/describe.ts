@@ -19,7 +19,7 @@ export const SHOWN_SERIES = Type.Object(
     series: Type.Object({
       requests: counts,
       errors: Type.Array(count, {
-        description: 'Answers with status 400 or higher, except those in rateLimited.',
+        description: 'Answers with status 400 or higher, and errors of tools, except those in rateLimited.',
       }),
       rateLimited: counts,
       outcomes: Type.Object({
@@ -27,9 +27,10 @@ export const SHOWN_SERIES = Type.Object(
         stale: counts,
         'stale-if-error': counts,
         miss: counts,
-        refresh: counts,
+        refresh: Type.Array(count, { description: 'With those that a caller forced.' }),
         collapsed: counts,
-        other: Type.Array(count, { description: 'Passed through, bypassed, replayed, refused.' }),
+        failed: Type.Array(count, { description: 'Reports that could not be answered.' }),
+        other: Type.Array(count, { description: 'Passed through, replayed, refused.' }),
       }),
       hitTiers: Type.Object({ memory: counts, store: counts }, { description: 'Hits by source.' }),
       platformCalls: counts,
@@ -52,6 +53,20 @@ export const SHOWN_SERIES = Type.Object(
   { title: 'Series' },
 );
 
+const SUMS = {
+  requests: count,
+  hitRatio: nullable(
+    Type.Number({ minimum: 0, maximum: 1, description: 'Of reports; failed ones were not answered.' }),
+  ),
+  platformCalls: count,
+  platformCallsSaved: count,
+  errors: count,
+  rateLimited: count,
+  p50Ms: nullable(Type.Number()),
+  p99Ms: nullable(Type.Number()),
+  lastSeenAt: nullable(time),
+};
+
 export const SHOWN_LEDGER = Type.Object(
   {
     range: RANGE,
@@ -59,17 +74,12 @@ export const SHOWN_LEDGER = Type.Object(
       Type.Object({
         id: Type.String(),
         name: Type.String({ description: 'The id for deleted teams and for the gateway itself.' }),
-        requests: count,
-        hitRatio: nullable(Type.Number({ minimum: 0, maximum: 1 })),
-        platformCalls: count,
-        platformCallsSaved: count,
-        errors: count,
-        rateLimited: count,
-        p50Ms: nullable(Type.Number()),
-        p99Ms: nullable(Type.Number()),
-        lastSeenAt: nullable(time),
+        ...SUMS,
       }),
     ),
+    withoutKey: Type.Union([Type.Object(SUMS, { title: 'SeriesWithoutKey' }), Type.Null()], {
+      description: 'Requests without a valid key; null if there are none.',
+    }),
   },
   { title: 'SeriesOfTeams' },
 );

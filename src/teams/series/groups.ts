@@ -2,7 +2,7 @@
 import { isoDay } from '../../reports/query/days.js';
 import type { CountBatch } from '../../store/count-batches.js';
 import type { CounterAdd, CounterRaise } from '../../store/port.js';
-import { AT, type Cell, emptyCell, FIRST_OF_NO_SUM, mergeInto } from './cell.js';
+import { AT, type Cell, emptyCell, isSum, mergeInto } from './cell.js';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
@@ -10,6 +10,8 @@ export const DAY_MS = 86_400_000;
 
 /** All requests, in place of a team's id. */
 export const ALL = '*';
+/** Requests without a valid key, in place of a team's id. */
+export const NO_KEY = '?';
 
 /** Redis stores such small groups compactly. */
 export const HOURS_OF_GROUP = 6;
@@ -17,9 +19,14 @@ export const HOURS_OF_GROUP = 6;
 /** A day, plus the partial hour at either end. */
 const MINUTES_KEPT_MS = 26 * HOUR_MS;
 const HOURS_KEPT_MS = 92 * DAY_MS;
+/** An hour, plus the partial one at either end. */
+export const TEAM_MINUTES_KEPT_MS = 3 * HOUR_MS;
 
 /** The minutes of an hour. @param hour since the epoch */
 export const minutesGroup = (hour: number): string => `series:minutes:${hour}`;
+
+/** Minutes of an hour of a life of a team. */
+export const teamMinutesGroup = (hour: number, team: string): string => `series:team-minutes:${hour}:${team}`;
 
 /** Hours of a life of a team, or of {@link ALL}. @param part of {@link HOURS_OF_GROUP} hours, since the epoch */
 export const hoursGroup = (part: number, team: string): string => `series:hours:${part}:${team}`;
@@ -33,13 +40,21 @@ export const teamsGroup = (day: number): string => `series:teams:${isoDay(day)}`
 export interface Counted {
   /** By minute since the epoch. */
   readonly minutes: ReadonlyMap<number, Cell>;
-  /** By team, then by hour since the epoch. */
-  readonly teams: ReadonlyMap<string, ReadonlyMap<number, Cell>>;
+  /** By team, or {@link NO_KEY}. */
+  readonly teams: ReadonlyMap<string, CountedTeam>;
+}
+
+interface CountedTeam {
+  /** By minute since the epoch, of the last hours. */
+  readonly minutes: ReadonlyMap<number, Cell>;
+  /** By hour since the epoch. */
+  readonly hours: ReadonlyMap<number, Cell>;
 }
 
 /** The hours of all are made from the minutes. */
 export function toBatches({ minutes, teams }: Counted, nowMs: number): CountBatch[] {
   const [ofMinutes, ofHours] = [emptyBatch(MINUTES_KEPT_MS), emptyBatch(HOURS_KEPT_MS)];
+  const ofTeamMinutes = emptyBatch(TEAM_MINUTES_KEPT_MS);
   const hours = new Map<number, Cell>();
   for (const [minute, cell] of minutes) {
     const hour = Math.floor(minute / 60);
@@ -50,18 +65,27 @@ export function toBatches({ minutes, teams }: Counted, nowMs: number): CountBatc
     hours.set(hour, ofAll);
     mergeInto(ofAll, asPartOf(cell, (minute % 60) * 60));
   }
-  for (const [team, own] of [[ALL, hours] as const, ...teams])
-    for (const [hour, cell] of own) {
-      addFields(ofHours, hoursGroup(Math.floor(hour / HOURS_OF_GROUP), team), hour % HOURS_OF_GROUP, cell);
-      if (team === ALL) continue;
+  addHours(ofHours, ALL, hours);
+  for (const [team, own] of teams) {
+    addHours(ofHours, team, own.hours);
+    for (const [hour, cell] of own.hours) {
       const day = Math.floor(hour / 24);
       addFields(ofHours, daysGroup(day, team), 0, asPartOf(cell, (hour % 24) * 3600));
       ofHours.raises.push({ group: teamsGroup(day), field: team, to: 1 });
     }
-  return [ofMinutes, ofHours].filter(({ adds, raises }) => adds.length + raises.length > 0);
+    for (const [minute, cell] of own.minutes)
+      addFields(ofTeamMinutes, teamMinutesGroup(Math.floor(minute / 60), team), minute % 60, cell);
+  }
+  return [ofMinutes, ofHours, ofTeamMinutes].filter(({ adds, raises }) => adds.length + raises.length > 0);
+}
+
+function addHours(batch: Batch, team: string, hours: ReadonlyMap<number, Cell>): void {
+  for (const [hour, cell] of hours)
+    addFields(batch, hoursGroup(Math.floor(hour / HOURS_OF_GROUP), team), hour % HOURS_OF_GROUP, cell);
 }
 
 const emptyBatch = (ttlMs: number) => ({ adds: [] as CounterAdd[], raises: [] as CounterRaise[], ttlMs });
+type Batch = ReturnType<typeof emptyBatch>;
 
 /** A cell of a longer time that started so many seconds before. */
 function asPartOf(cell: Cell, seconds: number): Cell {
@@ -74,11 +98,11 @@ function asPartOf(cell: Cell, seconds: number): Cell {
 const BUDGET_TOP = 2 ** 40;
 
 /** A field is `<slot>.<place of the number in the cell>`. */
-function addFields(batch: ReturnType<typeof emptyBatch>, group: string, slot: number, cell: Cell): void {
+function addFields(batch: Batch, group: string, slot: number, cell: Cell): void {
   for (const [at, number] of cell.entries()) {
     if (number === 0) continue;
     const field = `${slot}.${at}`;
-    if (at < FIRST_OF_NO_SUM) batch.adds.push({ group, field, by: number });
+    if (isSum(at)) batch.adds.push({ group, field, by: number });
     else batch.raises.push({ group, field, to: at === AT.budget ? BUDGET_TOP - number : number });
   }
 }

@@ -1,5 +1,5 @@
 /** Builds the answers of series and ledger from cells. Pure. */
-import { AT, BINS_MS, type Cell, emptyCell, mergeInto, quantileMs, requestsOf } from './cell.js';
+import { AT, BINS_MS, type Cell, emptyCell, hitRatioOf, mergeInto, quantileMs, requestsOf } from './cell.js';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './groups.js';
 
 export const RANGES = ['1h', '24h', '30d'] as const;
@@ -13,18 +13,20 @@ export interface Steps {
 }
 
 const HOURS: Readonly<Record<Range, number>> = { '1h': 2, '24h': 24, '30d': 720 };
-const MINUTES = { '1h': { stepMs: MINUTE_MS, count: 60 }, '24h': { stepMs: 5 * MINUTE_MS, count: 288 } };
+const FIVE_MINUTES_MS = 5 * MINUTE_MS;
 
 /** Hours up to the current one; for a range of one hour, two. */
 export function hourSteps(range: Range, nowMs: number): Steps {
   return stepsTo(nowMs, HOUR_MS, HOURS[range]);
 }
 
-/** All requests together, at the finest resolution. */
+/** All requests together, at the finest resolution. A day begins with a full hour, as the ledger's, which has the same sums. */
 export function fineSteps(range: Range, nowMs: number): Steps {
-  if (range === '30d') return hourSteps(range, nowMs);
-  const { stepMs, count } = MINUTES[range];
-  return stepsTo(nowMs, stepMs, count);
+  if (range === '1h') return stepsTo(nowMs, MINUTE_MS, 60);
+  const hours = hourSteps(range, nowMs);
+  if (range === '30d') return hours;
+  const count = Math.floor((nowMs - hours.fromMs) / FIVE_MINUTES_MS) + 1;
+  return { fromMs: hours.fromMs, stepMs: FIVE_MINUTES_MS, count };
 }
 
 function stepsTo(nowMs: number, stepMs: number, count: number): Steps {
@@ -57,6 +59,7 @@ export function seriesOf(cells: readonly Cell[], budgetLeft: readonly (number | 
       miss: of(AT.miss),
       refresh: of(AT.refresh),
       collapsed: of(AT.collapsed),
+      failed: of(AT.failed),
       other: of(AT.other),
     },
     hitTiers: { memory: of(AT.memory), store: of(AT.store) },
@@ -97,7 +100,7 @@ export function shareLeft(steps: Steps, cells: Iterable<readonly [number, Cell]>
     .slice(before);
 }
 
-/** One team in the ledger. @param cells by the beginning of their hour. @returns null where nothing was counted */
+/** One team in the ledger. @param cells by the beginning of their time. @returns null where nothing was counted */
 export function ledgerRow(steps: Steps, cells: readonly (readonly [number, Cell])[]) {
   const inside = cells.filter(([atMs]) => atMs >= steps.fromMs && atMs < endOf(steps));
   if (inside.length === 0) return null;
@@ -109,11 +112,10 @@ export function ledgerRow(steps: Steps, cells: readonly (readonly [number, Cell]
     if (last > 0) lastSeenMs = Math.max(lastSeenMs ?? 0, atMs + (last - 1) * 1000);
   }
   const number = (at: number) => all[at] as number;
-  const cached = number(AT.hit) + number(AT.stale) + number(AT.staleIfError);
-  const asked = cached + number(AT.miss) + number(AT.refresh) + number(AT.collapsed);
+  const ratio = hitRatioOf(all);
   return {
     requests: requestsOf(all),
-    hitRatio: asked === 0 ? null : Math.round((cached / asked) * 10_000) / 10_000,
+    hitRatio: ratio === null ? null : Math.round(ratio * 10_000) / 10_000,
     platformCalls: number(AT.platformCalls),
     platformCallsSaved: number(AT.platformCallsSaved),
     errors: number(AT.errors),

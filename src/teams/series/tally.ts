@@ -1,8 +1,9 @@
 /** Counters of this process, in typed arrays, so that counting allocates nothing within a minute. */
 import type { Clock } from '../../lib/clock.js';
-import type { Outcome } from '../../outcome.js';
+import { faultOf, type Outcome } from '../../outcome.js';
+import { savedCalls } from '../usage/usage-tally.js';
 import { AT, binAt, type Cell, emptyCell, outcomeAt } from './cell.js';
-import { type Counted, HOUR_MS, MINUTE_MS } from './groups.js';
+import { type Counted, HOUR_MS, MINUTE_MS, NO_KEY, TEAM_MINUTES_KEPT_MS } from './groups.js';
 
 export interface CountedRequest {
   /** Null without a key. */
@@ -15,59 +16,60 @@ export interface CountedRequest {
   readonly platformCalls: number;
 }
 
-/** The present cell. */
-interface Current {
-  fromMs: number;
-  cell: Cell;
+/**
+ * Cells by number of their minute or hour since the epoch. The present one is at hand, also if the clock was set back.
+ * @param keptMs older ones are dropped, so that they do not pile up while the store is away
+ */
+function createCells(lengthMs: number, keptMs = Number.POSITIVE_INFINITY) {
+  const cells = new Map<number, Cell>();
+  let [fromMs, present] = [Number.NaN, emptyCell()];
+  return {
+    cells,
+    at(nowMs: number): Cell {
+      if (nowMs - fromMs < lengthMs && nowMs >= fromMs) return present;
+      const number = Math.floor(nowMs / lengthMs);
+      fromMs = number * lengthMs;
+      present = cells.get(number) ?? emptyCell();
+      cells.set(number, present);
+      for (const known of cells.keys()) if (known * lengthMs < nowMs - keptMs) cells.delete(known);
+      return present;
+    },
+  };
 }
 
-/** The gateway's own refusals by limits. */
-const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
+function createTeamCells() {
+  const [minutes, hours] = [createCells(MINUTE_MS, TEAM_MINUTES_KEPT_MS), createCells(HOUR_MS)];
+  return { minutes, hours };
+}
 
 /** @param nameOf a team in its present life */
 export function createSeriesTally({ now }: Pick<Clock, 'now'>, nameOf: (team: string) => string) {
-  let minutes = new Map<number, Cell>();
-  let teams = new Map<string, Map<number, Cell>>();
-  let minute: Current = { fromMs: Number.NaN, cell: emptyCell() };
-  let hours = new Map<string, Current>();
+  let minutes = createCells(MINUTE_MS);
+  let teams = new Map<string, ReturnType<typeof createTeamCells>>();
 
-  /** The cell of the present minute, even if the clock was set back. */
-  function minuteAt(nowMs: number): Cell {
-    if (nowMs - minute.fromMs < MINUTE_MS && nowMs >= minute.fromMs) return minute.cell;
-    const number = Math.floor(nowMs / MINUTE_MS);
-    minute = { fromMs: number * MINUTE_MS, cell: cellOf(minutes, number) };
-    return minute.cell;
-  }
-
-  function hourAt(id: string, nowMs: number): Cell {
-    const team = nameOf(id);
-    const current = hours.get(team);
-    if (current !== undefined && nowMs - current.fromMs < HOUR_MS && nowMs >= current.fromMs)
-      return current.cell;
-    const number = Math.floor(nowMs / HOUR_MS);
-    let own = teams.get(team);
-    if (own === undefined) {
-      own = new Map();
-      teams.set(team, own);
-    }
-    const cell = cellOf(own, number);
-    hours.set(team, { fromMs: number * HOUR_MS, cell });
-    return cell;
+  function cellsOf(team: string | null) {
+    const name = team === null ? NO_KEY : nameOf(team);
+    const known = teams.get(name);
+    if (known !== undefined) return known;
+    const made = createTeamCells();
+    teams.set(name, made);
+    return made;
   }
 
   return {
     add(request: CountedRequest, status: number, durationMs: number): void {
       const nowMs = now();
-      count(minuteAt(nowMs), request, status, durationMs, secondOf(nowMs, MINUTE_MS));
-      const { team } = request;
-      if (team !== null) count(hourAt(team, nowMs), request, status, durationMs, secondOf(nowMs, HOUR_MS));
+      const own = cellsOf(request.team);
+      const second = secondOf(nowMs, MINUTE_MS);
+      count(minutes.at(nowMs), request, status, durationMs, second);
+      count(own.minutes.at(nowMs), request, status, durationMs, second);
+      count(own.hours.at(nowMs), request, status, durationMs, secondOf(nowMs, HOUR_MS));
     },
     /** An attempt of a platform call. @param left the platform's remaining rate; null: unknown */
     addCall(team: string, left: number | null): void {
       const nowMs = now();
-      const all = minuteAt(nowMs);
-      grow(all, AT.platformCalls, 1);
-      grow(hourAt(team, nowMs), AT.platformCalls, 1);
+      const [all, own] = [minutes.at(nowMs), cellsOf(team)];
+      for (const cell of [all, own.minutes.at(nowMs), own.hours.at(nowMs)]) grow(cell, AT.platformCalls, 1);
       if (left === null) return;
       const budget = all[AT.budget] as number;
       all[AT.budget] = budget === 0 ? left + 1 : Math.min(budget, left + 1);
@@ -75,28 +77,23 @@ export function createSeriesTally({ now }: Pick<Clock, 'now'>, nameOf: (team: st
     /** @param waiting present length of the queue for platform calls */
     queued(waiting: number): void {
       if (waiting <= 0) return;
-      const all = minuteAt(now());
+      const all = minutes.at(now());
       all[AT.queue] = Math.max(all[AT.queue] as number, waiting);
     },
-    isEmpty: () => minutes.size === 0,
+    isEmpty: () => minutes.cells.size === 0,
     /** Returns all counts and resets them. */
     take(): Counted {
-      const taken = { minutes, teams };
-      minutes = new Map();
+      const taken = {
+        minutes: minutes.cells,
+        teams: new Map(
+          [...teams].map(([name, own]) => [name, { minutes: own.minutes.cells, hours: own.hours.cells }]),
+        ),
+      };
+      minutes = createCells(MINUTE_MS);
       teams = new Map();
-      hours = new Map();
-      minute = { fromMs: Number.NaN, cell: minute.cell };
       return taken;
     },
   };
-}
-
-function cellOf(cells: Map<number, Cell>, number: number): Cell {
-  const found = cells.get(number);
-  if (found !== undefined) return found;
-  const cell = emptyCell();
-  cells.set(number, cell);
-  return cell;
 }
 
 /** Second plus one; 0: none. */
@@ -115,14 +112,12 @@ function count(
   durationMs: number,
   second: number,
 ): void {
-  const { outcome, code, plainCalls, platformCalls, tier } = request;
-  const at = outcomeAt(outcome);
-  grow(cell, at, 1);
+  const { outcome, tier } = request;
+  grow(cell, outcomeAt(outcome), 1);
   if (outcome === 'hit') grow(cell, tier === 'l1' ? AT.memory : AT.store, 1);
-  if (LIMITED.includes(code)) grow(cell, AT.rateLimited, 1);
-  else if (status >= 400) grow(cell, AT.errors, 1);
-  if (at !== AT.other && plainCalls > platformCalls)
-    grow(cell, AT.platformCallsSaved, plainCalls - platformCalls);
+  const fault = faultOf(request, status);
+  if (fault !== null) grow(cell, AT[fault], 1);
+  grow(cell, AT.platformCallsSaved, savedCalls(request));
   grow(cell, binAt(durationMs), 1);
   if (second > (cell[AT.last] as number)) cell[AT.last] = second;
 }

@@ -1,13 +1,13 @@
 /** Counters in memory since the last take: by day, team and field. */
 import type { Clock } from '../../lib/clock.js';
-import type { Outcome } from '../../outcome.js';
+import { faultOf, type Outcome } from '../../outcome.js';
 import { isoDay } from '../../reports/query/days.js';
 import type { Trace } from '../../telemetry/trace.js';
 import type { Pending, UsageField } from './usage-day.js';
 
 // Counters of one request. Pure.
 
-/** Collapsed requests waited for the platform like misses. */
+/** Collapsed requests waited for the platform like misses, and failed ones in vain. */
 const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
   hit: 'hits',
   stale: 'stale',
@@ -16,10 +16,8 @@ const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
   refresh: 'misses',
   forced: 'misses',
   collapsed: 'misses',
+  failed: 'misses',
 };
-
-/** The gateway's own refusals by limits. */
-const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
 
 export type Answered = Pick<
   Trace,
@@ -32,7 +30,7 @@ export function savedCalls({
   plainCalls,
   platformCalls,
 }: Pick<Trace, 'outcome' | 'plainCalls' | 'platformCalls'>): number {
-  if (outcome === null || FIELD_OF[outcome] === undefined) return 0;
+  if (outcome === null || outcome === 'failed' || FIELD_OF[outcome] === undefined) return 0;
   return Math.max(0, plainCalls - platformCalls);
 }
 
@@ -42,13 +40,11 @@ export function countRequest(
   answered: Answered,
   add: (field: UsageField, by: number) => void,
 ): void {
-  const { outcome, code, rows, bytesOut, via } = answered;
+  const { outcome, rows, bytesOut, via } = answered;
   add('requests', 1);
   if (via === 'mcp') add('viaMcp', 1);
-  const limited = LIMITED.includes(code);
-  if (limited) add('rateLimited', 1);
-  // Tool errors have status 200.
-  else if (status >= 400 || (via === 'mcp' && outcome === 'error')) add('errors', 1);
+  const fault = faultOf(answered, status);
+  if (fault !== null) add(fault, 1);
   const kind = outcome === null ? undefined : FIELD_OF[outcome];
   if (kind !== undefined) {
     add(kind, 1);

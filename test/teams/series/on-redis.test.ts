@@ -50,5 +50,5 @@ it('three processes count each request once, whatever Redis leaves unanswered', 
   expect(await requests('growth')).toBe(3 * rounds);
   expect(await requests('media')).toBe(3 * rounds);
   expect(sum((await series.read('1h', null)).series.requests)).toBe(6 * rounds);
-  expect((await series.ledger('1h', () => undefined)).map(({ id }) => id)).toEqual(['growth', 'media']);
+  expect((await series.ledger('1h', () => undefined)).teams.map(({ id }) => id)).toEqual(['growth', 'media']);
 });

@@ -199,7 +199,8 @@ describe('the series of a team', () => {
     series.addCall('gateway');
     await series.flush();
     const name = (id: string) => (id === 'growth' ? 'Growth' : undefined);
-    const [growth, own] = [(await series.ledger('1h', name))[1], (await series.ledger('30d', name))[0]];
+    const growth = (await series.ledger('1h', name)).teams[1];
+    const own = (await series.ledger('30d', name)).teams[0];
     expect(growth).toEqual({
       ...{
         id: 'growth',
@@ -216,7 +217,43 @@ describe('the series of a team', () => {
       ...{ p50Ms: null, lastSeenAt: null },
     });
     clock.advance(2 * HOUR);
-    expect(await series.ledger('1h', name)).toEqual([]);
+    expect(await series.ledger('1h', name)).toEqual({ teams: [], withoutKey: null });
+  });
+});
+
+describe('the ledger', () => {
+  it.each(['1h', '24h', '30d'] as const)('has the sums of all requests of the range: %s', async (range) => {
+    const { series, clock, another } = open();
+    const error = { ...MISS, outcome: 'error', code: 'invalid_query', plainCalls: 0 } as const;
+    for (let hour = 0; hour < 40; hour += 1) {
+      addHit(series, 'growth', 'l1', 1, 1);
+      series.add({ ...MISS, team: 'media' }, 200, 3);
+      series.add({ ...error, team: null, code: 'invalid_api_key' }, 401, 1);
+      series.add({ ...error, team: 'media' }, 400, 1);
+      series.addCall('media');
+      await series.flush();
+      clock.advance(47 * MINUTE);
+    }
+    clock.advance(-47 * MINUTE);
+    const { series: all } = await another().read(range, null);
+    const { teams, withoutKey } = await another().ledger(range, () => undefined);
+    expect(teams.map(({ id }) => id)).toEqual(['growth', 'media']);
+    for (const name of ['requests', 'errors', 'platformCalls', 'platformCallsSaved'] as const)
+      expect(sum([...teams, withoutKey].map((row) => row?.[name] ?? 0))).toBe(sum(all[name]));
+    expect(withoutKey).toMatchObject({ hitRatio: null, errors: withoutKey?.requests });
+  });
+
+  it('counts failed reports as unanswered, and an error of a tool as an error', async () => {
+    const { series } = open();
+    const failed = { ...MISS, outcome: 'failed', code: 'upstream_error', plainCalls: 0 } as const;
+    addHit(series, 'growth', 'l1', 1, 1);
+    for (const status of [502, 502, 503]) series.add(failed, status, 20);
+    // As `POST /mcp` answers it.
+    series.add({ ...failed, outcome: 'error', code: 'invalid_query' }, 200, 20);
+    const { outcomes, errors, requests } = (await series.read('1h', null)).series;
+    expect([sum(outcomes.failed), sum(outcomes.other), sum(errors), sum(requests)]).toEqual([3, 1, 4, 5]);
+    const { teams } = await series.ledger('1h', () => undefined);
+    expect(teams).toMatchObject([{ id: 'growth', requests: 5, errors: 4, hitRatio: 0.25 }]);
   });
 });
 
@@ -319,6 +356,6 @@ describe('what was counted', () => {
     for (const [name, fields] of groups)
       if (!name.startsWith('series:teams')) fields.set('0.77', 5).set('x', 5);
     expect(sum((await series.read('1h', null)).series.requests)).toBe(1);
-    expect((await series.ledger('1h', () => undefined)).map(({ requests }) => requests)).toEqual([1]);
+    expect((await series.ledger('1h', () => undefined)).teams.map(({ requests }) => requests)).toEqual([1]);
   });
 });

@@ -47,10 +47,16 @@ describe('a request counts as', () => {
     ['collapsed', 'misses'],
     ['pass', null],
     ['replay', null],
-    ['error', null],
   ])('%s: %s', (outcome, field) => {
     const found = counted({ outcome, platformCalls: 1 });
     expect(found).toEqual({ requests: 1, ...(field === null ? {} : { [field]: 1 }) });
+  });
+
+  it('an error, and a failed report as a miss, too, whatever its status', () => {
+    for (const status of [200, 502]) {
+      expect(counted({ outcome: 'failed', status })).toEqual({ requests: 1, misses: 1, errors: 1 });
+      expect(counted({ outcome: 'error', status })).toEqual({ requests: 1, errors: 1 });
+    }
   });
 
   it('one of those by MCP, beside whatever else it is', () => {
