@@ -5,6 +5,8 @@ import { openPipe } from '../support/pipes.js';
 import { tempFolder } from '../support/processes.js';
 
 const LINE = `{"msg":"${'x'.repeat(990)}"}\n`;
+/** Longer than a test may take. */
+const LONG_MS = 600_000;
 /** More than waits for a reader. */
 const MANY = 6000;
 
@@ -35,9 +37,9 @@ describe('a log sink', () => {
     await expect.poll(() => readFileSync(path, 'utf8') === lines.join('')).toBe(true);
     const wide = ['€\n', '🙂\n', `${'é'.repeat(100_000)}\n`, '€'.repeat(20_000), '\n'];
     for (const line of wide) sink.write(line);
-    await sink.close(10_000);
+    await sink.close(LONG_MS);
     sink.write('€\n');
-    await sink.close(10_000);
+    await sink.close(LONG_MS);
     expect(readFileSync(path, 'utf8')).toBe(`${lines.join('')}${wide.join('')}€\n`);
     expect([sink.health(), recovered]).toEqual([{ ok: true, droppedLines: 0 }, []]);
   });
@@ -56,10 +58,10 @@ describe('a log sink', () => {
           text += pipe.read();
           return recovered;
         },
-        { interval: 1, timeout: 20_000 },
+        { interval: 1 },
       )
       .toEqual([expect.any(Number)]);
-    await sink.close(10_000);
+    await sink.close(LONG_MS);
     text += pipe.read();
     // The last block was handed on after the look, and found no room either, or some.
     const [told = 0] = recovered;
@@ -70,9 +72,9 @@ describe('a log sink', () => {
     expect(said.every((line) => lines[Number(line.slice(8, 16))] === line)).toBe(true);
     expect(said).toEqual([...said].sort());
     sink.write('{"msg":"after"}\n');
-    await sink.close(10_000);
+    await sink.close(LONG_MS);
     expect(pipe.read()).toBe('{"msg":"after"}\n');
-    expect(sink.health()).toEqual({ ok: true, droppedLines });
+    expect(sink.health()).toEqual({ ok: true, droppedLines: told });
   });
 
   it('whose reader goes away keeps what it has for the next one', async () => {
@@ -93,9 +95,8 @@ describe('a log sink', () => {
     await expect.poll(() => sink.health()).toEqual({ ok: false, reason: 'ENOSPC', droppedLines: 0 });
     for (let count = 0; count < MANY; count += 1) sink.write(LINE);
     expect(sink.health().droppedLines).toBeGreaterThan(1000);
-    const from = performance.now();
-    await sink.close(60_000);
-    expect(performance.now() - from).toBeLessThan(30_000);
+    // Ends because it is impossible, not because time is up.
+    await sink.close(LONG_MS);
     expect(sink.health()).toMatchObject({ ok: false, reason: 'ENOSPC' });
     expect(recovered).toEqual([]);
   });
@@ -110,7 +111,7 @@ describe('a log sink', () => {
     const reading = setInterval(() => {
       text += pipe.read();
     }, 1);
-    await sink.close(20_000);
+    await sink.close(LONG_MS);
     clearInterval(reading);
     expect(text + pipe.read() === LINE.repeat(1000)).toBe(true);
   });

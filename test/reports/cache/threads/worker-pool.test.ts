@@ -66,8 +66,8 @@ describe('an answer of more than 1 MiB', () => {
     };
     const nices = await Promise.all(threads.map(niceOf));
     const own = await niceOf(String(process.pid));
-    expect(nices).toContain(10);
-    expect(own).toBeLessThan(10);
+    // However nice the process itself is; 19 is the nicest.
+    expect(nices).toContain(Math.min(19, own + 10));
   });
 
   it('has days written otherwise than the whole where their own rows are of another type', async () => {
