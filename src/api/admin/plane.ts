@@ -70,15 +70,17 @@ export async function registerAdminPlane(
       request.body ??= {};
     });
     reportUnconfirmed(scope);
-    scope.setErrorHandler((error) => {
-      throw error instanceof StoreUnavailable ? storeAway(error) : error;
+    scope.setErrorHandler((error, { method }) => {
+      throw error instanceof StoreUnavailable
+        ? storeAway(error, method === 'GET' || method === 'HEAD')
+        : error;
     });
     routes(scope);
   });
 }
 
-/** The outcome of the change is unknown unless the store refused it. */
-function storeAway(cause: StoreUnavailable): GatewayError {
+/** The outcome of a change is unknown unless the store refused it. */
+function storeAway(cause: StoreUnavailable, isRead: boolean): GatewayError {
   if (cause.why === 'no-room') {
     return new GatewayError('not_ready', {
       detail: 'The store is full (Redis: memory; embedded store: disk), so the change was not made.',
@@ -90,10 +92,16 @@ function storeAway(cause: StoreUnavailable): GatewayError {
   const words =
     cause instanceof RegistryLost
       ? { detail: `Nothing was changed: ${cause.message}.` }
-      : {
-          detail: 'The store cannot be reached; the change may or may not have been made.',
-          help: 'Check the current state in a few seconds, and repeat the change if it is missing.',
-        };
+      : isRead
+        ? {
+            detail:
+              'The store (Redis, or the disk of the embedded store) cannot be reached, so this cannot be read.',
+            help: 'Repeat in a few seconds; `dsp-gateway status` shows what is wrong.',
+          }
+        : {
+            detail: 'The store cannot be reached; the change may or may not have been made.',
+            help: 'Check the current state in a few seconds, and repeat the change if it is missing.',
+          };
   return new GatewayError('not_ready', { ...words, retryAfterS: 5, cause });
 }
 

@@ -27,9 +27,16 @@ export function Console() {
   const { session, refresh } = useAdmin();
   const writes = useGet<WritesAnswer>('/admin/v1/writes', LIVE_MS);
   useLoad('session', refresh, LIVE_MS);
-  const { name, role } = session;
+  const { name, role, readOnly } = session;
   return (
     <Shell product="console" sections={sectionsOf(writes)} who={{ name, role }}>
+      <div role="status">
+        {readOnly === null ? null : (
+          <p class="note warn read-only">
+            <strong>Read-only.</strong> {readOnly}
+          </p>
+        )}
+      </div>
       <StopBanner stops={writes.value} changed={writes.reload} />
     </Shell>
   );

@@ -1,8 +1,8 @@
 /** The overview: verdict, charts, teams. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../ui/data-table.js';
-import { duration, percent, span } from '../ui/format.js';
-import { Card, Choice, Name, Tag, type Tone, Wait } from '../ui/parts.js';
+import { duration, moment, percent, span } from '../ui/format.js';
+import { Card, Choice, Name, Tag, Together, type Tone, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
@@ -27,16 +27,18 @@ export function Overview() {
       lead="Current state of the gateway, refreshed every ten seconds."
       tools={<Choice label="Range" options={RANGES} value={range} choose={choose} />}
     >
-      <Wait of={status}>{(value) => <VerdictCard status={value} />}</Wait>
-      <Wait of={series}>
-        {(value) => (
-          <>
-            <OverviewFigures answer={value} />
-            <OverviewCharts answer={value} />
-          </>
-        )}
-      </Wait>
-      <Wait of={ledger}>{(value) => <Ledger answer={value} />}</Wait>
+      <Together of={[status, series, ledger]}>
+        <Wait of={status}>{(value, since) => <VerdictCard status={value} staleSince={since} />}</Wait>
+        <Wait of={series}>
+          {(value) => (
+            <>
+              <OverviewFigures answer={value} />
+              <OverviewCharts answer={value} />
+            </>
+          )}
+        </Wait>
+        <Wait of={ledger}>{(value) => <Ledger answer={value} />}</Wait>
+      </Together>
     </View>
   );
 }
@@ -48,23 +50,32 @@ const WORDS: Readonly<Record<string, string>> = {
   warning: 'Working, with warnings',
 };
 
-function VerdictCard({ status }: { readonly status: Status }) {
+interface VerdictProps {
+  readonly status: Status;
+  /** When it was so, if it could not be asked for since. */
+  readonly staleSince: Date | null;
+}
+
+function VerdictCard({ status, staleSince }: VerdictProps) {
   const { ready, version, uptimeSeconds, verdict, processes } = status;
-  const tone = TONES[verdict.level] ?? 'bad';
+  const isOld = staleSince !== null;
+  const toneOf = (level: string): Tone => (isOld ? 'quiet' : (TONES[level] ?? 'bad'));
+  const words = WORDS[verdict.level] ?? 'Needs action';
   return (
-    <Card class={`verdict ${tone}`}>
+    <Card class={`verdict ${toneOf(verdict.level)}`}>
       <div class="card-head">
-        <h2>{WORDS[verdict.level] ?? 'Needs action'}</h2>
+        <h2>{isOld ? `Unknown since ${moment(staleSince.toISOString())}` : words}</h2>
         <p class="small quiet">
-          {ready ? '' : <Tag tone="bad">not ready</Tag>} version {version}, up for {span(uptimeSeconds)},{' '}
-          {processes.length === 1 ? 'one process' : `${processes.length} processes`}
+          {isOld ? `Last known: “${words}”, ` : ''}
+          {ready ? '' : <Tag tone={isOld ? 'quiet' : 'bad'}>not ready</Tag>} version {version}, up for{' '}
+          {span(uptimeSeconds)}, {processes.length === 1 ? 'one process' : `${processes.length} processes`}
         </p>
       </div>
       {verdict.findings.length === 0 ? null : (
         <ul class="findings">
           {verdict.findings.map(({ level, says, do: what }) => (
             <li key={says}>
-              <Tag tone={TONES[level] ?? 'bad'}>{level}</Tag> {says}
+              <Tag tone={toneOf(level)}>{level}</Tag> {says}
               <p class="quiet">To do: {what}</p>
             </li>
           ))}

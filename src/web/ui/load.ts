@@ -6,6 +6,8 @@ export interface Loaded<T> {
   /** The last loaded value; it stays during a reload, and if that fails. */
   readonly value: T | null;
   readonly error: unknown;
+  /** When the value was loaded, if a later reload failed; null: it is the latest. */
+  readonly staleSince: Date | null;
   /** There is neither value nor error for this question yet. */
   readonly loading: boolean;
   readonly reload: () => void;
@@ -20,7 +22,12 @@ export function useLoad<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   everyMs: number | null = null,
 ): Loaded<T> {
-  const nothing = { question: null as string | null, value: null as T | null, error: null as unknown };
+  const nothing = {
+    question: null as string | null,
+    value: null as T | null,
+    loadedAt: null as Date | null,
+    error: null as unknown,
+  };
   const [state, setState] = useState(nothing);
   const [turn, setTurn] = useState(0);
   const asking = useRef(ask);
@@ -33,12 +40,12 @@ export function useLoad<T>(
         (value) => {
           if (ending.signal.aborted) return;
           reportReach(true);
-          setState({ question, value, error: null });
+          setState({ question, value, loadedAt: new Date(), error: null });
         },
         (error: unknown) => {
           if (ending.signal.aborted) return;
           reportReach(!(error instanceof Unreachable));
-          setState((was) => ({ question, value: was.question === question ? was.value : null, error }));
+          setState((was) => ({ ...(was.question === question ? was : nothing), question, error }));
         },
       );
     const stop = whileVisible(once, everyMs);
@@ -52,6 +59,7 @@ export function useLoad<T>(
   return {
     value: current ? state.value : null,
     error: current ? state.error : null,
+    staleSince: current && state.error !== null ? state.loadedAt : null,
     loading: question !== null && (!current || (state.value === null && state.error === null)),
     reload,
   };

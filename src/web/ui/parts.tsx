@@ -1,7 +1,7 @@
 /** Small components of both pages. */
-import { type ButtonHTMLAttributes, type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { Refused, wordsOf } from './api.js';
+import { type ButtonHTMLAttributes, type ComponentChildren, createContext, Fragment } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import { Refused, Unreachable, wordsOf } from './api.js';
 import { span } from './format.js';
 import type { Loaded } from './load.js';
 
@@ -173,17 +173,44 @@ interface WaitProps<T> {
   readonly of: Loaded<T>;
   /** Text while loading. */
   readonly looking?: string;
-  readonly children: (value: T) => ComponentChildren;
+  /** @param staleSince when the value was loaded, if a later reload failed */
+  readonly children: (value: T, staleSince: Date | null) => ComponentChildren;
 }
 
+/** The words of errors that are shown above. */
+const Told = createContext<ReadonlySet<string>>(new Set());
+
 /** Shows a loaded value, that it is loading, or the error; after an error with the old value. */
-export function Wait<T>({ of: { value, error, loading, reload }, looking, children }: WaitProps<T>) {
+export function Wait<T>({ of, looking, children }: WaitProps<T>) {
+  const { value, error, staleSince, loading, reload } = of;
+  const isTold = useContext(Told).has(error === null ? '' : wordsOf(error));
   if (loading) return <Looking>{looking}</Looking>;
   return (
     <>
-      {error === null ? null : <Trouble error={error} again={reload} />}
-      {value === null ? null : children(value)}
+      {error === null || isTold ? null : <Trouble error={error} again={reload} />}
+      {value !== null ? children(value, staleSince) : isTold ? <Empty>Not loaded, see above.</Empty> : null}
     </>
+  );
+}
+
+interface TogetherProps extends Inner {
+  readonly of: readonly Loaded<unknown>[];
+}
+
+/** Shows each error of several loads once, above what they load. The frame says if the gateway does not respond. */
+export function Together({ of, children }: TogetherProps) {
+  const failed = of.filter(({ error }) => error !== null);
+  const errors = new Map(failed.map(({ error }) => [wordsOf(error), error]));
+  const again = () => {
+    for (const { reload } of failed) reload();
+  };
+  return (
+    <Told.Provider value={new Set(errors.keys())}>
+      {[...errors].map(([words, error]) =>
+        error instanceof Unreachable ? null : <Trouble key={words} error={error} again={again} />,
+      )}
+      {children}
+    </Told.Provider>
   );
 }
 

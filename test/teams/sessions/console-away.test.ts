@@ -1,34 +1,18 @@
 /** The console while the store is away: who may still read, what is refused, and what comes after. */
 import { describe, expect, it } from 'vitest';
 import { callsOf } from '../../../src/api/operations/table.js';
-import type { Documents, Quotas, Store } from '../../../src/store/port.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
+import { createSessions } from '../../../src/teams/sessions/sessions.js';
 import { ADMIN_TOKEN, outcomeOf, withGateway } from '../../support/start-gateway.js';
+import { storeThatGoesAway } from '../../support/store-away.js';
 import { createStandingClock, MINUTE } from '../../support/test-clock.js';
 import { ask, signIn } from './signed-in.js';
 
 const SESSION = '/admin/v1/session';
 const READ_ONLY = expect.stringMatching(/^The embedded store does not answer.*`dsp-gateway status`/);
 
-/** A store of which a test lets documents, quotas and the registry's changes fail. */
 async function open() {
-  const state = { isAway: false };
-  const through = <T>(work: () => Promise<T>) =>
-    state.isAway ? Promise.reject(new StoreUnavailable('away')) : work();
-  const wrapStore = (store: Store): Store => {
-    const documents: Documents = {
-      create: (...args) => through(() => store.documents.create(...args)),
-      get: (key) => through(() => store.documents.get(key)),
-      replace: (...args) => through(() => store.documents.replace(...args)),
-    };
-    const quotas: Quotas = {
-      take: (...args) => through(() => store.quotas.take(...args)),
-      give: (...args) => through(() => store.quotas.give(...args)),
-    };
-    const commit: Store['registry']['commit'] = (change) => through(() => store.registry.commit(change));
-    const registry = Object.assign(Object.create(store.registry) as Store['registry'], { commit });
-    return Object.assign(Object.create(store) as Store, { documents, quotas, registry });
-  };
+  const { state, wrapStore } = storeThatGoesAway();
   const gateway = await withGateway({ wrapStore, clock: createStandingClock() });
   const sign = (json: object) => ask(gateway.admin, SESSION, { method: 'POST', json });
   const audited = async () =>
@@ -124,5 +108,19 @@ describe('an admin who was signed in when the store went away', () => {
     later(2 * MINUTE);
     state.isAway = true;
     expect(outcomeOf(await get())).toBe('503 not_ready');
+  });
+});
+
+it('a refusal of a session names Redis, and the command that shows what is wrong with it', async () => {
+  const away = () => Promise.reject(new StoreUnavailable('away'));
+  const documents = { create: away, get: away, replace: away };
+  const store = { kind: 'redis', documents, quotas: { take: away, give: away } } as const;
+  const sessions = createSessions('dgw_explorer', store, createStandingClock());
+  await expect(sessions.find('an id')).rejects.toMatchObject({
+    code: 'not_ready',
+    options: {
+      detail: expect.stringMatching(/^Redis does not answer/),
+      help: expect.stringContaining('`dsp-gateway status`'),
+    },
   });
 });

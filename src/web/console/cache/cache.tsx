@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { FieldSpec } from '../../ui/form-values.js';
 import { bytes, counted, fromNow, percent } from '../../ui/format.js';
 import { KeptDays, KeptFigures, KeptWords } from '../../ui/kept.js';
-import { Bars, Button, Card, Wait } from '../../ui/parts.js';
+import { Bars, Button, Card, Together, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { SchemaForm } from '../../ui/schema-form.js';
 import { useGet } from '../../ui/session.js';
@@ -57,7 +57,7 @@ function Now() {
   const status = useGet<Status>('/admin/v1/status', LIVE_MS);
   const series = useGet<SeriesAnswer>('/admin/v1/series?range=24h', LIVE_MS);
   return (
-    <>
+    <Together of={[status, series]}>
       <Wait of={series}>{(answer) => <OverviewFigures answer={answer} />}</Wait>
       <Wait of={status}>
         {({ cache }) => (
@@ -66,7 +66,7 @@ function Now() {
           </InMemory>
         )}
       </Wait>
-    </>
+    </Together>
   );
 }
 

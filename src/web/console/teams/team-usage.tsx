@@ -2,7 +2,7 @@
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
 import { bytes, moment } from '../../ui/format.js';
-import { Card, Choice, Empty, Wait } from '../../ui/parts.js';
+import { Card, Choice, Empty, Together, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { useGet } from '../../ui/session.js';
 import { CALLS, NEW_ONES, OverviewFigures, REQUESTS, SeriesChart } from '../overview-charts.js';
@@ -24,34 +24,36 @@ export function TeamUsage({ id }: { readonly id: string }) {
   const choose = (value: Range) => go(hrefOf(['teams', id], { range: value }), true);
   return (
     <Card title="Usage" tools={<Choice label="Range" options={TEAM_RANGES} value={range} choose={choose} />}>
-      <Wait of={series}>
-        {(answer) =>
-          sum(answer.series.requests) === 0 ? (
-            <Empty>The team made no requests in this period. {NEW_ONES}</Empty>
-          ) : (
-            <>
-              <OverviewFigures answer={answer} leftOf="the day's share" />
-              <BudgetEnd of={answer.forecast} />
-              <div class="grid">
-                <SeriesChart chart={REQUESTS} answer={answer} />
-                <SeriesChart chart={CALLS} answer={answer} />
-              </div>
-            </>
-          )
-        }
-      </Wait>
-      <Wait of={days}>
-        {({ usage }) => (
-          <DataTable
-            caption="Usage by day, last 30 days"
-            columns={COLUMNS}
-            rows={usage}
-            keyOf={({ day }) => day}
-            sorted={{ index: 0, down: true }}
-            empty="No day with requests yet."
-          />
-        )}
-      </Wait>
+      <Together of={[series, days]}>
+        <Wait of={series}>
+          {(answer) =>
+            sum(answer.series.requests) === 0 ? (
+              <Empty>The team made no requests in this period. {NEW_ONES}</Empty>
+            ) : (
+              <>
+                <OverviewFigures answer={answer} leftOf="the day's share" />
+                <BudgetEnd of={answer.forecast} />
+                <div class="grid">
+                  <SeriesChart chart={REQUESTS} answer={answer} />
+                  <SeriesChart chart={CALLS} answer={answer} />
+                </div>
+              </>
+            )
+          }
+        </Wait>
+        <Wait of={days}>
+          {({ usage }) => (
+            <DataTable
+              caption="Usage by day, last 30 days"
+              columns={COLUMNS}
+              rows={usage}
+              keyOf={({ day }) => day}
+              sorted={{ index: 0, down: true }}
+              empty="No day with requests yet."
+            />
+          )}
+        </Wait>
+      </Together>
     </Card>
   );
 }
