@@ -108,7 +108,7 @@ function tailLine(
   durationMs: number,
   clean: (text: string) => string,
 ): Omit<TailLine, 'at'> {
-  const { team, key, outcome, via, platformCalls, rows, bytesOut } = request.trace;
+  const { team, key, outcome, code, via, platformCalls, rows, bytesOut } = request.trace;
   return {
     team,
     key,
@@ -116,6 +116,7 @@ function tailLine(
     path: shownPath(request, clean),
     status,
     outcome,
+    ...(code === null ? {} : { code }),
     ...(via === null ? {} : { via }),
     platformCalls,
     ms: Math.round(durationMs * 10) / 10,

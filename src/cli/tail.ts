@@ -66,6 +66,7 @@ const COLOURS: Readonly<Record<string, number>> = {
   hit: GREEN,
   stale: YELLOW,
   'stale-if-error': YELLOW,
+  failed: RED,
   error: RED,
 };
 
@@ -85,6 +86,7 @@ function shownLine(text: string, { colours = false }: Terminal, json = false): s
     of('team').padEnd(12),
     of('method'),
     of('path'),
+    ...(line.code === undefined ? [] : [paint(RED, of('code'))]),
     ...(line.via === undefined ? [] : [paint(CYAN, `via ${of('via')}`)]),
     paint(GREY, [`${of('ms')} ms`, `${of('rows')} rows`, `${of('bytes')} bytes`].join('  ')),
     ...(calls === 0 ? [] : [paint(CYAN, counted(calls, 'platform call'))]),

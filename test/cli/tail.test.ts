@@ -26,10 +26,12 @@ async function tailOf(lines: readonly object[], colours: boolean, more: readonly
 }
 
 it('are plain where no colours are wanted; it comes back, and a token that is taken back ends it', async () => {
+  const failed = { ...LINE, outcome: 'failed', code: 'upstream_error\u001b[2J' };
   const tool = { ...LINE, status: 200, method: 'POST', path: '/mcp/whoami', via: 'mcp', platformCalls: 0 };
-  const { stdout, stderr, code } = await tailOf([LINE, tool, { dropped: 12 }], false);
+  const { stdout, stderr, code } = await tailOf([LINE, failed, tool, { dropped: 12 }], false);
   expect(stdout.split('\n')).toEqual([
     '12:00:00.123  502  error           growth        GET  /api/v1/x\ufffd[2J  12.5 ms  0 rows  99 bytes  2 platform calls  r1',
+    '12:00:00.123  502  failed          growth        GET  /api/v1/x\ufffd[2J  upstream_error\ufffd[2J  12.5 ms  0 rows  99 bytes  2 platform calls  r1',
     '12:00:00.123  200  error           growth        POST  /mcp/whoami  via mcp  12.5 ms  0 rows  99 bytes  r1',
     '12 requests were not shown: too many at once',
     '',

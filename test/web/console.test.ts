@@ -54,7 +54,6 @@ describe('the overview', () => {
     const ledger = page.getByRole('region', { name: 'Teams and their usage' });
     await ledger.waitFor();
     await expect.poll(() => ledger.getByRole('row').count()).toBe(3);
-    await page.getByRole('heading', { name: 'Teams, since the start of the last hour' }).waitFor();
     await page.getByRole('img', { name: /Requests over time/ }).waitFor();
     await expect.poll(() => page.locator('dl').textContent()).toMatch(/Requests\s*22/);
     await seen.shots('console-overview');

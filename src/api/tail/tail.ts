@@ -18,6 +18,8 @@ export interface TailLine {
   readonly path: string;
   readonly status: number;
   readonly outcome: string | null;
+  /** Of the problem, if it is answered with one. */
+  readonly code?: string;
   /** Its protocol, if not plain HTTP. */
   readonly via?: string;
   readonly platformCalls: number;

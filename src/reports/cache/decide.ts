@@ -28,7 +28,7 @@ export const COULD_NOT_SPLIT = whole('its answer could not be split by day');
 
 const NOT_DAYS = {
   learning: 'not yet proven divisible by day',
-  probation: 'probation: per-day results are being verified and are not served yet',
+  probation: 'being tested: answers by day are kept and compared, and not served yet',
   refuted: 'found not to be divisible by day',
 };
 

@@ -6,10 +6,11 @@ import { allCounts, percentile, type Series, type SeriesAnswer, sum, timesOf } f
 
 /** In stacking order, from the top. */
 const OUTCOMES = [
+  { name: 'failed', title: 'failed', color: '--bad' },
   { name: 'hit', title: 'hit', color: '--c2' },
   { name: 'collapsed', title: 'collapsed', color: '--c7' },
   { name: 'stale', title: 'stale', color: '--c3' },
-  { name: 'stale-if-error', title: 'stale if error', color: '--c8' },
+  { name: 'stale-if-error', title: 'stale if error', color: '--c10' },
   { name: 'refresh', title: 'refresh', color: '--c5' },
   { name: 'miss', title: 'miss', color: '--c1' },
   { name: 'other', title: 'other', color: '--c6' },
@@ -18,11 +19,11 @@ const OUTCOMES = [
 /** Processes write their counts within ten seconds, and the page reloads as often. */
 export const NEW_ONES = 'Charts appear within twenty seconds of the first request.';
 
-/** Share of reports answered without waiting for the platform. */
+/** Share of reports answered without waiting for the platform. Failed ones were not answered. */
 function hitRatio({ outcomes }: Series): number | null {
   const of = (name: keyof Series['outcomes']) => sum(outcomes[name]);
   const served = of('hit') + of('stale') + of('stale-if-error');
-  const all = served + of('miss') + of('refresh') + of('collapsed');
+  const all = served + of('miss') + of('refresh') + of('collapsed') + of('failed');
   return all === 0 ? null : served / all;
 }
 
@@ -111,7 +112,7 @@ const latencyOf = ({ latency }: Series): Line[] => {
 };
 
 const faultsOf = ({ errors, rateLimited }: Series): Line[] => [
-  { title: 'errors', color: '--c8', values: errors },
+  { title: 'errors', color: '--bad', values: errors },
   { title: 'rate limited', color: '--c3', values: rateLimited },
 ];
 

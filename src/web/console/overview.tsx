@@ -76,12 +76,34 @@ function VerdictCard({ status, staleSince }: VerdictProps) {
           {verdict.findings.map(({ level, says, do: what }) => (
             <li key={says}>
               <Tag tone={toneOf(level)}>{level}</Tag> {says}
-              <p class="quiet">To do: {what}</p>
+              <p class="quiet">
+                To do: <Remedy text={what} />
+              </p>
             </li>
           ))}
         </ul>
       )}
     </Card>
+  );
+}
+
+/** Pages that do what a command does. */
+const PAGES: readonly (readonly [command: string, section: string, title: string])[] = [
+  ['dsp-gateway token', 'credential', 'Credential'],
+  ['dsp-gateway writes', 'writes', 'Writes'],
+  ['dsp-gateway teams', 'teams', 'Teams'],
+  ['dsp-gateway keys', 'teams', 'Teams'],
+];
+
+/** The remedy, with the page that does it, if there is one. */
+function Remedy({ text }: { readonly text: string }) {
+  const page = PAGES.find(([command]) => text.includes(command));
+  if (page === undefined) return <>{text}</>;
+  const [, section, title] = page;
+  return (
+    <>
+      on the page <a href={hrefOf([section])}>{title}</a>, or at a terminal: {text}
+    </>
   );
 }
 
@@ -95,11 +117,14 @@ export function TeamLink({ id, name }: { readonly id: string; readonly name: str
   );
 }
 
-const COLUMNS: readonly Column<LedgerAnswer['teams'][number]>[] = [
+/** Requests without a valid key have no team. */
+type Row = Omit<LedgerAnswer['teams'][number], 'id'> & { readonly id: string | null };
+
+const COLUMNS: readonly Column<Row>[] = [
   {
     title: 'Team',
     by: ({ name }) => name,
-    cell: ({ id, name }) => <TeamLink id={id} name={name} />,
+    cell: ({ id, name }) => (id === null ? name : <TeamLink id={id} name={name} />),
   },
   numberColumn('Requests', ({ requests }) => requests),
   numberColumn('Hits', ({ hitRatio }) => hitRatio, percent),
@@ -112,13 +137,16 @@ const COLUMNS: readonly Column<LedgerAnswer['teams'][number]>[] = [
   timeColumn('Last seen', ({ lastSeenAt }) => lastSeenAt, '–'),
 ];
 
-const Ledger = ({ answer: { range, teams } }: { readonly answer: LedgerAnswer }) => (
-  <Card title={range === '1h' ? 'Teams, since the start of the last hour' : 'Teams'}>
+const Ledger = ({ answer: { teams, withoutKey } }: { readonly answer: LedgerAnswer }) => (
+  <Card title="Teams">
     <DataTable
       caption="Teams and their usage"
       columns={COLUMNS}
-      rows={teams}
-      keyOf={({ id }) => id}
+      rows={[
+        ...teams,
+        ...(withoutKey === null ? [] : [{ ...withoutKey, id: null, name: 'without a valid key' }]),
+      ]}
+      keyOf={({ id }) => id ?? ''}
       sorted={{ index: 1, down: true }}
       empty="No team made a request: choose a longer range above, or issue a key under Teams."
     />

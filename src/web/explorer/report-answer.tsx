@@ -17,10 +17,12 @@ import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
 import { type Shown, useReport } from './use-report.js';
 
-export function ReportAnswer(props: Viewed) {
+/** @param showsFault whether an error of the question is shown */
+export function ReportAnswer({ showsFault, ...props }: Viewed & { readonly showsFault: boolean }) {
   const Panel = PANELS.get(props.view.panel);
+  const loaded = useReport(props.question);
   return (
-    <Wait of={useReport(props.question)} looking="Loading the report …">
+    <Wait of={showsFault ? loaded : { ...loaded, error: null }} looking="Loading the report …">
       {(report) => (
         <>
           <AnswerHead {...props} report={report} />

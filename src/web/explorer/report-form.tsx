@@ -13,11 +13,13 @@ interface FormProps {
   readonly endpoints: readonly Endpoint[];
   readonly advertisers: readonly Advertiser[];
   readonly ask: (question: Question) => void;
+  /** Why the last submitted question cannot be asked. */
+  readonly fault: string | null;
+  readonly setFault: (fault: string | null) => void;
 }
 
-export function ReportForm({ question, endpoints, advertisers, ask }: FormProps) {
+export function ReportForm({ question, endpoints, advertisers, ask, fault, setFault }: FormProps) {
   const [draft, setDraft] = useState(question);
-  const [fault, setFault] = useState<string | null>(null);
   // The address has changed. A layout effect, as a later one would lose typed text.
   const place = JSON.stringify(question);
   useLayoutEffect(() => {

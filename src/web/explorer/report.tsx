@@ -1,5 +1,5 @@
 /** The form of a query, and below it the answer. */
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { Empty } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
@@ -20,6 +20,8 @@ export function ReportSection() {
   const asked = readQuestion(query);
   const view = readView(query);
   const fault = asked === null ? null : faultOf(asked);
+  // Only the newest fault is shown: that of the form replaces one of the question before.
+  const [newFault, setNewFault] = useState<string | null>(null);
   const only = session.advertisers === '*' ? undefined : session.advertisers[0];
   const start = { ...FIRST_QUESTION, advertiserId: String(advertisers[0]?.id ?? only ?? '') };
   const setView: SetView = (part, replace = false) => {
@@ -31,18 +33,20 @@ export function ReportSection() {
         question={asked ?? start}
         endpoints={endpoints}
         advertisers={advertisers}
+        fault={newFault}
+        setFault={setNewFault}
         ask={(question) =>
           go(hrefOf(['report'], addressOf(question, { metric: view.metric, against: view.against })))
         }
       />
       {asked === null ? (
         <Empty>Press Show the report. The address of the page can then be shared.</Empty>
-      ) : fault !== null ? (
+      ) : fault === null ? (
+        <ReportAnswer question={asked} view={view} setView={setView} showsFault={newFault === null} />
+      ) : newFault !== null ? null : (
         <p class="note warn" role="status">
           This address is not a valid report: {fault}
         </p>
-      ) : (
-        <ReportAnswer question={asked} view={view} setView={setView} />
       )}
     </View>
   );

@@ -9,7 +9,7 @@ import { Empty, Figure, Figures } from './parts.js';
 export interface Explained {
   readonly inWords: { readonly kept: string; readonly price: string };
   readonly price: { readonly calls: number; readonly behind: number };
-  readonly policy: { readonly mode: string; readonly restatementDays: number };
+  readonly policy: { readonly mode: string; readonly because: string; readonly restatementDays: number };
   readonly days: readonly KeptDay[] | null;
   readonly whole: Kept | null;
   readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;
@@ -21,6 +21,7 @@ interface ExplainedProps {
 }
 
 export function KeptFigures({ explained: { price, policy, days } }: ExplainedProps) {
+  const isByDay = policy.mode === 'days';
   const kept = days?.filter(({ state }) => state !== 'missing').length ?? 0;
   return (
     <Figures>
@@ -34,9 +35,13 @@ export function KeptFigures({ explained: { price, policy, days } }: ExplainedPro
             : `${counted(price.behind, 'refresh', 'refreshes')} after it`
         }
       />
-      <Figure label="Answered" value={policy.mode === 'days' ? 'by day' : 'as a whole'} />
+      <Figure label="Answered" value={isByDay ? 'by day' : 'as a whole'} />
       {days === null ? null : (
-        <Figure label="Cached days" value={`${count(kept)} of ${count(days.length)}`} />
+        <Figure
+          label="Cached days"
+          value={isByDay ? `${count(kept)} of ${count(days.length)}` : 'none by day'}
+          note={isByDay ? undefined : policy.because}
+        />
       )}
       <Figure
         label="May still change"
@@ -63,9 +68,20 @@ export const KeptWords = ({ explained: { inWords, storeAway, refusal } }: Explai
   </>
 );
 
-export function KeptDays({ explained: { days, whole } }: ExplainedProps) {
+export function KeptDays({ explained: { days, whole, policy } }: ExplainedProps) {
   if (days?.length === 0) return <Empty>The report has no days.</Empty>;
-  if (days !== null) return <HeatMap days={days} />;
+  if (days !== null)
+    return (
+      <>
+        {policy.mode === 'days' ? null : (
+          <p>
+            The period is cached as one entry ({policy.because}). The calendar shows that entry; entries of
+            other periods, and of days that are being tested, do not answer this report.
+          </p>
+        )}
+        <HeatMap days={days} />
+      </>
+    );
   return (
     <p>
       The report is not by date: it is cached as a whole.{' '}
