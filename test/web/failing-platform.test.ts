@@ -1,0 +1,75 @@
+/** The pages while the platform fails: the verdict, failed reports, what to do, and one fault at a time. */
+import { beforeAll, expect, it } from 'vitest';
+import { ask, newTeam, REPORT } from '../support/ask.js';
+import type { OpenGateway } from '../support/open-gateway.js';
+import { openPages, signedIn } from './people.js';
+
+let inside: OpenGateway['inside'];
+let gateway: OpenGateway['gateway'];
+let key: string;
+
+const reportOf = (days: number) =>
+  `${gateway.data}${REPORT}?byDate=1&_period=last_${days}_days&advertiserId=1`;
+
+beforeAll(async () => {
+  ({ inside, gateway } = await openPages({ config: { platform: { circuit: { failures: 1000 } } } }));
+  ({ key } = await newTeam(gateway, { id: 'growth', scopes: ['report:read'], advertisers: [1, 2] }));
+  for (let turn = 0; turn < 4; turn += 1) expect((await ask(reportOf(7), { key })).status).toBe(200);
+  inside.simulator.fault({ kind: 'status', status: 500, times: 0 });
+  for (let days = 8; days < 34; days += 1) expect((await ask(reportOf(days), { key })).status).toBe(502);
+  for (let turn = 0; turn < 3; turn += 1) expect((await ask(reportOf(7), { key: 'wrong' })).status).toBe(401);
+});
+
+it('the overview needs action, counts failed reports in red and in the hit rate, and adds up', async () => {
+  const { page, shots, faults } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
+  await page.getByRole('heading', { name: 'Needs action' }).waitFor();
+  await page.getByText(/most calls fail: 26 of 27 within the last 5 minutes/).waitFor();
+  const figures = page.locator('dl').first();
+  await expect.poll(() => figures.textContent()).toMatch(/Requests\s*33.*Cache hits\s*10\.0 %.*Errors\s*29/);
+  const rows = page.getByRole('region', { name: 'Teams and their usage' }).getByRole('row');
+  await expect
+    .poll(async () => (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim()))
+    .toEqual([
+      expect.stringMatching(/^Team/),
+      expect.stringMatching(/^growth 30 10\.0 % 27 3 26 /),
+      expect.stringMatching(/^without a valid key 3 – 0 0 3 /),
+    ]);
+  const chart = page.getByRole('region', { name: 'Requests by outcome' });
+  await chart.getByText('failed', { exact: true }).waitFor();
+  await shots('console-overview-failing');
+  expect(faults).toEqual([]);
+});
+
+it('a remedy that a page offers is a link to that page', async () => {
+  const stop = { reason: 'budgets look wrong' };
+  const headers = { authorization: `Bearer ${gateway.adminToken}` };
+  const stopped = await ask(`${gateway.admin}/admin/v1/writes/stop`, { method: 'POST', headers, json: stop });
+  expect(stopped.status).toBeLessThan(300);
+  const { page } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
+  const finding = page.getByRole('listitem').filter({ hasText: 'writes of all teams are stopped' });
+  await finding.getByRole('link', { name: 'Writes' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Writes' }).waitFor();
+});
+
+it('a period cached as one entry is not shown as days that are missing', async () => {
+  const { page } = await signedIn(
+    `${gateway.admin}/#/cache?url=${encodeURIComponent(reportOf(30))}`,
+    'Admin token',
+    gateway.adminToken,
+  );
+  const figure = page.locator('dl > div').filter({ hasText: 'Cached days' });
+  await expect.poll(() => figure.textContent()).toMatch(/none by day.*not yet proven divisible by day/);
+  await page.getByText(/^The period is cached as one entry/).waitFor();
+});
+
+it('a fault of the form replaces the error of the report before', async () => {
+  const hash = '#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&_period=last_30_days';
+  const { page } = await signedIn(`${gateway.data}/explorer${hash}`, 'Team key', key);
+  const old = page.getByRole('alert').filter({ hasText: 'Platform error' });
+  await old.waitFor();
+  await page.getByRole('combobox', { name: 'Advertiser' }).fill('1,');
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  const form = page.getByRole('form', { name: 'Report' }).getByRole('alert');
+  await expect.poll(() => form.textContent()).not.toBe('');
+  expect(await old.count()).toBe(0);
+});
