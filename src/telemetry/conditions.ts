@@ -235,8 +235,8 @@ function failingCalls(
       );
     },
     advice: (_, shown) => ({
-      says: `the platform fails, though not always (${shown}): ${rest.effect}`,
-      do: 'ask the platform for the reason; the log has status and path of each failed call (5xx, broken connection, timeout, or unreadable response)',
+      says: `platform calls fail (${shown.slice(text.length + 2)}): ${rest.effect}`,
+      do: 'look at the causes in the log, or at dsp-gateway tail --outcome failed, and ask the platform (5xx, timeout, unreadable response) or check the network',
     }),
     ...(rest.gauge === undefined ? {} : { gauge: rest.gauge }),
   };

@@ -1,5 +1,6 @@
 /** The share of failed platform calls, in every place where an operator looks. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { TailLine } from '../../src/api/tail/tail.js';
 import type { Conditions } from '../../src/telemetry/health.js';
 import type { Verdict } from '../../src/telemetry/verdict.js';
 import { agentOf } from '../api/mcp/agent.js';
@@ -113,6 +114,28 @@ describe('several replicas', () => {
     expect(await readyz(gateway)).toMatchObject({ status: 200, ready: true, platform: 'ok' });
     expect(await verdict(gateway)).toMatchObject({ level: 'not well' });
   });
+});
+
+it('the tail has the code of each problem', async () => {
+  const { gateway, key } = await withTeam(CALM);
+  const seen: (readonly [string | null, string | undefined])[] = [];
+  const { tail } = gateway.services;
+  const onLine = ({ outcome, code }: TailLine) => void seen.push([outcome, code]);
+  const stop = tail.watch({ onLine, onDropped: () => {} });
+  onTestFinished(stop);
+  await expect.poll(() => tail.isOn).toBe(true);
+  await ask(gateway, key, 1, null);
+  await ask(gateway, key, 1, FAILS);
+  await gateway.report(key, 'dateFrom=nonsense');
+  await gateway.call('/api/v1/report/campaigns/get');
+  await expect
+    .poll(() => seen)
+    .toEqual([
+      ['miss', undefined],
+      ['failed', 'upstream_error'],
+      ['error', 'invalid_query'],
+      ['error', 'missing_api_key'],
+    ]);
 });
 
 interface Sums {

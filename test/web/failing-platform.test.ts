@@ -23,7 +23,7 @@ beforeAll(async () => {
 it('the overview needs action, counts failed reports in red and in the hit rate, and adds up', async () => {
   const { page, shots, faults } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
   await page.getByRole('heading', { name: 'Needs action' }).waitFor();
-  await page.getByText(/most calls fail: 26 of 27 within the last 5 minutes/).waitFor();
+  await page.getByText(/platform calls fail \(26 of 27 within the last 5 minutes\)/).waitFor();
   const figures = page.locator('dl').first();
   await expect.poll(() => figures.textContent()).toMatch(/Requests\s*33.*Cache hits\s*10\.0 %.*Errors\s*29/);
   const rows = page.getByRole('region', { name: 'Teams and their usage' }).getByRole('row');
