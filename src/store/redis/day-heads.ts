@@ -6,8 +6,8 @@
  */
 import { newStamp } from '../entry-stamp.js';
 import type { HistoryHeads } from '../history-port.js';
+import { STAMP_BYTES, stampBytes, stampOf } from './stamp.js';
 
-export const STAMP_BYTES = 6;
 /** Heads of one day begin with another byte. */
 const FORM = 3;
 const HAS_STAMP = 128;
@@ -64,14 +64,4 @@ export function unpackHeads(bytes: Buffer | null): DayHeads | null {
     days.set(String(day % HAS_STAMP).padStart(2, '0'), last);
   }
   return days;
-}
-
-export function stampOf(bytes: Buffer): number {
-  return bytes.readUIntBE(0, STAMP_BYTES);
-}
-
-export function stampBytes(stamp: number): Buffer {
-  const bytes = Buffer.alloc(STAMP_BYTES);
-  bytes.writeUIntBE(stamp, 0, STAMP_BYTES);
-  return bytes;
 }

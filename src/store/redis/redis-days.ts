@@ -21,12 +21,13 @@ import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
 import { pairsOf } from './script.js';
+import { STAMP_BYTES, stampBytes, stampOf } from './stamp.js';
 
 /** Larger parts are sent ahead of the script, as it copies its arguments. */
 const AHEAD_BYTES = 32_768;
 /** More months would delay other commands of the server. */
 const MONTHS_AT_ONCE = 4;
-const [STAMP_BYTES, CRC_BYTES] = [6, 4];
+const CRC_BYTES = 4;
 
 /** @param channelOf the key of a channel, so that a write tells its news itself; null: the bus is on another server */
 export function createRedisDays(
@@ -272,12 +273,6 @@ const placeOf = (member: string): MonthPlace => ({
   series: member.slice(MONTH_CHARS + 1),
 });
 
-function stampBytes(stamp: number): Buffer {
-  const bytes = Buffer.alloc(STAMP_BYTES);
-  bytes.writeUIntBE(stamp, 0, STAMP_BYTES);
-  return bytes;
-}
-
 /** A value with its checksum. */
 function sealed(hash: string, field: string, value: Buffer): Buffer {
   const front = Buffer.alloc(CRC_BYTES);
@@ -294,7 +289,7 @@ function opened(hash: string, field: string, bytes: Buffer | null): Buffer | nul
 
 /** @param value at least a stamp */
 function indexIn(hash: string, value: Buffer): Pick<StoredMonth, 'stamp' | 'index'> {
-  const stamp = value.readUIntBE(0, STAMP_BYTES);
+  const stamp = stampOf(value);
   const bytes = opened(hash, 'i', value.subarray(STAMP_BYTES));
   if (bytes === null) return { stamp, index: null };
   return { stamp, index: readTable(bytes).index };

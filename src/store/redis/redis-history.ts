@@ -24,12 +24,13 @@ import type {
   HistoryWrite,
 } from '../history-port.js';
 import { StoreUnavailable } from '../port.js';
-import { packHeads, STAMP_BYTES, stampBytes, stampOf, unpackHeads } from './day-heads.js';
+import { packHeads, unpackHeads } from './day-heads.js';
 import { answersOf } from './failure.js';
 import type { MonthKeys } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory } from './memory.js';
 import { script } from './script.js';
+import { STAMP_BYTES, stampBytes, stampOf } from './stamp.js';
 
 /** `07` of `2026-03-07` */
 const FIELD_AT = 8;

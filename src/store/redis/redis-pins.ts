@@ -9,10 +9,11 @@ import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory } from './memory.js';
 import { script } from './script.js';
+import { STAMP_BYTES, stampBytes, stampOf } from './stamp.js';
 
 const INDEX = 'i';
 const bodyField = (name: string) => `b:${name}`;
-const [STAMP_BYTES, SUM_BYTES] = [6, 4];
+const SUM_BYTES = 4;
 
 /**
  * Changes an owner's hash if the stamp of its index is the expected one. What may be refused for lack of memory is first.
@@ -35,7 +36,7 @@ export function createRedisPins(link: Link, { owners, pins }: Keys['pins'], memo
       const fields = [INDEX, ...names.map(bodyField)];
       const values = await link.call('hmget', (client) => client.hmgetBuffer(pins(owner), ...fields));
       const [index, ...bodies] = fields.map((field, at) => unsealed(owner, field, values[at] ?? null));
-      return { stamp: stampOf(values[0] ?? null), index: index ?? null, bodies };
+      return { stamp: stampIn(values[0] ?? null), index: index ?? null, bodies };
     },
     async write(owner, write) {
       if (write.added.size > 0) takeRoom(bytesOf(write));
@@ -85,14 +86,8 @@ function sumOf(owner: string, field: string, stamp: Buffer, bytes: Buffer): Buff
   return sum;
 }
 
-function stampBytes(stamp: number): Buffer {
-  const bytes = Buffer.alloc(STAMP_BYTES);
-  bytes.writeUIntBE(stamp, 0, STAMP_BYTES);
-  return bytes;
-}
-
-function stampOf(index: Buffer | null): number {
-  return index === null || index.length < STAMP_BYTES ? 0 : index.readUIntBE(0, STAMP_BYTES);
+function stampIn(index: Buffer | null): number {
+  return index === null || index.length < STAMP_BYTES ? 0 : stampOf(index);
 }
 
 function bytesOf({ index, added }: PinsWrite): number {
