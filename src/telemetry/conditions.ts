@@ -222,10 +222,12 @@ const CREDENTIAL: readonly Condition[] = [
 function failingCalls(
   text: string,
   { share, ofAtLeast }: { readonly share: number; readonly ofAtLeast: number },
-  rest: Pick<Condition, 'level' | 'alert' | 'gauge'> & { readonly effect: string },
+  { effect, ...rest }: Pick<Condition, 'level' | 'alert' | 'gauge'> & { readonly effect: string },
 ): Condition {
   return {
-    ...{ part: 'platform', text, level: rest.level, alert: rest.alert },
+    ...rest,
+    part: 'platform',
+    text,
     read: ({ recentCalls }) => {
       const { calls, failed } = recentCalls.lastMinutes();
       return (
@@ -235,10 +237,9 @@ function failingCalls(
       );
     },
     advice: (_, shown) => ({
-      says: `platform calls fail (${shown.slice(text.length + 2)}): ${rest.effect}`,
+      says: `platform calls fail (${shown.slice(text.length + 2)}): ${effect}`,
       do: 'look at the causes in the log, or at dsp-gateway tail --outcome failed, and ask the platform (5xx, timeout, unreadable response) or check the network',
     }),
-    ...(rest.gauge === undefined ? {} : { gauge: rest.gauge }),
   };
 }
 

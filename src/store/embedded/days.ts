@@ -20,7 +20,7 @@ import {
 import { newStamp } from '../entry-stamp.js';
 import { readTable, withTable } from '../month-table.js';
 import type { Bus, Leases } from '../port.js';
-import { type Reader, RecordDamaged, type StoredRecord, type View } from './environment.js';
+import { orDamaged, type Reader, type StoredRecord, type View } from './environment.js';
 import { wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';
 
@@ -192,12 +192,7 @@ const DAMAGED = {
 
 /** A damaged record concerns its month alone. @throws StoreUnavailable */
 function recordIn(reader: Reader, key: Buffer): Buffer | null | 'damaged' {
-  try {
-    return reader.get(key);
-  } catch (error) {
-    if (error instanceof RecordDamaged) return 'damaged';
-    throw error;
-  }
+  return orDamaged(() => reader.get(key));
 }
 
 function indexValue(write: MonthWrite, present: FoundIndex | null, nowMs: number): Buffer {

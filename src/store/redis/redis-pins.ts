@@ -3,6 +3,7 @@
  * stamp (6 bytes, big endian), checksum (4) and bytes; `b:name` a body, as checksum and bytes. Nothing expires by itself.
  */
 import { crc32 } from 'node:zlib';
+import { checksumOf } from '../checksum.js';
 import { newStamp } from '../entry-stamp.js';
 import type { PinBytes, PinStore, PinsWrite } from '../pins-port.js';
 import type { Keys } from './keys.js';
@@ -82,7 +83,7 @@ function unsealed(owner: string, field: string, value: Buffer | null): PinBytes 
 /** Includes the place, to detect a value in the place of another. */
 function sumOf(owner: string, field: string, stamp: Buffer, bytes: Buffer): Buffer {
   const sum = Buffer.alloc(SUM_BYTES);
-  sum.writeUInt32BE(crc32(bytes, crc32(stamp, crc32(`${owner}\n${field}`))));
+  sum.writeUInt32BE(checksumOf(bytes, checksumOf(stamp, crc32(`${owner}\n${field}`))));
   return sum;
 }
 
