@@ -4,7 +4,15 @@ import { dayNumber, daysBetween } from '../query/days.js';
 import { digest } from '../query/platform-call.js';
 import type { AnswerHead, AssembleInput, Past } from './answer.js';
 import { type Entry, ROW_SEPARATOR, type SplitFrom } from './entry.js';
-import { type Facts, type FinalRules, isFinal, isFinalDay, lacksDays, lastSeenMs, stateAt } from './freshness.js';
+import {
+  type Facts,
+  type FinalRules,
+  isFinal,
+  isFinalDay,
+  lacksDays,
+  lastSeenMs,
+  stateAt,
+} from './freshness.js';
 import { projectRows } from './row-formats.js';
 import { isRecalled, type Warning, whyNoTotals } from './warnings.js';
 
