@@ -80,7 +80,7 @@ const MAX_WAITING = 10_000;
 function composeGateway(options: ReportingOptions) {
   const { config, store, clock, logger, registry, purges, metrics } = options;
   const { now } = clock;
-  const { accountFields } = options.policy;
+  const { accountFields, endpoints } = options.policy;
   const background = createBackground(logger);
   const workerPool = createWorkerPool();
   const tier = createCacheTier({
@@ -94,10 +94,9 @@ function composeGateway(options: ReportingOptions) {
   const retention = createRetention({
     ...{ documents: store.documents, logger },
     declaredDays: config.platform.retentionDays ?? null,
-    endpoints: () => options.policy.endpoints.keys(),
+    endpoints: () => endpoints.keys(),
   });
   const behind = { policy: options.policy, now, logger, background: background.add };
-  const { endpoints } = options.policy;
   const kindOf = (report: Report) => divisibilityId(report, accountFields);
   const knownCaps = createKnownCaps(registry, kindOf, { ...behind, endpoints });
   function rulesFor(report: Report): FreshnessRules {
@@ -189,7 +188,7 @@ export function composeReports(options: ReportingOptions) {
     const [kind, window] = [learner.stampOf(report), evidence.stampOf(report)];
     return [kind, window, g.caps.stampOf(report), endedMs, edgeDays];
   }
-  // Answers of before the start are judged by it.
+  // Answers that were cached before the start are judged by the retention.
   background(retention.edges());
   return {
     /** For calls about reports and learned facts. */
@@ -214,7 +213,7 @@ export function composeReports(options: ReportingOptions) {
     led: {
       'sweep of the history': g.history.sweep,
       'sweep of pins': hourly(() => sweepPins(g), false),
-      'adoption of old pins': hourly(g.pins.adopt, true),
+      'rewriting of old pins': hourly(g.pins.adopt, true),
     },
     /** Requests waiting for calls of others. */
     waiting: () => g.locks.waiting + g.attempts.waiting,
