@@ -150,14 +150,14 @@ export function createKnownCaps(
 ) {
   const { endpoints, now, logger, background } = options;
   const records = createCapRecords(registry, options);
-  /** Memoized: needed for each entry of an answer. */
+  /** Needed for each entry of an answer. */
   let ofReports = new WeakMap<Report, ReturnType<typeof look>>();
   const forget = () => {
     ofReports = new WeakMap();
   };
   registry.onChange(PREFIX, forget);
-  /** Endpoints whose setting was exceeded, and said so. */
-  const told = new Set<string>();
+  /** Endpoints for which the log says that their setting was exceeded. */
+  const logged = new Set<string>();
 
   const configured = ({ endpoint }: Report): number | null => endpoints.get(endpoint)?.rowCap ?? null;
 
@@ -182,10 +182,10 @@ export function createKnownCaps(
     records.ofKind(kindOf(report)).filter((cap) => cap.series === series);
 
   async function unlearn(what: ReportSeries, belowRows: number): Promise<void> {
-    const isNone = ({ series, count }: KnownCap) => series === what.series && count < belowRows;
-    const [cap] = provenBy(what).filter(isNone);
+    const isRefuted = ({ series, count }: KnownCap) => series === what.series && count < belowRows;
+    const [cap] = provenBy(what).filter(isRefuted);
     if (cap === undefined) return;
-    await records.change(kindOf(what.report), (caps) => caps.filter((one) => !isNone(one)));
+    await records.change(kindOf(what.report), (caps) => caps.filter((one) => !isRefuted(one)));
     forget();
     logger.info(
       { endpoint: what.report.endpoint, rows: cap.count },
@@ -222,8 +222,8 @@ export function createKnownCaps(
     },
     /** Once per endpoint: the setting is wrong, at least for some reports. */
     noteExceeded({ endpoint }: Report, rowCount: number): void {
-      if (told.has(endpoint)) return;
-      told.add(endpoint);
+      if (logged.has(endpoint)) return;
+      logged.add(endpoint);
       logger.warn(
         { endpoint, rows: rowCount, rowCap: endpoints.get(endpoint)?.rowCap },
         'an answer has more rows than report.endpoints.*.rowCap: correct the setting; only answers of exactly that many rows count as truncated',

@@ -100,11 +100,11 @@ export function createOldPins(options: OldPinsOptions) {
       } catch (error) {
         faults.push(error);
       }
-      if (at % TELL_EVERY === TELL_EVERY - 1) logger.info({ done: at + 1, owners: all.length }, ON_THE_WAY);
+      if (at % TELL_EVERY === TELL_EVERY - 1) logger.info({ done: at + 1, owners: all.length }, REWROTE);
     }
     const failed = faults.length;
-    if (failed + withoutRoom > 0) logger.warn({ err: faults[0], failed, withoutRoom }, LATER);
-    logger.info({ done: all.length - failed - withoutRoom, owners: all.length, ...counts }, ON_THE_WAY);
+    if (failed + withoutRoom > 0) logger.warn({ err: faults[0], failed, withoutRoom }, NOT_ALL);
+    logger.info({ done: all.length - failed - withoutRoom, owners: all.length, ...counts }, REWROTE);
   }
 
   return {
@@ -260,6 +260,6 @@ function different(id: string): GatewayError {
 
 const DAMAGED =
   'the rows of a pin of an earlier release are damaged: the pin stays listed, but cannot be read; restore it from a backup, or delete it';
-const ON_THE_WAY = 'rewrote pins of an earlier release';
-const LATER =
+const REWROTE = 'rewrote pins of an earlier release';
+const NOT_ALL =
   'pins of an earlier release are not all rewritten; retrying in an hour. Without room they are read as they are, and none can be added or deleted';
