@@ -64,7 +64,7 @@ const LOOKED_UP = [
 
 /**
  * The hit rate: reports that the cache answered, of all that were looked up there. A failed one was not answered.
- * @param countOf an outcome; `forced` counts as `refresh`. @returns null without reports
+ * @param countOf of an outcome; that of `refresh` includes `forced`. @returns null without reports
  */
 export function hitRatio(countOf: (outcome: (typeof LOOKED_UP)[number]) => number): number | null {
   let [answered, all] = [0, 0];

@@ -14,7 +14,7 @@ export function nearName(name: string, known: Iterable<string>): string | undefi
   return near;
 }
 
-/** Whether so many letters inserted, deleted, replaced or swapped with the next one make one text of the other. */
+/** Whether at most `edits` letters inserted, deleted, replaced or swapped with the next one turn one text into the other. */
 export function isWithin(a: string, b: string, edits: number): boolean {
   if (Math.abs(a.length - b.length) > edits) return false;
   let start = 0;

@@ -5,7 +5,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** With more waiting, the connection is not read: they would fill the memory. Then its end is not noticed either. */
+/** With so many waiting, the connection is not read: they would fill the memory. Then its end is not noticed either. */
 const MAX_WAITING = 100;
 
 /** Answers that wait for their turn. */
@@ -13,7 +13,7 @@ const waiting = new WeakMap<Socket, Set<ServerResponse>>();
 
 export function inOrder(listener: RequestListener): RequestListener {
   return (request, response) => {
-    // Node gives the socket to one answer at a time; after the last one it only ends it.
+    // Node gives the socket to one answer at a time; after one that closes the connection it is not writable.
     if (response.socket === null) wait(request.socket, response, () => listener(request, response));
     else if (response.socket.writable) listener(request, response);
   };

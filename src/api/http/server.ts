@@ -43,7 +43,7 @@ interface Refused {
   readonly code: string;
 }
 
-/** Connections whose next request is broken: nothing behind it is read, and Node tells it for each piece that comes. */
+/** Connections with a broken request. Nothing behind it is read; Node reports the error again for each further piece. */
 const broken = new WeakSet<Socket>();
 
 function onBrokenRequest(error: ClientError, socket: Socket, onRefused: (refused: Refused) => void): void {

@@ -193,7 +193,10 @@ export async function recoverLostDays(
   });
 }
 
-/** Marks empty days beyond the platform's retention that were never seen before: they are not empty, their rows are missing. */
+/**
+ * Marks empty days beyond the platform's retention that were not seen while the platform still had them: they are not empty, their
+ * rows are missing.
+ */
 function withMissing(
   { retention }: Gateway,
   { report }: Fetch,

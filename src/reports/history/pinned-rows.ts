@@ -38,7 +38,7 @@ const HeaderForm = Type.Object({
 });
 const LENGTH_BYTES = 4;
 
-/** More is deflated, and larger results of that are inflated, on another thread. */
+/** Larger plain and deflated bytes are deflated and inflated on another thread. */
 const [AT_ONCE_BYTES, DEFLATED_AT_ONCE_BYTES] = [262_144, 32_768];
 
 const deflateAside = promisify<Buffer, Buffer>(deflateRaw);

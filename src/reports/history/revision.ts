@@ -191,7 +191,10 @@ export function withMark(
     : revisions;
 }
 
-/** With those void that came from an answer that the platform truncated at a row cap known now. @returns the same list if there are none */
+/**
+ * Marks revisions void that came from an answer truncated at a row cap known now.
+ * @returns the same list if there are none
+ */
 export function voidCut(revisions: Revisions, rules: CapRules): Revisions {
   return withMark(revisions, (one) => one.void === undefined && isCut(one, rules), { void: 'cut' });
 }

@@ -1,4 +1,6 @@
-/** The endpoint of a report: its form if given as a value (as a path it is checked by `api/http/path-gate.ts`), and typing errors. */
+/**
+ * The endpoint of a report: its form if given as a value (as a path it is checked by `api/http/path-gate.ts`), and misspelt names.
+ */
 import { GatewayError } from '../../errors.js';
 import { isWithin } from '../../lib/near-name.js';
 
@@ -11,7 +13,7 @@ export function isEndpointPath(text: unknown): text is string {
   return typeof text === 'string' && ENDPOINT.test(text);
 }
 
-/** Letters by which a misspelt name may differ: `set` and `new` are other words than `get`. */
+/** Letters by which a misspelt part may differ, and a short one: `set` and `new` are other words than `get`. */
 const [MOST_EDITS, SHORT_EDITS] = [2, 1];
 const SHORT = 6;
 

@@ -183,7 +183,10 @@ function freshByLastDayMs(facts: Facts, lastDay: string, rules: FreshnessRules):
 /** A day is fetched again after this time, in case the platform has it again. */
 export const FORGOTTEN_MS = 86_400_000;
 
-/** A whole answer may lack days that are old, since the platform was wrongly believed to have forgotten them, or had. */
+/**
+ * Whether an answer was fetched before the known retention proved wrong, and depends on it: by days from history, or as a whole
+ * answer whose first day is old, so that it may lack days.
+ */
 function isDisproved({ firstDay, fetchedOn, forgotten, fetchedAt }: Facts, rules: FreshnessRules): boolean {
   if (fetchedAt >= (rules.edgeEndedMs ?? 0)) return false;
   if (forgotten !== undefined) return forgotten.code === 'beyond_retention';

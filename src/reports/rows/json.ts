@@ -56,7 +56,7 @@ interface ParseOptions {
   /** Members of all objects together, and items of all arrays together. Default: unlimited. */
   readonly maxMembers?: number;
   readonly maxItems?: number;
-  /** Members of everything in one item of a list that is in no other list. Default: unlimited. */
+  /** Members in one item of an outermost list, nested ones included. Default: unlimited. */
   readonly maxPerItem?: number;
 }
 

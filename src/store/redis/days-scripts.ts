@@ -167,9 +167,10 @@ return 1`;
  * Writes a month that has its stamp. The first change is one command that needs room: a Redis without room, or without the right,
  * refuses it, and nothing is changed. What follows must not fail: Redis takes nothing back.
  *
- * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none); numbers of fields that were sent ahead, to set, and to remove; fields sent ahead;
- * fields and values; fields to remove; channel ('': no message), message, owner, names of locks. Returns 1 if it was written, 0
- * if the month has another stamp, -1 if a field that was sent ahead is not there.
+ * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none); numbers
+ * of fields that were sent ahead, to set, and to remove; fields sent ahead; fields and values; fields to remove; channel ('': no
+ * message), message, owner, names of locks. Returns 1 if it was written, 0 if the month has another stamp, -1 if a field that was
+ * sent ahead is not there.
  */
 export const writeDays = script<-1 | 0 | 1>('dgwWriteDays')`${RELEASE}
 local hash, locks = KEYS[1], KEYS[2]

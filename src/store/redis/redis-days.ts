@@ -1,7 +1,7 @@
 /**
  * The days of reports, on the server of the registry: a hash for each series and month. Its fields: `i` stamp, checksum, table
- * of parts, index; `e:07` earlier revisions of a day; `p:name` a part. Checksums cover key, field and
- * value. The locks of a series are a hash. Two sorted sets have the months of all series: by name, and by the day of their last use.
+ * of parts, index; `e:07` earlier revisions of a day; `p:name` a part. Checksums cover key, field and value. The locks of a
+ * series are a hash. Two sorted sets have the months of all series: by name, and by the day of their last use.
  */
 import { crc32 } from 'node:zlib';
 import { checksumOf } from '../checksum.js';

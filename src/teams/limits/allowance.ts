@@ -37,7 +37,7 @@ export interface Bucket {
   readonly refillPerMs: number;
   /** Real time after which the store may drop it, as it is full again or expired. */
   readonly ttlMs: number;
-  /** Permits per draw. */
+  /** Permits per draw; default: a small part of the bucket. */
   readonly batch?: number;
 }
 
