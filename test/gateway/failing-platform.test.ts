@@ -75,7 +75,7 @@ describe('the share of failed calls', () => {
     });
   });
 
-  it('has no pause and no refused token in it, which have a condition of their own', async () => {
+  it('leaves out pauses and refused tokens, which have conditions of their own', async () => {
     const { gateway, key } = await withTeam(CALM);
     await ask(gateway, key, 10, null);
     await ask(gateway, key, 1, { status: 429, retryAfterS: 1 });
@@ -86,7 +86,7 @@ describe('the share of failed calls', () => {
     expect(platform).toMatchObject({ recentCalls: 12, recentFailedCalls: 0 });
   });
 
-  it('is well again five minutes after the last failure, also if the clock is set back', async () => {
+  it('is well again five minutes after the last failure, even if the clock is set back', async () => {
     const { gateway, key } = await withTeam(CALM);
     await ask(gateway, key, 10, null);
     await ask(gateway, key, 5, FAILS);
@@ -101,7 +101,7 @@ describe('the share of failed calls', () => {
 });
 
 describe('several replicas', () => {
-  it('have calls counted together: too few for each, enough for all', async () => {
+  it('have their calls judged together if each alone made too few', async () => {
     const { gateway, key } = await withTeam(CALM);
     const { simulator, store: sharedStore, clock } = gateway;
     const other = await gatewayAt(simulator, { ...CALM, sharedStore, clock });
@@ -145,7 +145,7 @@ interface Sums {
 }
 const sum = (numbers: readonly number[] = []) => numbers.reduce((all, one) => all + one, 0);
 
-it('a failed report counts the same in usage, series and ledger, by whichever way it was requested', async () => {
+it('a failed report counts the same in usage, series and ledger, whichever way it was requested', async () => {
   const scopes = ['report:read', 'report:pin', 'mcp'];
   const { gateway, key } = await withTeam(CALM, { id: 'growth', scopes });
   const queried = { advertiserId: 2, period: { relative: 'yesterday' }, split: ['date'] };

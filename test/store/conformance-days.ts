@@ -252,7 +252,7 @@ export function describeDays(open: OpenHarness): void {
         expect(await days.write([{ ...monthWrite(0, 'again'), month: '2026-01' }])).toEqual([null]);
       }));
 
-    it('refuses names and days that are none', () =>
+    it('refuses invalid names of parts and days that no month has', () =>
       withStore(open, async ({ store: { days } }) => {
         const refused: Partial<MonthWrite>[] = [
           { parts: new Map([['A', bytes('')]]) },
@@ -267,7 +267,7 @@ export function describeDays(open: OpenHarness): void {
       }));
 
     describe('locks', () => {
-      it('are held by one owner until he releases them, or until they end', () =>
+      it('are held by one owner until it releases them, or until they end', () =>
         withStore(open, async ({ store, another, elapse }) => {
           const { days } = await another();
           expect((await store.days.claim(SERIES, claim('one', ['a', 'b']))).held).toEqual([true, true]);
@@ -357,7 +357,7 @@ export function describeDays(open: OpenHarness): void {
         }));
     });
 
-    it('is after any writes what a map would be', () =>
+    it('holds after any writes what a map would hold', () =>
       withStore(open, async ({ store: { days } }) => {
         const step = fc.record({
           index: fc.string({ maxLength: 40 }),

@@ -69,7 +69,7 @@ export function describePins(open: OpenHarness): void {
         expect(await textsOf(pins, 't:0', 'a', 'x')).toEqual(['two', 'rows of a', null]);
       }));
 
-    it('of concurrent writers on one stamp one is let through; of repeating ones, none is lost', () =>
+    it('lets one of several concurrent writers win; if the others repeat, no write is lost', () =>
       withStore(open, async ({ store, another }) => {
         const stores = [store.pins, (await another()).pins];
         await writePins(store.pins, 'u:1');
@@ -135,7 +135,7 @@ export function describePins(open: OpenHarness): void {
         expect((await store.history.heads('t:0', ['2000-01-01']))[0]?.heads.toString()).toBe('heads');
       }));
 
-    it('is after any writes and removals what a plain map is, whatever the bytes', () =>
+    it('holds after any writes and removals what a map would hold, whatever the bytes', () =>
       withStore(open, async ({ store, another }) => {
         const stores = [store.pins, (await another()).pins];
         let run = 0;
