@@ -54,7 +54,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   await registerAdminPlane(app, { admins, sessions }, (scope) => {
     registerSession(scope, { admins, sessions, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
-    registerStatus(scope, services, () => readiness(options));
+    registerStatus(scope, services, { readiness: () => readiness(options), dataUrl: options.dataUrl });
     registerDoctor(scope, services, () => readiness(options));
     registerTeams(scope, services);
     registerKeys(scope, services);

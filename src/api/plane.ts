@@ -29,6 +29,8 @@ export interface PlaneOptions {
   readonly metricsText: () => Promise<string>;
   /** Whether a process can take requests; this one, without workers. */
   readonly workersReady: () => boolean;
+  /** Where the data plane listens, `http://host:port`; null: not known to this process. */
+  readonly dataUrl: () => string | null;
 }
 
 type PlaneName = 'data' | 'admin' | 'metrics';

@@ -1,6 +1,7 @@
 /** `dsp-gateway keys`. */
 import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../api/operations/keys.js';
 import type { AnswerOf } from '../api/operations/operation.js';
+import { getStatus } from '../api/operations/overview.js';
 import type { Environment } from '../config/rules.js';
 import { call, steps } from './call-command.js';
 import type { Admin, ClientOptions } from './client.js';
@@ -44,12 +45,18 @@ export const addKeysCommands = group(
       label: { about: 'purpose' },
       expiresAt: { flag: '--expires <date>', about: 'ISO date; default: never' },
     },
-    run: ({ values, send, admin, terminal, options }) =>
-      showOnce(terminal, options, {
+    async run({ values, send, admin, terminal, options }) {
+      // The key is shown also without the address.
+      const dataUrl = await admin.ask(getStatus).then(
+        (status) => status.dataUrl,
+        () => null,
+      );
+      await showOnce(terminal, options, {
         make: () => send(values),
-        render: (issued) => describeIssued(issued) + firstCall(issued, options, terminal.env),
+        render: (issued) => describeIssued(issued) + firstCall(issued, dataUrl, options, terminal.env),
         lost: ({ id }) => revokeUnseen(admin, id),
-      }),
+      });
+    },
   }),
   steps({
     name: 'roll',
@@ -129,18 +136,27 @@ function describeIssued({ id, key, teamId, expiresAt }: IssuedKey): string {
   ])}The key is shown only once; keep it secret.\n`;
 }
 
+/** Addresses that a server listens at, but that nobody calls. */
+const ANY_HOST = /^(?:0\.0\.0\.0|\[::\])$/;
+
 /**
- * A first call to paste. The address of the data plane is not known (it may be behind a proxy): the host of the admin
- * plane and the default port are assumed.
+ * A first call to paste, at the address where the data plane listens, or at this machine's as its settings have it. The host
+ * of the admin plane stands for any host.
  */
-function firstCall({ key }: IssuedKey, { url }: ClientOptions, env: Environment): string {
+function firstCall(
+  { key }: IssuedKey,
+  dataUrl: string | null,
+  { url }: ClientOptions,
+  env: Environment,
+): string {
   const admin = url ?? env.GATEWAY_ADMIN_URL;
-  const host = admin ? new URL(admin).hostname : '127.0.0.1';
   const port = env.PORT && env.PORT !== '0' ? env.PORT : '8080';
+  const address = new URL(dataUrl ?? `http://0.0.0.0:${port}`);
+  if (ANY_HOST.test(address.hostname)) address.hostname = admin ? new URL(admin).hostname : '127.0.0.1';
   return `
 A first call, which shows what the key may do (replace the address if apps use another one):
 
-  curl -s -H 'x-api-key: ${key}' http://${host}:${port}/gateway/v1/me
+  curl -s -H 'x-api-key: ${key}' ${address.origin}/gateway/v1/me
 `;
 }
 

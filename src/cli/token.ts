@@ -29,7 +29,7 @@ const FLAGS = {
   },
 };
 
-type Step = typeof mintToken | typeof verifyToken | typeof rollbackToken | typeof discardToken;
+type Step = typeof mintToken | typeof verifyToken | typeof discardToken;
 
 const step = (name: string, operation: Step, description: string) =>
   call({ name, operation, description, examples: [`token ${name}`], render: describeTokens });
@@ -82,7 +82,14 @@ export const addTokenCommands = group(
   }),
   step('mint', mintToken, 'Request a token from the platform (way 2) and stage it.'),
   step('verify', verifyToken, 'Verify the pending token with a platform call.'),
-  step('rollback', rollbackToken, 'Reactivate the previous token.'),
+  call({
+    name: 'rollback',
+    operation: rollbackToken,
+    description: 'Reactivate the previous token; warns if the platform had refused it.',
+    examples: ['token rollback'],
+    render: (answer, given) =>
+      describeTokens(answer, given) + (answer.warning === undefined ? '' : `\nWarning: ${answer.warning}\n`),
+  }),
   step('discard', discardToken, 'Delete the pending token.'),
   call({
     name: 'reseal',
@@ -120,7 +127,15 @@ function describeTokens(tokens: AnswerOf<typeof getTokens>, { terminal }: Pick<G
     'fingerprint',
     'source',
     ['created', ({ createdAt }) => until(createdAt, nowMs)],
-    ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : until(verifiedAt, nowMs))],
+    [
+      'verified',
+      ({ verifiedAt, refusedAt }) =>
+        refusedAt !== null
+          ? `refused ${until(refusedAt, nowMs)}`
+          : verifiedAt === null
+            ? 'no'
+            : until(verifiedAt, nowMs),
+    ],
     ['expires', ({ expiresAt }) => until(expiresAt, nowMs)],
     [
       'expires on',

@@ -142,6 +142,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
   const { adminToken, adminTokenPath } = secrets;
   const { registry } = services.metrics;
   let stopping = false;
+  const urls = new Map<Plane, string>();
   const listening = await listenAll(
     {
       services,
@@ -149,8 +150,11 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
       stopping: () => stopping,
       metricsText: () => workers?.metricsText(registry) ?? registry.metrics(),
       workersReady: () => workers?.ready ?? true,
+      // Of workers, which have a port of the settings.
+      dataUrl: () => urls.get('data') ?? (port === 0 ? null : `http://${host}:${port}`),
     },
     planes,
+    urls,
   );
   const drain = createDrain(listening.servers.map(({ server }) => server));
   logger.info({ urls: Object.fromEntries(listening.urls) }, 'listening');
@@ -204,11 +208,14 @@ interface Listening {
   readonly urls: ReadonlyMap<Plane, string>;
 }
 
-/** Builds the planes and listens, the data plane last. @throws the system's error if a port is taken */
-async function listenAll(options: PlaneOptions, planes: readonly Plane[]): Promise<Listening> {
+/** Builds the planes and listens, the data plane last. @param urls filled. @throws the system's error if a port is taken */
+async function listenAll(
+  options: PlaneOptions,
+  planes: readonly Plane[],
+  urls: Map<Plane, string>,
+): Promise<Listening> {
   const { server } = options.services.config;
   const servers: FastifyInstance[] = [];
-  const urls = new Map<Plane, string>();
   const listen = async (plane: Plane, built: FastifyInstance, host: string, port: number) => {
     await built.listen({ host, port });
     const address = built.server.address() as AddressInfo;

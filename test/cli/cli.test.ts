@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Input } from '../../src/cli/terminal.js';
-import { ask, REPORT } from '../support/ask.js';
+import { ask, newTeam, REPORT } from '../support/ask.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
 import { type Ran, runCli } from './run-cli.js';
 
@@ -155,7 +155,7 @@ describe('keys', () => {
     const issued = await done('keys issue keyed --label dashboards --expires 2199-01-01');
     const key = /^key +(dgw_\w+)$/m.exec(issued.stdout)?.[1] as string;
     const id = /^id +(key_\w+)$/m.exec(issued.stdout)?.[1] as string;
-    expect(issued.stdout).toContain(`curl -s -H 'x-api-key: ${key}' http://127.0.0.1:8080/gateway/v1/me\n`);
+    expect(issued.stdout).toContain(`curl -s -H 'x-api-key: ${key}' ${gateway.data}/gateway/v1/me\n`);
     expect(await outcome(key)).toBe(200);
     const rolled = (await done(`keys roll ${id} --overlap 24h --json`)).json<{ key: string; id: string }>();
     expect(rolled.id).toBe(id);
@@ -202,6 +202,20 @@ describe('the token', () => {
     expect((await done('token rotate --mint')).stdout).toMatch(/^active /m);
     const shown = [staged, early, back].map(({ stdout, stderr }) => stdout + stderr).join('');
     expect(shown).not.toContain(token);
+  });
+
+  it('is rolled back to one that the platform refused before only with a warning', async () => {
+    const token = await opened.sim.issueToken();
+    await done('token rotate', token);
+    await opened.sim.revoke(token);
+    const { key } = await newTeam(gateway, { id: 'refused', advertisers: [1] });
+    await ask(`${gateway.data}${REPORT}?advertiserId=1&dateFrom=2026-02-01&dateTo=2026-02-02`, { key });
+    await expect
+      .poll(async () => (await done('token show --json')).json())
+      .toMatchObject({ active: { refusedAt: null }, previous: { refusedAt: expect.any(String) } });
+    const back = await done('token rollback');
+    expect(back.stdout).toMatch(/\n\nWarning: The platform refused this token at 20\S+Z\. If it still does/);
+    expect((await done('token rollback')).stdout).not.toContain('Warning');
   });
 
   it('is not rotated to one that the platform refuses', async () => {

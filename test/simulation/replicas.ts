@@ -127,6 +127,7 @@ export async function startReplica(name: string, owner: string, options: Replica
       stopping: () => false,
       metricsText: () => services.metrics.registry.metrics(),
       workersReady: () => true,
+      dataUrl: () => null,
     });
     await plane.ready();
     return plane;

@@ -191,8 +191,14 @@ export async function startGatewayAt(
     stopping: () => false,
     metricsText: () => services.metrics.registry.metrics(),
     workersReady: () => true,
+    dataUrl(): string | null {
+      const address = data.server.address();
+      return address !== null && typeof address === 'object'
+        ? `http://${address.address}:${address.port}`
+        : null;
+    },
   };
-  const data = await buildDataPlane(app);
+  const data: FastifyInstance = await buildDataPlane(app);
   const { plane: admin, close: closeAdmin } = onceAsked(() => buildAdminPlane(app));
   const { call, report } = callsOf(data);
   return {

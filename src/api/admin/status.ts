@@ -13,7 +13,11 @@ import { serve } from './serve.js';
 
 type Status = AnswerOf<typeof getStatus>;
 
-export function registerStatus(app: FastifyInstance, options: Services, readiness: () => Readiness): void {
+export function registerStatus(
+  app: FastifyInstance,
+  options: Services,
+  { readiness, dataUrl }: { readonly readiness: () => Readiness; readonly dataUrl: () => string | null },
+): void {
   const { store, registry, outlook, limits, health, log, measured, brake, reporting, l1, clock } = options;
   serve(app, getStatus, async (): Promise<Status> => {
     const state = readiness();
@@ -27,6 +31,7 @@ export function registerStatus(app: FastifyInstance, options: Services, readines
       verdict: verdictOf(measured, state.ready, state.worst),
       version: VERSION,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),
+      dataUrl: dataUrl(),
       ready: state.ready,
       worst: state.worst,
       replicas: limits.replicas.count,

@@ -47,7 +47,12 @@ export function registerToken(
   serve(app, activateToken, async ({ body, actor }) =>
     show(await rotation.activate(body.force ?? false, actor)),
   );
-  serve(app, rollbackToken, async ({ actor }) => show(await rotation.rollback(actor)));
+  serve(app, rollbackToken, async ({ actor }): Promise<AnswerOf<typeof rollbackToken>> => {
+    const { previous } = keeper.vault();
+    const after = await rotation.rollback(actor);
+    const refusedAt = after.active?.id === previous?.id ? previous?.refusedAt : null;
+    return refusedAt ? { ...show(after), warning: refusedBefore(refusedAt) } : show(after);
+  });
   serve(app, discardToken, async ({ actor }) => show(await rotation.discard(actor)));
   serve(app, resealToken, ({ actor }) => reseal(actor, options));
   serve(app, rotateToken, async ({ body, actor }) => {
@@ -57,6 +62,9 @@ export function registerToken(
     return show(await rotation.rotate(token, body.force ?? false, actor));
   });
 }
+
+const refusedBefore = (at: string) =>
+  `The platform refused this token at ${at}. If it still does, only cached reports are served: roll back again, or rotate to another token.`;
 
 function show(vault: Vault): AnswerOf<typeof getTokens> {
   return {

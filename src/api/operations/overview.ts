@@ -84,6 +84,10 @@ const Status = titled('Status', {
   verdict: Verdict,
   version: Type.String(),
   uptimeSeconds: count,
+  dataUrl: nullable(
+    Type.String(),
+    'Where the data plane listens, http://host:port, without proxies before it; null: not known to this process.',
+  ),
   ready: Type.Boolean(),
   worst: Type.Object(CONDITIONS, { description: 'Worst state among all processes.' }),
   replicas: count,

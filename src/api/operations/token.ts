@@ -21,9 +21,18 @@ const Token = titled('Token', {
     description: 'False: expiresAt is an estimate, one year from when it was first seen.',
   }),
   verifiedAt: nullable(time, 'Null: not verified.'),
+  refusedAt: nullable(
+    time,
+    'When the platform refused it; null: it did not, accepted it since, or the token was activated again.',
+  ),
 });
 const Slot = nullable(Token);
-const Tokens = titled('Tokens', { active: Slot, pending: Slot, previous: Slot });
+const SLOTS = { active: Slot, pending: Slot, previous: Slot };
+const Tokens = titled('Tokens', SLOTS);
+const RolledBack = titled('TokensRolledBack', {
+  ...SLOTS,
+  warning: Type.Optional(text('The platform had refused the token that is active again.')),
+});
 
 const describe = operations('token');
 
@@ -63,7 +72,7 @@ export const activateToken = describe('activateToken', 'owner', 'POST /admin/v1/
 export const rollbackToken = describe('rollbackToken', 'owner', 'POST /admin/v1/token/rollback', {
   summary: 'Go back to the previous token',
   body: Nothing,
-  answer: Tokens,
+  answer: RolledBack,
   problems: ['conflict'],
 });
 

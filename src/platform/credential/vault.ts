@@ -194,8 +194,8 @@ export function isExpired(token: Token, nowMs: number): boolean {
   return Date.parse(token.expiresAt) <= nowMs;
 }
 
-export function showToken(token: Token | null): Omit<Token, 'secret' | 'refusedAt'> | null {
+export function showToken(token: Token | null): Omit<Token, 'secret'> | null {
   if (token === null) return null;
-  const { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt } = token;
-  return { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt };
+  const { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt, refusedAt } = token;
+  return { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt, refusedAt };
 }

@@ -1,6 +1,7 @@
 /** The platform's credential: lifetime, history, and the steps of a rotation. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { AnswerTo } from '../../api/operations/table.js';
 import { wordsOf } from '../ui/api.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { bodyOf, type Values } from '../ui/form-values.js';
@@ -57,6 +58,9 @@ interface RotationProps {
 /** Takes a step; an error is shown at the step. */
 type Take = (step: string, body?: object) => Promise<boolean>;
 
+/** Of the steps, this one may warn. */
+type RolledBack = Pick<AnswerTo<'POST /admin/v1/token/rollback'>, 'warning'>;
+
 /** Notices of success by step. */
 const DONE: Readonly<Record<string, string>> = {
   stage: 'The token is staged. Next: verify it.',
@@ -83,8 +87,8 @@ function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
     setFault(null);
     clear();
     try {
-      await api.send('POST', `/admin/v1/token/${step}`, body);
-      done(DONE[step] ?? 'Done.');
+      const { warning } = await api.send<RolledBack>('POST', `/admin/v1/token/${step}`, body);
+      done([DONE[step] ?? 'Done.', warning ?? ''].join(' ').trim());
       return true;
     } catch (error) {
       setFault({ step, words: wordsOf(error) });
@@ -270,6 +274,13 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
           <p>
             <code>{previous.fingerprint}</code> becomes the active one again, and{' '}
             <code>{active.fingerprint}</code> the previous one. Requests go on meanwhile.
+            {previous.refusedAt === null ? null : (
+              <strong>
+                {' '}
+                The platform refused it at {moment(previous.refusedAt)}: if it still does, only cached reports
+                are served.
+              </strong>
+            )}
           </p>
         }
         act={() => take('rollback')}

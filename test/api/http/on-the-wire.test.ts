@@ -16,7 +16,7 @@ const QUERY = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 const metricsPlaneOf = (services: Services) =>
   buildMetricsPlane({
     ...{ services, adminToken: fixedSecret('ADMIN_TOKEN', ADMIN_TOKEN), stopping: () => false },
-    ...{ metricsText: async () => '', workersReady: () => true },
+    ...{ metricsText: async () => '', workersReady: () => true, dataUrl: () => null },
   });
 
 describe('an answer', () => {

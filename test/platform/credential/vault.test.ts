@@ -76,6 +76,7 @@ describe('a token', () => {
       'expiresAt',
       'expiryKnown',
       'verifiedAt',
+      'refusedAt',
     ]);
     expect(JSON.stringify(shown)).not.toContain('secret');
   });

@@ -154,7 +154,7 @@ describe('the session of an admin token', () => {
     const plane = async (own: Secret, admins: typeof services.config.admins) => {
       const app = await buildAdminPlane({
         services: { ...services, config: { ...services.config, admins } },
-        ...{ adminToken: own, stopping: () => false, workersReady: () => true },
+        ...{ adminToken: own, stopping: () => false, workersReady: () => true, dataUrl: () => null },
         metricsText: async () => '',
       });
       onTestFinished(() => app.close());
