@@ -142,7 +142,7 @@ export function memoryKeyOf(query: Query, stamps: Stamps): string {
 
 /** Written out: it runs for each hit. */
 function areEqual(a: Stamps, b: Stamps): boolean {
-  return a[0] === b[0] && a[1] === b[1] && a[2] === b[2] && a[3] === b[3];
+  return a[0] === b[0] && a[1] === b[1] && a[2] === b[2] && a[3] === b[3] && a[4] === b[4];
 }
 
 /**

@@ -21,10 +21,7 @@ const BATCH_PART = 0.05;
 const HELD_MS = 15_000;
 /** Bounds of the interval of store calls about an empty bucket. */
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];
-/**
- * How long the part is kept to after the last failure if there are other replicas: longer than the time between two beats, a
- * reconnection and a settlement of theirs take together.
- */
+/** How long the part is kept to after the last failure: longer than two beats, a reconnection and a settlement of others take. */
 const OTHERS_SETTLE_MS = 3000;
 /** Above this number, expired leases are dropped. */
 const MANY_LEASES = 1024;
