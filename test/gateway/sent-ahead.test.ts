@@ -18,11 +18,11 @@ const NO_CHUNKS = '0\r\n\r\n';
 const LARGE = 100_000;
 
 /** A gateway at a platform that holds its answers. */
-async function open() {
+async function open(server: object = {}) {
   const platform = await startHeldPlatform(sends('{"data":[{"clicks":2}]}'));
   const gateway = await gatewayAt(platform, {
     logLevel: 'info',
-    config: { server: { maxBodyBytes: 1024, maxHeaderBytes: 8192, requestTimeoutSeconds: 2 } },
+    config: { server: { maxBodyBytes: 1024, maxHeaderBytes: 8192, ...server } },
   });
   const [key, url] = [await gateway.addTeam(), await listenGateway(gateway)];
   const by = ['host: a', `x-api-key: ${key}`];
@@ -125,8 +125,8 @@ describe('a request behind an answer that closes the connection is not carried o
 });
 
 describe('behind a write that is still with the platform', () => {
-  async function openFirst(...headers: string[]) {
-    const at = await open();
+  async function openFirst(headers: readonly string[] = [], server: object = {}) {
+    const at = await open(server);
     const accepted = once(at.gateway.data.server, 'connection') as Promise<[Socket]>;
     const caller = connect(Number(new URL(at.url).port), '127.0.0.1').setEncoding('latin1');
     onTestFinished(() => void caller.destroy());
@@ -183,7 +183,7 @@ describe('behind a write that is still with the platform', () => {
   });
 
   it('a request is not begun where the write asked to close, which gets its own answer', async () => {
-    const at = await openFirst('connection: close');
+    const at = await openFirst(['connection: close']);
     await at.send(at.write('second') + at.read(`report/campaigns/get?${QUERY}`));
     expect(await at.released()).toEqual([200]);
     expect(at.asked()).toEqual([FIRST]);
@@ -203,7 +203,7 @@ describe('behind a write that is still with the platform', () => {
   });
 
   it('a request that does not end is 408 after its answer, however long that takes', async () => {
-    const at = await openFirst();
+    const at = await openFirst([], { requestTimeoutSeconds: 1 });
     const late = once(at.gateway.data.server, 'clientError');
     await at.send('POST /api/v1/second HTTP/1.1\r\nhost: a\r\n');
     await late;
