@@ -266,7 +266,7 @@ describe('explain', () => {
       'whole',
       expect.objectContaining({ state: 'probation', trials: [expect.objectContaining({ days: 3 })] }),
     ]);
-    expect(onProbation.because).toContain('probation:');
+    expect(onProbation.because).toContain('being tested');
     await prove(gateway, key);
     const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
     expect([policy.mode, policy.because]).toEqual(['days', 'proven divisible by day']);
