@@ -71,6 +71,8 @@ describe('the name of a report', () => {
   it('is asked of the platform where it is farther off, declared, or asked by a team of raw', async () => {
     for (const endpoint of [
       'campaigns/new',
+      'campaigns/set',
+      'campaigns/geo',
       'creatives/get',
       'campaigns2/get',
       'campaigns/get/daily',

@@ -11,7 +11,7 @@ import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, EntryHeader, RowsHeader } from '../rows/entry.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
 import { joinEntries } from '../rows/join-entries.js';
-import { provesCap, rowsOf } from '../rows/proves-cap.js';
+import { finalDaysGained, provesCap, rowsOf } from '../rows/proves-cap.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 
 /** Why a capped answer is not split. */
@@ -61,7 +61,8 @@ async function uncap(
     );
     return { ...fetched, days: null, splittable: { ok: false, reason: CAPPED } };
   }
-  await g.caps.confirm(what, rowCount);
+  // Days that still change may have gained rows between the calls: they prove nothing for other reports.
+  if (finalDaysGained(days, parts, rules)) await g.caps.confirm(what, rowCount);
   return together(fetched, answers, g.policy.rulesFor(what.report));
 }
 

@@ -13,8 +13,8 @@ export function isEndpointPath(text: unknown): text is string {
   return typeof text === 'string' && ENDPOINT.test(text);
 }
 
-/** Letters by which a misspelt part may differ, and a short one: `set` and `new` are other words than `get`. */
-const [MOST_EDITS, SHORT_EDITS] = [2, 1];
+/** Letters by which a misspelt part may differ; a short part only by a letter that is missing, added or swapped. */
+const MOST_EDITS = 2;
 const SHORT = 6;
 
 /** @throws GatewayError `not_found` for an undeclared endpoint that is one or two letters off a declared one */
@@ -35,6 +35,14 @@ function isMisspelt(endpoint: string, declared: string): boolean {
   const [given, known] = [endpoint.split('/'), declared.split('/')];
   return given.every((part, at) => {
     const other = known[at] ?? '';
-    return isWithin(part, other, other.length < SHORT ? SHORT_EDITS : MOST_EDITS);
+    return other.length < SHORT ? isSlip(part, other) : isWithin(part, other, MOST_EDITS);
   });
+}
+
+/** `gets` and `gte` are slips; `set` and `geo` are other words than `get`. */
+function isSlip(part: string, known: string): boolean {
+  if (part.length !== known.length) return isWithin(part, known, 1);
+  return (
+    part === known || ([...part].sort().join('') === [...known].sort().join('') && isWithin(part, known, 1))
+  );
 }

@@ -63,7 +63,8 @@ function larger(one: number | null, other: number | null): number | null {
 /** A parameter of a link, after its target (RFC 8288, section 3). */
 const PARAMETER = /;\s*([^\s=;,"]+)\s*(?:=\s*(?:"([^"]*)"|([^\s";,]*)))?/g;
 const LINK = /<[^<>]*>((?:[^<",]|"[^"]*")*)/g;
-const NO_PAGE = /^(?:0|null|none|false)?$/i;
+/** Of a next page: there is none. */
+const NO_PAGE = /^(?:0|-1|null|none|false)?$/i;
 
 /**
  * @param headers of the answer, with names in lower case
@@ -117,5 +118,6 @@ function countIn(value: Json): number | null {
 }
 
 function linkIn(value: Json): Json {
-  return value instanceof JsonNumber || (typeof value === 'string' && value !== '') ? value : null;
+  const text = value instanceof JsonNumber ? value.text : value;
+  return typeof text === 'string' && !NO_PAGE.test(text) ? value : null;
 }

@@ -1,7 +1,8 @@
 /** Whether the halves of a range prove that the answer for the whole range was truncated at a row cap. Pure. */
 
+import { dayNumber } from '../query/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
-import { type FinalRules, isFinal } from './freshness.js';
+import { type FinalRules, isFinal, isFinalDay } from './freshness.js';
 
 type Day = Entry<RowsHeader>;
 
@@ -22,6 +23,18 @@ export function provesCap(
     whole.length === halves.length &&
     whole.every((day, index) => isLeftOf(day, halves[index] as Day, { restatementDays }))
   );
+}
+
+/** Whether a day past restatement has more rows in the halves. */
+export function finalDaysGained(
+  whole: readonly Day[],
+  halves: readonly Day[],
+  { restatementDays }: FinalRules,
+): boolean {
+  return whole.some(({ header: { rowCount, lastDay, fetchedOn } }, index) => {
+    const isOld = isFinalDay(dayNumber(lastDay as string) as number, fetchedOn, restatementDays);
+    return isOld && (halves[index] as Day).header.rowCount > rowCount;
+  });
 }
 
 export function rowsOf(days: readonly Day[]): number {

@@ -275,11 +275,7 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
             <code>{previous.fingerprint}</code> becomes the active one again, and{' '}
             <code>{active.fingerprint}</code> the previous one. Requests go on meanwhile.
             {previous.refusedAt === null ? null : (
-              <strong>
-                {' '}
-                The platform refused it at {moment(previous.refusedAt)}: if it still does, only cached reports
-                are served.
-              </strong>
+              <strong> The platform refused it at {moment(previous.refusedAt)}.</strong>
             )}
           </p>
         }

@@ -39,7 +39,7 @@ export function KeptFigures({ explained: { price, policy, days } }: ExplainedPro
       {days === null ? null : (
         <Figure
           label="Cached days"
-          value={isByDay ? `${count(kept)} of ${count(days.length)}` : 'none by day'}
+          value={isByDay || kept > 0 ? `${count(kept)} of ${count(days.length)}` : 'none by day'}
           note={isByDay ? undefined : policy.because}
         />
       )}
@@ -75,8 +75,8 @@ export function KeptDays({ explained: { days, whole, policy } }: ExplainedProps)
       <>
         {policy.mode === 'days' ? null : (
           <p>
-            The period is cached as one entry ({policy.because}). The calendar shows that entry; entries of
-            other periods, and of days that are being tested, do not answer this report.
+            The period is one entry ({policy.because}), shown here. Entries of other periods, and days that
+            are being tested, do not answer it.
           </p>
         )}
         <HeatMap days={days} />

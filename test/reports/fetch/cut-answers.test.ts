@@ -362,3 +362,20 @@ it('an answer with more rows than the configured cap is whole, and the log names
     expect(toldBy(await ask(byDay(date, date)))).toEqual(whole(1000));
   expect(gateway.log.filter(({ msg }) => msg.includes('rowCap'))).toHaveLength(1);
 });
+
+it('rows that appear between the calls, on days that still change, prove no cap for other reports', async () => {
+  let late = 0;
+  const growing: Handler = (request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://platform');
+    const isToday = searchParams.get('dateTo') === '2026-11-20';
+    const rowsOn = (date: string) => (date === '2026-11-20' && isToday && late++ > 0 ? 601 : 600);
+    rowsPerDay(rowsOn, Number.POSITIVE_INFINITY, {
+      advertiser_id: Number(searchParams.get('advertiserId')),
+    })(request, response);
+  };
+  const { ask, count } = await openScene(growing, { config: ALWAYS });
+  await ask(of(1, '2026-11-17', '2026-11-18'));
+  expect(toldBy(await ask(of(1, '2026-11-19', '2026-11-20'))).rows).toBe(1201);
+  const { reply, calls } = await count(of(2, DATE, NEXT));
+  expect([toldBy(reply), calls]).toEqual([whole(1200), 1]);
+});

@@ -230,6 +230,10 @@ describe('readPaging', () => {
   it.each([
     '{}',
     '{"links":{"next":null,"prev":"x"}}',
+    '{"next":"null"}',
+    '{"next":0,"next_page":0}',
+    '{"nextPage":-1}',
+    '{"nextCursor":"0"}',
     '{"last_page":1,"current_page":1,"total":2,"per_page":15}',
     '{"recordsTotal":2,"rowCount":2,"truncated":false}',
     '{"recordsTotal":9,"recordsFiltered":2}',
