@@ -38,7 +38,7 @@ function wait(socket: Socket, response: ServerResponse, go: () => void): void {
   });
 }
 
-/** When a connection ends, Node emits `close` on its current answer only; whoever counts answers waits for the others. */
+/** When a connection ends, Node emits `close` on its current answer only; a count of answers waits for the others. */
 function watch(socket: Socket): Set<ServerResponse> {
   const answers = new Set<ServerResponse>();
   waiting.set(socket, answers);

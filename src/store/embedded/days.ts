@@ -22,13 +22,11 @@ import { readTable, withTable } from '../month-table.js';
 import type { Bus, Leases } from '../port.js';
 import { orDamaged, type Reader, type StoredRecord, type View } from './environment.js';
 import { wholeTable } from './records.js';
-import type { Draft, Table } from './table.js';
+import { type Draft, removeRange, type Table } from './table.js';
 
 const [DAYS, MONTHS] = ['d', 'u'] as const;
 /** A larger record is copied and checked in one go while hits wait. */
 const PIECE_BYTES = 65_536;
-/** Records removed in one transaction, as others wait for it. */
-const REMOVED_AT_ONCE = 500;
 const [STAMP_BYTES, FRONT_BYTES] = [6, 14];
 const MONTH_CHARS = 7;
 const DIGEST_BYTES = 16;
@@ -139,12 +137,7 @@ export function daysOver(
 async function removeMonth(table: Table, { index, mark, all }: Keys): Promise<void> {
   // First: a reader meanwhile finds nothing instead of a part.
   await table.change((draft) => draft.set(index, null));
-  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; )
-    removed = await table.change((draft) => {
-      const found = draft.range(all, REMOVED_AT_ONCE);
-      for (const { key } of found) draft.set(key, null);
-      return found.length;
-    });
+  await removeRange(table, all.from, all.to);
   await table.change((draft) => draft.set(mark, null));
 }
 
