@@ -75,8 +75,8 @@ export function KeptDays({ explained: { days, whole, policy } }: ExplainedProps)
       <>
         {policy.mode === 'days' ? null : (
           <p>
-            The period is one entry ({policy.because}), shown here. Entries of other periods, and days that
-            are being tested, do not answer it.
+            The period is cached as one entry ({policy.because}), shown here. Entries of other periods, and
+            days that are being tested, do not answer it.
           </p>
         )}
         <HeatMap days={days} />
