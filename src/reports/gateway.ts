@@ -10,6 +10,7 @@ import type { Purges } from './cache/purges.js';
 import type { createReplacements } from './cache/replacements.js';
 import type { WorkerPool } from './cache/threads/worker-pool.js';
 import type { CacheTier } from './cache/tier.js';
+import type { Days } from './days/days.js';
 import type { createCaps } from './fetch/caps.js';
 import type { createCheckSchedule } from './fetch/cross-check.js';
 import type { createExplorer, SharedAttempts } from './fetch/explore.js';
@@ -55,6 +56,7 @@ export interface Gateway {
   /** The cache: store, purges and pending writes. */
   readonly store: Store;
   readonly tier: CacheTier;
+  readonly days: Days;
   readonly lookUp: ReturnType<typeof createLookUp>;
   readonly purges: Purges;
   readonly writeBehind: ReturnType<typeof createWriteBehind>;

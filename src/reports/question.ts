@@ -4,7 +4,7 @@ import { type CacheDirectives, NO_DIRECTIVES } from '../lib/http/cache-directive
 import { GATEWAY_TEAM } from '../platform/budget.js';
 import { Trace } from '../telemetry/trace.js';
 import { daysBetween } from './query/days.js';
-import { bytesKey, dayKey, dayKeys, type EntryKey, rowsKey } from './query/keys.js';
+import { bytesKey, dayId, type EntryKey, rowsKey } from './query/keys.js';
 import type { ReportSeries } from './query/platform-call.js';
 
 /** A requested report. */
@@ -47,21 +47,17 @@ export function backgroundContext(id: string, nowMs: number): RequestContext {
 }
 
 /** Reference to one entry: a whole period, or a day of it. */
-export interface EntryRef extends EntryKey {
+export interface EntryRef {
+  /** Name in maps. */
+  readonly id: string;
+  readonly series: string;
+  /** In the cache; null: a day of a report that is split by day, see `reports/days/`. */
+  readonly key: EntryKey | null;
   /** Lock name during a fetch; rows and bytes of one answer share it. */
   readonly lock: string;
-  /** A day of a report that is split by day, else the whole report. */
   readonly isDay: boolean;
   readonly from: string | null;
   readonly to: string | null;
-}
-
-export function dayRef(series: string, date: string): EntryRef {
-  return refOfDay(dayKey(series, date), date);
-}
-
-function refOfDay({ id, series, group, field, history }: EntryKey, date: string): EntryRef {
-  return { id, series, group, field, history, lock: id, isDay: true, from: date, to: date };
 }
 
 /** Questions in progress whose refs are memoized: equal string objects are looked up faster. */
@@ -70,13 +66,19 @@ const MAX_DAYS = 92;
 const dayRefsOf = new LRUCache<ReportSeries, readonly EntryRef[]>({ max: UNDER_WAY });
 const wholeRefOf = new LRUCache<ReportQuestion, EntryRef>({ max: UNDER_WAY });
 
+/** @param date ISO */
+export function dayRef(series: string, date: string): EntryRef {
+  const id = dayId(series, date);
+  return { id, series, key: null, lock: id, isDay: true, from: date, to: date };
+}
+
 /** References to the days of a report with a period. */
 export function dayRefs(question: ReportSeries): readonly EntryRef[] {
   const known = dayRefsOf.get(question);
   if (known !== undefined) return known;
   const { report, series } = question;
   const dates = daysBetween(report.from as string, report.to as string);
-  const refs = dayKeys(series, dates).map((key, at) => refOfDay(key, dates[at] as string));
+  const refs = dates.map((date) => dayRef(series, date));
   if (refs.length <= MAX_DAYS) dayRefsOf.set(question, refs);
   return refs;
 }
@@ -93,5 +95,5 @@ function wholeRefFor({ report, series, form }: ReportQuestion): EntryRef {
   const [from, to] = [report.from, report.to];
   const rows = rowsKey(series, from, to);
   const key = form === 'bytes' ? bytesKey(series, from, to) : rows;
-  return { ...key, lock: rows.id, isDay: false, from, to };
+  return { id: key.id, series, key, lock: rows.id, isDay: false, from, to };
 }

@@ -15,6 +15,7 @@ import { createReplacements } from '../reports/cache/replacements.js';
 import { createReply } from '../reports/cache/reply.js';
 import { createWorkerPool } from '../reports/cache/threads/worker-pool.js';
 import { createCacheTier, type TierFault } from '../reports/cache/tier.js';
+import { createDays } from '../reports/days/days.js';
 import { fetchToLearn } from '../reports/fetch/call-platform.js';
 import { createCaps, createKnownCaps } from '../reports/fetch/caps.js';
 import { checkAfterHit, createCheckSchedule } from '../reports/fetch/cross-check.js';
@@ -87,8 +88,12 @@ function composeGateway(options: ReportingOptions) {
     ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
+  const days = createDays({
+    ...{ store: store.days, encode: workerPool.encodePart, now, logger },
+    onDamaged: () => metrics.storeFault('damaged'),
+  });
   const evidence = new DayEvidence({
-    ...{ ...options, background: background.add },
+    ...{ ...options, days, background: background.add },
     isSplit: (report) => learner.status(report).state === 'proven',
   });
   const retention = createRetention({
@@ -114,7 +119,7 @@ function composeGateway(options: ReportingOptions) {
   });
   const accepted = createAcceptedEmpty(registry, purges);
   const history = createHistory({
-    ...{ ...options, accepted, encode: workerPool.encode, background: background.add },
+    ...{ ...options, days, accepted, background: background.add, onFault: metrics.storeFault },
     rulesOf: rulesFor,
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
@@ -124,8 +129,9 @@ function composeGateway(options: ReportingOptions) {
   const g: Gateway = {
     ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
     ...{ admit: createAdmit(options), parse, lives: options.lives },
-    ...{ store, tier, lookUp: createLookUp(tier, purges, clock.now), purges, workerPool },
-    writeBehind: createWriteBehind(tier, background.add),
+    ...{ store, tier, days, purges, workerPool },
+    lookUp: createLookUp({ tier, days, purges, now, onAway: tier.fail }),
+    writeBehind: createWriteBehind(background.add),
     replacements: createReplacements(store.bus, logger),
     platform: options.platform,
     attempts: createSharedAttempts(MAX_WAITING),

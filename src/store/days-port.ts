@@ -73,8 +73,8 @@ export interface WholeMonth {
   readonly index: Buffer | null;
   /** By day; null: damaged. */
   readonly earlier: ReadonlyMap<number, Buffer | null>;
-  /** Names of all parts, whether or not the index names them. */
-  readonly parts: readonly string[];
+  /** Stored bytes of all parts by name, whether or not the index names them. */
+  readonly parts: ReadonlyMap<string, number>;
 }
 
 export interface Claim {

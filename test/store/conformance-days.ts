@@ -98,7 +98,7 @@ export function describeDays(open: OpenHarness): void {
           { index: 'second', parts: {} },
         ]);
         const whole = await days.whole(PLACE);
-        expect(whole?.parts).toEqual([]);
+        expect(whole?.parts.size).toBe(0);
         expect(whole?.earlier.size).toBe(0);
         expect((done[0] as StoredMonth).stamp).toBe(await stampOf(days));
       }));
@@ -167,7 +167,7 @@ export function describeDays(open: OpenHarness): void {
         for (const [name, part] of along) expect(part.equals(parts.get(name) ?? bytes('?')), name).toBe(true);
         const found = await days.parts(PLACE, [...parts.keys()]);
         for (const [name, part] of parts) expect(found.get(name)?.equals(part), name).toBe(true);
-        expect((await days.whole(PLACE))?.parts.toSorted()).toEqual([...parts.keys()].sort());
+        expect([...((await days.whole(PLACE))?.parts.keys() ?? [])].toSorted()).toEqual([...parts.keys()].sort());
       }));
 
     it('removes parts that a write drops, and no others', () =>
@@ -177,7 +177,7 @@ export function describeDays(open: OpenHarness): void {
         );
         await days.write([monthWrite(0, 'index', { parts })]);
         await days.write([monthWrite(await stampOf(days), 'index', { dropped: ['a', 'none'] })]);
-        expect((await days.whole(PLACE))?.parts.toSorted()).toEqual(['a-b', 'ab', 'c']);
+        expect([...((await days.whole(PLACE))?.parts.keys() ?? [])].toSorted()).toEqual(['a-b', 'ab', 'c']);
         expect([...(await days.parts(PLACE, ['a', 'ab'])).keys()]).toEqual(['ab']);
       }));
 
@@ -405,7 +405,7 @@ export function describeDays(open: OpenHarness): void {
             const hex = (map: ReadonlyMap<unknown, Buffer | null>) =>
               new Map([...map].map(([name, value]) => [name, value?.toString('hex')]));
             expect(hex(whole?.earlier ?? new Map())).toEqual(model.earlier);
-            expect(hex(await days.parts(place, whole?.parts ?? []))).toEqual(model.parts);
+            expect(hex(await days.parts(place, [...(whole?.parts.keys() ?? [])]))).toEqual(model.parts);
           }),
           { numRuns: 25 },
         );

@@ -1,6 +1,10 @@
 /** Reads the entries of a report from the store in one round trip, and grades them. */
 import type { CacheDirectives } from '../../lib/http/cache-directives.js';
+import { StoreUnavailable } from '../../store/port.js';
+import type { Days } from '../days/days.js';
+import type { ReadWhen } from '../days/read-days.js';
 import type { Report } from '../query/canonicalize.js';
+import type { EntryKey } from '../query/keys.js';
 import { type EntryRef, newPatience, type Patience } from '../question.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { type Entry, isEntryHeader, type RowsHeader } from '../rows/entry.js';
@@ -16,9 +20,8 @@ import {
   stateAt,
 } from '../rows/freshness.js';
 import type { HeldEntry } from './entries.js';
-import type { RawEntry } from './entry.js';
 import type { PurgeSubject, Purges } from './purges.js';
-import type { CacheTier, ReadWhen } from './tier.js';
+import type { CacheTier } from './tier.js';
 
 /** stale: usable now, with a background refresh · error-only: usable if the platform fails */
 export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
@@ -93,54 +96,111 @@ function stateOf({ header }: Entry, nowMs: number, rules: FreshnessRules, negati
   return Math.abs(nowMs - header.fetchedAt) < rememberedForMs(header, negativeMs) ? 'fresh' : 'absent';
 }
 
-/** Keys per command: 400 days of 5 KB are 2 MiB. */
-const KEYS_PER_READ = 400;
+interface Found {
+  /** By id. */
+  readonly found: Map<string, Entry>;
+  /** Whether the store failed. */
+  readonly degraded: boolean;
+}
 
-export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'expiredAt'>, now: () => number) {
+interface LookUpOptions {
+  readonly tier: CacheTier;
+  readonly days: Pick<Days, 'read' | 'beingWritten'>;
+  readonly purges: Pick<Purges, 'expiredAt'>;
+  readonly now: () => number;
+  readonly onAway: (error: StoreUnavailable, doing: string) => void;
+}
+
+export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions) {
+  /** Without purged entries; softly purged ones are expired. */
   function usable(
     report: Report,
     refs: readonly EntryRef[],
-    entries: readonly (RawEntry | null)[],
-  ): [string, Entry][] {
-    return refs.flatMap((ref, index): [string, Entry][] => {
-      const entry = entries[index] ?? null;
-      if (entry === null || !isEntryHeader(entry.header)) return [];
-      const part = entry as Entry;
-      // Of an earlier build: whether it was truncated is unknown.
-      if (part.header.form === 'rows' && part.header.answerRows === undefined) return [];
-      const atMs = purges.expiredAt(subjectOf(part, ref, report));
-      if (atMs === null) return [[ref.id, part]];
-      if (!Number.isFinite(atMs) || part.header.form === 'refusal') return [];
-      // The clock of the replica that purged may be ahead.
-      const expiredAtMs = Math.min(atMs, now());
-      return [[ref.id, { ...part, header: { ...part.header, expiredAtMs } }]];
+    entries: ReadonlyMap<string, Entry>,
+  ): Map<string, Entry> {
+    const found = new Map<string, Entry>();
+    for (const ref of refs) {
+      const entry = entries.get(ref.id);
+      if (entry === undefined) continue;
+      const atMs = purges.expiredAt(subjectOf(entry, ref, report));
+      if (atMs === null) found.set(ref.id, entry);
+      else if (Number.isFinite(atMs) && entry.header.form !== 'refusal') {
+        // The clock of the replica that purged may be ahead.
+        const expiredAtMs = Math.min(atMs, now());
+        found.set(ref.id, { ...entry, header: { ...entry.header, expiredAtMs } });
+      }
+    }
+    return found;
+  }
+
+  async function readWhole(refs: readonly WholeRef[], when: ReadWhen): Promise<Found> {
+    const { entries, degraded } = await tier.read(
+      refs.map(({ key }) => key),
+      when,
+    );
+    const found = refs.flatMap(({ id }, at): [string, Entry][] => {
+      const entry = entries[at] ?? null;
+      return entry !== null && isEntryHeader(entry.header) ? [[id, entry as Entry]] : [];
     });
+    return { found: new Map(found), degraded };
+  }
+
+  async function readDays(refs: readonly EntryRef[], when: ReadWhen): Promise<Found> {
+    const { series } = refs[0] as EntryRef;
+    const dates = refs.map(({ from }) => from as string);
+    try {
+      return { found: byId(refs, await days.read(series, dates, when)), degraded: false };
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      onAway(error, 'reading days');
+      return { found: byId(refs, days.beingWritten(series, dates)), degraded: true };
+    }
   }
 
   return {
     /** Entries that this process is writing now; does not read the store. Purged entries are absent, softly purged ones expired. */
-    beingWritten: (report: Report, refs: readonly EntryRef[]): Map<string, Entry> =>
-      new Map(usable(report, refs, tier.beingWritten(refs))),
-    /** Purged entries, and entries of another format, are absent. @param patience nothing is read once it is spent */
+    beingWritten(report: Report, refs: readonly EntryRef[]): Map<string, Entry> {
+      const [first] = refs;
+      if (first === undefined) return new Map();
+      const dates = refs.flatMap(({ isDay, from }) => (isDay ? [from as string] : []));
+      const entries = new Map<string, Entry>(byId(refs, days.beingWritten(first.series, dates)));
+      for (const { id, key } of refs) {
+        const entry = key === null ? null : tier.beingWritten(key);
+        if (entry !== null) entries.set(id, entry as unknown as Entry);
+      }
+      return usable(report, refs, entries);
+    },
+    /** @param refs of one series. @param patience nothing is read once it is spent */
     async read(
       report: Report,
       refs: readonly EntryRef[],
       patience: Patience = newPatience(),
-      when?: ReadWhen,
-    ): Promise<{ readonly found: Map<string, Entry>; readonly degraded: boolean }> {
-      const found = new Map<string, Entry>();
-      let degraded = false;
-      for (let start = 0; start < refs.length; start += KEYS_PER_READ) {
-        if (patience.isSpent) return { found, degraded: true };
-        const chunk = refs.slice(start, start + KEYS_PER_READ);
-        const read = await tier.read(chunk, when);
-        degraded ||= read.degraded;
-        patience.isSpent ||= read.degraded;
-        for (const [id, entry] of usable(report, chunk, read.entries)) found.set(id, entry);
-      }
-      return { found, degraded };
+      when: ReadWhen = {},
+    ): Promise<Found> {
+      if (patience.isSpent) return { found: new Map(), degraded: true };
+      const [byDay, whole] = [refs.filter(({ isDay }) => isDay), refs.filter(isWhole)];
+      const none = { found: new Map<string, Entry>(), degraded: false };
+      const [days, rest] = await Promise.all([
+        byDay.length === 0 ? none : readDays(byDay, when),
+        whole.length === 0 ? none : readWhole(whole, when),
+      ]);
+      const degraded = days.degraded || rest.degraded;
+      patience.isSpent ||= degraded;
+      return { found: usable(report, refs, new Map([...days.found, ...rest.found])), degraded };
     },
   };
+}
+
+type WholeRef = EntryRef & { readonly key: EntryKey };
+const isWhole = (ref: EntryRef): ref is WholeRef => ref.key !== null;
+
+function byId(refs: readonly EntryRef[], entries: ReadonlyMap<string, Entry>): Map<string, Entry> {
+  return new Map(
+    refs.flatMap(({ id, isDay, from }): [string, Entry][] => {
+      const entry = isDay ? entries.get(from as string) : undefined;
+      return entry === undefined ? [] : [[id, entry]];
+    }),
+  );
 }
 
 /** Found days by date. */

@@ -4,7 +4,7 @@
  */
 
 import type { Gateway } from '../gateway.js';
-import type { Recorded } from '../history/record.js';
+import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import type { Fetch, Fetched, FetchResult } from './fetched.js';
 import { prepareResult, previousDays } from './keep.js';
@@ -17,41 +17,64 @@ export async function afterFetch(
   fetch: Fetch,
   fetched: Fetched,
 ): Promise<{ readonly result: FetchResult; readonly kept: Promise<unknown> }> {
-  const { report, series } = fetch;
+  const { report } = fetch;
   const { entries, days, writes, extents, mode, unsplittable } = prepareResult(g, fetch, fetched);
   const answered = g.turns.next();
   // Rows from history are no new platform data.
   const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
   const before = said === null ? null : previousDays(g, { ...fetch, mode }, said, answered);
-  const recorded = said === null || fetch.form !== 'rows' ? null : recordDays(g, fetch, said, answered);
+  const begin = before ?? answered;
   if (fetched.storable && fetched.kind === 'answer') {
     const rows = fetched.days ?? (fetched.rows === null ? [] : [fetched.rows]);
     g.background(answered.then(() => g.advertisers.observed(report, rows)));
   }
   g.background(answered.then(() => noteReference(g, report, fetched)));
-  const added = recorded?.then((one) => one.added);
-  const writing = g.writeBehind(writes, fetch.patience, { begin: before ?? answered, added });
-  const written = writing.then(({ kept }) => kept);
-  g.background(g.replacements.note(series, extents, written));
-  const { stored, kept } = await writing;
+  const { stored, kept } = await store(g, fetch, { days, writes, extents, begin });
   if (before !== null && fetch.learns) g.background(before.then(g.learnFrom));
   const { storable } = fetched;
   return { kept, result: { entries, by: 'own', stored, storable, unsplittable } };
 }
 
-/** Never rejects. @param begin when the store may be read; history reads wait for these days from the call on */
+type Prepared = Pick<ReturnType<typeof prepareResult>, 'days' | 'writes' | 'extents'>;
+
+/** Stores days and whole entries, and tells other replicas. @param begin when the store may be written */
+async function store(
+  g: Gateway,
+  { report, series, patience }: Fetch,
+  { days, writes, extents, begin }: Prepared & { readonly begin: Promise<unknown> },
+) {
+  if (days === null && writes.length === 0) return { stored: false, kept: Promise.resolve() };
+  const recorded = days === null ? true : recordDays(g, { report, series }, days, begin);
+  const whole = writes.length === 0 ? true : g.tier.write(writes, begin);
+  const written = Promise.all([recorded, whole]).then((all) => all.every(Boolean));
+  const writing = g.writeBehind({ bytes: bytesOf(writes) + bytesOf(days ?? []), begin, written }, patience);
+  g.background(
+    g.replacements.note(
+      series,
+      extents,
+      writing.then(({ kept }) => kept),
+    ),
+  );
+  return await writing;
+}
+
+const bytesOf = (all: readonly { readonly body: Buffer }[]) =>
+  all.reduce((sum, { body }) => sum + body.length, 0);
+
+/** Never rejects. @returns whether they are stored */
 function recordDays(
   g: Gateway,
-  { report, series }: Fetch,
+  { report, series }: ReportSeries,
   days: readonly Entry<RowsHeader>[],
   begin: Promise<unknown>,
-): Promise<Recorded> {
+): Promise<boolean> {
   const recorded = g.history.record(report, { series, days, begin });
   const learned = recorded.then(({ observations, finalized }) => {
     g.evidence.observed(report, observations);
     g.evidence.finalized(report, series, finalized);
   });
-  const both = Promise.all([learned, observeSelection(g, report, { series, days })]);
+  const said = days.filter(({ header }) => header.forgotten === undefined);
+  const both = Promise.all([learned, observeSelection(g, report, { series, days: said })]);
   g.background(both.then(() => g.explorer.used(g, { report, series })));
-  return recorded;
+  return recorded.then(({ isStored }) => isStored);
 }

@@ -7,7 +7,7 @@ import { readBody } from '../../platform/read-body.js';
 import type { Slot } from '../../platform/slot.js';
 import type { Gateway } from '../gateway.js';
 import { type Days, type DaysOf, daysByDate } from '../learn/compare-days.js';
-import { dayKey, rowsKey } from '../query/keys.js';
+import { dayId, rowsKey } from '../query/keys.js';
 import type { Period } from '../query/period.js';
 import { buildPlatformCall } from '../query/platform-call.js';
 import { newPatience, type ReportQuestion } from '../question.js';
@@ -52,7 +52,7 @@ export async function fetchToLearn(
       ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
       mode: 'days',
       form: 'rows',
-      known: new Map([...known].map(([date, entry]) => [dayKey(series, date).id, entry])),
+      known: new Map([...known].map(([date, entry]) => [dayId(series, date), entry])),
       patience: newPatience(),
       learns: false,
     }),
@@ -117,7 +117,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
     generation: g.learner.status(report).generation,
     startedAt: g.now(),
     earlier(lastDay: string | null) {
-      const day = lastDay === null ? undefined : known.get(dayKey(series, lastDay).id);
+      const day = lastDay === null ? undefined : known.get(dayId(series, lastDay));
       const whole = known.get(rowsKey(series, report.from, report.to).id);
       return (mode === 'days' ? day : whole)?.header ?? null;
     },

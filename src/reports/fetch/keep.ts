@@ -1,32 +1,32 @@
-/** Converts an answer of the platform to cache entries: days, a whole, or a refusal; and writes them. */
+/** Converts an answer of the platform to what is kept of it: days, a whole, or a refusal. */
 import { GatewayError } from '../../errors.js';
 import type { EntryOrError } from '../cache/entries.js';
 import { daysFound } from '../cache/look-up.js';
 import type { Extent } from '../cache/replacements.js';
-import type { CacheTier, TierWrite, WriteWhen } from '../cache/tier.js';
+import type { TierWrite } from '../cache/tier.js';
 import type { Gateway } from '../gateway.js';
 import type { Comparison } from '../learn/learn.js';
-import { bytesKey, dayKey, type EntryKey, rowsKey } from '../query/keys.js';
+import { bytesKey, dayId, type EntryKey, rowsKey } from '../query/keys.js';
 import { dayRef, type Patience } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
 
-/** @returns `days`: to compare and store, or null; `extents`: what the writes replace */
+/** @returns `days`: to compare and store, or null; `writes`: whole entries; `extents`: what both replace */
 export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   const unsplittable = isUnsplit(fetch, fetched) ? { doubtful: fetched.doubt !== null } : null;
-  const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
+  const mode = unsplittable === null ? fetch.mode : 'whole';
   const { from, to } = fetched.range;
   const isOfUse = unsplittable === null || (from === fetch.report.from && to === fetch.report.to);
-  const keyed = isOfUse ? entriesOf(as, fetched) : [];
+  const whole = isOfUse && (mode === 'whole' || fetched.kind === 'refusal') ? wholeOf(fetch, fetched) : [];
   const split = fetched.kind === 'answer' && fetched.storable ? fetched.days : null;
   // None if reports of this kind cannot be divided by day.
   const days = g.learner.status(fetch.report).state === 'refuted' ? null : split;
-  const writes = fetched.storable && isOfUse ? writesOf(g, as, fetched, keyed, days ?? []) : [];
-  return {
-    entries: new Map(keyed.map(([{ id }, entry]) => [id, entry])),
-    ...{ days, writes, extents: extentsOf(as, writes, days ?? []), mode: as.mode, unsplittable },
-  };
+  const writes = fetched.storable ? writesOf(g, fetch, fetched, whole, days ?? []) : [];
+  const byDay = mode === 'days' && fetched.kind === 'answer' ? (fetched.days ?? []) : [];
+  const entries = new Map<string, EntryOrError>(whole.map(([{ id }, entry]) => [id, entry]));
+  for (const entry of byDay) entries.set(dayId(fetch.series, entry.header.lastDay as string), entry);
+  return { entries, days, writes, extents: extentsOf(fetch, writes, days ?? []), mode, unsplittable };
 }
 
 function extentsOf(
@@ -34,7 +34,7 @@ function extentsOf(
   writes: readonly TierWrite[],
   days: readonly Entry<RowsHeader>[],
 ): readonly Extent[] {
-  const whole = writes.slice(0, writes.length - days.length).map(({ version }) => version);
+  const whole = writes.map(({ version }) => version);
   const starts = days.map(({ header }) => header.fetchStartedAt);
   const [from, to] = [days[0], days.at(-1)].map((day) => day?.header.lastDay ?? null);
   return [
@@ -64,27 +64,39 @@ export async function previousDays(
   return { report, series, fresh, known: daysFound(refs, found) };
 }
 
+type WholeEntry = readonly [EntryKey, EntryOrError];
+
+/** A refusal is for the requested period only, not for its days. */
+function wholeOf({ series, report: { from, to } }: Fetch, fetched: Fetched): readonly WholeEntry[] {
+  const [rows, bytes] = [rowsKey(series, from, to), bytesKey(series, from, to)];
+  if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
+  const body = fetched.bytes;
+  // Other data than JSON has only bytes, whatever form was requested.
+  const table = fetched.rows ?? fetched.rowsFault ?? body;
+  return [
+    ...(body === null ? [] : [[bytes, body] as const]),
+    ...(table === null ? [] : [[rows, table] as const]),
+  ];
+}
+
 function writesOf(
   g: Gateway,
-  input: Fetch,
+  fetch: Fetch,
   fetched: Fetched,
-  keyed: readonly KeyedEntry[],
-  split: readonly Entry<RowsHeader>[],
+  whole: readonly WholeEntry[],
+  days: readonly Entry<RowsHeader>[],
 ): TierWrite[] {
   if (fetched.kind === 'refusal') {
     const { refusal } = fetched;
     const version = refusal.header.fetchStartedAt;
-    return keyed.map(([key]) => ({ key, ...refusal, version, ttlMs: g.policy.negativeMs }));
+    return whole.map(([key]) => ({ key, ...refusal, version, ttlMs: g.policy.negativeMs }));
   }
-  const rules = g.policy.rulesFor(input.report);
-  const days = split.map((entry) => entryOf(rules, dayKeyOf(input.series, entry), entry));
-  if (input.mode === 'days') return days;
-  const whole = keyed.flatMap(([key, entry]) =>
-    entry instanceof GatewayError || !isWorthKeeping(g, input, entry, days)
+  const rules = g.policy.rulesFor(fetch.report);
+  return whole.flatMap(([key, entry]) =>
+    entry instanceof GatewayError || !isWorthKeeping(g, fetch, entry, days)
       ? []
       : [entryOf(rules, key, entry)],
   );
-  return [...whole, ...days];
 }
 
 /** Next to days, bytes are stored only if requested, and the whole rows only if they are requested or days are not yet used. */
@@ -92,7 +104,7 @@ function isWorthKeeping(
   { learner }: Gateway,
   { report, form }: Fetch,
   { header }: Entry,
-  days: readonly TierWrite[],
+  days: readonly Entry<RowsHeader>[],
 ): boolean {
   if (days.length === 0 || header.form === form) return true;
   return header.form === 'rows' && learner.status(report).state !== 'proven';
@@ -107,19 +119,24 @@ function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite 
 /** Limit of pending bytes; beyond it answers wait for their write. */
 const MAX_BEHIND_BYTES = 33_554_432;
 
+interface WriteUnderWay {
+  readonly bytes: number;
+  /** Not before it. */
+  readonly begin: Promise<unknown>;
+  /** Whether all of it was stored. Never rejects. */
+  readonly written: Promise<boolean>;
+}
+
 /** Writes after the answer. After a failed write, answers wait for their own write until one succeeds. */
-export function createWriteBehind(tier: CacheTier, background: Gateway['background']) {
+export function createWriteBehind(background: Gateway['background']) {
   let behindBytes = 0;
   let isTaking = true;
   return async (
-    writes: readonly TierWrite[],
+    { bytes, begin, written }: WriteUnderWay,
     patience: Patience,
-    when: WriteWhen,
   ): Promise<{ stored: boolean; kept: Promise<unknown> }> => {
-    if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
-    const bytes = writes.reduce((sum, { body }) => sum + body.length, 0);
     behindBytes += bytes;
-    const kept = tier.write(writes, when).then((isStored) => {
+    const kept = written.then((isStored) => {
       behindBytes -= bytes;
       isTaking = isStored;
       return isStored;
@@ -127,7 +144,7 @@ export function createWriteBehind(tier: CacheTier, background: Gateway['backgrou
     background(kept);
     if (patience.isSpent) return { stored: false, kept };
     if (isTaking && behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
-    await when.begin;
+    await begin;
     // Meanwhile the store was found to be unavailable.
     if (patience.isSpent) return { stored: false, kept };
     const stored = await kept;
@@ -138,25 +155,4 @@ export function createWriteBehind(tier: CacheTier, background: Gateway['backgrou
 
 function isUnsplit({ mode }: Fetch, fetched: Fetched): fetched is FetchedAnswer {
   return mode === 'days' && fetched.kind === 'answer' && fetched.days === null;
-}
-
-function dayKeyOf(series: string, { header }: Entry<RowsHeader>): EntryKey {
-  return dayKey(series, header.lastDay as string);
-}
-
-type KeyedEntry = readonly [EntryKey, EntryOrError];
-
-/** A refusal is for the requested period only, not for its days. */
-function entriesOf({ series, report, mode }: Fetch, fetched: Fetched): readonly KeyedEntry[] {
-  const { from, to } = report;
-  const [rows, bytes] = [rowsKey(series, from, to), bytesKey(series, from, to)];
-  if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
-  if (mode === 'days') return (fetched.days ?? []).map((entry) => [dayKeyOf(series, entry), entry]);
-  const body = fetched.bytes;
-  // Other data than JSON has only bytes, whatever form was requested.
-  const table = fetched.rows ?? fetched.rowsFault ?? body;
-  return [
-    ...(body === null ? [] : [[bytes, body] as const]),
-    ...(table === null ? [] : [[rows, table] as const]),
-  ];
 }

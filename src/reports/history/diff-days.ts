@@ -10,16 +10,8 @@ import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '.
 import type { RowsHeader } from '../rows/entry.js';
 import { holdsId, holdsText, isVersion } from '../rows/row-names.js';
 import { kindsOf } from '../rows/warnings.js';
-import {
-  guarded,
-  type Readable,
-  type Row,
-  readContents,
-  readStates,
-  type StatesWanted,
-  sumRows,
-} from './read.js';
-import type { Heads, Revision } from './revision.js';
+import { guarded, type Readable, type Row, readStates, type StatesWanted, sumRows } from './read.js';
+import type { DayStates, Revision } from './revision.js';
 
 export interface DayRows {
   readonly rows: readonly Row[];
@@ -229,8 +221,8 @@ const READ_AT_ONCE = 10;
 export async function listRevisions(g: Readable, wanted: RevisionsWanted) {
   const { series, dates } = wanted;
   return guarded(g, async () => {
-    const heads = await readStates(g, wanted);
-    const known = heads.map(({ asked, revisions }) =>
+    const states = await readStates(g, wanted);
+    const known = states.map(({ asked, revisions }) =>
       // If the report names no account, the rows tell whether it was erased; see readSums.
       revisions.filter((one) => asked.length === 0 || !g.isErased({ ...one, asked, held: [] })),
     );
@@ -239,7 +231,7 @@ export async function listRevisions(g: Readable, wanted: RevisionsWanted) {
     const wantedRows = known.flatMap((revisions, at) =>
       revisions
         .filter((revision) => voidOf(revision, wanted) === null)
-        .map((revision) => ({ day: dates[at] as string, revision, asked: (heads[at] as Heads).asked })),
+        .map((revision) => ({ day: dates[at] as string, revision, asked: (states[at] as DayStates).asked })),
     );
     const { sums, erased } = await readSums(g, series, wantedRows);
     const days = known.map((revisions, at) => {
@@ -258,7 +250,7 @@ interface Summed {
 
 /** @returns sums of readable revisions, and the erased revisions */
 async function readSums(
-  { store, isErased }: Readable,
+  { days, isErased }: Readable,
   series: string,
   wanted: readonly { readonly day: string; readonly revision: Revision; readonly asked: readonly string[] }[],
 ) {
@@ -266,7 +258,7 @@ async function readSums(
   const erased = new Set<Revision>();
   for (let from = 0; from < wanted.length; from += READ_AT_ONCE) {
     const some = wanted.slice(from, from + READ_AT_ONCE);
-    const entries = await readContents(store, series, some);
+    const entries = await days.rows(series, some);
     for (const [at, { revision, asked }] of some.entries()) {
       const entry = entries[at] ?? null;
       if (entry === null) continue;

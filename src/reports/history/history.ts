@@ -6,28 +6,20 @@ import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { repeat } from '../../lib/repeat.js';
 import { turn } from '../../lib/time.js';
-import type { HistoryStore } from '../../store/history-port.js';
 import { hourly, type Job } from '../../store/jobs.js';
-import { type Store, whenAway } from '../../store/port.js';
+import { whenAway } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Purges } from '../cache/purges.js';
+import type { Days } from '../days/days.js';
+import { createSweepDays, daysOfMonth, eraseDays, monthsOf } from '../days/sweep.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import type { FreshnessRules } from '../rows/freshness.js';
-import { markDays } from './day-writes.js';
 import { listRevisions, type RevisionsWanted } from './diff-days.js';
-import { daysOfMonth, eraseHistory, monthsOf, sweepHistory } from './erase.js';
 import { type Erasures, requestedAccounts } from './erasures.js';
 import type { Loss } from './forgotten.js';
-import {
-  type DaysWanted,
-  type Readable,
-  readContents,
-  readDays,
-  readStates,
-  type StatesWanted,
-} from './read.js';
+import { type DaysWanted, type Readable, readDays, readStates, type StatesWanted } from './read.js';
 import {
   createRecorder,
   type FetchedDays,
@@ -37,7 +29,7 @@ import {
   type Recorder,
   record,
 } from './record.js';
-import { type Revision, readHeads, validRevisions, withMark } from './revision.js';
+import { type Revision, validRevisions, withMark } from './revision.js';
 
 /** The last known state of a day. */
 export interface RecalledDay {
@@ -59,37 +51,36 @@ export interface RecalledDay {
  * @throws StoreUnavailable
  */
 async function recall(
-  { turns, store, isErased, onCut }: Pick<Recorder, 'turns' | 'store' | 'isErased'> & Pick<Readable, 'onCut'>,
+  { days, isErased, onCut }: Omit<Readable, 'enabled'>,
   wanted: StatesWanted,
   generation: string,
 ): Promise<ReadonlyMap<string, RecalledDay>> {
-  const { series, dates } = wanted;
-  // Waits for pending writes of earlier fetches.
-  const heads = await turns(series, () => readStates({ store, onCut }, wanted));
-  const days = heads.flatMap(({ asked, revisions }, at): [string, RecalledDay][] => {
+  const { dates } = wanted;
+  const states = await readStates({ days, onCut }, wanted);
+  const known = states.flatMap(({ asked, revisions }, at): [string, RecalledDay][] => {
     const date = dates[at] as string;
-    const known = validRevisions(revisions, generation);
-    const revision = known.findLast(({ unconfirmed }) => unconfirmed !== true);
+    const valid = validRevisions(revisions, generation);
+    const revision = valid.findLast(({ unconfirmed }) => unconfirmed !== true);
     if (revision === undefined) return [];
     // If the report names no account, the rows decide; see recallRows.
     if (asked.length > 0 && isErased({ ...revision, asked, held: [] })) return [];
-    const final = known.some(({ finalFrom }) => finalFrom !== undefined);
-    const hadRows = known.some(({ rowCount }) => rowCount > 0);
+    const final = valid.some(({ finalFrom }) => finalFrom !== undefined);
+    const hadRows = valid.some(({ rowCount }) => rowCount > 0);
     return [[date, { date, revision, final, hadRows, asked }]];
   });
-  return new Map(days);
+  return new Map(known);
 }
 
 /** @returns in order; null for missing, damaged or erased rows. @throws StoreUnavailable */
 async function recallRows(
-  { store, isErased }: Pick<Recorder, 'store' | 'isErased'>,
+  { days, isErased }: Pick<Readable, 'days' | 'isErased'>,
   series: string,
-  days: readonly RecalledDay[],
+  recalled: readonly RecalledDay[],
 ): Promise<(Entry<RowsHeader> | null)[]> {
-  const wanted = days.map(({ date, revision }) => ({ day: date, revision }));
-  const entries = await readContents(store, series, wanted);
+  const wanted = recalled.map(({ date, revision }) => ({ day: date, revision }));
+  const entries = await days.rows(series, wanted);
   return entries.map((entry, at) => {
-    const { revision, asked } = days[at] as RecalledDay;
+    const { revision, asked } = recalled[at] as RecalledDay;
     if (entry === null || isErased({ ...revision, asked, held: entry.header.accounts })) return null;
     return entry;
   });
@@ -97,24 +88,24 @@ async function recallRows(
 
 /** Marks days that the platform now returns without rows. Never rejects. */
 async function markLost(
-  { turns, store, logger }: Pick<Recorder, 'turns' | 'store' | 'logger'>,
+  { days, logger }: Pick<Recorder, 'days' | 'logger'>,
   series: string,
-  days: readonly RecalledDay[],
+  recalled: readonly RecalledDay[],
   lost: NonNullable<Revision['lost']>,
 ): Promise<void> {
-  const unmarked = days.filter(({ revision }) => revision.lost === undefined);
-  if (unmarked.length === 0) return;
-  const dates = unmarked.map(({ date }) => date);
+  const unmarked = new Map(
+    recalled.flatMap(({ date, revision }) =>
+      revision.lost === undefined ? [[date, revision.id] as const] : [],
+    ),
+  );
+  if (unmarked.size === 0) return;
   try {
-    await turns(series, () =>
-      markDays(store, series, dates, (known, at) => {
-        const id = unmarked[at]?.revision.id;
-        return withMark(known, (one) => one.id === id && one.lost === undefined, { lost });
-      }),
+    await days.mark(series, [...unmarked.keys()], (known, date) =>
+      withMark(known, (one) => one.id === unmarked.get(date) && one.lost === undefined, { lost }),
     );
   } catch (error) {
     logger.warn(
-      { err: error, days: unmarked.length },
+      { err: error, days: unmarked.size },
       'failed to mark days in history that the platform no longer returns; the next fetch retries',
     );
   }
@@ -196,15 +187,14 @@ function isWithin(scope: Omit<AcceptedScope, 'advertiserId'>, endpoint: string, 
 
 /** Counts lost days of the scope that are served from history. @throws StoreUnavailable */
 async function countLost(
-  store: Pick<HistoryStore, 'heads' | 'months'>,
+  { store, states }: Pick<Days, 'store' | 'states'>,
   scope: AcceptedScope,
 ): Promise<number> {
-  let days = 0;
+  let count = 0;
   for await (const { series, month } of monthsOf(store)) {
     const dates = daysOfMonth(month).filter((date) => date < scope.before);
     if (dates.length === 0) continue;
-    const heads = (await store.heads(series, dates)).map(readHeads);
-    days += heads.filter(({ asked, revisions }, at) => {
+    count += (await states(series, dates)).filter(({ asked, revisions }, at) => {
       const lost = revisions.findLast(({ unconfirmed }) => unconfirmed !== true)?.lost;
       const isMeant = asked.length === 1 && asked[0] === scope.advertiserId;
       return isMeant && lost !== undefined && isWithin(scope, lost.endpoint, dates[at] as string);
@@ -212,12 +202,11 @@ async function countLost(
     // Requests for reports go first.
     await turn();
   }
-  return days;
+  return count;
 }
 
-export interface HistoryOptions extends Pick<Recorder, 'encode' | 'credential'> {
+export interface HistoryOptions extends Pick<Recorder, 'days' | 'credential' | 'onFault'> {
   readonly config: Pick<Config, 'history'>;
-  readonly store: Pick<Store, 'history' | 'leases'>;
   readonly metrics: Recorder['metrics'] & { historyBytes(bytes: number): void };
   readonly rulesOf: (report: Report) => FreshnessRules;
   readonly clock: Pick<Clock, 'now'>;
@@ -233,14 +222,13 @@ const MARK_EVERY_MS = 15_000;
 const FETCH_MS = 3_600_000;
 
 export function createHistory(options: HistoryOptions) {
-  const { config, logger, erasures } = options;
+  const { config, days, logger, erasures } = options;
   const { enabled, endpoints, splits } = config.history;
-  const { history: store } = options.store;
   const { now } = options.clock;
   const { isErased } = erasures;
-  const recorder = createRecorder({ ...options, store, isErased });
+  const recorder = createRecorder({ ...options, isErased });
   const onCut = (cut: StatesWanted) => options.background(markCut(recorder, cut));
-  const readable = { enabled, store, isErased, onCut };
+  const readable = { enabled, days, isErased, onCut };
   const marks = repeat(MARK_EVERY_MS, () => markMissed(recorder));
 
   function isRecorded({ endpoint, split }: Report): boolean {
@@ -251,32 +239,30 @@ export function createHistory(options: HistoryOptions) {
 
   return {
     isRecorded,
-    /** Records what a fetch returned. Never rejects. */
+    /** Stores what a fetch returned, and records it. Never rejects. */
     async record(report: Report, fetched: FetchedDays): Promise<Recorded> {
-      if (!isRecorded(report)) return { observations: [], finalized: [], added: new Map() };
       const { endpoint } = report;
       const [asked, rules] = [requestedAccounts(report), options.rulesOf(report)];
-      return record(recorder, { ...fetched, endpoint, asked, rules });
+      return record(recorder, { ...fetched, endpoint, asked, rules, isRecorded: isRecorded(report) });
     },
     // Missed fetches of this process are marked first.
     readDays: (wanted: DaysWanted) =>
       markMissed(recorder, wanted.series).then(() => readDays(readable, wanted)),
     listRevisions: (wanted: RevisionsWanted) =>
       markMissed(recorder, wanted.series).then(() => listRevisions(readable, wanted)),
-    recall: (wanted: StatesWanted, generation: string) => recall({ ...recorder, onCut }, wanted, generation),
-    recallRows: (series: string, days: readonly RecalledDay[]) => recallRows(recorder, series, days),
-    markLost: (series: string, days: readonly RecalledDay[], lost: NonNullable<Revision['lost']>) =>
-      markLost(recorder, series, days, lost),
+    recall: (wanted: StatesWanted, generation: string) => recall(readable, wanted, generation),
+    recallRows: (series: string, recalled: readonly RecalledDay[]) => recallRows(readable, series, recalled),
+    markLost: (series: string, recalled: readonly RecalledDay[], lost: NonNullable<Revision['lost']>) =>
+      markLost(recorder, series, recalled, lost),
     /**
      * Erases the history of an account permanently.
      * @param audit a line stored with it
-     * @returns the number of affected days; null if the history store does not respond: hidden now, and removed later
+     * @returns the number of affected days; null if the store does not respond: hidden now, and removed later
      * @throws StoreUnavailable if nothing was erased
      */
     async erase(advertiserId: string, audit: string): Promise<number | null> {
       await erasures.append(advertiserId, now(), audit);
-      if (!enabled) return 0;
-      return await eraseHistory({ store, isErased }, () => false).catch(
+      return await eraseDays({ days, isErased }, () => false).catch(
         whenAway((err) => {
           logger.warn({ err }, 'failed to remove erased history from the store; retrying in an hour');
           return null;
@@ -290,32 +276,31 @@ export function createHistory(options: HistoryOptions) {
      * @throws StoreUnavailable
      */
     async acceptEmpty(scope: AcceptedScope, audit: string | null): Promise<number> {
-      const days = enabled ? await countLost(store, scope) : 0;
+      const count = enabled ? await countLost(days, scope) : 0;
       if (audit !== null) await options.accepted.append(scope, now(), audit);
-      return days;
+      return count;
     },
     /** Job of the leader: applies retention and size limit. */
-    sweep: hourly(createSweep(options), enabled),
+    sweep: hourly(createSweep(options), true),
     /** Ends its own work. */
     close: () => marks.stop(),
   };
 }
 
-function createSweep({ config, store, metrics, clock, erasures, logger }: HistoryOptions): Job {
-  const { retentionDays, maxBytes } = config.history;
+function createSweep({ config, days, metrics, clock, erasures, logger }: HistoryOptions): Job {
+  const sweep = createSweepDays({ ...config.history, days, now: clock.now, logger });
   return async (isStopped) => {
     try {
-      const rules = { store: store.history, retentionDays, maxBytes, now: clock.now, logger };
-      const { bytes } = await sweepHistory(rules, isStopped);
+      const { bytes } = await sweep(isStopped);
       metrics.historyBytes(bytes);
       // Concurrent fetches may have written since, or a process may have ended: erase again.
       const open = erasures.open();
       if (open.length === 0) return;
       const over = open.filter(({ at }) => at < clock.now() - FETCH_MS);
-      await eraseHistory({ store: store.history, isErased: erasures.isErased }, isStopped);
+      await eraseDays({ days, isErased: erasures.isErased }, isStopped);
       if (over.length > 0 && !isStopped()) await erasures.close(over);
     } catch (error) {
-      logger.warn({ err: error }, 'history cleanup failed; retrying in an hour');
+      logger.warn({ err: error }, 'the sweep of stored days failed; retrying in an hour');
     }
   };
 }

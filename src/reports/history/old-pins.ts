@@ -11,15 +11,15 @@ import Value from 'typebox/value';
 import { GatewayError } from '../../errors.js';
 import { parseOrNull } from '../../lib/json.js';
 import { turn } from '../../lib/time.js';
-import type { HistoryStore } from '../../store/history-port.js';
+import type { HistoryContent, HistoryMonth, HistoryStore } from '../../store/history-port.js';
 import type { PinBytes, PinStore } from '../../store/pins-port.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { createTurns } from '../../store/turns.js';
+import { decodeEntries } from '../cache/entry.js';
 import type { FormatTask } from '../rows/answer.js';
-import { monthsOf } from './erase.js';
+import { type Entry, isEntryHeader, type RowsHeader } from '../rows/entry.js';
 import { encodeIndex, PinForm, type PinIndex, readIndex, unreadable } from './pin-index.js';
 import { decodePinned, encodePinned, formatPinned, headerOf, type PinnedPart } from './pinned-rows.js';
-import { decodeContents } from './read.js';
 
 const OldPinForm = Type.Object({ ...PinForm.properties, parts: Type.Number() });
 const OldIndexForm = Type.Object({ form: Type.Literal(1), pins: Type.Array(OldPinForm) });
@@ -111,6 +111,33 @@ export function createOldPins(options: OldPinsOptions) {
     ...{ adopt: (owner: string) => adopt(owner), adoptAll },
     ...{ parts: old.parts, owners: old.owners, remove: old.remove },
   };
+}
+
+/** @param nameAt sealed name of each. @returns in order; null for missing or damaged rows */
+async function decodeContents(
+  contents: readonly (HistoryContent | null)[],
+  nameAt: (at: number) => string,
+): Promise<(Entry<RowsHeader> | null)[]> {
+  const found = contents.flatMap((entry, at) => (entry === null ? [] : [{ at, id: nameAt(at), entry }]));
+  const rows: (Entry<RowsHeader> | null)[] = contents.map(() => null);
+  for (const [place, decoded] of (await decodeEntries(found)).entries()) {
+    if (typeof decoded === 'string' || !isEntryHeader(decoded.header) || decoded.header.form !== 'rows')
+      continue;
+    rows[found[place]?.at as number] = decoded as Entry<RowsHeader>;
+  }
+  return rows;
+}
+
+const AT_ONCE = 100;
+
+/** The oldest first. @throws StoreUnavailable */
+async function* monthsOf(store: Pick<HistoryStore, 'months'>): AsyncGenerator<HistoryMonth> {
+  for (let last: HistoryMonth | null = null; ; ) {
+    const page: readonly HistoryMonth[] = await store.months(last, AT_ONCE);
+    yield* page;
+    last = page.at(-1) ?? last;
+    if (page.length < AT_ONCE) return;
+  }
 }
 
 interface OldIndex {

@@ -2,54 +2,22 @@
 
 import { GatewayError } from '../../errors.js';
 import { turn } from '../../lib/time.js';
-import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
 import { whenAway } from '../../store/port.js';
-import { decodeEntries } from '../cache/entry.js';
-import { contentName } from '../query/keys.js';
+import type { Days } from '../days/days.js';
 import { add, type Decimal, decimalOf, shownAs, ZERO } from '../rows/decimal.js';
-import { type Entry, isEntryHeader, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
+import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 import type { CapRules } from '../rows/freshness.js';
 import { isAdditive, isMoney } from '../rows/row-names.js';
 import type { Erasures } from './erasures.js';
 import {
-  type Heads,
+  type DayStates,
   type KnownState,
   knownAt,
   type Moment,
-  type Revision,
   type Revisions,
-  readHeads,
   validRevisions,
   voidCut,
 } from './revision.js';
-
-/** @returns in order; null for missing or damaged rows. @throws StoreUnavailable */
-export async function readContents(
-  store: Pick<HistoryStore, 'contents'>,
-  series: string,
-  wanted: readonly { readonly day: string; readonly revision: Pick<Revision, 'id'> }[],
-): Promise<(Entry<RowsHeader> | null)[]> {
-  const contents = await store.contents(
-    series,
-    wanted.map(({ day, revision }) => ({ day, name: revision.id })),
-  );
-  return decodeContents(contents, (at) => contentName(series, wanted[at]?.day as string));
-}
-
-/** @param nameAt sealed name of each. @returns in order; null for missing or damaged rows */
-export async function decodeContents(
-  contents: readonly (HistoryContent | null)[],
-  nameAt: (at: number) => string,
-): Promise<(Entry<RowsHeader> | null)[]> {
-  const found = contents.flatMap((entry, at) => (entry === null ? [] : [{ at, id: nameAt(at), entry }]));
-  const rows: (Entry<RowsHeader> | null)[] = contents.map(() => null);
-  for (const [place, decoded] of (await decodeEntries(found)).entries()) {
-    if (typeof decoded === 'string' || !isEntryHeader(decoded.header) || decoded.header.form !== 'rows')
-      continue;
-    rows[found[place]?.at as number] = decoded as Entry<RowsHeader>;
-  }
-  return rows;
-}
 
 /** A row: values by name, in order. Normalised: numbers are exact. */
 export type Row = ReadonlyMap<string, unknown>;
@@ -106,7 +74,7 @@ function kindOf(column: string): Kind {
 export interface Readable {
   /** False: history is off. */
   readonly enabled: boolean;
-  readonly store: Pick<HistoryStore, 'heads' | 'contents'>;
+  readonly days: Pick<Days, 'states' | 'rows'>;
   readonly isErased: Erasures['isErased'];
   /** Called with days that have revisions from truncated answers, which are not marked yet. */
   readonly onCut: (cut: StatesWanted) => void;
@@ -123,14 +91,14 @@ export interface StatesWanted {
 
 /** What is known of days, besides their rows. Revisions from truncated answers are void. @throws StoreUnavailable */
 export async function readStates(
-  { store, onCut }: Pick<Readable, 'onCut'> & { readonly store: Pick<HistoryStore, 'heads'> },
+  { days, onCut }: Pick<Readable, 'days' | 'onCut'>,
   { series, dates, rules }: StatesWanted,
-): Promise<readonly Heads[]> {
-  const stored = (await store.heads(series, dates)).map(readHeads);
-  const heads = stored.map((one) => ({ ...one, revisions: voidCut(one.revisions, rules) }));
-  const cut = dates.filter((_date, at) => heads[at]?.revisions !== stored[at]?.revisions);
+): Promise<readonly DayStates[]> {
+  const stored = await days.states(series, dates);
+  const states = stored.map((one) => ({ ...one, revisions: voidCut(one.revisions, rules) }));
+  const cut = dates.filter((_date, at) => states[at]?.revisions !== stored[at]?.revisions);
   if (cut.length > 0) onCut({ series, dates: cut, rules });
-  return heads;
+  return states;
 }
 
 /** @throws GatewayError `not_known_then` if history is off; `not_ready` if the store is unavailable */
@@ -168,16 +136,16 @@ export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonl
   const { series, dates, generation, moment } = wanted;
   return guarded(g, async () => {
     if (generation === null) throw notKept(...NOT_PROVEN);
-    const heads = await readStates(g, wanted);
-    const known = heads.map(({ revisions }) => validRevisions(revisions, generation));
+    const states = await readStates(g, wanted);
+    const known = states.map(({ revisions }) => validRevisions(revisions, generation));
     const chosen = known.map((revisions) => knownAt(revisions, moment));
     if (chosen.includes(null)) throw notKnown(wanted, known);
     const days = (chosen as KnownState[]).map((one, at) => ({ ...one, day: dates[at] as string }));
-    const contents = await readContents(g.store, series, days);
+    const rows = await g.days.rows(series, days);
     return days.map(({ day, ...one }, at) => {
-      const entry = contents[at] ?? null;
-      if (entry === null) throw lost(dates.filter((_date, place) => contents[place] === null));
-      const { asked } = heads[at] as Heads;
+      const entry = rows[at] ?? null;
+      if (entry === null) throw lost(dates.filter((_date, place) => rows[place] === null));
+      const { asked } = states[at] as DayStates;
       if (g.isErased({ ...one.revision, asked, held: entry.header.accounts }))
         throw notKept(...erasedOf(day));
       return { ...one, entry };

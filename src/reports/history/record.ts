@@ -1,34 +1,27 @@
 /**
- * Records fetched days in the background: appends a revision if the rows differ from the known ones. Answers never wait for
- * it; failed writes are counted, and marked when the store is available again.
+ * Stores fetched days, and records them in history: a revision is appended if the rows differ from the known ones. Answers never
+ * wait for it; failed writes are counted, and marked when the store is available again.
  */
 import type { Logger } from 'pino';
+import { randomBuffer } from '../../lib/chance.js';
+import { groupBy } from '../../lib/group-by.js';
 import { createLastUsed } from '../../lib/last-used.js';
-import { monthOf } from '../../store/history-content.js';
-import type { HistoryStore } from '../../store/history-port.js';
-import { createTurns } from '../../store/turns.js';
-import type { EncodedEntry, RawWrite } from '../cache/entry.js';
+import { StoreUnavailable } from '../../store/port.js';
+import type { TierFault } from '../cache/tier.js';
+import type { Days } from '../days/days.js';
+import { type DayObservation, dateOf, dayOf, type NotedDay, noteFetch } from '../days/note-fetch.js';
+import type { MonthChange } from '../days/open-months.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import type { FinalRules } from '../rows/freshness.js';
+import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import { type SchemaChange, schemaChange } from '../rows/warnings.js';
-import {
-  compareWithHeads,
-  type DayChange,
-  type DayObservation,
-  dateOf,
-  type FinalDay,
-  finalizedBy,
-  markDays,
-  writesFor,
-} from './day-writes.js';
 import type { Erasures } from './erasures.js';
-import { readContents, type StatesWanted } from './read.js';
-import { noteMissed, type Revision, validRevisions, voidCut } from './revision.js';
+import type { StatesWanted } from './read.js';
+import { noteMissed, type Revision, type Revisions, validRevisions, voidCut } from './revision.js';
 
 // Detects changed columns between two revisions of a day; reported once per change.
 
 interface SchemaDriftOptions {
-  readonly store: Pick<HistoryStore, 'contents'>;
+  readonly days: Pick<Days, 'rows'>;
   readonly onSchemaChange: (change: keyof SchemaChange, columns: number) => void;
   readonly logger: Logger;
 }
@@ -43,7 +36,7 @@ interface Watched {
 
 const REMEMBERED = 10_000;
 
-function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions) {
+function createWatchSchema({ days, onSchemaChange, logger }: SchemaDriftOptions) {
   const told = createLastUsed<true>(REMEMBERED);
 
   function tell({ series, endpoint, asked }: Watched, date: string, change: SchemaChange): void {
@@ -64,7 +57,7 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
   }
 
   /** @param changes days that were written. Never rejects. */
-  return async (watched: Watched, changes: readonly DayChange[]): Promise<void> => {
+  return async (watched: Watched, changes: readonly NotedDay[]): Promise<void> => {
     const drifted = new Map(
       changes.flatMap((change) => {
         const before = beforeOf(change);
@@ -77,7 +70,7 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
     try {
       const pairs = [...drifted.values()];
       const wanted = pairs.map(({ change, before }) => ({ day: dateOf(change.entry), revision: before }));
-      for (const [at, old] of (await readContents(store, watched.series, wanted)).entries()) {
+      for (const [at, old] of (await days.rows(watched.series, wanted)).entries()) {
         const { entry } = (pairs[at] as (typeof pairs)[number]).change;
         if (old !== null) tell(watched, dateOf(entry), schemaChange(old.header, entry.header));
       }
@@ -88,7 +81,7 @@ function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions
 }
 
 /** @returns the revision before one with other columns; null if there is none, or if one of them has no rows */
-function beforeOf({ kind, revisions }: DayChange): Revision | null {
+function beforeOf({ kind, revisions }: NotedDay): Revision | null {
   const latest = revisions.at(-1);
   if (kind !== 'appended' || latest === undefined) return null;
   const before = validRevisions(revisions, latest.generation).at(-2);
@@ -105,7 +98,7 @@ export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erase
 export interface FetchedDays {
   readonly series: string;
   readonly days: readonly Entry<RowsHeader>[];
-  /** When they may be written. History reads of the series in this process wait for them from the call on. */
+  /** When they may be written. Reads of this process know them from the call on. */
   readonly begin?: Promise<unknown>;
 }
 
@@ -115,159 +108,157 @@ interface RecordedDays extends FetchedDays {
   readonly asked: readonly string[];
   /** Of the report, for the log. */
   readonly endpoint?: string;
-  /** Which days of the report are final, and which were cut. */
-  readonly rules: FinalRules;
+  readonly isRecorded: boolean;
+  readonly rules: FreshnessRules;
+}
+
+/** A day recorded as final for the first time. */
+export interface FinalDay {
+  /** ISO */
+  readonly date: string;
+  readonly entry: Entry<RowsHeader>;
+  readonly revisions: Revisions;
 }
 
 export interface Recorded {
-  /** Days with their earlier revisions, possibly repeated; without days that a later fetch has overtaken. */
+  /** Days with their earlier revisions; without days that a later fetch has overtaken. */
   readonly observations: readonly DayObservation[];
   /** Days recorded as final for the first time; each by one replica. */
   readonly finalized: readonly FinalDay[];
-  /** Names of the contents that were added, by day. */
-  readonly added: ReadonlyMap<string, string>;
+  readonly isStored: boolean;
 }
 
-/** Attempts under concurrent writes; each round at least one writer succeeds. */
-const TRIES = 5;
-/** Limit of pending writes; a fetch beyond it is not recorded, unless it is the only one. */
+/** Limit of pending writes; a fetch beyond it is not stored, unless it is the only one. */
 const MAX_WAITING_BYTES = 16_777_216;
-/** Size of one write; a single day may exceed it. */
-const PORTION_BYTES = 4_194_304;
 /** LRU limit of days per process. */
 const REMEMBERED_DAYS = 10_000;
 /** An ISO date, and what divides it from its series. */
 const DATE_CHARS = 11;
+const NAME_BYTES = 8;
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** Recorder state of a process, used by the functions below. */
+/** State of a process, used by the functions below. */
 export function createRecorder(options: {
-  readonly store: Pick<HistoryStore, 'packs' | 'heads' | 'contents' | 'write' | 'remove'>;
+  readonly days: Days;
   readonly isErased: Erasures['isErased'];
-  /** Entries as bytes, in the same order. */
-  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
   /** Fingerprint of the token in use. */
   readonly credential: () => string | null;
   readonly metrics: {
     history(event: HistoryEvent, days: number): void;
     readonly schemaChange: SchemaDriftOptions['onSchemaChange'];
   };
+  readonly onFault: (fault: TierFault) => void;
   readonly logger: Logger;
 }) {
-  const { store, logger, metrics } = options;
+  const { days, logger, metrics } = options;
   return {
     ...options,
-    watchSchema: createWatchSchema({ store, logger, onSchemaChange: metrics.schemaChange }),
-    // Serializes read-decide-write per series.
-    turns: createTurns(),
-    /** By series and date: start of the latest fetch, also of unchanged days, to detect late ones. */
-    latest: createLastUsed<number>(REMEMBERED_DAYS),
+    watchSchema: createWatchSchema({ days, logger, onSchemaChange: metrics.schemaChange }),
     /** By series and date: end of the first missed fetch that is not marked yet. */
     missed: createLastUsed<number>(REMEMBERED_DAYS),
     waitingBytes: 0,
   };
 }
 
-/** Never rejects. */
+/** Stores what a fetch returned. Never rejects. */
 export async function record(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
-  const { series, begin } = fetched;
-  const days = fetched.days.filter(isKept);
-  const told = { observations: [], finalized: [], added: new Map<string, string>() };
+  const { series, isRecorded } = fetched;
+  const days = fetched.days.filter(isStorable);
   const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
+  const recorded = isRecorded ? days.filter(isState) : [];
   if (r.waitingBytes > 0 && r.waitingBytes + bytes > MAX_WAITING_BYTES) {
-    miss(r, series, days, 'the write queue is full');
-    return told;
+    miss(r, series, recorded, 'the write queue is full');
+    return NOT_STORED;
   }
   r.waitingBytes += bytes;
   try {
-    const left = await r.turns(series, async () => {
-      await begin;
-      return write(r, { ...fetched, days }, told);
-    });
-    if (left.length > 0) miss(r, series, left, 'every attempt lost to a concurrent write');
+    return await write(r, { ...fetched, days });
   } catch (error) {
-    miss(r, series, days, error);
+    miss(r, series, recorded, error);
+    return NOT_STORED;
   } finally {
     r.waitingBytes -= bytes;
   }
-  return told;
 }
 
+const NOT_STORED: Recorded = { observations: [], finalized: [], isStored: false };
+
 function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], why: unknown): void {
+  const isFull = why instanceof StoreUnavailable && why.why === 'no-room';
+  if (why instanceof StoreUnavailable) r.onFault(isFull ? 'full' : 'unavailable');
   for (const entry of days) {
     const name = nameOf(series, dateOf(entry));
     if (!r.missed.has(name)) r.missed.set(name, entry.header.fetchedAt);
   }
-  r.metrics.history('missed', days.length);
-  r.logger.warn({ err: why, days: days.length }, 'failed to write fetched days to history');
+  if (days.length > 0) r.metrics.history('missed', days.length);
+  r.logger.warn({ err: why, days: days.length }, 'failed to store fetched days');
 }
 
-interface RecordResult {
-  readonly observations: DayObservation[];
-  readonly finalized: FinalDay[];
-  readonly added: Map<string, string>;
-}
-
-/** @returns the days that lost every attempt to concurrent writes */
-async function write(
-  r: Recorder,
-  fetched: RecordedDays,
-  told: RecordResult,
-): Promise<readonly Entry<RowsHeader>[]> {
-  const { series, asked } = fetched;
+/** @throws StoreUnavailable, LostToOthers */
+async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
+  const { series, asked, isRecorded, begin } = fetched;
   const isErased = ({ header: { seq, fetchStartedAt, accounts, rowCount } }: Entry<RowsHeader>) =>
     r.isErased({ seq, fetchedFrom: fetchStartedAt, asked, held: accounts, rowCount });
   const days = fetched.days.filter((entry) => !isErased(entry));
   if (days.length < fetched.days.length) r.metrics.history('erased', fetched.days.length - days.length);
-  const never: Entry<RowsHeader>[] = [];
-  for (const portion of portionsOf(days)) {
-    let left: readonly Entry<RowsHeader>[] = portion;
-    for (let tries = 0; left.length > 0 && tries < TRIES; tries += 1)
-      left = await writeOnce(r, fetched, left, told);
-    never.push(...left);
+  if (days.length === 0) return { ...NOT_STORED, isStored: true };
+  const order = Math.max(...days.map(({ header }) => header.fetchStartedAt)) * 1000;
+  const name = randomBuffer(NAME_BYTES).toString('hex');
+  const changes = [...groupBy(days, (entry) => dateOf(entry).slice(0, 7))].map(([month, some]) =>
+    changeOf(r, { ...fetched, days: some }, { place: { series, month }, order, name }),
+  );
+  for (const change of changes) r.days.months.add(change);
+  try {
+    await begin;
+    const noted = (await Promise.all(changes.map(r.days.write))).flatMap((one) => one.days);
+    // Data erased during the write must not come back.
+    const erased = new Set(days.filter(isErased).map((entry) => dateOf(entry).slice(0, 7)));
+    for (const month of erased) await r.days.store.remove({ series, month });
+    if (isRecorded) await tell(r, fetched, noted);
+    return { ...resultOf(noted), isStored: true };
+  } finally {
+    for (const change of changes) r.days.months.drop(change);
   }
-  // Data erased during the write must not come back.
-  const months = new Set(days.filter(isErased).map((entry) => monthOf(dateOf(entry))));
-  for (const month of months) await r.store.remove({ series, month });
-  return never;
 }
 
-/** @returns days that others wrote meanwhile. @throws StoreUnavailable */
-async function writeOnce(
+function changeOf(
   r: Recorder,
-  fetched: RecordedDays,
-  days: readonly Entry<RowsHeader>[],
-  told: RecordResult,
-): Promise<readonly Entry<RowsHeader>[]> {
-  const { store, latest, missed, metrics } = r;
-  const { series, rules } = fetched;
-  const heads = await store.heads(series, days.map(dateOf));
+  { days, asked, rules, isRecorded, series }: RecordedDays,
+  { place, order, name }: Pick<MonthChange, 'place' | 'order'> & { readonly name: string },
+): MonthChange {
+  const { isErased } = r;
   const credential = r.credential();
-  const looks = days.map((entry, at) => {
-    const { fetchStartedAt } = entry.header;
-    const name = nameOf(series, dateOf(entry));
-    if (fetchStartedAt < (latest.get(name) ?? fetchStartedAt))
-      return { change: 'late', observation: null } as const;
-    latest.set(name, fetchStartedAt);
-    return compareWithHeads(heads[at] ?? null, { entry, missedFrom: missed.get(name), credential, rules });
+  const kind = days[0]?.header.kind ?? 'bounded';
+  const missedOf = (date: string) => r.missed.get(nameOf(series, date));
+  const ends = days.map(({ header }) => freshForMs(header, rules) + rules.staleIfErrorMs);
+  return {
+    ...{ place, order, ttlMs: Math.max(...ends) },
+    days: days.map((entry) => dayOf(dateOf(entry))),
+    apply: (month) =>
+      noteFetch(month, {
+        ...{ days, order, credential, rules, isRecorded, asked, kind, name, missedOf, isErased },
+        unreadable: r.days.unreadableOf(place),
+      }),
+  };
+}
+
+function resultOf(noted: readonly NotedDay[]): Omit<Recorded, 'isStored'> {
+  const finalized = noted.flatMap(({ entry, revisions, observation }): FinalDay[] => {
+    const isNew = revisions.at(-1)?.finalFrom !== undefined;
+    const wasFinal = observation?.before.some(({ finalFrom }) => finalFrom !== undefined) ?? true;
+    return isNew && !wasFinal ? [{ date: dateOf(entry), entry, revisions }] : [];
   });
-  const observations = looks.flatMap(({ observation }) => observation ?? []);
-  told.observations.push(...observations);
-  const late = looks.filter(({ change }) => change === 'late').length;
-  if (late > 0) metrics.history('late', late);
-  const changes = looks.flatMap(({ change }) => (change === null || change === 'late' ? [] : change));
-  if (changes.length === 0) return [];
-  const done = await store.write(series, await writesFor(r, fetched, changes));
-  const written = changes.filter((_one, at) => done[at] === true);
-  for (const { entry, kind, added } of written) {
-    if (added !== null) told.added.set(dateOf(entry), added);
-    metrics.history(kind, 1);
-    missed.delete(nameOf(series, dateOf(entry)));
+  return { observations: noted.flatMap(({ observation }) => observation ?? []), finalized };
+}
+
+async function tell(r: Recorder, fetched: RecordedDays, noted: readonly NotedDay[]): Promise<void> {
+  for (const { kind, entry } of noted) {
+    if (kind === 'passing') continue;
+    r.metrics.history(kind, 1);
+    if (kind !== 'late') r.missed.delete(nameOf(fetched.series, dateOf(entry)));
   }
-  told.finalized.push(...finalizedBy(written, observations));
-  await r.watchSchema(fetched, written);
-  return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
+  await r.watchSchema(fetched, noted);
 }
 
 /** Marks missed fetches, of one series or all. Never rejects: the rest is marked later. */
@@ -275,7 +266,7 @@ export async function markMissed(r: Recorder, only?: string): Promise<void> {
   const all = new Set([...r.missed.keys()].map(seriesOf));
   for (const series of only === undefined ? all : all.has(only) ? [only] : []) {
     try {
-      await r.turns(series, () => markSeries(r, series));
+      await markSeries(r, series);
     } catch (error) {
       r.logger.debug({ err: error }, 'failed to mark missed fetches in history; retrying');
       return;
@@ -283,24 +274,23 @@ export async function markMissed(r: Recorder, only?: string): Promise<void> {
   }
 }
 
-async function markSeries({ store, missed }: Recorder, series: string): Promise<void> {
+async function markSeries({ days, missed }: Recorder, series: string): Promise<void> {
   const names = [...missed.keys()].filter((name) => seriesOf(name) === series);
-  const dates = names.map((name) => name.slice(1 - DATE_CHARS));
-  const done = await markDays(store, series, dates, (known, at) =>
-    noteMissed(known, missed.get(names[at] as string) ?? 0),
+  const missedFrom = new Map(names.map((name) => [name.slice(1 - DATE_CHARS), missed.get(name) ?? 0]));
+  await days.mark(series, [...missedFrom.keys()], (known, date) =>
+    noteMissed(known, missedFrom.get(date) ?? 0),
   );
-  // Days written concurrently are marked the next time.
-  for (const [at, name] of names.entries()) if (done.get(dates[at] as string) !== false) missed.delete(name);
+  for (const name of names) missed.delete(name);
 }
 
 /** Marks revisions from truncated answers as void, which they stay when the cap is forgotten. Never rejects. */
 export async function markCut(
-  { turns, store, metrics, logger }: Recorder,
+  { days, metrics, logger }: Pick<Recorder, 'days' | 'metrics' | 'logger'>,
   { series, dates, rules }: StatesWanted,
 ): Promise<void> {
   try {
-    const done = await turns(series, () => markDays(store, series, dates, (known) => voidCut(known, rules)));
-    metrics.history('voided', [...done.values()].filter((one) => one).length);
+    const marked = await days.mark(series, dates, (known) => voidCut(known, rules));
+    metrics.history('voided', marked.size);
   } catch (error) {
     logger.error(
       { err: error, days: dates.length },
@@ -312,23 +302,12 @@ export async function markCut(
 const nameOf = (series: string, date: string) => `${series}|${date}`;
 const seriesOf = (name: string) => name.slice(0, -DATE_CHARS);
 
-/** Splits large writes: a single one would delay other calls until the store seems unavailable. */
-function portionsOf(days: readonly Entry<RowsHeader>[]): readonly (readonly Entry<RowsHeader>[])[] {
-  const portions: Entry<RowsHeader>[][] = [];
-  let room = 0;
-  for (const day of days) {
-    room -= day.body.length;
-    const open = portions.at(-1);
-    if (open !== undefined && room >= 0) open.push(day);
-    else {
-      portions.push([day]);
-      room = PORTION_BYTES - day.body.length;
-    }
-  }
-  return portions;
+/** Not stored by day: doubtful answers, and those whose freshness follows the platform's headers. */
+function isStorable({ header: { splitFrom, originMs, doubt } }: Entry<RowsHeader>): boolean {
+  return splitFrom !== null && originMs === null && doubt === undefined;
 }
 
-/** Not recorded: doubtful and flawed answers, and those with freshness from platform headers. */
-function isKept({ header: { splitFrom, originMs, doubt, flaws } }: Entry<RowsHeader>): boolean {
-  return splitFrom !== null && originMs === null && doubt === undefined && flaws === undefined;
+/** Whether it is a state of history: not a flawed answer, nor rows from history. */
+function isState({ header: { flaws, forgotten } }: Entry<RowsHeader>): boolean {
+  return flaws === undefined && forgotten === undefined;
 }

@@ -2,25 +2,25 @@
  * Known states of one day of a series over time: an append-only list, as system time of SQL:2011; the day is the valid time.
  */
 import Type, { type Static } from 'typebox';
-import { recordForm } from '../../lib/record.js';
-import type { HistoryHeads } from '../../store/history-port.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
-import { SMALLEST_CAP } from '../rows/proves-cap.js';
-import { packValues, unpackValues } from './packed-values.js';
 
-const RevisionForm = Type.Object({
-  /** Name of its rows in the store, from `knownFrom`, so unique per day. */
+export const RevisionForm = Type.Object({
+  /** From `knownFrom`, so unique per day. */
   id: Type.String(),
   /** End of the fetch that first saw it, epoch milliseconds; strictly increasing. */
   knownFrom: Type.Integer(),
-  /** End of the last fetch that saw the same, within {@link CONFIRMED_EVERY_MS}. */
+  /** End of the last fetch that saw the same. */
   confirmedUntil: Type.Integer(),
-  /** Start of the fetch that first saw it; defines the order of fetches. */
+  /** Start of the fetch that first saw it. */
   fetchedFrom: Type.Integer(),
   /** Age of the day then, in the account's zone; 0: today. */
   ageDays: Type.Integer(),
+  /** Name of the part with its rows; null: the day has none. */
+  part: Type.Union([Type.String(), Type.Null()]),
   /** Of the rows, independent of order. */
   digest: Type.String(),
+  /** Of the rows in their order, for ETags. */
+  hash: Type.String(),
   /** Of the columns; if it differs, the method changed, not necessarily the numbers. */
   schema: Type.String(),
   /** Of the kind; rows of a refuted one are ignored. */
@@ -36,8 +36,6 @@ const RevisionForm = Type.Object({
   complete: Type.Optional(Type.Literal(true)),
   /** Why it is void; void revisions are listed and otherwise skipped. */
   void: Type.Optional(Type.Literal('cut')),
-  /** Stored size of its rows. */
-  bytes: Type.Integer(),
   /** Empty, and not confirmed by a second fetch. */
   unconfirmed: Type.Optional(Type.Literal(true)),
   /** `knownFrom` of the first revision after it that was removed to save space. */
@@ -48,6 +46,10 @@ const RevisionForm = Type.Object({
   finalFrom: Type.Optional(Type.Integer()),
   /** End of the first later fetch that could not be recorded. */
   missedFrom: Type.Optional(Type.Integer()),
+  /** Revisions before it are unknown: removed for lack of room, or damaged. */
+  removedBefore: Type.Optional(Type.Literal(true)),
+  /** Written while the report is not recorded; history ignores it, and the next state replaces it. */
+  unrecorded: Type.Optional(Type.Literal(true)),
   /** When the platform was first seen without its rows, while that is not accepted. */
   lost: Type.Optional(Type.Object({ fromMs: Type.Integer(), endpoint: Type.String() })),
 });
@@ -57,127 +59,11 @@ export type Revision = Readonly<Static<typeof RevisionForm>>;
 /** Oldest first. */
 export type Revisions = readonly Revision[];
 
-/** Stored data of a day besides its rows. */
-export interface Heads {
+/** What is known of a day besides its rows. */
+export interface DayStates {
+  /** Accounts that the report names. */
   readonly asked: readonly string[];
   readonly revisions: Revisions;
-}
-
-/** Resolution of `confirmedUntil`, so that not each fetch is a write. */
-const CONFIRMED_EVERY_MS = 3_600_000;
-
-/** The first byte of stored heads; those of earlier releases are JSON. */
-const FORM = 2;
-/** Number of stored values of a revision. */
-const STORED_VALUES = 15;
-
-/** Stored heads of earlier releases: each revision is a list of times, indexes into `shared` and the other members. */
-const storedForm = recordForm(
-  Type.Object({
-    form: Type.Literal(1),
-    /** Accounts that the report names. */
-    asked: Type.Array(Type.String()),
-    shared: Type.Array(Type.Unknown()),
-    revisions: Type.Array(Type.Array(Type.Unknown())),
-  }),
-);
-/** Compiled: on the path of each fetch and of each answer from history. */
-const headsForm = recordForm(
-  Type.Object({ asked: Type.Array(Type.String()), revisions: Type.Array(RevisionForm) }),
-);
-
-/** Compact because they are most of a history: relative times, indexes of values that revisions share. */
-export function encodeHeads({ asked, revisions }: Heads): Buffer {
-  const places = new Map<string | number | null, number>();
-  const shared = (value: string | number | null) => {
-    const place = places.get(value) ?? places.size;
-    places.set(value, place);
-    return place;
-  };
-  const stored = revisions.flatMap((one) => {
-    const { id, knownFrom, confirmedUntil, fetchedFrom, ageDays, digest, rowCount, bytes, ...rest } = one;
-    const { schema, generation, credential, answerRows, seq, finalFrom, closedFrom, ...marks } = rest;
-    const alike = [schema, generation, credential, answerRows, seq].map(shared);
-    const times = [knownFrom, confirmedUntil - knownFrom, knownFrom - fetchedFrom];
-    const since = [finalFrom, closedFrom].map((from) => (from === undefined ? null : from - knownFrom));
-    const others = Object.keys(marks).length === 0 ? null : marks;
-    return [...times, ageDays, digest, ...alike, rowCount, bytes, ...since, others];
-  });
-  const values = [asked.length, ...asked, places.size, ...places.keys(), ...stored];
-  return Buffer.concat([Buffer.of(FORM), packValues(values)]);
-}
-
-/** @returns null if invalid or written by a newer release; such data is left unchanged */
-export function decodeHeads(bytes: Buffer): Heads | null {
-  const stored = bytes[0] === FORM ? unpackHeads(bytes.subarray(1)) : storedForm.parse(bytes.toString());
-  if (stored === null) return null;
-  const { asked, shared } = stored;
-  const heads: unknown = { asked, revisions: stored.revisions.map((one) => revisionIn(one, shared)) };
-  return headsForm.is(heads) ? heads : null;
-}
-
-function unpackHeads(bytes: Buffer) {
-  const values = unpackValues(bytes);
-  if (values === null) return null;
-  let at = 0;
-  const take = (count: number) => {
-    at += count;
-    return values.slice(at - count, at);
-  };
-  const takeList = () => take(Number(take(1)[0]));
-  const [asked, shared] = [takeList(), takeList()];
-  const revisions: unknown[][] = [];
-  while (at < values.length) revisions.push(take(STORED_VALUES));
-  // Else some of it is missing.
-  return at === values.length ? { asked, shared, revisions } : null;
-}
-
-/** By position: on the hot path of each fetch. */
-function revisionIn(one: readonly unknown[], shared: readonly unknown[]): unknown {
-  const knownFrom = one[0] as number;
-  const revision = {
-    id: idOf(knownFrom),
-    knownFrom,
-    confirmedUntil: knownFrom + (one[1] as number),
-    fetchedFrom: knownFrom - (one[2] as number),
-    ageDays: one[3],
-    digest: one[4],
-    schema: shared[one[5] as number],
-    generation: shared[one[6] as number],
-    credential: shared[one[7] as number],
-    answerRows: shared[one[8] as number],
-    seq: shared[one[9] as number],
-    rowCount: one[10],
-    bytes: one[11],
-  };
-  if (one.length < STORED_VALUES) return Object.assign(revision, one[12]);
-  const [finalFrom, closedFrom, marks] = one.slice(12);
-  if (finalFrom !== null) Object.assign(revision, { finalFrom: knownFrom + (finalFrom as number) });
-  if (closedFrom !== null) Object.assign(revision, { closedFrom: knownFrom + (closedFrom as number) });
-  return Object.assign(revision, marks);
-}
-
-function idOf(knownFrom: number): string {
-  return Number(knownFrom).toString(36);
-}
-
-const NONE: Heads = { asked: [], revisions: [] };
-
-type StoredHeads = Pick<HistoryHeads, 'heads' | 'beside'>;
-
-/** {@link decodeHeads}, of all that is stored of a day. */
-export function decodeStored({ heads, beside }: StoredHeads): Heads | null {
-  const known = decodeHeads(heads);
-  if (known === null || beside === undefined) return known;
-  const earlier = decodeHeads(beside);
-  if (earlier === null) return null;
-  const all = new Map([...earlier.revisions, ...known.revisions].map((one) => [one.id, one]));
-  return { ...known, revisions: [...all.values()].toSorted((a, b) => a.knownFrom - b.knownFrom) };
-}
-
-/** {@link decodeStored}, or no revisions. Includes void ones. */
-export function readHeads(found: StoredHeads | null | undefined): Heads {
-  return found ? (decodeStored(found) ?? NONE) : NONE;
 }
 
 /** @returns the same list if none matches */
@@ -235,6 +121,8 @@ export function knownAt(revisions: Revisions, moment: Moment): KnownState | null
 
 function choose(revisions: Revisions, moment: Moment): Revision | undefined {
   if (moment === 'latest') return revisions.at(-1);
+  const areUnknown = revisions[0]?.removedBefore === true;
+  if (areUnknown && typeof moment === 'string') return undefined;
   if (moment === 'first') return revisions.find((one) => firstSeenAfterEnd(one) !== null);
   if (moment === 'final') return revisions.find(({ finalFrom }) => finalFrom !== undefined);
   return revisions.findLast(({ knownFrom }) => knownFrom <= moment.at);
@@ -251,32 +139,31 @@ export function firstSeenAfterEnd({ ageDays, knownFrom, closedFrom, unconfirmed 
 export interface SeenDay
   extends Pick<
     Revision,
-    'digest' | 'schema' | 'generation' | 'credential' | 'rowCount' | 'answerRows' | 'complete' | 'seq'
+    | 'digest'
+    | 'hash'
+    | 'schema'
+    | 'generation'
+    | 'credential'
+    | 'rowCount'
+    | 'answerRows'
+    | 'complete'
+    | 'seq'
   > {
   /** Start and end of the fetch, epoch milliseconds. */
   readonly fetchedFrom: number;
   readonly fetchedAt: number;
   readonly ageDays: number;
-  /** What its rows take in the store. */
-  readonly bytes: number;
   /** Empty, and this fetch does not confirm an earlier one. */
   readonly unconfirmed: boolean;
   /** Final when the fetch began. */
   readonly isFinal: boolean;
 }
 
-export type Noted =
-  /** New rows, to be stored under `added`. */
-  | {
-      readonly kind: 'appended';
-      readonly revisions: Revisions;
-      readonly added: string;
-      readonly removed: readonly string[];
-    }
-  /** Same rows; the confirmation is written. */
-  | { readonly kind: 'confirmed'; readonly revisions: Revisions }
-  /** Nothing to write: confirmed recently (`known`), or older than the latest revision (`late`). */
-  | { readonly kind: 'known' | 'late' };
+export interface Noted {
+  /** appended: other rows, or the former revision does not count · confirmed: the same rows */
+  readonly kind: 'appended' | 'confirmed';
+  readonly revisions: Revisions;
+}
 
 /** How long all revisions of an unfinished day are kept; afterwards only the last one. */
 const OPEN_DAY_MS = 48 * 3_600_000;
@@ -297,32 +184,20 @@ export function noteMissed(before: Revisions, missedFrom: number): Revisions {
   return before.with(at, { ...then, missedFrom });
 }
 
+/** @param seen by a fetch that began after all that are noted. The part of an appended revision is null: the caller names it */
 export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   const latest = before.at(-1);
   if (latest === undefined) return append(before, seen);
-  if (seen.fetchedFrom < latest.fetchedFrom) return { kind: 'late' };
   // After a new proof, older revisions are void: append again.
   if (latest.void !== undefined) return append(before, seen);
   if (latest.digest !== seen.digest || latest.generation !== seen.generation) return append(before, seen);
   const confirmedUntil = Math.max(latest.confirmedUntil, seen.fetchedAt);
   const isConfirmedNow = latest.unconfirmed === true && !seen.unconfirmed;
-  const { unconfirmed, lost, ...known } = latest;
+  const { unconfirmed, lost: _, ...known } = latest;
   const mark = unconfirmed && !isConfirmedNow ? { unconfirmed } : {};
-  const size = sizeOf(latest, seen);
-  const confirmed = stamped(before.slice(0, -1), { ...known, ...size, confirmedUntil, ...mark }, seen);
-  const isStamped = confirmed.finalFrom !== latest.finalFrom || confirmed.closedFrom !== latest.closedFrom;
-  const isSmaller = latest.answerRows >= SMALLEST_CAP && confirmed.answerRows < latest.answerRows;
-  const isWhole = isSmaller || confirmed.complete !== latest.complete;
-  const isFoundAgain = lost !== undefined;
-  if (
-    !isConfirmedNow &&
-    !isStamped &&
-    !isWhole &&
-    !isFoundAgain &&
-    confirmedUntil - latest.confirmedUntil < CONFIRMED_EVERY_MS
-  )
-    return { kind: 'known' };
-  return { kind: 'confirmed', revisions: [...before.slice(0, -1), confirmed] };
+  const confirmed = { ...known, ...sizeOf(latest, seen), confirmedUntil, ...mark };
+  const earlier = before.slice(0, -1);
+  return { kind: 'confirmed', revisions: [...earlier, stamped(earlier, confirmed, seen)] };
 }
 
 /** Of two answers with equal rows of the day: if one of them was not truncated, the day is whole. */
@@ -354,15 +229,15 @@ function append(before: Revisions, seen: SeenDay): Noted {
   const { fetchedAt, unconfirmed, isFinal: _, ...facts } = seen;
   // Clocks of replicas differ; revisions keep the order of fetches.
   const knownFrom = Math.max(fetchedAt, (before.at(-1)?.knownFrom ?? 0) + 1);
-  const id = idOf(knownFrom);
+  const id = knownFrom.toString(36);
   const times = { id, knownFrom, confirmedUntil: knownFrom };
-  const added: Revision = { ...times, ...facts, ...(unconfirmed ? { unconfirmed: true as const } : {}) };
-  const { kept, removed } = thin([...before, stamped(before, added, seen)]);
-  return { kind: 'appended', revisions: kept, added: id, removed };
+  const mark = unconfirmed ? { unconfirmed: true as const } : {};
+  const added: Revision = { ...times, part: null, ...facts, ...mark };
+  return { kind: 'appended', revisions: thin([...before, stamped(before, added, seen)]) };
 }
 
 /** Removes excess revisions, and marks the gap at the preceding one. */
-function thin(revisions: Revisions): { readonly kept: Revisions; readonly removed: readonly string[] } {
+function thin(revisions: Revisions): Revisions {
   const nowMs = (revisions.at(-1) as Revision).knownFrom;
   const lastOpen = revisions.findLast(({ ageDays }) => ageDays <= 0);
   const closed = revisions.filter(({ ageDays }) => ageDays > 0);
@@ -381,5 +256,5 @@ function thin(revisions: Revisions): { readonly kept: Revisions; readonly remove
     else if (last !== undefined && last.thinnedFrom === undefined)
       kept[kept.length - 1] = { ...last, thinnedFrom: one.knownFrom };
   }
-  return { kept, removed: revisions.filter(goes).map(({ id }) => id) };
+  return kept;
 }

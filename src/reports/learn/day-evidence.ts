@@ -11,7 +11,9 @@ import { recordForm } from '../../lib/record.js';
 import type { Documents, Store } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import { createSharedTallies, type SharedTallies } from '../../store/shared-tallies.js';
-import type { DayObservation, FinalDay } from '../history/day-writes.js';
+import type { Days } from '../days/days.js';
+import type { DayObservation } from '../days/note-fetch.js';
+import type { FinalDay } from '../history/record.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber, daysBetween } from '../query/days.js';
 import { configuredRules, type ReportPolicy } from '../report-policy.js';
@@ -58,7 +60,8 @@ export interface DayEvidenceOptions {
   /** Whether the report is proven divisible by day. */
   readonly isSplit: (report: Report) => boolean;
   readonly registry: Registry;
-  readonly store: Pick<Store, 'counters' | 'documents' | 'history'>;
+  readonly store: Pick<Store, 'counters' | 'documents'>;
+  readonly days: Pick<Days, 'rows'>;
   readonly metrics: {
     finality(event: FinalityEvent, count: number): void;
     truth(verdict: Verdict, days: number): void;

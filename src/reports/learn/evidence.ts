@@ -5,7 +5,7 @@
  */
 import Type from 'typebox';
 import { recordForm } from '../../lib/record.js';
-import type { DayObservation } from '../history/day-writes.js';
+import type { DayObservation } from '../days/note-fetch.js';
 import type { Revision } from '../history/revision.js';
 import { dayAt, dayNumber } from '../query/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';

@@ -7,8 +7,9 @@ import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { createCountBatches } from '../../store/count-batches.js';
 import type { CounterAdd, Store } from '../../store/port.js';
-import type { FinalDay } from '../history/day-writes.js';
-import { readContents, sumRows } from '../history/read.js';
+import type { Days } from '../days/days.js';
+import { sumRows } from '../history/read.js';
+import type { FinalDay } from '../history/record.js';
 import { type Revision, validRevisions } from '../history/revision.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
@@ -81,12 +82,14 @@ const MAX_WAITING = 20_000;
 export const FLUSH_EVERY_MS = 30_000;
 
 export function createExpectedChanges({
-  store: { counters, history },
+  store: { counters },
+  days: stored,
   policy: { timezoneOf },
   clock,
   logger,
 }: {
-  readonly store: Pick<Store, 'counters' | 'history'>;
+  readonly store: Pick<Store, 'counters'>;
+  readonly days: Pick<Days, 'rows'>;
   readonly policy: Pick<ReportPolicy, 'timezoneOf'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
   readonly logger: Logger;
@@ -127,7 +130,7 @@ export function createExpectedChanges({
     async note(report: Report, series: string, days: readonly FinalDay[]): Promise<void> {
       const [timezone, group] = [timezoneOf(report.account), groupOf(scopeOf(report))];
       for (const day of days)
-        for (const field of await fieldsOf(history, series, day, timezone)) add(group, field);
+        for (const field of await fieldsOf(stored, series, day, timezone)) add(group, field);
     },
     /** By column; null without enough days, or if not read yet. */
     of(report: Report, ageDays: number): ExpectedChange | null {
@@ -150,7 +153,7 @@ const groupOf = (scope: Scope) => `expected:${scopeId(scope)}`;
 
 /** One field for each column and age at which the day was seen. Greater ages than {@link MAX_AGE} are never shown. */
 async function fieldsOf(
-  store: Store['history'],
+  days: Pick<Days, 'rows'>,
   series: string,
   { date, entry, revisions }: FinalDay,
   timezone: string,
@@ -164,8 +167,7 @@ async function fieldsOf(
   );
   if (seen.length === 0) return [];
   const others = seen.filter(({ digest }) => digest !== final.digest);
-  const contents = await readContents(
-    store,
+  const rows = await days.rows(
     series,
     others.map((revision) => ({ day: date, revision })),
   );
@@ -173,7 +175,7 @@ async function fieldsOf(
   const fields = new Map<string, string>();
   for (const revision of seen) {
     const at = others.indexOf(revision);
-    const old = at < 0 ? entry : contents[at];
+    const old = at < 0 ? entry : rows[at];
     if (old === null || old === undefined) continue;
     const then = at < 0 ? later : await sumRows(old);
     const until = dayAt(revision.confirmedUntil, timezone) - (dayNumber(date) as number);

@@ -217,19 +217,28 @@ function earlierIn(view: Reader, keys: Keys, days: readonly number[]): ReadonlyM
   return earlier;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 function wholeIn(view: View, keys: Keys, nowMs: number): WholeMonth | null {
   const found = indexIn(view, keys, nowMs);
   const damaged: Buffer[] = [];
-  const namesOf = (letter: string) => {
+  const recordsOf = (letter: string) => {
     const records = view.range(keys.kind(letter), (error) => damaged.push(error.key));
-    const all = [...records.map(({ key }) => key), ...damaged.splice(0)];
-    return all.map((key) => key.subarray(keys.all.from.length + 1));
+    const all = [...records, ...damaged.splice(0).map((key) => ({ key, value: NOTHING }))];
+    return all.map(({ key, value }) => ({
+      name: key.toString('latin1', keys.all.from.length + 1),
+      bytes: value.length,
+    }));
   };
-  const days = namesOf('e').map((name) => Number(name.toString('latin1')));
-  const parts = new Set(namesOf('p').map((name) => name.toString('latin1', 0, name.indexOf(':'))));
+  const days = recordsOf('e').map(({ name }) => Number(name));
+  const parts = new Map<string, number>();
+  for (const { name: piece, bytes } of recordsOf('p')) {
+    const name = piece.slice(0, piece.indexOf(':'));
+    parts.set(name, (parts.get(name) ?? 0) + bytes);
+  }
   if (found === null && days.length === 0 && parts.size === 0) return null;
   const { stamp, index } = found ?? { stamp: 0, index: null };
-  return { stamp, index, earlier: earlierIn(view, keys, days), parts: [...parts] };
+  return { stamp, index, earlier: earlierIn(view, keys, days), parts };
 }
 
 function markValue(usedOn: number, series: string): Buffer {

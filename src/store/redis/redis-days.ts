@@ -129,14 +129,20 @@ function createReads(link: Link, keys: DaysKeys) {
       return found;
     },
     async whole(place: MonthPlace): Promise<WholeMonth | null> {
-      const fields = await link.call('hkeys', (client) =>
-        client.hkeys(keys.month(place.series, place.month)),
-      );
+      const hash = keys.month(place.series, place.month);
+      const fields = await link.call('hkeys', (client) => client.hkeys(hash));
       const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [dayOf(field)] : []));
       const found = await earlier(place, days);
       if (found === null && fields.length === 0) return null;
-      const parts = fields.flatMap((field) => (field.startsWith(PART) ? [field.slice(PART.length)] : []));
-      return { ...(found ?? { stamp: 0, index: null, earlier: new Map() }), parts };
+      const parts = await Promise.all(
+        fields
+          .filter((field) => field.startsWith(PART))
+          .map(async (field): Promise<[string, number]> => {
+            const bytes = await link.call('hstrlen', (client) => client.hstrlen(hash, field));
+            return [field.slice(PART.length), bytes];
+          }),
+      );
+      return { ...(found ?? { stamp: 0, index: null, earlier: new Map() }), parts: new Map(parts) };
     },
   };
 }

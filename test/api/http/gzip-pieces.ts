@@ -1,7 +1,7 @@
 /** Pieces of a gzip body, deflated as the cache has them and plain. */
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { deflateBody } from '../../../src/reports/cache/entry.js';
+import { deflateBody } from '../../../src/reports/rows/segments.js';
 import type { Segment } from '../../../src/reports/rows/entry.js';
 
 /** A piece, with what it is. */

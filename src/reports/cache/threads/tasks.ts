@@ -2,6 +2,7 @@
 
 import { type ErrorCode, GatewayError, type GatewayErrorOptions } from '../../../errors.js';
 import { holdsToken } from '../../../platform/scrub.js';
+import { encodePart, type PartDay } from '../../days/part.js';
 import type { FormatTask } from '../../rows/answer.js';
 import {
   type DayBlock,
@@ -33,6 +34,13 @@ export function encode(entries: readonly (Omit<RawWrite, 'body'> & { readonly bo
       facts: shared([encoded.facts]),
     };
   });
+}
+
+/** @returns a part in memory that both threads see */
+export function encodeRows(
+  days: readonly (Omit<PartDay, 'body'> & { readonly body: Uint8Array })[],
+): Uint8Array {
+  return shared([encodePart(days.map((day) => ({ ...day, body: asBuffer(day.body) })))]);
 }
 
 /** A table, or why there is none: an error loses its members on its way between threads. */

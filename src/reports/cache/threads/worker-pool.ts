@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { GatewayError } from '../../../errors.js';
 import { PACKAGE_ROOT } from '../../../lib/package-root.js';
+import { encodePart, type PartDay } from '../../days/part.js';
 import type { FormatTask } from '../../rows/answer.js';
 import type { DigestInput, DigestOutcome } from '../../rows/digest.js';
 import { bodyHash } from '../../rows/entry.js';
@@ -148,6 +149,10 @@ export function createWorkerPool() {
         body: asBuffer(body),
         facts: asBuffer(facts),
       }));
+    },
+    /** @returns a part as bytes */
+    async encodePart(days: readonly PartDay[]): Promise<Buffer> {
+      return isHeavyToEncode(days) ? asBuffer(await run('encodeRows', days)) : encodePart(days);
     },
     /** @throws RangeError when a table would be out of proportion to its rows */
     async format(task: FormatTask): Promise<Buffer> {

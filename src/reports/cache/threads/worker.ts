@@ -1,7 +1,7 @@
 /** A thread of the pool: its exports are the tasks that it runs, by name. */
 import { constants, getPriority, setPriority } from 'node:os';
 
-export { digest, encode, format, tableAnswer } from './tasks.js';
+export { digest, encode, encodeRows, format, tableAnswer } from './tasks.js';
 
 /** Above the nice value of the process: where cores are few, a cached hit goes before a large miss. */
 const NICER = 10;

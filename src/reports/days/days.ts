@@ -1,0 +1,78 @@
+/** The days of reports: read for plain reports and for history, written after a fetch, marked. */
+import type { Logger } from 'pino';
+import type { DaysStore, MonthPlace } from '../../store/days-port.js';
+import type { Revisions } from '../history/revision.js';
+import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
+import { createOpenMonths, type MonthChange } from './open-months.js';
+import type { PartDay } from './part.js';
+import { byMonth, createReadStates, createShowDays } from './read-days.js';
+import { createWriteMonth } from './write-months.js';
+
+export interface DaysOptions {
+  readonly store: DaysStore;
+  /** Parts as bytes. */
+  readonly encode: (days: readonly PartDay[]) => Promise<Buffer>;
+  readonly now: () => number;
+  /** Called for stored bytes that cannot be read. */
+  readonly onDamaged: () => void;
+  readonly logger: Logger;
+}
+
+/** Returns the same list if nothing is to be marked. */
+type Mark = (revisions: Revisions, date: string) => Revisions;
+
+export type Days = ReturnType<typeof createDays>;
+
+export function createDays({ store, encode, now, onDamaged, logger }: DaysOptions) {
+  const months = createOpenMonths(({ month }) => {
+    onDamaged();
+    logger.warn({ month }, 'ignored damaged stored days');
+  });
+  const write = createWriteMonth({ store, months, encode });
+  const reading = { store, months, now, onDamaged, logger };
+  return {
+    ...{ store, months, write },
+    ...createShowDays(reading),
+    ...createReadStates(reading),
+    /**
+     * Marks revisions of days without changing their rows.
+     * @returns dates that were marked. @throws StoreUnavailable, LostToOthers
+     */
+    async mark(series: string, dates: readonly string[], mark: Mark): Promise<ReadonlySet<string>> {
+      const marked = new Set<string>();
+      const markNoting: Mark = (revisions, date) => {
+        const after = mark(revisions, date);
+        if (after !== revisions) marked.add(date);
+        return after;
+      };
+      const changes = byMonth(dates).map(([month, some]) => markChange({ series, month }, some, markNoting));
+      await Promise.all(changes.map(write));
+      return marked;
+    },
+  };
+}
+
+function markChange(place: MonthPlace, dates: readonly string[], mark: Mark): MonthChange {
+  return {
+    ...{ place, days: dates.map(dayOf), ttlMs: 0, order: 0 },
+    apply(month) {
+      const after = dates.reduce((open, date) => withMark(open, date, mark), month);
+      return { month: after, days: [], parts: new Map() };
+    },
+  };
+}
+
+function withMark(month: OpenMonth, date: string, mark: Mark): OpenMonth {
+  const day = dayOf(date);
+  const known = month.days.get(day);
+  const revisions = revisionsOf(month, day);
+  const after = mark(revisions, date);
+  if (known === undefined || after === revisions) return month;
+  const before = after.slice(0, -1);
+  const latest = after.at(-1) ?? null;
+  return {
+    ...month,
+    days: new Map(month.days).set(day, { ...known, latest, earlier: before.length }),
+    before: new Map(month.before).set(day, before),
+  };
+}

@@ -1,0 +1,178 @@
+/**
+ * The days of a series in one month, and their stored form: JSON, deflated, after a byte that names the form. Cache and history
+ * of a day are one line of it; docs/architecture.md, "Days".
+ */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import Type, { type Static } from 'typebox';
+import { recordForm } from '../../lib/record.js';
+import { type Revision, RevisionForm, type Revisions } from '../history/revision.js';
+import type { Flaw } from '../rows/flaws.js';
+import type { Facts } from '../rows/freshness.js';
+
+const CheckForm = Type.Object({
+  /** Of fetches, by the store: a later one is larger. */
+  order: Type.Integer(),
+  /** Epoch milliseconds. */
+  startedAt: Type.Integer(),
+  endedAt: Type.Integer(),
+  /** The platform's today when the call began, as a day number. */
+  fetchedOn: Type.Integer(),
+  /** Period of the call, ISO. */
+  from: Type.String(),
+  to: Type.String(),
+  /** Rows of the whole answer. */
+  answerRows: Type.Integer(),
+  /** The answer is whole, although its count may be a cap. */
+  complete: Type.Optional(Type.Literal(true)),
+  /** The newest purge known before the call. */
+  seq: Type.Integer(),
+  /** Of the kind. */
+  generation: Type.String(),
+});
+
+/** One platform call, as far as stored days rest on it. */
+export type Check = Readonly<Static<typeof CheckForm>>;
+
+const ForgottenForm = Type.Object({
+  code: Type.Union([Type.Literal('beyond_retention'), Type.Literal('all_days_empty')]),
+  days: Type.Array(Type.String()),
+  missing: Type.Optional(Type.Array(Type.String())),
+  sinceMs: Type.Integer(),
+  seenMs: Type.Integer(),
+  final: Type.Boolean(),
+  againMs: Type.Integer(),
+});
+
+const PassingForm = Type.Object({
+  /** Name of its part; null: no rows. */
+  part: Type.Union([Type.String(), Type.Null()]),
+  digest: Type.String(),
+  hash: Type.String(),
+  rowCount: Type.Integer(),
+  flaws: Type.Optional(Type.Array(Type.Unsafe<Flaw>(Type.Object({ code: Type.String() })))),
+  forgotten: Type.Optional(ForgottenForm),
+  /** Index of its check. */
+  check: Type.Integer(),
+});
+
+const EmptyForm = Type.Object({
+  tail: Type.Union([Type.Literal('unconfirmed'), Type.Literal('confirmed')]),
+  /** Since when each fetch has said so, epoch milliseconds. */
+  sinceMs: Type.Optional(Type.Integer()),
+});
+
+const DayForm = Type.Object({
+  latest: Type.Union([RevisionForm, Type.Null()]),
+  check: Type.Union([Type.Integer(), Type.Null()]),
+  empty: Type.Optional(EmptyForm),
+  passing: Type.Optional(PassingForm),
+  earlier: Type.Optional(Type.Integer()),
+});
+
+const MonthForm = recordForm(
+  Type.Object({
+    asked: Type.Array(Type.String()),
+    kind: Type.Union([Type.Literal('bounded'), Type.Literal('open'), Type.Literal('undeclared')]),
+    parts: Type.Record(Type.String(), Type.Integer()),
+    checks: Type.Array(CheckForm),
+    days: Type.Record(Type.String(), DayForm),
+  }),
+);
+const EarlierForm = recordForm(Type.Array(RevisionForm));
+
+/** Rows that are shown in place of the latest revision while their check is newer; never in history. */
+export interface Passing extends Readonly<Omit<Static<typeof PassingForm>, 'check'>> {
+  readonly check: Check;
+}
+
+export interface Day {
+  /** The newest revision; null: none yet. */
+  readonly latest: Revision | null;
+  /** The fetch that last saw it. */
+  readonly check: Check | null;
+  /** Without rows, and whether that is accepted. */
+  readonly empty?: Readonly<Static<typeof EmptyForm>> | undefined;
+  readonly passing?: Passing | undefined;
+  /** Number of revisions before the latest; they are stored apart. */
+  readonly earlier: number;
+}
+
+export interface Month {
+  /** Accounts that the report names. */
+  readonly asked: readonly string[];
+  readonly kind: Facts['kind'];
+  /** Stored sizes of the parts that days show, by name. */
+  readonly sizes: ReadonlyMap<string, number>;
+  /** By day of the month. */
+  readonly days: ReadonlyMap<number, Day>;
+}
+
+export const NO_DAY: Day = { latest: null, check: null, earlier: 0 };
+
+const FORM = 1;
+/** Smaller than the default, which takes longer to prepare. */
+const OPTIONS = { windowBits: 13, memLevel: 6 };
+
+export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
+  const checks: Check[] = [];
+  const places = new Map<string, number>();
+  // Days of one answer mostly share the object.
+  const known = new Map<Check, number>();
+  const placeOf = (check: Check): number => {
+    const place = known.get(check) ?? places.get(JSON.stringify(check)) ?? checks.push(check) - 1;
+    known.set(check, place);
+    places.set(JSON.stringify(checks[place]), place);
+    return place;
+  };
+  const lines = [...days].map(([day, { latest, check, empty, passing, earlier }]) => [
+    day,
+    {
+      ...{ latest, check: check && placeOf(check), empty },
+      passing: passing && { ...passing, check: placeOf(passing.check) },
+      earlier: earlier === 0 ? undefined : earlier,
+    },
+  ]);
+  const parts = Object.fromEntries(sizes);
+  return sealed({ asked, kind, parts, checks, days: Object.fromEntries(lines) });
+}
+
+/** @returns null for bytes that this release cannot read */
+export function decodeMonth(bytes: Buffer): Month | null {
+  const stored = opened(bytes, MonthForm);
+  if (stored === null) return null;
+  const { asked, kind, parts, checks } = stored;
+  const days = new Map<number, Day>();
+  for (const [day, { check, passing, earlier = 0, latest, empty }] of Object.entries(stored.days)) {
+    const own = check === null ? null : checks[check];
+    const passed = passing && checks[passing.check];
+    if (own === undefined || (passing !== undefined && passed === undefined)) return null;
+    days.set(Number(day), {
+      ...{ latest, check: own, earlier, ...(empty && { empty }) },
+      ...(passing && passed && { passing: { ...passing, check: passed } as Passing }),
+    });
+  }
+  return { asked, kind, sizes: new Map(Object.entries(parts)), days };
+}
+
+export const encodeEarlier = (revisions: Revisions): Buffer => sealed(revisions);
+
+/** @returns null for bytes that this release cannot read */
+export const decodeEarlier = (bytes: Buffer): Revisions | null => opened(bytes, EarlierForm);
+
+function sealed(value: unknown): Buffer {
+  return Buffer.concat([Buffer.of(FORM), deflateRawSync(JSON.stringify(value), OPTIONS)]);
+}
+
+function opened<T>(bytes: Buffer, form: { parse(text: string): T | null }): T | null {
+  if (bytes[0] !== FORM) return null;
+  try {
+    return form.parse(inflateRawSync(bytes.subarray(1)).toString());
+  } catch {
+    return null;
+  }
+}
+
+/** Fetches of orders above it were given by a wrong clock; see `Claimed` of the port. */
+export function orderOf({ check, passing }: Day): number {
+  return Math.max(check?.order ?? 0, passing?.check.order ?? 0);
+}

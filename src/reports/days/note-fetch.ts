@@ -1,0 +1,281 @@
+/** What a fetch changes in a month: the only rule, for what is written and for what is read while a write is under way. Pure. */
+import { LRUCache } from 'lru-cache';
+import { ORDER_LEAD_MAX_US } from '../../store/days-port.js';
+import type { Erasures } from '../history/erasures.js';
+import {
+  noteMissed,
+  noteFetch as noteRevision,
+  type Revision,
+  type Revisions,
+  type SeenDay,
+  voidCut,
+} from '../history/revision.js';
+import { dayNumber } from '../query/days.js';
+import { digest as digestOf } from '../query/platform-call.js';
+import { holdsTexts, joinTypes } from '../rows/column-types.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import { type Facts, type FinalRules, isFinal } from '../rows/freshness.js';
+import { type Check, type Day, type Month, NO_DAY, orderOf, type Passing } from './month.js';
+import type { PartDay } from './part.js';
+
+/** Days of one fetch in one month. */
+export interface FetchedMonth {
+  readonly days: readonly Entry<RowsHeader>[];
+  /** Of fetches, by the store. */
+  readonly order: number;
+  /** Fingerprint of the token; null without one. */
+  readonly credential: string | null;
+  /** Which days of the report are final, and which were cut. */
+  readonly rules: FinalRules;
+  /** Whether history records the report. */
+  readonly isRecorded: boolean;
+  readonly asked: readonly string[];
+  readonly kind: Facts['kind'];
+  /** Begin of the names of its parts; never used before. */
+  readonly name: string;
+  /** End of the first missed fetch of a day that is not marked yet. */
+  readonly missedOf: (date: string) => number | undefined;
+  /** Names of parts that cannot be read. */
+  readonly unreadable: ReadonlySet<string>;
+  readonly isErased: Erasures['isErased'];
+}
+
+/** A fetched day and its earlier revisions. */
+export interface DayObservation {
+  /** ISO */
+  readonly date: string;
+  readonly before: Revisions;
+  readonly seen: SeenDay;
+}
+
+/** What became of a fetched day; without `observation` where it is no state of history. */
+export interface NotedDay {
+  readonly entry: Entry<RowsHeader>;
+  /** late: a fetch that began later is noted · passing: shown for a while, not recorded */
+  readonly kind: 'appended' | 'confirmed' | 'passing' | 'late';
+  readonly revisions: Revisions;
+  readonly observation: DayObservation | null;
+}
+
+/** A month with the earlier revisions of some days: those that a change concerns. */
+export interface OpenMonth extends Month {
+  readonly before: ReadonlyMap<number, Revisions>;
+}
+
+export interface NotedMonth {
+  readonly month: OpenMonth;
+  readonly days: readonly NotedDay[];
+  /** Days of new parts, by the name of the part. */
+  readonly parts: ReadonlyMap<string, readonly PartDay[]>;
+}
+
+export const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as string;
+/** Of the month, from 1. */
+export const dayOf = (date: string): number => Number(date.slice(-2));
+
+export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth {
+  const { asked, kind } = fetched;
+  const [days, earlier] = [new Map(before.days), new Map(before.before)];
+  const parts = createParts(fetched.name);
+  const checkOf = createChecks(fetched.order);
+  const noted = fetched.days.map((entry): NotedDay => {
+    const at = dayOf(dateOf(entry));
+    const known = days.get(at) ?? NO_DAY;
+    const order = orderOf(known);
+    const none = { entry, revisions: [], observation: null };
+    if (order > fetched.order && order <= fetched.order + ORDER_LEAD_MAX_US) return { ...none, kind: 'late' };
+    const check = checkOf(entry);
+    const revisions = revisionsOf(before, at);
+    if ((entry.header.flaws ?? entry.header.forgotten) !== undefined) {
+      days.set(at, { ...known, passing: passingOf(entry, check, revisions, parts) });
+      return { ...none, kind: 'passing' };
+    }
+    const change = fetched.isRecorded
+      ? record(revisions, entry, fetched, parts)
+      : replace(revisions, entry, fetched, parts);
+    const { latest, former } = split(change.revisions);
+    if (!areSame(former, earlier.get(at) ?? [])) earlier.set(at, former);
+    days.set(at, { latest, check, ...emptyOf(entry.header), earlier: former.length });
+    return { entry, ...change };
+  });
+  return {
+    month: { asked, kind, sizes: before.sizes, days, before: earlier },
+    days: noted,
+    parts: parts.all,
+  };
+}
+
+/** Of a day whose earlier revisions are at hand, oldest first. */
+export function revisionsOf({ days, before }: OpenMonth, day: number): Revisions {
+  const latest = days.get(day)?.latest ?? null;
+  return [...(before.get(day) ?? []), ...(latest === null ? [] : [latest])];
+}
+
+function split(revisions: Revisions) {
+  return { latest: revisions.at(-1) ?? null, former: revisions.slice(0, -1) };
+}
+
+function areSame(one: Revisions, other: Revisions): boolean {
+  return one.length === other.length && one.every((revision, at) => revision === other[at]);
+}
+
+/** A change of a day; the other members are those of {@link NotedDay}. */
+type Change = Pick<NotedDay, 'kind' | 'revisions' | 'observation'>;
+
+/** Appends or confirms a revision. */
+function record(stored: Revisions, entry: Entry<RowsHeader>, fetched: FetchedMonth, parts: Parts): Change {
+  const { rules, missedOf, unreadable } = fetched;
+  const date = dateOf(entry);
+  const missedFrom = missedOf(date);
+  const known = voidCut(stored.filter(isKept), rules);
+  const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
+  const seen = seenDay(entry, fetched);
+  const { kind, revisions } = noteRevision(before, seen);
+  const observation = { date, before, seen };
+  const latest = revisions.at(-1) as Revision;
+  const former = stored.at(-1);
+  const isReadable = former?.part == null || !unreadable.has(former.part);
+  const isSame = former?.digest === seen.digest && former.hash === seen.hash && isReadable;
+  if (isSame && !(kind === 'appended' && isErased(former, fetched)))
+    return { kind, observation, revisions: revisions.with(-1, { ...latest, part: former.part }) };
+  const part = parts.add(entry, seen);
+  // Rows that are stored anew can be read again, for every revision that has them.
+  const named = (one: Revision) => (isReadable || one.part !== former?.part ? one : { ...one, part });
+  const all = revisions.map((one) => (one.digest === seen.digest ? named(one) : one));
+  return { kind, observation, revisions: all.with(-1, { ...latest, part, hash: seen.hash }) };
+}
+
+/** Of a report that history does not record: one state, which the next fetch replaces. */
+function replace(stored: Revisions, entry: Entry<RowsHeader>, fetched: FetchedMonth, parts: Parts): Change {
+  const seen = seenDay(entry, fetched);
+  const [former, kept] = [stored.at(-1), stored.filter(isKept)];
+  const added = noteRevision([], seen).revisions[0] as Revision;
+  const isSame = former?.digest === seen.digest && former.hash === seen.hash;
+  const isThere = isSame && (former.part === null || !fetched.unreadable.has(former.part));
+  const part = isThere && !isErased(former, fetched) ? former.part : parts.add(entry, seen);
+  const knownFrom = Math.max(added.knownFrom, (kept.at(-1)?.knownFrom ?? 0) + 1);
+  const revision = { ...added, knownFrom, id: knownFrom.toString(36), part, unrecorded: true as const };
+  return { kind: isSame ? 'confirmed' : 'appended', revisions: [...kept, revision], observation: null };
+}
+
+const isKept = ({ unrecorded }: Revision) => unrecorded !== true;
+
+/** Whether its rows may have been erased: they are then stored again. */
+function isErased(former: Revision, fetched: FetchedMonth): boolean {
+  return fetched.isErased({ ...former, asked: fetched.asked, held: [] });
+}
+
+function passingOf(entry: Entry<RowsHeader>, check: Check, stored: Revisions, parts: Parts): Passing {
+  const { hash, rowCount, splitFrom, flaws, forgotten } = entry.header;
+  const digest = splitFrom?.sortedHash ?? '';
+  // Rows from history are those of a revision.
+  const known = stored.findLast((one) => one.digest === digest && one.hash === hash);
+  const part = known === undefined ? parts.add(entry, { digest, ageDays: 1 }) : known.part;
+  return {
+    part,
+    digest,
+    hash,
+    rowCount,
+    check,
+    ...(flaws && { flaws }),
+    ...(forgotten && { forgotten }),
+  } as Passing;
+}
+
+function emptyOf({ emptyTail: tail, emptySince }: RowsHeader): Pick<Day, 'empty'> {
+  const sinceMs = emptySince?.[0]?.[1];
+  if (tail === 'no') return {};
+  return { empty: sinceMs === undefined ? { tail } : { tail, sinceMs } };
+}
+
+/** @returns the check of a day: one object for equal ones */
+function createChecks(order: number): (entry: Entry<RowsHeader>) => Check {
+  const known = new Map<string, Check>();
+  return ({ header }) => {
+    const { fetchStartedAt, fetchedAt, fetchedOn, splitFrom, answerRows, complete, seq } = header;
+    const { from = '', to = '', generation = '' } = splitFrom ?? {};
+    const name = `${fetchStartedAt} ${fetchedAt} ${from} ${to} ${answerRows} ${complete}`;
+    const check = known.get(name) ?? {
+      ...{ order, startedAt: fetchStartedAt, endedAt: fetchedAt, fetchedOn, from, to, answerRows },
+      ...(complete && { complete }),
+      ...{ seq, generation },
+    };
+    known.set(name, check);
+    return check;
+  };
+}
+
+/** Plain rows of a part, about. */
+const PART_BYTES = 2_097_152;
+
+type Parts = ReturnType<typeof createParts>;
+
+/** New parts of a month. A day that is not over has one of its own, as its rows change most. */
+function createParts(name: string) {
+  const all = new Map<string, PartDay[]>();
+  let [shared, bytes, count] = ['', 0, 0];
+  const next = () => (count++ === 0 ? name : `${name}-${count}`);
+  return {
+    all: all as ReadonlyMap<string, readonly PartDay[]>,
+    /** @returns the name of its part; null if there is nothing to store */
+    add(
+      { header, body }: Entry<RowsHeader>,
+      { digest, ageDays }: Pick<SeenDay, 'digest' | 'ageDays'>,
+    ): string | null {
+      const { rowCount, columns, accounts } = header;
+      if (rowCount === 0 && columns.length === 0 && accounts.length === 0) return null;
+      const one: PartDay = { day: dayOf(header.lastDay as string), digest, header, body };
+      const isAlone = ageDays <= 0;
+      if (isAlone || shared === '' || bytes + body.length > PART_BYTES) {
+        const own = next();
+        all.set(own, [one]);
+        if (!isAlone) [shared, bytes] = [own, body.length];
+        return own;
+      }
+      all.get(shared)?.push(one);
+      bytes += body.length;
+      return shared;
+    },
+  };
+}
+
+/** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
+function seenDay({ header }: Entry<RowsHeader>, { credential, rules }: FetchedMonth): SeenDay {
+  const { splitFrom, rowCount, answerRows, complete } = header;
+  return {
+    fetchedFrom: header.fetchStartedAt,
+    fetchedAt: header.fetchedAt,
+    ageDays: header.fetchedOn - (dayNumber(header.lastDay as string) as number),
+    digest: splitFrom?.sortedHash ?? '',
+    hash: header.hash,
+    generation: splitFrom?.generation ?? '',
+    schema: schemaOf(header),
+    credential,
+    rowCount,
+    answerRows,
+    seq: header.seq,
+    unconfirmed: rowCount === 0 && header.emptyTail === 'unconfirmed',
+    isFinal: isFinal(header, rules),
+    ...(complete && { complete }),
+  };
+}
+
+/** Memoized: reports have few schemas, and every fetched day has one. */
+const schemas = new LRUCache<string, string>({ max: 1000 });
+
+/** Identifies the columns and which of them hold text; the precision of numbers may change. */
+function schemaOf(header: RowsHeader): string {
+  const name = JSON.stringify([header.columns, header.types]);
+  const known = schemas.get(name) ?? makeSchema(header);
+  schemas.set(name, known);
+  return known;
+}
+
+function makeSchema(header: RowsHeader): string {
+  const types = joinTypes([header]);
+  const texts = header.columns.map((column) => {
+    const facts = types.get(column);
+    return facts !== undefined && holdsTexts(column, facts) ? 'text' : '';
+  });
+  return digestOf([...header.columns, '', ...texts]).slice(0, 16);
+}
