@@ -189,7 +189,7 @@ export const CATALOGUE = {
     status: 410,
     title: 'Cursor expired',
     meaning:
-      "The cursor expired, was dropped, belongs to another team or tool, or the team's access changed.",
+      "The cursor is older than 15 minutes, the rows of its first page can no longer be read, it belongs to another team or tool, or the team's access changed.",
     remedy: 'Repeat the query without a cursor, and start from its first page.',
   },
   not_final: {

@@ -25,9 +25,9 @@ import { corsWithoutOrigin } from './http/cors.js';
 import type { Finish } from './http/finish.js';
 import { wrongMethod } from './http/not-found.js';
 import { readKeyHeaders } from './http/request-keys.js';
+import { createCursors } from './mcp/cursors.js';
 import { registerMcp } from './mcp/route.js';
 import { createSeenColumns } from './mcp/seen-columns.js';
-import { createSnapshots } from './mcp/snapshots.js';
 import type { DescribedReports } from './mcp/tool-call.js';
 import type { Plane } from './openapi/plane.js';
 import {
@@ -48,7 +48,7 @@ import { watchReader } from './proxy/watch-reader.js';
 
 /** `/mcp`: its tools use the same calls as HTTP. */
 function registerAgents(app: FastifyInstance, services: Services): void {
-  const { config, reporting, gateway, identify, store, clock, log, purges, erasures } = services;
+  const { config, reporting, gateway, identify, store, clock, log, pepper } = services;
   const { report, server } = config;
   registerMcp(app, {
     admit: reporting.admit,
@@ -67,12 +67,8 @@ function registerAgents(app: FastifyInstance, services: Services): void {
       },
       described: describedReports(config, [...reporting.canonical.table.kinds.keys()]),
       seenColumns: createSeenColumns(store.documents, log.logger),
-      snapshots: createSnapshots({
-        ...{ store, clock, purges },
-        // A page may have rows of any account, so it counts as naming none.
-        isErasedSince: ({ seq, atMs }) =>
-          erasures.isErased({ seq, fetchedFrom: atMs, asked: [], held: [], rowCount: 1 }),
-      }),
+      cursors: createCursors({ pepper, clock }),
+      now: clock.now,
       caps: config.mcp,
     },
   });

@@ -1,15 +1,10 @@
-/** Runs one tool call: checks the arguments, pages the table, translates errors for agents. */
+/** Runs one tool call: checks the arguments, reads a page, translates errors for agents. */
 import { asGatewayError, type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
-import { randomBuffer } from '../../lib/chance.js';
 import { faultsOf, type SchemaFault } from '../../lib/faults.js';
 import { toProblem } from '../../lib/http/problem.js';
-import { type Packed, type PackOptions, packTable } from '../../reports/tables/pack.js';
 import type { Caps } from '../../reports/tables/pages.js';
-import type { Table } from '../../reports/tables/table.js';
-import { describeReports, getUsage, whoami } from './own-tools.js';
-import { compareAsOf, explainQuery, getFinality, queryReport } from './report-tools.js';
-import type { createSnapshots } from './snapshots.js';
-import type { ToolCall, ToolParts } from './tool-call.js';
+import { firstPage, type PagedTools, pageAt } from './run-tool.js';
+import type { ToolCall } from './tool-call.js';
 import { ARGUMENTS, type ToolName } from './tools.js';
 
 /** HTTP parameters to tool arguments: agents do not know parameters and headers of HTTP. */
@@ -66,27 +61,8 @@ export interface ToolResult {
   isError?: true;
 }
 
-export interface ToolBench extends ToolParts {
-  readonly snapshots: ReturnType<typeof createSnapshots>;
-  readonly caps: Caps;
+export interface ToolBench extends PagedTools {
   readonly onError: (call: ToolCall, error: GatewayError) => void;
-}
-
-type Tool = (parts: ToolParts, call: ToolCall, args: never, pack: PackOptions) => Promise<Packed>;
-
-const RUN: Readonly<Record<ToolName, Tool>> = {
-  whoami: packed(whoami),
-  describe_reports: packed(describeReports),
-  query_report: queryReport,
-  explain_query: packed(explainQuery),
-  compare_as_of: compareAsOf,
-  get_finality: packed(getFinality),
-  get_usage: packed(getUsage),
-};
-
-function packed<A>(tool: (parts: ToolParts, call: ToolCall, args: A) => Promise<Table>) {
-  return async (parts: ToolParts, call: ToolCall, args: A, pack: PackOptions): Promise<Packed> =>
-    packTable(await tool(parts, call, args), pack);
 }
 
 /**
@@ -112,23 +88,14 @@ export async function callTool(
 
 async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unknown): Promise<string> {
   const args = readArguments(name, given);
-  const { cursor, limit } = args as { readonly cursor?: string; readonly limit?: number };
-  if (cursor !== undefined) {
-    const others = Object.keys(args).filter((member) => member !== 'cursor');
-    if (others.length > 0)
-      throw invalidQuery(
-        ...others.map((param) => ({
-          param,
-          message: 'must be omitted: cursor is the only argument of a follow-up call',
-        })),
-      );
-    return bench.snapshots.read(call.caller, name, cursor);
-  }
-  const baseline = bench.snapshots.begin();
-  const walk = randomBuffer(16).toString('base64url');
-  const caps = { ...bench.caps, maxRows: Math.min(limit ?? bench.caps.maxRows, bench.caps.maxRows) };
-  const table = await RUN[name](bench, call, args as never, { caps, walk });
-  return bench.snapshots.keep(call.caller, name, walk, table, baseline);
+  const { cursor, ...others } = args as { readonly cursor?: string };
+  if (cursor === undefined) return firstPage(bench, call, name, args);
+  const strange = Object.keys(others).map((param) => ({
+    param,
+    message: 'must be omitted: cursor is the only argument of a follow-up call',
+  }));
+  if (strange.length > 0) throw invalidQuery(...strange);
+  return pageAt(bench, call, name, cursor);
 }
 
 function readArguments(name: ToolName, given: unknown = {}): object {

@@ -20,6 +20,7 @@ export async function whoami(parts: ToolParts, call: ToolCall): Promise<Table> {
     columns: ['advertiserId', 'name', 'lastSeenAt'],
     rowCount: known.length,
     rows: known.map(({ id, name, lastSeenAt }) => [id, name, lastSeenAt]),
+    identity: ['advertiserId'],
   };
 }
 
@@ -45,7 +46,7 @@ export async function getUsage({ showMe }: ToolParts, call: ToolCall): Promise<T
       detail: 'The usage store does not respond.',
       retryAfterS: 5,
     });
-  return tableOf({ days: 'by UTC, oldest first' }, usage);
+  return { ...tableOf({ days: 'by UTC, oldest first' }, usage), identity: ['day'] };
 }
 
 /** Shown until the team has seen the columns of an answer itself. */

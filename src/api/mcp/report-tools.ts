@@ -3,7 +3,7 @@
 import { GatewayError } from '../../errors.js';
 import type { ReportReply } from '../../reports/report-call.js';
 import { noTable } from '../../reports/tables/answer-table.js';
-import type { Packed, PackOptions } from '../../reports/tables/pack.js';
+import type { Page, PageAsk } from '../../reports/tables/pages.js';
 import { type Row, type Table, tableOf } from '../../reports/tables/table.js';
 import type { NamedReport } from '../data/ask.js';
 import { showDiff } from '../data/diff.js';
@@ -20,8 +20,8 @@ export async function queryReport(
   parts: ToolParts,
   call: ToolCall,
   args: QueryArguments,
-  pack: PackOptions,
-): Promise<Packed> {
+  page: PageAsk,
+): Promise<Page> {
   const asked = reportOf(args, parts.rules, shapeOf(args));
   const reply = await parts.report({
     ...call.ask,
@@ -31,13 +31,13 @@ export async function queryReport(
     readBody: null,
     accept: undefined,
     acceptEncoding: undefined,
-    cacheControl: undefined,
+    cacheControl: call.cacheControl,
     ifNoneMatch: undefined,
   });
   const { columns = null, sort = null } = args;
-  const packed = await parts.table({ chunks: jsonOf(reply), ask: { kind: 'report', columns, sort }, pack });
-  await parts.seenColumns.add(call.caller, asked.endpoint, packed.columns);
-  return packed;
+  const read = await parts.table({ chunks: jsonOf(reply), ask: { kind: 'report', columns, sort }, page });
+  await parts.seenColumns.add(call.caller, asked.endpoint, read.columns);
+  return read;
 }
 
 export async function explainQuery(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
@@ -45,15 +45,16 @@ export async function explainQuery(parts: ToolParts, call: ToolCall, args: Repor
   const shown = (await showExplanation(parts.reports, { ...call.ask, query: aboutReport(asked) })) as Row;
   const { days, inWords, price, refusal, storeAway, passedOn, warnings } = shown;
   const rows = (days ?? (shown.whole === null ? [] : [shown.whole])) as readonly Row[];
-  return tableOf({ report: asked, inWords, price, refusal, storeAway, passedOn, warnings }, rows);
+  const about = { report: asked, inWords, price, refusal, storeAway, passedOn, warnings };
+  return { ...tableOf(about, rows), identity: ['date'] };
 }
 
 export async function compareAsOf(
   parts: ToolParts,
   call: ToolCall,
   args: CompareArguments,
-  pack: PackOptions,
-): Promise<Packed> {
+  page: PageAsk,
+): Promise<Page> {
   const { from = 'first', to = 'latest' } = args;
   const asked = reportOf(args, parts.rules);
   const moments = queryOf([
@@ -64,7 +65,7 @@ export async function compareAsOf(
     ...call.ask,
     query: `${aboutReport(asked)}&${moments}&_format=json`,
   });
-  return parts.table({ chunks: jsonOf(reply), ask: { kind: 'changes' }, pack });
+  return parts.table({ chunks: jsonOf(reply), ask: { kind: 'changes' }, page });
 }
 
 export async function getFinality(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {

@@ -13,6 +13,8 @@ import type { createSeenColumns } from './seen-columns.js';
 export interface ToolCall {
   readonly caller: Caller;
   readonly ask: Omit<AskCall, 'query'>;
+  /** Of the report that the tool reads. */
+  readonly cacheControl?: string | undefined;
 }
 
 /** The same calls as HTTP; each authenticates and authorizes again. */

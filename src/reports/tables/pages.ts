@@ -1,4 +1,5 @@
-/** Splits tables into pages for assistants, within the caps, and never truncates silently. Pure. */
+/** One page of a table for assistants, within the caps; never truncates silently. Pure. */
+import { createHash } from 'node:crypto';
 import { invalidQuery } from '../../errors.js';
 import type { Table } from './table.js';
 
@@ -8,47 +9,79 @@ export interface Caps {
   readonly maxBytes: number;
 }
 
-/** A page without total rows and next cursor. */
+export interface PageAsk {
+  readonly caps: Caps;
+  /** The first row, from 0. */
+  readonly fromRow: number;
+  /** Length of a cursor for the next page; 0 if there can be none. */
+  readonly cursorChars: number;
+}
+
 export interface Page {
   /** Metadata, columns and rows: JSON without the opening brace. */
   readonly rest: string;
+  readonly totalRows: number;
+  readonly columns: readonly string[];
+  /** First row of the next page; null after the last one. */
+  readonly nextRow: number | null;
+  /** Digest of all rows of the table in their order: tables with equal ones have equal pages. */
+  readonly state: string;
+  /** Of an answer whose rows can be read again as of this time; ISO. */
+  readonly knownAt: string | null;
 }
-
-/** Maximum length of a cursor. */
-export const CURSOR_CHARS = 48;
 
 /** Lengths to which texts are shortened until a row fits. */
 const SHORTER = [2000, 400, 80] as const;
 
-/** At least one page, made lazily. @throws GatewayError `invalid_query` if a single row does not fit */
-export function* pagesOf({ about, columns, rows, rowCount }: Table, caps: Caps): Generator<Page, void> {
+/** @throws GatewayError `invalid_query` if a row of the table does not fit, on this page or another */
+export function pageOf(table: Table, { caps, fromRow, cursorChars }: PageAsk): Page {
+  const { about, columns, rows, rowCount: totalRows } = table;
   const { maxRows, maxBytes } = caps;
   const head = `${membersOf(about)}"columns":${JSON.stringify(columns)},`;
-  const room = maxBytes - bytesOf(frontOf(rowCount, 'x'.repeat(CURSOR_CHARS))) - bytesOf(head) - TAIL_BYTES;
+  const front = frontOf(totalRows, 'x'.repeat(cursorChars));
+  const room = maxBytes - bytesOf(front) - bytesOf(head) - TAIL_BYTES;
   if (room < 0) throw tooMuchBeside(bytesOf(head), maxBytes);
-  let texts: string[] = [];
-  let [used, shortened, given] = [0, 0, 0];
-  const close = (): Page => {
-    const note = shortened === 0 ? '' : `"shortenedCells":${shortened},`;
-    const page = { rest: `${head}${note}"rows":[${texts.join(',')}]}` };
-    [texts, used, shortened, given] = [[], 0, 0, given + 1];
-    return page;
-  };
+  const identityOf = identifier(table);
+  const hash = createHash('sha256').update(JSON.stringify(columns));
+  const texts: string[] = [];
+  let [at, used, shortened] = [0, 0, 0];
+  let nextRow: number | null = null;
   for (const row of rows) {
     const fitted = fitRow(row, room);
     if (fitted === null) throw tooWide(columns, maxBytes);
-    const bytes = fitted.bytes + 1;
-    if (texts.length > 0 && (texts.length >= maxRows || used + bytes > room + 1)) yield close();
-    texts.push(fitted.text);
-    used += bytes;
-    shortened += fitted.shortened;
+    hash.update(identityOf(row, fitted.whole));
+    if (at >= fromRow && nextRow === null) {
+      const bytes = fitted.bytes + 1;
+      if (texts.length > 0 && (texts.length >= maxRows || used + bytes > room + 1)) nextRow = at;
+      else {
+        texts.push(fitted.text);
+        used += bytes;
+        shortened += fitted.shortened;
+      }
+    }
+    at += 1;
   }
-  if (texts.length > 0 || given === 0) yield close();
+  const note = shortened === 0 ? '' : `"shortenedCells":${shortened},`;
+  return {
+    ...{ totalRows, columns, nextRow },
+    rest: `${head}${note}"rows":[${texts.join(',')}]}`,
+    state: hash.digest('base64url').slice(0, STATE_CHARS),
+    knownAt: typeof about.knownAt === 'string' ? about.knownAt : null,
+  };
 }
 
-/** @param next cursor; null if nothing follows, or if further pages cannot be stored */
-export function writePage(page: Page, totalRows: number, next: string | null, truncated: boolean): string {
-  return `${frontOf(totalRows, next, truncated)}${page.rest}`;
+const STATE_CHARS = 22;
+
+/** @returns what identifies a row: its JSON, unless the table names columns for it */
+function identifier({ columns, identity }: Table): (row: readonly unknown[], text: string) => string {
+  if (identity === undefined) return (_row, text) => text;
+  const places = identity.map((column) => columns.indexOf(column));
+  return (row) => JSON.stringify(places.map((place) => row[place]));
+}
+
+/** @param next cursor; null if nothing follows, or if it would be too long */
+export function writePage({ rest, totalRows, nextRow }: Page, next: string | null): string {
+  return `${frontOf(totalRows, next, nextRow !== null)}${rest}`;
 }
 
 function frontOf(totalRows: number, next: string | null, truncated = false): string {
@@ -63,11 +96,11 @@ function membersOf(about: Table['about']): string {
   return text === '' ? '' : `${text},`;
 }
 
-/** @returns its text, its bytes and the number of cells with shortened text; null if it does not fit */
+/** @returns its text, whole and as it fits, its bytes and the number of cells with shortened text; null if it does not fit */
 function fitRow(row: readonly unknown[], room: number) {
-  const text = JSON.stringify(row);
-  const bytes = bytesOf(text);
-  if (bytes <= room) return { text, bytes, shortened: 0 };
+  const whole = JSON.stringify(row);
+  const bytes = bytesOf(whole);
+  if (bytes <= room) return { whole, text: whole, bytes, shortened: 0 };
   for (const most of SHORTER) {
     let shortened = 0;
     const cells = row.map((cell) => {
@@ -76,9 +109,9 @@ function fitRow(row: readonly unknown[], room: number) {
       shortened += 1;
       return `${cut(long, most)}… (${long.length} characters)`;
     });
-    const shorter = JSON.stringify(cells);
-    const size = bytesOf(shorter);
-    if (size <= room) return { text: shorter, bytes: size, shortened };
+    const text = JSON.stringify(cells);
+    const size = bytesOf(text);
+    if (size <= room) return { whole, text, bytes: size, shortened };
   }
   return null;
 }

@@ -12,6 +12,8 @@ export interface Table {
   readonly rowCount: number;
   /** Made lazily: a wide table is mostly empty cells. */
   readonly rows: Iterable<readonly unknown[]>;
+  /** Columns that identify a row, where others change by the minute; absent: all. */
+  readonly identity?: readonly string[];
 }
 
 export interface Sort {

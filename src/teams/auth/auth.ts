@@ -92,6 +92,7 @@ export async function createAuth({
     identify,
     lastUse,
     slowFailures: createSlowFailures(clock),
+    pepper,
     tokenPepper: tokenPepper(registry, sealer, pepper),
   };
 }

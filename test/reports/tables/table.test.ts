@@ -1,13 +1,11 @@
 /** Tables of answers, and their pages. */
 
-import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors.js';
 import { answerTable } from '../../../src/reports/tables/answer-table.js';
-import { packTable, RESULT_LIMITS } from '../../../src/reports/tables/pack.js';
-import { CURSOR_CHARS, pagesOf, writePage } from '../../../src/reports/tables/pages.js';
-import { type Row, sortRows } from '../../../src/reports/tables/table.js';
+import { type Page, type PageAsk, pageOf, writePage } from '../../../src/reports/tables/pages.js';
+import { type Row, sortRows, type Table } from '../../../src/reports/tables/table.js';
 
 const sorted = (values: readonly unknown[], order: 'asc' | 'desc') =>
   sortRows(
@@ -112,8 +110,18 @@ describe('a table that is sorted by a column of numbers and texts', () => {
   });
 });
 
-const CURSOR = 'c'.repeat(CURSOR_CHARS);
-const CAPS = { maxRows: 7, maxBytes: 2400 };
+const CURSOR = 'c'.repeat(300);
+const ASK: Omit<PageAsk, 'fromRow'> = { caps: { maxRows: 7, maxBytes: 2400 }, cursorChars: CURSOR.length };
+
+/** Each page as an assistant follows them. */
+function pagesOf(table: Table, ask = ASK): Page[] {
+  const pages = [pageOf(table, { ...ask, fromRow: 0 })];
+  for (;;) {
+    const fromRow = pages.at(-1)?.nextRow ?? null;
+    if (fromRow === null) return pages;
+    pages.push(pageOf(table, { ...ask, fromRow }));
+  }
+}
 
 const cell = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -142,11 +150,12 @@ describe('pages of a table', () => {
   it('keep to both caps, and hold each row once, in its order', () => {
     fc.assert(
       fc.property(table, (given) => {
-        const pages = [...pagesOf({ ...given, rowCount: given.rows.length }, CAPS)];
-        const texts = pages.map((page) => writePage(page, given.rows.length, CURSOR, false));
-        for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(CAPS.maxBytes);
+        const pages = pagesOf({ ...given, rowCount: given.rows.length });
+        expect(new Set(pages.map(({ state }) => state)).size).toBe(1);
+        const texts = pages.map((page) => writePage(page, page.nextRow === null ? null : CURSOR));
+        for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(ASK.caps.maxBytes);
         const read = texts.map((text) => JSON.parse(text) as Read);
-        for (const { rows } of read) expect(rows.length).toBeLessThanOrEqual(CAPS.maxRows);
+        for (const { rows } of read) expect(rows.length).toBeLessThanOrEqual(ASK.caps.maxRows);
         const rows = read.flatMap((page) => page.rows);
         expect(rows.length).toBe(given.rows.length);
         const plain = JSON.parse(JSON.stringify(given.rows)) as unknown[][];
@@ -163,16 +172,16 @@ describe('pages of a table', () => {
   it('are refused where not even one row fits, and say what to name', () => {
     const columns = Array.from({ length: 400 }, (_, at) => `c${at}`);
     const wide = { about: {}, columns, rowCount: 1, rows: [columns] };
-    expect(() => [...pagesOf(wide, CAPS)]).toThrow(GatewayError);
+    expect(() => pagesOf(wide)).toThrow(GatewayError);
     const tall = { about: {}, columns: ['a'], rowCount: 1, rows: [Array.from({ length: 400 }, () => 12345)] };
-    expect(() => [...pagesOf(tall, CAPS)]).toThrow(GatewayError);
+    expect(() => pagesOf(tall)).toThrow(GatewayError);
   });
 
   it('are refused where what stands beside the rows leaves no room, and say so', () => {
     const table = { about: { totals: 'x'.repeat(2400) }, columns: ['a'], rowCount: 1, rows: [[1]] };
     const thrown = (() => {
       try {
-        return [...pagesOf(table, CAPS)];
+        return pagesOf(table);
       } catch (error) {
         return error;
       }
@@ -183,48 +192,63 @@ describe('pages of a table', () => {
   });
 });
 
-const WALK = 'w'.repeat(22);
-const tableOf = (rowCount: number) => ({
-  ...{ about: { of: 'tests' }, columns: ['at'], rowCount },
-  rows: Array.from({ length: rowCount }, (_, at) => [at]),
+const tableOf = (values: readonly unknown[][], more: Partial<Table> = {}): Table => ({
+  ...{ about: { of: 'tests' }, columns: ['at', 'now'], rowCount: values.length, rows: values },
+  ...more,
 });
+const counted = Array.from({ length: 5 }, (_, at) => [at, at + 100]);
 
-it('is each page behind the first, with the cursor of the next', () => {
-  const { first, further } = packTable(tableOf(5), { caps: { maxRows: 2, maxBytes: 8192 }, walk: WALK });
-  expect(first.rest).toBe('"of":"tests","columns":["at"],"rows":[[0],[1]]}');
-  expect((further ?? []).map((page) => JSON.parse(gunzipSync(page).toString()) as object)).toEqual([
-    { truncated: true, totalRows: 5, next: `${WALK}.2`, of: 'tests', columns: ['at'], rows: [[2], [3]] },
-    { truncated: false, totalRows: 5, next: null, of: 'tests', columns: ['at'], rows: [[4]] },
-  ]);
-});
+describe('a page of a table', () => {
+  const ask = { caps: { maxRows: 2, maxBytes: 8192 }, cursorChars: 4 };
 
-it('is nothing where the steps are so small that there are too many, and no row is read for it', () => {
-  let read = 0;
-  const rows = {
-    *[Symbol.iterator]() {
-      for (; ; read += 1) yield [read];
-    },
-  };
-  const rowCount = RESULT_LIMITS.pages + 1;
-  const endless = { about: {}, columns: ['at'], rowCount, rows };
-  const packed = packTable(endless, { caps: { maxRows: 1, maxBytes: 8192 }, walk: WALK });
-  expect(packed.further).toBeNull();
-  expect(read).toBe(1);
-});
+  it('is followed by the cursor of the next one, and the last one by none', () => {
+    const texts = pagesOf(tableOf(counted), ask).map((page) =>
+      writePage(page, page.nextRow === null ? null : `at ${page.nextRow}`),
+    );
+    const same = { totalRows: 5, of: 'tests', columns: ['at', 'now'] };
+    expect(texts.map((text) => JSON.parse(text) as object)).toEqual([
+      { truncated: true, next: 'at 2', ...same, rows: counted.slice(0, 2) },
+      { truncated: true, next: 'at 4', ...same, rows: counted.slice(2, 4) },
+      { truncated: false, next: null, ...same, rows: counted.slice(4) },
+    ]);
+    expect(Object.keys(JSON.parse(texts[0] as string) as object).slice(0, 3)).toEqual([
+      'truncated',
+      'totalRows',
+      'next',
+    ]);
+  });
 
-it('is nothing where the pages have too many bytes', () => {
-  // Texts that do not shrink: two of them are further apart than a deflater looks back.
-  let seed = 7;
-  const noise = Array.from({ length: 76_000 }, () => {
-    seed = (seed * 48_271) % 2_147_483_647;
-    return String.fromCharCode(48 + (Math.floor(seed / 1024) % 64)).replace('\\', '/');
-  }).join('');
-  const rows = Array.from({ length: 650 }, (_, at) => [
-    noise.slice((at % 2) * 38_000, (at % 2) * 38_000 + 38_000),
-  ]);
-  const table = { about: {}, columns: ['text'], rowCount: rows.length, rows };
-  const caps = { maxRows: 10, maxBytes: 40_000 };
-  expect(packTable(table, { caps, walk: WALK }).further).toBeNull();
-  const fewer = { ...table, rowCount: 20, rows: rows.slice(0, 20) };
-  expect(packTable(fewer, { caps, walk: WALK }).further).toHaveLength(19);
+  it('keeps to the bytes without a cursor too', () => {
+    const rows = Array.from({ length: 200 }, (_, at) => ['x'.repeat(at % 50), at]);
+    for (let maxBytes = 300; maxBytes < 700; maxBytes += 1) {
+      const page = pageOf(tableOf(rows), { caps: { maxRows: 100, maxBytes }, cursorChars: 0, fromRow: 0 });
+      expect(page.nextRow).not.toBeNull();
+      expect(Buffer.byteLength(writePage(page, null))).toBeLessThanOrEqual(maxBytes);
+    }
+  });
+
+  it('is refused where a row of another page does not fit, so that no walk ends in the middle', () => {
+    const rows = [...counted, Array.from({ length: 9000 }, () => 1)];
+    expect(() => pageOf(tableOf(rows), { ...ask, fromRow: 0 })).toThrow(GatewayError);
+  });
+
+  it('is of another state where any row, their order or the columns are others', () => {
+    const stateOf = (table: Table) => pageOf(table, { ...ask, fromRow: 0 }).state;
+    const others = [
+      tableOf(counted),
+      tableOf(counted.with(4, [4, 105])),
+      tableOf(counted.toReversed()),
+      tableOf(counted.slice(0, 4)),
+      tableOf(counted, { columns: ['at', 'then'] }),
+    ];
+    expect(new Set(others.map(stateOf)).size).toBe(others.length);
+    expect(stateOf(tableOf(counted, { about: { of: 'others' } }))).toBe(stateOf(tableOf(counted)));
+  });
+
+  it('is of the same state where only columns change that do not identify a row', () => {
+    const stateOf = (values: readonly unknown[][]) =>
+      pageOf(tableOf(values, { identity: ['at'] }), { ...ask, fromRow: 0 }).state;
+    expect(stateOf(counted.map(([at]) => [at, 'later']))).toBe(stateOf(counted));
+    expect(stateOf(counted.toReversed())).not.toBe(stateOf(counted));
+  });
 });

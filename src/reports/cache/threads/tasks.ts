@@ -14,14 +14,14 @@ import {
 import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../../rows/entry.js';
 import { projectRows, toCsv, toNdjson } from '../../rows/row-formats.js';
 import { answerTable, type TableRequest } from '../../tables/answer-table.js';
-import { type Packed, type PackOptions, packTable } from '../../tables/pack.js';
+import { type Page, type PageAsk, pageOf } from '../../tables/pages.js';
 import { encodeEntry, type RawWrite } from '../entry.js';
 
 export interface TableTask {
   /** An answer of the gateway as JSON, in pieces, in order. */
   readonly chunks: readonly Uint8Array[];
   readonly ask: TableRequest;
-  readonly pack: PackOptions;
+  readonly page: PageAsk;
 }
 
 /** @returns cache entries in memory that both threads see */
@@ -43,16 +43,14 @@ export function encodeRows(
   return shared([encodePart(days.map((day) => ({ ...day, body: asBuffer(day.body) })))]);
 }
 
-/** A table, or why there is none: an error loses its members on its way between threads. */
+/** A page of a table, or why there is none: an error loses its members on its way between threads. */
 export type TabledAnswer =
-  | { readonly kind: 'packed'; readonly packed: Packed }
+  | { readonly kind: 'page'; readonly page: Page }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly options: GatewayErrorOptions };
 
-export function tableAnswer({ chunks, ask, pack }: TableTask): TabledAnswer {
+export function tableAnswer({ chunks, ask, page }: TableTask): TabledAnswer {
   try {
-    const packed = packTable(answerTable(Buffer.concat(chunks).toString(), ask), pack);
-    const further = packed.further?.map((page) => shared([page])) ?? null;
-    return { kind: 'packed', packed: { ...packed, further } };
+    return { kind: 'page', page: pageOf(answerTable(Buffer.concat(chunks).toString(), ask), page) };
   } catch (error) {
     if (error instanceof GatewayError) return { kind: 'refused', code: error.code, options: error.options };
     throw error;

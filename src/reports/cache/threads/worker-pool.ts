@@ -8,7 +8,7 @@ import { encodePart, type PartDay } from '../../days/part.js';
 import type { FormatTask } from '../../rows/answer.js';
 import type { DigestInput, DigestOutcome } from '../../rows/digest.js';
 import { bodyHash } from '../../rows/entry.js';
-import type { Packed } from '../../tables/pack.js';
+import type { Page } from '../../tables/pages.js';
 import { type EncodedEntry, encodeEntry, type RawWrite } from '../entry.js';
 import { asBuffer, formatRows, readAnswer, type TableTask, tableAnswer } from './tasks.js';
 import type * as tasks from './worker.js';
@@ -159,9 +159,9 @@ export function createWorkerPool() {
       return isHeavyToFormat(task) ? asBuffer(await run('format', task)) : formatRows(task);
     },
     /** @throws GatewayError where the answer makes no table, or none that fits */
-    async table(task: TableTask): Promise<Packed> {
+    async table(task: TableTask): Promise<Page> {
       const made = isHeavyToTable(task.chunks) ? await run('tableAnswer', task) : tableAnswer(task);
-      if (made.kind === 'packed') return made.packed;
+      if (made.kind === 'page') return made.page;
       throw new GatewayError(made.code, made.options);
     },
     async close(): Promise<void> {
