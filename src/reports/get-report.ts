@@ -15,6 +15,7 @@ import { GatewayError } from '../errors.js';
 import { timeoutSignal } from '../lib/time.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
+import type { Claimed } from '../store/days-port.js';
 import { COULD_NOT_SPLIT, type Decision, isAnswered } from './cache/decide.js';
 import { leftToFetch, type PlannedFetch } from './cache/plan.js';
 import { decideFor, isFresh, look, type Run, renew, startRun } from './cache/run.js';
@@ -221,14 +222,20 @@ async function fetchLocked(
   trace.mark('acquire');
   let lock: FetchLock<FetchResult> | null = null;
   try {
-    const taking = g.locks.tryTake(names, g.purges.seq, deadline, patience);
+    const epoch = g.purges.seq;
+    const known = g.days.knownMonths(question.series, datesOf(plan));
+    const taking = g.locks.tryTake(
+      { series: question.series, keys: names, known, epoch },
+      deadline,
+      patience,
+    );
     // Sent together with the lock request; the store reads after it grants the lock.
     const looking = readUsable(g, run, plan, taking);
     // In the same trip. The slot puts the charge back if no call is needed.
     if (!(slot instanceof GatewayError)) void slot.charge().catch(() => {});
     lock = await taking;
     trace.mark('lock');
-    const found = lock.mine.length === 0 ? NOTHING : await looking(patience);
+    const found = lock.mine.length === 0 ? NOTHING : await looking(patience, lock.claimed);
     const range = lock.mine.length === 0 ? null : remainingRange(g, decision.mode, plan, lock, found);
     if (range === null)
       return found.size > 0 || lock.others.length === 0 ? { ...LOOK_AGAIN, entries: found } : lock;
@@ -238,6 +245,7 @@ async function fetchLocked(
     const { result, kept } = await fetchDays(g, slot, {
       ...question,
       ...{ mode: decision.mode, range, team, known: decision.known, patience },
+      order: lock.claimed?.order ?? g.days.nextOrder(),
       learns: true,
       onFurtherCall: () => held.prolong(g.config.platform.timeoutMs),
       onCall(call) {
@@ -265,23 +273,34 @@ function unlessShareIsSpent(error: unknown): GatewayError {
   throw error;
 }
 
+const datesOf = ({ refs }: PlannedFetch) =>
+  refs.flatMap(({ isDay, from }) => (isDay ? [from as string] : []));
+
 /**
- * Reads the keys to be locked, from the store and from pending writes of this process.
+ * Reads the keys to be locked: whole entries from the store, days as the store returned them with the lock, and pending writes of
+ * this process.
  * @returns usable entries. If the lock was late, the store is slow: then only writes that were pending when the lock was
  *   requested. Never rejects
  */
 function readUsable(
   g: Gateway,
   run: Run,
-  { refs, lockAs }: PlannedFetch,
+  plan: PlannedFetch,
   taking: Promise<unknown>,
-): (patience: Patience) => Promise<ReadonlyMap<string, Entry>> {
+): (patience: Patience, claimed: Claimed | null) => Promise<ReadonlyMap<string, Entry>> {
   const { question, context } = run;
-  const looked = lockAs === null ? refs : [...refs, wholeRef(question)];
-  const beingWritten = g.lookUp.beingWritten(question.report, looked);
-  const looking = g.lookUp.read(question.report, looked, context.patience, { after: taking });
-  return async ({ isSpent }) => {
-    const found = isSpent ? beingWritten : (await looking).found;
+  const { report, series } = question;
+  const looked = plan.lockAs === null ? plan.refs : [...plan.refs, wholeRef(question)];
+  const whole = looked.filter(({ isDay }) => !isDay);
+  const beingWritten = g.lookUp.beingWritten(report, looked);
+  const looking = g.lookUp.read(report, whole, context.patience, { after: taking });
+  return async ({ isSpent }, claimed) => {
+    const found = new Map(beingWritten);
+    if (!isSpent && claimed !== null) {
+      for (const [id, entry] of (await looking).found) found.set(id, entry);
+      const changed = await g.days.readClaimed(series, datesOf(plan), claimed);
+      for (const [id, entry] of g.lookUp.usableDays(report, looked, changed)) found.set(id, entry);
+    }
     return new Map(
       looked.flatMap((ref): [string, Entry][] => {
         const entry = found.get(ref.id);

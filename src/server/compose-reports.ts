@@ -135,7 +135,7 @@ function composeGateway(options: ReportingOptions) {
     replacements: createReplacements(store.bus, logger),
     platform: options.platform,
     attempts: createSharedAttempts(MAX_WAITING),
-    locks: createFetchLocks(store.leases, store.bus, logger, MAX_WAITING),
+    locks: createFetchLocks(days.store, store.bus, logger, MAX_WAITING),
     ...{ maxConcurrent: options.maxConcurrent, isIdle: options.isIdle, recentCalls: options.recentCalls },
     background: background.add,
     turns: createTurnQueue(),

@@ -158,6 +158,9 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
   }
 
   return {
+    /** @param days by date, as they were read */
+    usableDays: (report: Report, refs: readonly EntryRef[], days: ReadonlyMap<string, Entry>) =>
+      usable(report, refs, byId(refs, days)),
     /** Entries that this process is writing now; does not read the store. Purged entries are absent, softly purged ones expired. */
     beingWritten(report: Report, refs: readonly EntryRef[]): Map<string, Entry> {
       const [first] = refs;
@@ -177,6 +180,7 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
       patience: Patience = newPatience(),
       when: ReadWhen = {},
     ): Promise<Found> {
+      if (refs.length === 0) return { found: new Map(), degraded: false };
       if (patience.isSpent) return { found: new Map(), degraded: true };
       const [byDay, whole] = [refs.filter(({ isDay }) => isDay), refs.filter(isWhole)];
       const none = { found: new Map<string, Entry>(), degraded: false };

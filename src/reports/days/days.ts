@@ -1,5 +1,6 @@
 /** The days of reports: read for plain reports and for history, written after a fetch, marked. */
 import type { Logger } from 'pino';
+import { wallMs } from '../../lib/time.js';
 import type { DaysStore, MonthPlace } from '../../store/days-port.js';
 import type { Revisions } from '../history/revision.js';
 import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
@@ -29,9 +30,10 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
     logger.warn({ month }, 'ignored damaged stored days');
   });
   const write = createWriteMonth({ store, months, encode });
+  const orders = createOrders(store);
   const reading = { store, months, now, onDamaged, logger };
   return {
-    ...{ store, months, write },
+    ...{ store: { ...store, claim: orders.claim }, months, write, nextOrder: orders.next },
     ...createShowDays(reading),
     ...createReadStates(reading),
     /**
@@ -48,6 +50,26 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
       const changes = byMonth(dates).map(([month, some]) => markChange({ series, month }, some, markNoting));
       await Promise.all(changes.map(write));
       return marked;
+    },
+  };
+}
+
+const US_PER_MS = 1000;
+
+/** Orders of fetches: by the clock of the store, as the last claim told it; without one, by that of this process. */
+function createOrders(store: Pick<DaysStore, 'claim'>) {
+  let [aheadUs, last] = [0, 0];
+  return {
+    claim: (async (series, claim) => {
+      const claimed = await store.claim(series, claim);
+      aheadUs = claimed.order - wallMs() * US_PER_MS;
+      last = Math.max(last, claimed.order);
+      return claimed;
+    }) satisfies DaysStore['claim'],
+    /** For a fetch without a claim. Larger than all that this process knows. */
+    next(): number {
+      last = Math.max(last + 1, Math.floor(wallMs() * US_PER_MS + aheadUs));
+      return last;
     },
   };
 }

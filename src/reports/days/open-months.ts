@@ -53,15 +53,19 @@ export function createOpenMonths(onDamaged: (place: MonthPlace) => void) {
     if (index === null) onDamaged(place);
     const month = index === null ? emptyMonth('bounded') : decodeMonth(index);
     if (month === null) return null;
-    const before = new Map(
-      [...earlier].flatMap(([day, bytes]) => {
-        const revisions = bytes === null ? null : decodeEarlier(bytes);
-        if (revisions === null) onDamaged(place);
-        return revisions === null ? [] : [[day, revisions] as const];
-      }),
-    );
-    const unknown = [...earlier.keys()].filter((day) => !before.has(day));
-    return { stamp, month: { ...without(month, unknown), before } };
+    return { stamp, month: withEarlier(place, { ...month, before: new Map() }, earlier) };
+  }
+
+  function withEarlier(place: MonthPlace, month: OpenMonth, earlier: StoredMonth['earlier']): OpenMonth {
+    const before = new Map(month.before);
+    const damaged: number[] = [];
+    for (const [day, bytes] of earlier) {
+      const revisions = bytes === null ? null : decodeEarlier(bytes);
+      if (revisions === null) damaged.push(day);
+      else before.set(day, revisions);
+    }
+    if (damaged.length > 0) onDamaged(place);
+    return { ...without(month, damaged), before };
   }
 
   return {
@@ -79,6 +83,12 @@ export function createOpenMonths(onDamaged: (place: MonthPlace) => void) {
       const isAtHand = (day: number) =>
         found?.month.before.has(day) || (found?.month.days.get(day)?.earlier ?? 0) === 0;
       return found !== undefined && days.every(isAtHand) ? found : undefined;
+    },
+    /** Earlier revisions of a month that is at hand. */
+    addEarlier(place: MonthPlace, earlier: StoredMonth['earlier']): void {
+      const found = known.get(placeName(place));
+      if (found === undefined) return;
+      known.set(placeName(place), { ...found, month: withEarlier(place, found.month, earlier) });
     },
     forget: (place: MonthPlace) => void known.delete(placeName(place)),
     add(change: MonthChange): void {
@@ -117,7 +127,7 @@ function partOf(days: readonly PartDay[]): Part {
 }
 
 /** Days whose earlier revisions are damaged: what came before the latest is unknown. */
-function without(month: Month, days: readonly number[]): Month {
+function without<M extends Month>(month: M, days: readonly number[]): M {
   if (days.length === 0) return month;
   const all = new Map(month.days);
   for (const day of days) {

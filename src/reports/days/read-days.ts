@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import { groupBy } from '../../lib/group-by.js';
 import { createLastUsed } from '../../lib/last-used.js';
-import type { DaysStore, MonthPlace, StoredMonth } from '../../store/days-port.js';
+import type { Claim, Claimed, DaysStore, MonthPlace, StoredMonth } from '../../store/days-port.js';
 import type { DayStates, Revision } from '../history/revision.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { entriesAtOnce, entriesOf, headerOfRevision, shownDay, type WantedRows } from './entries-of-days.js';
@@ -76,6 +76,31 @@ export function createShowDays(options: ReadOptions) {
   return {
     /** Parts of a month that could not be read. */
     unreadableOf: unreadable.of,
+    /** Months of these days as they were read, for a claim. Unknown ones count as absent, so that the claim returns them. */
+    knownMonths: (series: string, dates: readonly string[]): Claim['known'] =>
+      byMonth(dates).map(([month, some]) => ({
+        ...{ month, days: some.map(dayOf) },
+        stamp: months.knownFor({ series, month }, [])?.stamp ?? 0,
+      })),
+    /**
+     * Days of the months that have changed since they were read, as a claim returned them. All months are then at hand with their
+     * earlier revisions.
+     * @throws StoreUnavailable
+     */
+    async readClaimed(
+      series: string,
+      dates: readonly string[],
+      { changed, earlier }: Claimed,
+    ): Promise<Map<string, Entry<RowsHeader>>> {
+      const shown = byMonth(dates).map(async ([month, some]) => {
+        const place = { series, month };
+        const present = changed.get(month);
+        if (present !== undefined) return showMonth(place, some, months.changesOf(place), present);
+        months.addEarlier(place, earlier.get(month) ?? new Map());
+        return [];
+      });
+      return byDate((await Promise.all(shown)).flat());
+    },
     /** What this process is writing just now, by date: the store is not asked. */
     beingWritten(series: string, dates: readonly string[]): Map<string, Entry<RowsHeader>> {
       const shown = byMonth(dates).map(([month, some]) => {

@@ -4,8 +4,8 @@
  */
 
 import type { Gateway } from '../gateway.js';
-import type { ReportSeries } from '../query/platform-call.js';
-import type { Entry, RowsHeader } from '../rows/entry.js';
+import type { FetchedDays } from '../history/record.js';
+import type { Report } from '../query/canonicalize.js';
 import type { Fetch, Fetched, FetchResult } from './fetched.js';
 import { prepareResult, previousDays } from './keep.js';
 import { noteReference } from './reference-reports.js';
@@ -40,11 +40,11 @@ type Prepared = Pick<ReturnType<typeof prepareResult>, 'days' | 'writes' | 'exte
 /** Stores days and whole entries, and tells other replicas. @param begin when the store may be written */
 async function store(
   g: Gateway,
-  { report, series, patience }: Fetch,
+  { report, series, order, patience }: Fetch,
   { days, writes, extents, begin }: Prepared & { readonly begin: Promise<unknown> },
 ) {
   if (days === null && writes.length === 0) return { stored: false, kept: Promise.resolve() };
-  const recorded = days === null ? true : recordDays(g, { report, series }, days, begin);
+  const recorded = days === null ? true : recordDays(g, report, { series, days, order, begin });
   const whole = writes.length === 0 ? true : g.tier.write(writes, begin);
   const written = Promise.all([recorded, whole]).then((all) => all.every(Boolean));
   const writing = g.writeBehind({ bytes: bytesOf(writes) + bytesOf(days ?? []), begin, written }, patience);
@@ -62,13 +62,9 @@ const bytesOf = (all: readonly { readonly body: Buffer }[]) =>
   all.reduce((sum, { body }) => sum + body.length, 0);
 
 /** Never rejects. @returns whether they are stored */
-function recordDays(
-  g: Gateway,
-  { report, series }: ReportSeries,
-  days: readonly Entry<RowsHeader>[],
-  begin: Promise<unknown>,
-): Promise<boolean> {
-  const recorded = g.history.record(report, { series, days, begin });
+function recordDays(g: Gateway, report: Report, fetched: FetchedDays): Promise<boolean> {
+  const { series, days } = fetched;
+  const recorded = g.history.record(report, fetched);
   const learned = recorded.then(({ observations, finalized }) => {
     g.evidence.observed(report, observations);
     g.evidence.finalized(report, series, finalized);

@@ -52,6 +52,7 @@ export async function fetchToLearn(
       ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
       mode: 'days',
       form: 'rows',
+      order: g.days.nextOrder(),
       known: new Map([...known].map(([date, entry]) => [dayId(series, date), entry])),
       patience: newPatience(),
       learns: false,

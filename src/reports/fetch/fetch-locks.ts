@@ -9,7 +9,8 @@ import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { startTicks, startTimer, stopTicks, stopTimer, type Timer } from '../../lib/time.js';
 import { within } from '../../platform/deadline.js';
-import type { Bus, Leases } from '../../store/port.js';
+import type { Claim, Claimed, DaysStore } from '../../store/days-port.js';
+import type { Bus } from '../../store/port.js';
 import { newPatience, type Patience } from '../question.js';
 
 /** Interval at which a waiter looks for keys of other replicas, in case a message is lost. */
@@ -36,6 +37,8 @@ export interface FetchLock<T> {
   readonly epoch: number;
   /** Keys that another caller fetches. */
   readonly others: readonly string[];
+  /** What the store said with the locks; null: it did not answer in time. */
+  readonly claimed: Claimed | null;
   /** Releases some of `mine`, not fetched. */
   drop(keys: readonly string[]): Promise<void>;
   /** For another call, which may take so many milliseconds from now on. */
@@ -50,8 +53,23 @@ type UnderWay<T> = Map<string, Pending<T>>;
 
 export type FetchLocks<T> = ReturnType<typeof createFetchLocks<T>>;
 
+/** Locks of one series that a call needs. */
+export interface LocksWanted {
+  readonly series: string;
+  readonly keys: readonly string[];
+  /** Months with the days that the call fetches, as they were read; see the port. */
+  readonly known: Claim['known'];
+  /** The newest purge known: a request after a purge does not wait for a fetch that began before it. */
+  readonly epoch: number;
+}
+
 /** @param maxWaiting requests that may wait at once in this process */
-export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, maxWaiting: number) {
+export function createFetchLocks<T>(
+  store: Pick<DaysStore, 'claim' | 'renew' | 'release'>,
+  bus: Bus,
+  logger: Logger,
+  maxWaiting: number,
+) {
   const underWay: UnderWay<T> = new Map();
   const leases = createLockLeases(store, logger);
   /** Emits the names of locks that other replicas released. */
@@ -71,13 +89,11 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
 
   return {
     /**
-     * @param epoch the newest purge known: a request after a purge does not wait for a fetch that began before it
      * @param patience if spent, the store is not waited for: all keys count as granted
      * @throws the signal's reason if it was aborted meanwhile: then nothing is locked
      */
     async tryTake(
-      keys: readonly string[],
-      epoch: number,
+      { series, keys, known, epoch }: LocksWanted,
       { signal, leftMs }: LockDeadline,
       patience: Patience = newPatience(),
     ): Promise<FetchLock<T>> {
@@ -88,16 +104,18 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
       for (const key of free) underWay.set(nameOf(key), createPending());
       // For this lock only: its lease is renewed while the result is written.
       const owner = randomId();
-      const { held, settled } = await leases.take(free.map(nameOf), owner, patience);
-      const granted = free.filter((_, index) => held[index]);
-      const foreign = free.filter((_, index) => !held[index]);
+      const of = { series, owner };
+      const { claimed, settled } = await leases.take({ ...of, known, names: free.map(nameOf) }, patience);
+      const isHeld = (_key: string, index: number) => claimed?.held[index] ?? true;
+      const granted = free.filter(isHeld);
+      const foreign = free.filter((key, index) => !isHeld(key, index));
       settle(foreign.map(nameOf), (pending) => pending.resolve(null));
       if (signal.aborted) {
         settle(granted.map(nameOf), (pending) => pending.resolve(null));
-        await leases.release(granted.map(nameOf), { owner, settled, patience });
+        await leases.release(granted.map(nameOf), { ...of, settled, patience });
         throw signal.reason;
       }
-      const granting = { granted, others: [...local, ...foreign], epoch, owner, settled, patience };
+      const granting = { granted, others: [...local, ...foreign], epoch, claimed, ...of, settled, patience };
       return holdLock(granting, leftMs(), { leases, logger, settle });
     },
     /** Whether this process fetches all of these keys. */
@@ -165,6 +183,7 @@ function holdLock<T>(
     readonly granted: readonly string[];
     readonly others: readonly string[];
     readonly epoch: number;
+    readonly claimed: Claimed | null;
   },
   leftMs: number,
   options: {
@@ -174,13 +193,13 @@ function holdLock<T>(
     readonly settle: (names: readonly string[], tell: (pending: Pending<T>) => void) => void;
   },
 ): FetchLock<T> {
-  const { granted, others, epoch, owner } = granting;
+  const { granted, others, epoch, claimed } = granting;
   const { leases, logger, settle } = options;
   const nameOf = (key: string) => lockName(key, epoch);
   const mine = new Set(granted);
   /** Keys whose lease is renewed, until their result is in the store. */
   const leased = new Set(granted);
-  const renewal = startTicks(() => void leases.renew([...leased].map(nameOf), owner), RENEW_MS).unref();
+  const renewal = startTicks(() => void leases.renew([...leased].map(nameOf), granting), RENEW_MS).unref();
   let life = startTimer(expire, leftMs + GRACE_MS).unref();
 
   function release(keys: readonly string[]): Promise<void> {
@@ -214,9 +233,7 @@ function holdLock<T>(
   }
   if (mine.size === 0) void release([]);
   return {
-    epoch,
-    mine: granted,
-    others,
+    ...{ epoch, mine: granted, others, claimed },
     drop: (dropped) => end(dropped, (pending) => pending.resolve(null)),
     prolong(forMs) {
       if (mine.size === 0) return;
@@ -229,6 +246,7 @@ function holdLock<T>(
 }
 
 interface Release {
+  readonly series: string;
   /** Lease holder, one for each lock. */
   readonly owner: string;
   /** The pending claim; null: the store has answered. */
@@ -236,12 +254,13 @@ interface Release {
   readonly patience: Patience;
 }
 
-/** Locks between replicas: leases of the store. */
-function createLockLeases(leases: Leases, logger: Logger) {
+/** Locks between replicas, in the store. */
+function createLockLeases(store: Pick<DaysStore, 'claim' | 'renew' | 'release'>, logger: Logger) {
   /** Never rejects. */
-  async function tellReplicas(names: readonly string[], { owner, patience }: Release): Promise<void> {
+  async function tellReplicas(names: readonly string[], { series, owner, patience }: Release): Promise<void> {
     try {
-      await leases.release(names.map(leaseOf), owner, { channel: RELEASED, message: names.join(' ') });
+      const news = { channel: RELEASED, message: names.join(' ') };
+      await store.release(series, { owner, names, news });
     } catch (error) {
       patience.isSpent = true;
       logger.debug({ err: error }, 'failed to release a fetch lock; it expires by itself');
@@ -251,34 +270,32 @@ function createLockLeases(leases: Leases, logger: Logger) {
   return {
     /**
      * If the store is unavailable or slow, nothing is locked, and each replica fetches for itself.
-     * @returns for each name, whether it is held now
+     * @returns `claimed`: null if it did not answer in time: then all names count as held
      */
     async take(
-      names: readonly string[],
-      owner: string,
+      { series, ...claim }: Omit<Claim, 'leaseMs'> & Pick<Release, 'series'>,
       patience: Patience,
-    ): Promise<Pick<Release, 'settled'> & { readonly held: readonly boolean[] }> {
-      const all = names.map(() => true);
-      if (names.length === 0) return { held: all, settled: null };
-      const asked = leases.claim(names.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
+    ): Promise<Pick<Release, 'settled'> & { readonly claimed: Claimed | null }> {
+      if (claim.names.length === 0) return { claimed: null, settled: null };
+      const asked = store.claim(series, { ...claim, leaseMs: LEASE_MS }).catch((error: unknown) => {
         patience.isSpent = true;
         logger.debug({ err: error }, 'fetch lock unavailable; replicas may fetch the same days');
-        return all;
+        return null;
       });
-      if (patience.isSpent) return { held: all, settled: asked };
+      if (patience.isSpent) return { claimed: null, settled: asked };
       let late: Timer | undefined;
-      const waited = new Promise<null>((resolve) => {
-        late = startTimer(() => resolve(null), GRANT_MS);
+      const waited = new Promise<'late'>((resolve) => {
+        late = startTimer(() => resolve('late'), GRANT_MS);
       });
-      const held = await Promise.race([asked, waited]);
+      const claimed = await Promise.race([asked, waited]);
       stopTimer(late);
-      if (held !== null) return { held, settled: null };
+      if (claimed !== 'late') return { claimed, settled: null };
       patience.isSpent = true;
-      return { held: all, settled: asked };
+      return { claimed: null, settled: asked };
     },
     /** Never rejects. */
-    async renew(names: readonly string[], owner: string): Promise<void> {
-      await leases.renew(names.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
+    async renew(names: readonly string[], { series, owner }: Release): Promise<void> {
+      await store.renew(series, { names, owner, leaseMs: LEASE_MS }).catch((error: unknown) => {
         logger.debug({ err: error }, 'failed to renew a fetch lock; another replica may fetch the same days');
       });
     },
@@ -290,11 +307,6 @@ function createLockLeases(leases: Leases, logger: Logger) {
       if (!how.patience.isSpent) await released;
     },
   };
-}
-
-/** In the cluster slot of the entry. */
-function leaseOf(name: string): string {
-  return `${name}:lease`;
 }
 
 interface Pending<T> {

@@ -15,6 +15,8 @@ export interface Fetch extends ReportQuestion {
   readonly range: Period;
   /** Charged for further calls. */
   readonly team: string;
+  /** Of fetches: a later one is larger. */
+  readonly order: number;
   /** Earlier entries by key. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly patience: Patience;

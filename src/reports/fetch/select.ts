@@ -29,7 +29,11 @@ export async function selectFromAll(g: Gateway, { report, form }: ReportQuestion
 }
 
 /** Compares fetched days of some campaigns with the rows of all of them. Never rejects. */
-export async function observeSelection(g: Gateway, report: Report, fetched: FetchedDays): Promise<void> {
+export async function observeSelection(
+  g: Gateway,
+  report: Report,
+  fetched: Pick<FetchedDays, 'series' | 'days'>,
+): Promise<void> {
   try {
     await observe(g, report, fetched);
   } catch (error) {
@@ -40,7 +44,11 @@ export async function observeSelection(g: Gateway, report: Report, fetched: Fetc
   }
 }
 
-async function observe(g: Gateway, report: Report, { series, days }: FetchedDays): Promise<void> {
+async function observe(
+  g: Gateway,
+  report: Report,
+  { series, days }: Pick<FetchedDays, 'series' | 'days'>,
+): Promise<void> {
   const { selectable, learner, policy } = g;
   const selection = selectionOf(report);
   if (selection === null || learner.status(report).state !== 'proven') return;

@@ -98,6 +98,8 @@ export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erase
 export interface FetchedDays {
   readonly series: string;
   readonly days: readonly Entry<RowsHeader>[];
+  /** Of the fetch; see the port. */
+  readonly order: number;
   /** When they may be written. Reads of this process know them from the call on. */
   readonly begin?: Promise<unknown>;
 }
@@ -197,13 +199,12 @@ function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], w
 
 /** @throws StoreUnavailable, LostToOthers */
 async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
-  const { series, asked, isRecorded, begin } = fetched;
+  const { series, order, asked, isRecorded, begin } = fetched;
   const isErased = ({ header: { seq, fetchStartedAt, accounts, rowCount } }: Entry<RowsHeader>) =>
     r.isErased({ seq, fetchedFrom: fetchStartedAt, asked, held: accounts, rowCount });
   const days = fetched.days.filter((entry) => !isErased(entry));
   if (days.length < fetched.days.length) r.metrics.history('erased', fetched.days.length - days.length);
   if (days.length === 0) return { ...NOT_STORED, isStored: true };
-  const order = Math.max(...days.map(({ header }) => header.fetchStartedAt)) * 1000;
   const name = randomBuffer(NAME_BYTES).toString('hex');
   const changes = [...groupBy(days, (entry) => dateOf(entry).slice(0, 7))].map(([month, some]) =>
     changeOf(r, { ...fetched, days: some }, { place: { series, month }, order, name }),

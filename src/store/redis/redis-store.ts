@@ -68,15 +68,20 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const keys = createKeys(prefix);
 
   const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+  const { onCall } = options;
   const open = (role: 'data' | 'registry', limitMs: number) => {
     const onOutOfMemory = () => memory.refused();
-    const { onCall } = options;
     const link = new Link(clients[role], { role, timeoutMs: limitMs, onOutOfMemory, onCall, clock, logger });
     const memory = new MemoryWatch(link, role, clock, logger);
     return { link, memory };
   };
   const data = open('data', timeoutMs);
   const registry = open('registry', registryTimeoutMs);
+  // On the server of the registry. Reports wait for it: it has the time limit of the cache, and a connection of its own.
+  const days = new Link(clients.days, {
+    ...{ role: 'registry', timeoutMs, onCall, clock, logger },
+    onOutOfMemory: () => registry.memory.refused(),
+  });
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
   const bound = new CacheBound(data.memory, keys.cachePattern, options.cacheMaxBytes);
   const bus = new RedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
@@ -100,6 +105,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       bus.swap(next.subscriber),
       data.link.swap(next.data),
       registry.link.swap(next.registry),
+      days.swap(next.days),
     ]);
     logger.info({ redis: describeConnection(to) }, 'moved to another connection to Redis');
   }
@@ -108,9 +114,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound, clock, () => hasHistory),
     history: createRedisHistory(registry.link, keys.history, registry.memory, SHARED_HEADS_BELOW),
-    days: createRedisDays(registry.link, keys.days, bus, (name) =>
-      isRegistryApart ? null : keys.channel(name),
-    ),
+    days: createRedisDays(days, keys.days, bus, (name) => (isRegistryApart ? null : keys.channel(name))),
     pins: createRedisPins(registry.link, keys.pins, registry.memory),
     oldPins: createRedisHistory(registry.link, keys.oldPins, registry.memory, 0),
     leases: createRedisLeases(data.link, keys),
@@ -138,7 +142,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       closed = true;
       data.memory.stop();
       registry.memory.stop();
-      await Promise.all([data.link.close(), registry.link.close(), bus.close()]);
+      await Promise.all([data.link.close(), registry.link.close(), days.close(), bus.close()]);
     },
   };
 }
@@ -163,9 +167,10 @@ async function connectAll(
   try {
     const data = await open(connection, 'data');
     const registry = await open(registryConnection ?? connection, 'registry');
+    const days = await open(registryConnection ?? connection, 'days');
     const subscriber = await open(connection, 'bus');
     await refuseEviction(registry, limitMs, logger);
-    return { data, registry, subscriber };
+    return { data, registry, days, subscriber };
   } catch (error) {
     await Promise.all(opened.map((client) => disconnect(client, limitMs)));
     throw error;
