@@ -246,6 +246,7 @@ async function fetchLocked(
       ...question,
       ...{ mode: decision.mode, range, team, known: decision.known, patience },
       order: lock.claimed?.order ?? g.days.nextOrder(),
+      handOver: held.handOver,
       learns: true,
       onFurtherCall: () => held.prolong(g.config.platform.timeoutMs),
       onCall(call) {

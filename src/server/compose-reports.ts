@@ -132,7 +132,7 @@ function composeGateway(options: ReportingOptions) {
     ...{ store, tier, days, purges, workerPool },
     lookUp: createLookUp({ tier, days, purges, now, onAway: tier.fail }),
     writeBehind: createWriteBehind(background.add),
-    replacements: createReplacements(store.bus, logger),
+    replacements: createReplacements(store.bus, logger, (names) => g.locks.wake(names)),
     platform: options.platform,
     attempts: createSharedAttempts(MAX_WAITING),
     locks: createFetchLocks(days.store, store.bus, logger, MAX_WAITING),

@@ -8,7 +8,7 @@ import { randomId } from '../../lib/chance.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { replaces } from '../../store/entry-stamp.js';
-import type { Bus } from '../../store/port.js';
+import type { Bus, BusMessage } from '../../store/port.js';
 
 const Extent = Type.Object({
   /** ISO; null where the platform chose the period. */
@@ -20,7 +20,13 @@ const Extent = Type.Object({
   startedAt: Type.Number(),
 });
 const Announcement = recordForm(
-  Type.Object({ origin: Type.String(), series: Type.String(), fetched: Type.Array(Extent) }),
+  Type.Object({
+    origin: Type.String(),
+    series: Type.String(),
+    fetched: Type.Array(Extent),
+    /** Names of fetch locks that ended with the write. */
+    released: Type.Optional(Type.Array(Type.String())),
+  }),
 );
 
 /** A part of a series, and its age. */
@@ -51,7 +57,8 @@ const MAX_SERIES = 10_000;
 /** A body that missed more fetches counts as replaced. */
 const MAX_FETCHES = 8;
 
-export function createReplacements(bus: Bus, logger: Logger) {
+/** @param onReleased called with names of locks that ended with a write of another replica */
+export function createReplacements(bus: Bus, logger: Logger, onReleased: (names: readonly string[]) => void) {
   const self = randomId();
   const known = createLastUsed<Fetches>(MAX_SERIES, {
     dispose(fetches) {
@@ -71,7 +78,10 @@ export function createReplacements(bus: Bus, logger: Logger) {
   function onMessage(text: string): void {
     const message = Announcement.parse(text);
     if (message === null) known.clear();
-    else if (message.origin !== self) add(message.series, message.fetched);
+    else if (message.origin !== self) {
+      add(message.series, message.fetched);
+      onReleased(message.released ?? []);
+    }
   }
 
   return {
@@ -82,12 +92,25 @@ export function createReplacements(bus: Bus, logger: Logger) {
       if (before === undefined) known.set(series, fetches);
       return { fetches, seen: fetches.count };
     },
-    /** @param stored write to the store, after which replicas are notified. Never rejects */
-    async note(series: string, fetched: readonly Extent[], stored: Promise<unknown>): Promise<void> {
+    /** The message to other replicas, for a write that carries it. @param released names of locks that end with the write */
+    newsOf: (series: string, fetched: readonly Extent[], released: readonly string[]): BusMessage => ({
+      channel: CHANNEL,
+      message: JSON.stringify({ origin: self, series, fetched, released }),
+    }),
+    /**
+     * @param stored write to the store, after which replicas are notified
+     * @param isTold whether the write has carried the message. Never rejects
+     */
+    async note(
+      series: string,
+      fetched: readonly Extent[],
+      stored: Promise<unknown>,
+      isTold: () => boolean = () => false,
+    ): Promise<void> {
       if (fetched.length === 0) return;
       add(series, fetched);
       try {
-        if ((await stored) === false) return;
+        if ((await stored) === false || isTold()) return;
         await bus.publish(CHANNEL, JSON.stringify({ origin: self, series, fetched }));
       } catch (error) {
         logger.debug(

@@ -1,10 +1,17 @@
 /** Months as this process knows them: those of the store, with the writes that are under way. */
 import { createLastUsed } from '../../lib/last-used.js';
 import type { MonthPlace, StoredMonth } from '../../store/days-port.js';
+import type { BusMessage } from '../../store/port.js';
 import type { Facts } from '../rows/freshness.js';
 import { decodeEarlier, decodeMonth, type Month } from './month.js';
 import type { NotedMonth, OpenMonth } from './note-fetch.js';
 import { nameOf, type Part, type PartDay } from './part.js';
+
+/** Locks that end with a write, and what other replicas are told after it. */
+export interface ChangeNews {
+  readonly locks: { readonly owner: string; readonly names: readonly string[]; isDone: boolean };
+  readonly message: BusMessage;
+}
 
 /** A change of one month, which is written, or under way. */
 export interface MonthChange {
@@ -15,6 +22,7 @@ export interface MonthChange {
   readonly apply: (month: OpenMonth) => NotedMonth;
   /** Milliseconds until the month ends by itself, if history records nothing of it; 0: as it is. */
   readonly ttlMs: number;
+  readonly news?: ChangeNews;
   /** The largest order of fetches that it brings; 0: none. */
   readonly order: number;
 }

@@ -98,12 +98,14 @@ async function writeOnce(
   const lost: (readonly Waiting[])[] = [];
   for (const group of groupsOf(writes)) {
     const written = await store.write(group.map(({ write }) => write));
-    for (const [at, { draft: made }] of group.entries()) {
+    for (const [at, { draft: made, news }] of group.entries()) {
       const present = written[at] ?? null;
       const { place } = (made.all[0] as Waiting).change;
       // Its new stamp is not known.
-      if (present === null) months.forget(place);
-      else {
+      if (present === null) {
+        months.forget(place);
+        if (news !== undefined) news.locks.isDone = true;
+      } else {
         months.note(place, present === 'none' ? null : present);
         lost.push(made.all);
       }
@@ -151,8 +153,11 @@ async function writeOf({ encode }: WriteOptions, made: Drafted) {
     order: Math.max(...changes.map(({ order }) => order)),
     ttlMs: Math.max(...changes.map(({ ttlMs }) => ttlMs)),
   });
+  // The write can end the locks of one fetch; the others are released after it.
+  const news = changes.find((change) => change.news !== undefined)?.news;
+  const release = news && { owner: news.locks.owner, names: news.locks.names, news: news.message };
   const bytes = write.index.length + [...parts.values()].reduce((sum, { length }) => sum + length, 0);
-  return { draft: made, write, bytes };
+  return { draft: made, write: release ? { ...write, release } : write, news, bytes };
 }
 
 /** @param before as it is stored. @param ttlMs applies if history records nothing of the month */

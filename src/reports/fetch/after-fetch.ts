@@ -40,11 +40,14 @@ type Prepared = Pick<ReturnType<typeof prepareResult>, 'days' | 'writes' | 'exte
 /** Stores days and whole entries, and tells other replicas. @param begin when the store may be written */
 async function store(
   g: Gateway,
-  { report, series, order, patience }: Fetch,
+  { report, series, order, handOver, patience }: Fetch,
   { days, writes, extents, begin }: Prepared & { readonly begin: Promise<unknown> },
 ) {
   if (days === null && writes.length === 0) return { stored: false, kept: Promise.resolve() };
-  const recorded = days === null ? true : recordDays(g, report, { series, days, order, begin });
+  const carried = writes.length === 0 ? handOver?.() : undefined;
+  const news = carried && { locks: carried, message: g.replacements.newsOf(series, extents, carried.names) };
+  const fetch = { series, days: days ?? [], order, begin, ...(news && { news }) };
+  const recorded = days === null ? true : recordDays(g, report, fetch);
   const whole = writes.length === 0 ? true : g.tier.write(writes, begin);
   const written = Promise.all([recorded, whole]).then((all) => all.every(Boolean));
   const writing = g.writeBehind({ bytes: bytesOf(writes) + bytesOf(days ?? []), begin, written }, patience);
@@ -53,6 +56,7 @@ async function store(
       series,
       extents,
       writing.then(({ kept }) => kept),
+      () => carried?.isDone === true,
     ),
   );
   return await writing;

@@ -43,9 +43,19 @@ export interface FetchLock<T> {
   drop(keys: readonly string[]): Promise<void>;
   /** For another call, which may take so many milliseconds from now on. */
   prolong(leftMs: number): void;
+  /** The release of `mine`, for a write that may carry it: see {@link HandedOver}. */
+  handOver(): HandedOver;
   /** Waiters in this process get the result at once; other replicas are notified after `kept`, the write to the store. */
   succeed(result: T, kept?: Promise<unknown>): Promise<void>;
   fail(error: unknown): Promise<void>;
+}
+
+/** Locks that end with a write, in the same command of the store. */
+export interface HandedOver {
+  readonly owner: string;
+  readonly names: readonly string[];
+  /** Set by the writer: they have ended, and the other replicas know. */
+  isDone: boolean;
 }
 
 /** Keys that this process fetches, by lock name. */
@@ -74,9 +84,10 @@ export function createFetchLocks<T>(
   const leases = createLockLeases(store, logger);
   /** Emits the names of locks that other replicas released. */
   const released = new EventEmitter().setMaxListeners(0);
-  const unsubscribe = bus.subscribe(RELEASED, (message) => {
-    for (const name of message.split(' ')) if (released.listenerCount(name) > 0) released.emit(name);
-  });
+  const wake = (names: readonly string[]) => {
+    for (const name of names) if (released.listenerCount(name) > 0) released.emit(name);
+  };
+  const unsubscribe = bus.subscribe(RELEASED, (message) => wake(message.split(' ')));
   let waiting = 0;
 
   function settle(names: readonly string[], tell: (pending: Pending<T>) => void): void {
@@ -137,6 +148,8 @@ export function createFetchLocks<T>(
         waiting -= 1;
       });
     },
+    /** Names of locks that ended with a write of another replica. */
+    wake,
     get waiting(): number {
       return waiting;
     },
@@ -202,13 +215,19 @@ function holdLock<T>(
   const renewal = startTicks(() => void leases.renew([...leased].map(nameOf), granting), RENEW_MS).unref();
   let life = startTimer(expire, leftMs + GRACE_MS).unref();
 
+  let handedOver: HandedOver | null = null;
+
   function release(keys: readonly string[]): Promise<void> {
     const names = keys.filter((key) => leased.delete(key)).map(nameOf);
     if (leased.size === 0) {
       stopTicks(renewal);
       stopTimer(life);
     }
-    return leases.release(names, granting);
+    const isOver = (name: string) => handedOver?.isDone === true && handedOver.names.includes(name);
+    return leases.release(
+      names.filter((name) => !isOver(name)),
+      granting,
+    );
   }
 
   function expire(): void {
@@ -235,6 +254,10 @@ function holdLock<T>(
   return {
     ...{ epoch, mine: granted, others, claimed },
     drop: (dropped) => end(dropped, (pending) => pending.resolve(null)),
+    handOver() {
+      handedOver = { owner: granting.owner, names: [...mine].map(nameOf), isDone: false };
+      return handedOver;
+    },
     prolong(forMs) {
       if (mine.size === 0) return;
       stopTimer(life);

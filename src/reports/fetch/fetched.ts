@@ -8,6 +8,7 @@ import type { Patience, ReportQuestion } from '../question.js';
 import type { Digest } from '../rows/digest.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../rows/entry.js';
 import type { EmptyEnd, Facts, FinalRules } from '../rows/freshness.js';
+import type { HandedOver } from './fetch-locks.js';
 
 export interface Fetch extends ReportQuestion {
   /** days: split by day · whole: one answer for the period */
@@ -15,6 +16,8 @@ export interface Fetch extends ReportQuestion {
   readonly range: Period;
   /** Charged for further calls. */
   readonly team: string;
+  /** Locks that the write of the answer may end. */
+  readonly handOver?: () => HandedOver;
   /** Of fetches: a later one is larger. */
   readonly order: number;
   /** Earlier entries by key. */

@@ -10,7 +10,7 @@ import { StoreUnavailable } from '../../store/port.js';
 import type { TierFault } from '../cache/tier.js';
 import type { Days } from '../days/days.js';
 import { type DayObservation, dateOf, dayOf, type NotedDay, noteFetch } from '../days/note-fetch.js';
-import type { MonthChange } from '../days/open-months.js';
+import type { ChangeNews, MonthChange } from '../days/open-months.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import { type SchemaChange, schemaChange } from '../rows/warnings.js';
@@ -100,6 +100,8 @@ export interface FetchedDays {
   readonly days: readonly Entry<RowsHeader>[];
   /** Of the fetch; see the port. */
   readonly order: number;
+  /** Locks and a message that go with the write, if it is of one month. */
+  readonly news?: ChangeNews;
   /** When they may be written. Reads of this process know them from the call on. */
   readonly begin?: Promise<unknown>;
 }
@@ -209,6 +211,8 @@ async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
   const changes = [...groupBy(days, (entry) => dateOf(entry).slice(0, 7))].map(([month, some]) =>
     changeOf(r, { ...fetched, days: some }, { place: { series, month }, order, name }),
   );
+  if (fetched.news !== undefined && changes[0] !== undefined && changes.length === 1)
+    changes[0] = { ...changes[0], news: fetched.news };
   for (const change of changes) r.days.months.add(change);
   try {
     await begin;

@@ -188,7 +188,8 @@ redis.call('HSET', hash, 'i', ARGV[2], unpack(ARGV, at, at + 2 * set - 1))
 at = at + 2 * set
 if removed > 0 then redis.pcall('HDEL', hash, unpack(ARGV, at, at + removed - 1)) end
 at = at + removed
-if ARGV[3] == '' then redis.pcall('PERSIST', hash)
+if ARGV[3] == '' then
+  if index then redis.pcall('PERSIST', hash) end
 else
   local left = redis.pcall('PTTL', hash)
   if left < tonumber(ARGV[3]) and (left ~= -1 or not index) then redis.pcall('PEXPIRE', hash, ARGV[3]) end

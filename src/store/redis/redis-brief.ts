@@ -209,8 +209,9 @@ at = string.format('%.17g', at)
 if want > 0 or late > 0 then
   -- Takers of a bucket that ended are not those of this one.
   if not found[1] or redis.call('HLEN', bucket) > ${TAKERS_MAX} then redis.call('UNLINK', bucket) end
-  redis.call('HSET', bucket, 'used', used, 'at', at)
-  if by ~= 'by:' then redis.call('HSET', bucket, by, string.format('%.0f', had + late + fresh)) end
+  local taker = {}
+  if by ~= 'by:' then taker = {by, string.format('%.0f', had + late + fresh)} end
+  redis.call('HSET', bucket, 'used', used, 'at', at, unpack(taker))
   redis.call('ZADD', ends, now + ARGV[5], bucket)
   collect(10)
 end
