@@ -169,8 +169,8 @@ describe('a lease', () => {
   });
 
   it('is extended in Redis, and let go of there when the call is over', async () => {
-    const locks = processOn(await openRedis());
-    const lock = await locks.tryTake(['{renewed}:1'], EPOCH, LONG);
+    const locks = processOn(await openRedis(), 100, 'renewed');
+    const lock = await locks.tryTake([ONE], EPOCH, LONG);
     await withControl(redis.url, async (control) => {
       const [key] = await control.keys('*{renewed}*');
       expect(await control.pttl(key as string)).toBeGreaterThan(3000);

@@ -1,15 +1,28 @@
 /** Locks of fetches within one process, and how they end. */
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { FetchLocks } from '../../../src/reports/fetch/fetch-locks.js';
 import { createMemoryLeases } from '../../../src/store/embedded/embedded-store.js';
 import { createLocalBus } from '../../../src/store/listeners.js';
-import { type Store, StoreUnavailable } from '../../../src/store/port.js';
+import { StoreUnavailable } from '../../../src/store/port.js';
 import { codeOf } from '../../support/problems.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock, type TestClock } from '../../support/test-clock.js';
-import { DAYS, EPOCH, FOUR, LONG, never, ONE, processOn, settled, state, THREE, TWO } from './locking.js';
+import {
+  DAYS,
+  EPOCH,
+  FOUR,
+  LONG,
+  type LockStore,
+  never,
+  ONE,
+  type ProcessLocks,
+  processOn,
+  settled,
+  state,
+  THREE,
+  TWO,
+} from './locking.js';
 
 describe('within one process', () => {
   it('shares what is under way, and gives free keys to whoever asks', async () => {
@@ -135,7 +148,7 @@ function throwIt(error: unknown): never {
 }
 
 /** A lock on a key that another process holds, and lets go of at the next look. */
-async function taken(locks: FetchLocks<string>) {
+async function taken(locks: ProcessLocks) {
   const holder = await locks.tryTake([FOUR], EPOCH, LONG);
   const waiter = await locks.tryTake([FOUR], EPOCH, LONG);
   await holder.drop([FOUR]);
@@ -149,7 +162,7 @@ describe('with the store away', () => {
       throw new StoreUnavailable('away');
     };
     const broken = {
-      leases: { claim: away, renew: away, release: away },
+      days: { claim: away, renew: away, release: away },
       bus: { publish: away, subscribe: () => () => {} },
     };
     const locks = processOn({ ...store, ...broken });
@@ -163,27 +176,37 @@ describe('with the store away', () => {
 });
 
 /** Leases and messages that take no time of the machine's. */
-const openShared = (clock: TestClock) => ({
-  leases: createMemoryLeases(clock),
-  bus: createLocalBus(createRecordedLog().logger),
-});
+function openShared(clock: TestClock): LockStore {
+  const leases = createMemoryLeases(clock, (channel, message) => bus.publish(channel, message));
+  const bus = createLocalBus(createRecordedLog().logger);
+  return {
+    bus,
+    days: {
+      claim: async (_series, { names, owner, leaseMs }) => ({
+        held: await leases.claim(names, owner, leaseMs),
+        ...{ order: 1, changed: new Map(), earlier: new Map() },
+      }),
+      renew: (_series, { names, owner, leaseMs }) => leases.renew(names, owner, leaseMs),
+      release: (_series, { names, owner, news }) => leases.release(names, owner, news),
+    },
+  };
+}
 
 /** Grants leases as the store does, but tells of it only when the gate opens. */
-function withGate(store: Pick<Store, 'leases' | 'bus'>) {
+function withGate(store: LockStore) {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  const leases: Store['leases'] = {
-    renew: store.leases.renew.bind(store.leases),
-    release: store.leases.release.bind(store.leases),
+  const days: LockStore['days'] = {
+    ...store.days,
     async claim(...args) {
-      const held = await store.leases.claim(...args);
+      const claimed = await store.days.claim(...args);
       await gate;
-      return held;
+      return claimed;
     },
   };
-  return { store: { ...store, leases }, open: () => open() };
+  return { store: { ...store, days }, open: () => open() };
 }
 
 describe('a lock whose asker has given up before it was granted', () => {

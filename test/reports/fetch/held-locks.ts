@@ -12,21 +12,28 @@ export interface HeldLocks {
 /** Laid between a gateway and its store. */
 export function watchLocks(): HeldLocks {
   const held = new Set<string>();
-  const isLock = (key: string) => key.endsWith(':lease');
+  const forget = (names: readonly string[] = []) => {
+    for (const name of names) held.delete(name);
+  };
   return {
     held,
     wrapStore: (store) => ({
       ...store,
-      leases: {
-        renew: store.leases.renew.bind(store.leases),
-        async claim(keys, owner, leaseMs) {
-          const granted = await store.leases.claim(keys, owner, leaseMs);
-          for (const [at, key] of keys.entries()) if (granted[at] && isLock(key)) held.add(key);
-          return granted;
+      days: {
+        ...store.days,
+        async claim(series, claim) {
+          const claimed = await store.days.claim(series, claim);
+          for (const [at, name] of claim.names.entries()) if (claimed.held[at]) held.add(name);
+          return claimed;
         },
-        async release(keys, owner, news) {
-          await store.leases.release(keys, owner, news);
-          for (const key of keys) held.delete(key);
+        async release(series, release) {
+          await store.days.release(series, release);
+          forget(release.names);
+        },
+        async write(writes) {
+          const written = await store.days.write(writes);
+          for (const [at, { release }] of writes.entries()) if (written[at] === null) forget(release?.names);
+          return written;
         },
       },
     }),

@@ -1,6 +1,7 @@
 /** FetchLocks of several processes, for tests. */
 import { onTestFinished } from 'vitest';
 import { createFetchLocks, type FetchLocks } from '../../../src/reports/fetch/fetch-locks.js';
+import type { Patience } from '../../../src/reports/question.js';
 import type { Store } from '../../../src/store/port.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 
@@ -29,9 +30,32 @@ export const settled = async () => {
   for (let turn = 0; turn < 5; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 };
 
-/** A process: its own locks on a store. Values are texts that tell who brought them. */
-export function processOn(store: Pick<Store, 'leases' | 'bus'>, maxWaiting = 100): FetchLocks<string> {
-  const locks = createFetchLocks<string>(store.leases, store.bus, createRecordedLog().logger, maxWaiting);
+export type ProcessLocks = ReturnType<typeof processOn>;
+
+/** What locks need of a store. */
+export interface LockStore extends Pick<Store, 'bus'> {
+  readonly days: Pick<Store['days'], 'claim' | 'renew' | 'release'>;
+}
+
+/** A process: its own locks on a series. Values are texts that tell who brought them. */
+export function processOn(store: LockStore, maxWaiting = 100, series = 's') {
+  const locks: FetchLocks<string> = createFetchLocks(
+    store.days,
+    store.bus,
+    createRecordedLog().logger,
+    maxWaiting,
+  );
   onTestFinished(() => locks.stop());
-  return locks;
+  return {
+    ...locks,
+    get waiting() {
+      return locks.waiting;
+    },
+    tryTake: (
+      keys: readonly string[],
+      epoch: number,
+      deadline: Parameters<typeof locks.tryTake>[1],
+      patience?: Patience,
+    ) => locks.tryTake({ series, keys, known: [], epoch }, deadline, patience),
+  };
 }

@@ -105,15 +105,15 @@ it('claims locks, reads the store again and charges the share in one trip', asyn
     if (isHolding) await new Promise<void>((go) => held.push({ name, go }));
   }
   const gateway = await gatewayAt(platform, {
-    wrapStore({ cache, leases, quotas, ...store }) {
+    wrapStore({ cache, days, quotas, ...store }) {
       const read: typeof cache.read = (...args) => hold('read').then(() => cache.read(...args));
-      const claim: typeof leases.claim = (...args) => hold('claim').then(() => leases.claim(...args));
+      const claim: typeof days.claim = (...args) => hold('claim').then(() => days.claim(...args));
       const take: typeof quotas.take = (...args) =>
         (args[0].startsWith('calls:') ? hold('charge') : Promise.resolve()).then(() => quotas.take(...args));
       return {
         ...store,
         cache: Object.assign(Object.create(cache), { read }),
-        leases: { ...leases, claim },
+        days: { ...days, claim },
         quotas: { ...quotas, take },
       };
     },
