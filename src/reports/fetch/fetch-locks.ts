@@ -43,8 +43,8 @@ export interface FetchLock<T> {
   drop(keys: readonly string[]): Promise<void>;
   /** For another call, which may take so many milliseconds from now on. */
   prolong(leftMs: number): void;
-  /** The release of `mine`, for a write that may carry it: see {@link HandedOver}. */
-  handOver(): HandedOver;
+  /** The release of `mine`, for a write that may carry it; undefined until the store has granted them. */
+  handOver(): HandedOver | undefined;
   /** Waiters in this process get the result at once; other replicas are notified after `kept`, the write to the store. */
   succeed(result: T, kept?: Promise<unknown>): Promise<void>;
   fail(error: unknown): Promise<void>;
@@ -255,6 +255,7 @@ function holdLock<T>(
     ...{ epoch, mine: granted, others, claimed },
     drop: (dropped) => end(dropped, (pending) => pending.resolve(null)),
     handOver() {
+      if (granting.settled !== null) return undefined;
       handedOver = { owner: granting.owner, names: [...mine].map(nameOf), isDone: false };
       return handedOver;
     },

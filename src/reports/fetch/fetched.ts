@@ -17,7 +17,7 @@ export interface Fetch extends ReportQuestion {
   /** Charged for further calls. */
   readonly team: string;
   /** Locks that the write of the answer may end. */
-  readonly handOver?: () => HandedOver;
+  readonly handOver?: () => HandedOver | undefined;
   /** Of fetches: a later one is larger. */
   readonly order: number;
   /** Earlier entries by key. */

@@ -163,19 +163,17 @@ it('a lock that is granted when its report was given long ago is let go: whoever
   const config = { platform: { timeoutMs: 2000, maxConcurrent: 1, retry: { attempts: 0 } } };
   const told = createGate(true);
   const late = { claims: 0, granted: 0 };
-  /** Grants the leases of fetches as the store does, but tells of it only when the gate opens. */
+  /** Grants the locks of fetches as the store does, but tells of it only when the gate opens. */
   const wrapStore = (store: Store): Store => ({
     ...store,
-    leases: {
-      renew: store.leases.renew.bind(store.leases),
-      release: store.leases.release.bind(store.leases),
+    days: {
+      ...store.days,
       async claim(...args) {
-        if (args[0].includes('lease:{gateway}:leader')) return store.leases.claim(...args);
         late.claims += 1;
-        const held = await store.leases.claim(...args);
+        const claimed = await store.days.claim(...args);
         await told.pass();
         late.granted += 1;
-        return held;
+        return claimed;
       },
     },
   });
