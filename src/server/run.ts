@@ -25,6 +25,7 @@ import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
 import { createDrain, type Drain } from './drain.js';
+import { awaitOthers } from './layout.js';
 import { openStore } from './open-store.js';
 import { localSecrets, redactSecrets, settingSecrets } from './secrets.js';
 import { createServices, type Services } from './services.js';
@@ -119,7 +120,9 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     clean: log.clean,
   });
   const onCall = tracing?.storeCall;
-  const store = await openStore(config, clock, logger, () => holdPort(host, port), onCall);
+  const hold = () => holdPort(host, port);
+  const store = await openStore(config, clock, logger, hold, onCall);
+  await awaitOthers(store.presence, logger, hold);
   const secrets = await localSecrets(config, store.registry).catch(async (error: unknown) => {
     await store.close();
     throw error;

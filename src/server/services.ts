@@ -39,6 +39,7 @@ import type { Measured } from '../telemetry/measured.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
+import { LAYOUT } from './layout.js';
 
 /** The token of this process and since when, updated with each heartbeat and change of the vault. */
 function heldToken(keeper: Pick<VaultKeeper, 'vault' | 'onChange'>, now: () => number): () => HeldToken {
@@ -126,7 +127,7 @@ async function createParts(options: ServicesOptions) {
   const l1 = createL1(config.cache.l1MaxBytes);
   const held = heldToken(credential.keeper, clock.now);
   const health = createHealth(randomId(), () => measured, held);
-  const self = { id: health.id, info: () => JSON.stringify(health.own()) };
+  const self = { id: health.id, info: () => JSON.stringify({ ...health.own(), layout: LAYOUT }) };
   const limits = createLimits({
     ...{ store, clock, logger, teamOf: directory.team, self },
     onCharged: (team, left) => budgets.charged(team, left),
