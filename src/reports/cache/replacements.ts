@@ -7,8 +7,8 @@ import Type from 'typebox';
 import { randomId } from '../../lib/chance.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { replaces } from '../../store/entry-stamp.js';
 import type { Bus } from '../../store/port.js';
+import { replaces } from '../../store/port.js';
 
 const Extent = Type.Object({
   /** ISO; null where the platform chose the period. */
