@@ -151,7 +151,7 @@ const [plain, memory] = rates;
 const tell = (line) => process.stdout.write(`${line}\n`);
 if (values.json) tell(JSON.stringify({ ...report, rates }));
 else {
-  tell('| JSON, bytes | cache | history | in Redis, in all | of the JSON | keys a report |');
+  tell('| JSON, bytes | cache | days | in Redis, in all | of the JSON | keys a report |');
   tell('|--:|--:|--:|--:|--:|--:|');
   const sizes = [report.jsonBytes, report.cacheBytes, report.daysBytes, report.redisBytes];
   tell(
