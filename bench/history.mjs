@@ -130,14 +130,14 @@ async function ask({ url, key }, path, headers = {}) {
   return { ms: performance.now() - began, bytes: bytes.byteLength };
 }
 
-/** The parts of the history in Redis, as bytes of keys and values, whatever they take there. */
+/** What days take in Redis, as bytes of keys and values, whatever they take there. */
 async function payloadIn(redis, prefix) {
   const client = new Redis(redis.url);
-  const sum = { heads: 0, rows: 0, facts: 0 };
-  for await (const names of client.scanStream({ match: `${prefix}:*:history:{*`, count: 1000 }))
+  const sum = { indexes: 0, earlier: 0, parts: 0 };
+  for await (const names of client.scanStream({ match: `${prefix}:*:days:{*}:????-??`, count: 1000 }))
     for (const name of names)
       for (const [field, value] of Object.entries(await client.hgetallBuffer(name))) {
-        const part = field.startsWith('f:') ? 'facts' : field.includes(':') ? 'rows' : 'heads';
+        const part = field === 'i' ? 'indexes' : field.startsWith('e:') ? 'earlier' : 'parts';
         sum[part] += field.length + value.length;
       }
   await client.quit();
@@ -183,7 +183,7 @@ async function measureBytes(redis) {
   const middleMs = await fill(running, platform);
   await running.stop();
   const history = join(folder, name, 'data', 'history');
-  const bytes = redis === null ? onDisk(history) : (await redis.sizeOf(`${name}:*:history*`)).bytes;
+  const bytes = redis === null ? onDisk(history) : (await redis.sizeOf(`${name}:*:days*`)).bytes;
   const payload = redis === null ? null : await payloadIn(redis, name);
   const asOf = await timeAsOf(env, middleMs);
   platform.close();

@@ -100,7 +100,7 @@ const miss = await trips(stored, some);
 await ask(stored, others);
 await new Promise((resolve) => setTimeout(resolve, 2000));
 const grownBytes = (await redis.counts()).dataBytes - before.dataBytes;
-const [cache, history] = [await redis.sizeOf('stored:*:cache*'), await redis.sizeOf('stored:*:history*')];
+const [cache, days] = [await redis.sizeOf('stored:*:cache*'), await redis.sizeOf('stored:*:days:{*')];
 const { bytes } = await ask(stored, targets);
 const hit = await trips(stored, some);
 if (Number(values.rounds) > 0) {
@@ -110,10 +110,10 @@ if (Number(values.rounds) > 0) {
 const report = {
   jsonBytes: bytes / targets.length,
   cacheBytes: cache.bytes / targets.length,
-  historyBytes: history.bytes / targets.length,
+  daysBytes: days.bytes / targets.length,
   redisBytes: grownBytes / targets.length,
   ratio: grownBytes / bytes,
-  keys: (cache.keys + history.keys) / targets.length,
+  keys: (cache.keys + days.keys) / targets.length,
   ...{ hit, miss },
 };
 
@@ -151,9 +151,9 @@ const [plain, memory] = rates;
 const tell = (line) => process.stdout.write(`${line}\n`);
 if (values.json) tell(JSON.stringify({ ...report, rates }));
 else {
-  tell('| JSON, bytes | cache | history | in Redis, in all | of the JSON | keys a report |');
+  tell('| JSON, bytes | cache | days | in Redis, in all | of the JSON | keys a report |');
   tell('|--:|--:|--:|--:|--:|--:|');
-  const sizes = [report.jsonBytes, report.cacheBytes, report.historyBytes, report.redisBytes];
+  const sizes = [report.jsonBytes, report.cacheBytes, report.daysBytes, report.redisBytes];
   tell(
     `| ${sizes.map((size) => size.toFixed(0)).join(' | ')} | ${report.ratio.toFixed(2)} | ${report.keys.toFixed(2)} |`,
   );

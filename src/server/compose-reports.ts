@@ -43,7 +43,7 @@ import { parameterTable } from '../reports/query/parameters.js';
 import { createQueryParser, type Stamps } from '../reports/query.js';
 import type { ReportPolicy } from '../reports/report-policy.js';
 import type { FreshnessRules } from '../reports/rows/freshness.js';
-import { hourly } from '../store/jobs.js';
+import { hourly, type Job } from '../store/jobs.js';
 import type { Identify } from '../teams/auth/authenticate.js';
 import type { TeamLimits } from '../teams/limits/limits.js';
 
@@ -220,6 +220,7 @@ export function composeReports(options: ReportingOptions) {
       'sweep of the history': g.history.sweep,
       'sweep of pins': hourly(() => sweepPins(g), false),
       'rewriting of old pins': hourly(g.pins.adopt, true),
+      'removal of old history and cache entries': removingOldLayout(g),
     },
     /** Requests waiting for calls of others. */
     waiting: () => g.locks.waiting + g.attempts.waiting,
@@ -230,6 +231,18 @@ export function composeReports(options: ReportingOptions) {
       await close();
     },
   };
+}
+
+/** At the start; what fails is repeated after an hour. */
+function removingOldLayout({ store, logger }: Gateway): Job {
+  let isDone = false;
+  return hourly(async (isStopped) => {
+    if (isDone) return;
+    const { months, cacheEntries } = await store.removeOldLayout(isStopped);
+    isDone = !isStopped();
+    if (months + cacheEntries > 0)
+      logger.info({ months, cacheEntries }, 'removed history and cache entries of an earlier release');
+  }, true);
 }
 
 async function sweepPins({ pins, lives, advertisers, logger }: Gateway): Promise<void> {

@@ -1,7 +1,6 @@
 /** Checks of arguments, shared by both stores. */
 import { type ChargeAsk, NOTE_MAX_BYTES, OPEN_CHARGES_MAX } from './charges-port.js';
 import {
-  type CachePlace,
   type CounterAdd,
   type CounterRaise,
   DOCUMENT_MAX_BYTES,
@@ -13,6 +12,12 @@ import {
 export function wholeMs(ms: number, least = Number.NEGATIVE_INFINITY): number {
   if (!Number.isFinite(ms) || ms < least) throw new RangeError(`not a lifetime in milliseconds: ${ms}`);
   return Math.floor(ms);
+}
+
+/** @returns the version of a cache entry, rounded down. @throws RangeError unless it is from 0 to 2^48 - 1 */
+export function wholeVersion(version: number): number {
+  if (!(version >= 0 && version < 2 ** 48)) throw new RangeError(`not a version of an entry: ${version}`);
+  return Math.floor(version);
 }
 
 /** How long a batch is remembered, so that a repeated one has no effect. */
@@ -54,31 +59,4 @@ export function byId(one: Present, other: Present): number {
 
 export function tooManyOpen(): StoreUnavailable {
   return new StoreUnavailable(`${OPEN_CHARGES_MAX} charges are open, and no more are taken`, 'no-room');
-}
-
-/** Places of one group, or writes to it. */
-export interface CacheGroup<T extends CachePlace> {
-  readonly series: string;
-  readonly group: string;
-  readonly members: T[];
-}
-
-/** Groups are in the order of their first members. */
-export function byGroup<T extends CachePlace>(members: readonly T[]): CacheGroup<T>[] {
-  const groups = new Map<string, CacheGroup<T>>();
-  let last: CacheGroup<T> | undefined;
-  for (const member of members) {
-    const { series, group } = member;
-    // Mostly in order, with shared strings.
-    if (last !== undefined && last.group === group && last.series === series) {
-      last.members.push(member);
-      continue;
-    }
-    const id = `${series.length}:${series}:${group}`;
-    const found = groups.get(id);
-    last = found ?? { series, group, members: [] };
-    last.members.push(member);
-    if (found === undefined) groups.set(id, last);
-  }
-  return [...groups.values()];
 }

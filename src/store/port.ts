@@ -4,67 +4,42 @@
  */
 import type { Charges } from './charges-port.js';
 import type { DaysStore } from './days-port.js';
-import type { HistoryStore } from './history-port.js';
+import type { OldPinStore } from './old-pins-port.js';
 import type { PinStore } from './pins-port.js';
 
-/** The entries of a series are stored together, in groups of fields. */
-export interface CachePlace {
-  readonly series: string;
-  readonly group: string;
-  readonly field: string;
-  /** Of a day: its series in history. Group and field are its month and day there. */
-  readonly history?: string | undefined;
-}
-
-/** With the store's stamp at most 128. */
-export const HEADER_MAX_BYTES = 94;
-
-/** An entry; the store does not parse its bytes. The buffers may be shared and must not be changed. */
+/** An entry: one period of a report. The store does not parse its bytes, which may be shared and must not be changed. */
 export interface CacheEntry {
   /** When the fetch of the content began, epoch milliseconds, rounded down; from 0 to 2^48 - 1, else a RangeError. */
   readonly version: number;
-  /** At most {@link HEADER_MAX_BYTES}, else a RangeError. */
-  readonly header: Buffer;
-  readonly body: Buffer;
-  /** Stored once for all entries of a group, or of more, with equal bytes. Entries read together share the buffer. */
-  readonly facts: Buffer;
-  /** The bytes are those of history: a pointer led to them. */
-  readonly isHistory?: true;
+  readonly bytes: Buffer;
 }
 
-export interface CacheWrite extends CachePlace, CacheEntry {
-  /** By the writer's clock, to collect garbage. A finite number, else a RangeError; below 1 ms the entry is deleted. */
+export interface CacheWrite extends CacheEntry {
+  readonly id: string;
+  /** In real time, to collect garbage. A finite number, else a RangeError; below 1 ms the entry is deleted. */
   readonly ttlMs: number;
-  /** Compressed together with others of its group, where the store packs. */
-  readonly isPacked?: true;
-  /** Name of the same content in history, which the store reads instead; the buffers here are empty. */
-  readonly pointer?: string;
 }
 
 /**
- * Lossy, fast and bounded in time. Every call may reject with {@link StoreUnavailable}, which callers treat as a
- * miss. The places of one call are of one series, which is in one slot of a cluster.
+ * Lossy, fast and bounded in time. Every call may reject with {@link StoreUnavailable}, which callers treat as a miss. The ids of
+ * one call have the same text in braces: that of their series, which is in one slot of a cluster.
  */
 export interface CacheStore {
-  /** Whether days that are written together are compressed together; small bodies should then be plain. */
-  readonly packs?: true;
-  /** Whether an entry with a body of this size may be a pointer. Absent where no entry may. */
-  mayPoint?(place: CachePlace, bodyBytes: number): boolean;
   /**
-   * @returns the entries in the order of `places`; null for absent, expired or incomplete ones, and for pointers to
-   *   removed contents. The reader checks for damage.
+   * @returns the entries in the order of `ids`; null for absent ones. The reader checks for damage.
    * @param after a call of this store for the same series, begun just before: the read sees its effects, however it ends
    */
-  read(places: readonly CachePlace[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]>;
-  /**
-   * Writes all entries, of different places, in one round trip. A present entry with a higher version stays, with its
-   * lifetime, unless it is more than {@link VERSION_LEAD_MAX_MS} higher, as by a wrong clock.
-   */
+  read(ids: readonly string[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]>;
+  /** Writes entries with different ids. A present one stays, with its lifetime, unless the new one {@link replaces} it. */
   write(entries: readonly CacheWrite[]): Promise<void>;
-  remove(places: readonly CachePlace[]): Promise<void>;
 }
 
 export const VERSION_LEAD_MAX_MS = 5 * 60_000;
+
+/** Whether content of `version` replaces content of the version `present`, which a wrong clock may have put too far ahead. */
+export function replaces(version: number, present: number): boolean {
+  return present <= version || present > version + VERSION_LEAD_MAX_MS;
+}
 
 /** Leases on names, in real time, of at least 1 ms. They expire, and do not fence writes. */
 export interface Leases {
@@ -328,14 +303,20 @@ export interface StoreMemory {
   readonly full: boolean;
 }
 
+/** Numbers of what was removed. */
+export interface RemovedLayout {
+  /** Of history: one for each series. */
+  readonly months: number;
+  readonly cacheEntries: number;
+}
+
 export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
-  readonly history: HistoryStore;
   readonly days: DaysStore;
   readonly pins: PinStore;
   /** Pins as earlier releases wrote them, see `src/reports/history/old-pins.ts`. */
-  readonly oldPins: HistoryStore;
+  readonly oldPins: OldPinStore;
   readonly leases: Leases;
   /** On the server of the registry, with its time limit. */
   readonly registryLeases: Leases;
@@ -346,6 +327,11 @@ export interface Store {
   readonly quotas: Quotas;
   readonly presence: Presence;
   readonly bus: Bus;
+  /**
+   * Removes history and cache entries in the form of earlier releases; repeated, the rest of them. A later release removes this.
+   * @returns what was removed
+   */
+  removeOldLayout(isStopped: () => boolean): Promise<RemovedLayout>;
   /** Without a round trip. */
   health(): StoreHealth;
   /** Without a round trip. Absent if only the disk limits the store. */

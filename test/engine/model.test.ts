@@ -239,9 +239,10 @@ const storeGoing = fc.constantFrom(true, false, false).map((away) =>
 
 const evicting = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.nat(4)).map(([every, first]) =>
   command(`evict(${first}+${every}n)`, async ({ replicas }) => {
-    const places = [...replicas.written.values()].filter((_, index) => index % every === first % every);
+    const entries = [...replicas.written].filter((_, index) => index % every === first % every);
     const [gateway] = replicas.all;
-    for (const place of places) await gateway?.store.cache.remove([place]);
+    const nothing = { bytes: Buffer.alloc(0), ttlMs: 0 };
+    for (const [id, version] of entries) await gateway?.store.cache.write([{ id, version, ...nothing }]);
   }),
 );
 

@@ -1,6 +1,6 @@
 /** Gateways in this process that share a platform, a clock and, when there are several, one store. */
 import { onTestFinished } from 'vitest';
-import { type CachePlace, type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
+import { type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { createLog } from '../../src/telemetry/logger.js';
 import { createMemoryServer } from '../support/memory/memory-store.js';
@@ -37,8 +37,8 @@ export interface Replicas {
   readonly outages: readonly Outage[];
   /** A key of a team that may do everything, known to all replicas. */
   readonly key: string;
-  /** Where entries were written, by name, newest last. */
-  readonly written: ReadonlyMap<string, CachePlace>;
+  /** Versions of the cache entries that were written, by id. */
+  readonly written: ReadonlyMap<string, number>;
   /** Waits for work behind answers, on all replicas. */
   settled(): Promise<void>;
   /** Waits until every replica knows what the registry holds. */
@@ -53,7 +53,7 @@ let prefixes = 0;
 export async function startReplicas(options: ReplicasOptions): Promise<Replicas> {
   const { platform, clock = createTestClock(), count = 1, redis, config = {} } = options;
   const outage: Outage = { away: false, deaf: false };
-  const written = new Map<string, CachePlace>();
+  const written = new Map<string, number>();
   const stores: Store[] = [];
   const server = redis === undefined && count > 1 ? createMemoryServer({ clock, logger }) : null;
   const prefix = options.prefix ?? `t${process.pid}-${++prefixes}`;
@@ -114,18 +114,17 @@ async function openRedis(
   return createRedisStore({ connection: { url: redis.url }, prefix, timeoutMs, clock, logger });
 }
 
-function breakable(store: Store, outages: readonly Outage[], written: Map<string, CachePlace>): Store {
+function breakable(store: Store, outages: readonly Outage[], written: Map<string, number>): Store {
   const through = <T extends object>(part: T): T =>
     new Proxy(part, {
       get(target, name) {
         const call: unknown = Reflect.get(target, name);
-        if (typeof call !== 'function' || name === 'subscribe' || name === 'mayPoint') return call;
+        if (typeof call !== 'function' || name === 'subscribe') return call;
         return async (...args: unknown[]) => {
           if (outages.some(({ away }) => away)) throw new StoreUnavailable('away');
           if (name === 'publish' && outages.some(({ deaf }) => deaf)) return;
           if (name === 'write')
-            for (const place of args[0] as CacheWrite[])
-              written.set(JSON.stringify([place.series, place.group, place.field]), place);
+            for (const { id, version } of args[0] as CacheWrite[]) written.set(id, version);
           return call.apply(target, args);
         };
       },

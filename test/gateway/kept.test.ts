@@ -105,7 +105,6 @@ function breakable() {
     const broken: CacheStore = {
       read: through((places) => cache.read(places)),
       write: through((entries) => cache.write(entries)),
-      remove: through((places) => cache.remove(places)),
     };
     return { ...store, cache: broken };
   };
@@ -170,7 +169,7 @@ describe('entries that are no entries', () => {
         cache: {
           ...cache,
           read: async (places) =>
-            (await cache.read(places)).map((entry) => entry && { ...entry, body: flip(entry.body) }),
+            (await cache.read(places)).map((entry) => entry && { ...entry, bytes: flip(entry.bytes) }),
         },
       }),
     });

@@ -2,11 +2,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createClock } from '../../src/lib/clock.js';
-import { dayKey } from '../../src/reports/query/keys.js';
+import { rowsKey } from '../../src/reports/query/keys.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { withReplicas } from '../engine/replicas.js';
-import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import {
@@ -168,74 +167,28 @@ it.each([
   expect(letIn).toBeLessThanOrEqual(1);
 });
 
-it.each<[string, (first: string, second: string) => Promise<unknown>]>([
-  [
-    'of another day',
-    async (first) => {
-      const names = ['h:02', 'd:02', 'h:03', 'd:03'] as const;
-      const [head, body, otherHead, otherBody] = await control.hmgetBuffer(first, ...names);
-      const swapped = { 'h:02': otherHead, 'd:02': otherBody, 'h:03': head, 'd:03': body };
-      await control.hset(first, swapped as Record<string, Buffer>);
-    },
-  ],
-  ['of another account', (first, second) => control.rename(second, first)],
-])('an entry %s is fetched anew, not given', async (_whose, displace) => {
+it.each([
+  ['another account', '1', '2', '2026-11-02'],
+  ['another period', '1', '1', '2026-11-01'],
+])('an entry of %s is fetched anew, not given', async (_whose, advertiser, other, from) => {
   // The second has nothing in its own memory.
-  const {
-    replicas,
-    one: writer,
-    two: reader,
-  } = await openReplicas(2, {
-    ...ALWAYS,
-    history: { enabled: false },
-  });
-  const asked: Record<string, { readonly rows: readonly unknown[]; readonly hash: string }> = {};
-  const queryOf = (advertiser: string) =>
-    byDay('2026-11-02', '2026-11-03').replace('Id=1', `Id=${advertiser}`);
-  for (const advertiser of ['1', '2']) {
-    const { data } = reportIn(await writer.report(replicas.key, queryOf(advertiser)));
-    const { series } = await writer.services.reporting.explain('campaigns/get', queryOf(advertiser));
-    const place = dayKey(series, '2026-11-02');
+  const { replicas, one: writer, two: reader } = await openReplicas(2);
+  const entryOf = async (id: string, dateFrom: string) => {
+    const query = `advertiserId=${id}&dateFrom=${dateFrom}&dateTo=2026-11-03`;
+    const { data } = reportIn(await writer.report(replicas.key, query));
     await replicas.settled();
-    const [hash = ''] = await control.keys(`*${place.series}*`);
-    asked[advertiser] = { rows: data, hash };
-  }
-  const untouched = await reader.report(replicas.key, queryOf('2'));
+    const { series } = await writer.services.reporting.explain('campaigns/get', query);
+    const [key = ''] = await control.keys(`*:cache:${rowsKey(series, dateFrom, '2026-11-03').id}`);
+    return { query, data, key };
+  };
+  const [first, second] = [await entryOf(advertiser, '2026-11-02'), await entryOf(other, from)];
+  const untouched = await reader.report(replicas.key, second.query);
   expect(untouched.headers['cache-status']).toContain('detail=store');
-  await displace(asked[1]?.hash ?? '', asked[2]?.hash ?? '');
-  const reply = await reader.report(replicas.key, queryOf('1'));
-  expect(reportIn(reply).data).toEqual(asked[1]?.rows);
+  await control.rename(second.key, first.key);
+  const reply = await reader.report(replicas.key, first.query);
+  expect(reportIn(reply).data).toEqual(first.data);
   expect(reply.headers['cache-status']).toContain('fwd=miss');
   expect(reader.log.map(({ msg }) => msg)).toContain('ignored a damaged cache entry');
-});
-
-it('days that a fetch adds to history are kept there alone, and fetched anew when they are gone from it', async () => {
-  const { replicas, one, two } = await openReplicas(2, ALWAYS);
-  const query = byDay('2026-11-02', '2026-11-09');
-  const { data } = reportIn(await one.report(replicas.key, query));
-  const { series } = await one.services.reporting.explain('campaigns/get', query);
-  await replicas.settled();
-  const cached = (await control.keys(`*:cache:{c5:${series}}:2026-11`))[0] ?? '';
-  const month = (await control.keys(`*:history:{${series}}:2026-11`))[0] ?? '';
-  const heads = () => control.hgetall(cached).then((fields) => Object.keys(fields).sort());
-  const days = ['02', '03', '04', '05', '06', '07', '08', '09'];
-  expect(await heads()).toEqual(days.map((day) => `h:${day}`));
-  const reply = await two.report(replicas.key, query);
-  expect([reportIn(reply).data, reply.headers['cache-status']]).toEqual([
-    data,
-    expect.stringContaining('detail=store'),
-  ]);
-  await control.del(month);
-  const later = byDay('2026-11-03', '2026-11-08');
-  const again = await two.report(replicas.key, later);
-  expect(again.headers['cache-status']).toContain('fwd=miss');
-  expect(reportIn(again).data).toEqual(
-    data.filter(({ date }) => String(date) >= '2026-11-03' && String(date) <= '2026-11-08'),
-  );
-  await replicas.settled();
-  // A month that history has lost is kept by the cache itself.
-  expect((await heads()).some((name) => name.startsWith('f:'))).toBe(true);
-  expect(two.log.map(({ msg }) => msg)).not.toContain('ignored a damaged cache entry');
 });
 
 describe('changes that replicas of Redis confirm', () => {

@@ -46,7 +46,7 @@ describe('a pin', () => {
     await restated(BY_DATE);
     await gateway.manage('POST', '/cache/purge', { all: true });
     const { store } = gateway;
-    for (const month of await store.history.months(null, 100)) await store.history.remove(month);
+    for (const month of await store.days.months(null, 100)) await store.days.remove(month);
     gateway.clock.advance(500 * DAY);
     const later = await get(scene, id);
     expect(later.text).toBe(first.text);

@@ -20,7 +20,7 @@ const QUICK_MS = 150;
 export const DURABLE_MS = 1_000;
 const QUICK: ReadonlySet<string> = new Set(['cache', 'leases', 'quotas', 'presence']);
 /** Answered by the adapter itself. */
-const AT_ONCE: ReadonlySet<string> = new Set(['movedOn', 'roomBytes']);
+const AT_ONCE: ReadonlySet<string> = new Set(['movedOn']);
 const SHARE = 0.5;
 
 /** @returns the store as this replica reaches it */

@@ -5,7 +5,7 @@ import { type OpenHarness, withStore } from './harness.js';
 
 const bytes = (text: string) => Buffer.from(text);
 const [SERIES, MONTH] = ['s', '2026-03'];
-const PLACE = { series: SERIES, month: MONTH };
+export const PLACE = { series: SERIES, month: MONTH };
 
 /** Of month 2026-03 of series `s`. */
 export function monthWrite(stamp: number, index: string, change: Partial<MonthWrite> = {}): MonthWrite {
@@ -167,7 +167,9 @@ export function describeDays(open: OpenHarness): void {
         for (const [name, part] of along) expect(part.equals(parts.get(name) ?? bytes('?')), name).toBe(true);
         const found = await days.parts(PLACE, [...parts.keys()]);
         for (const [name, part] of parts) expect(found.get(name)?.equals(part), name).toBe(true);
-        expect([...((await days.whole(PLACE))?.parts.keys() ?? [])].toSorted()).toEqual([...parts.keys()].sort());
+        expect([...((await days.whole(PLACE))?.parts.keys() ?? [])].toSorted()).toEqual(
+          [...parts.keys()].sort(),
+        );
       }));
 
     it('removes parts that a write drops, and no others', () =>

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { MINUTE } from '../support/test-clock.js';
+import { forget } from './entries.js';
 import { type OpenHarness, type StoreHarness, withStore } from './harness.js';
 
 /** Long, because a loaded machine is slow; nothing waits for it to pass. */
@@ -40,19 +41,18 @@ export function describeLeases(open: OpenHarness): void {
     it('lets what is sent right behind a claim, a read, find what was there when it was granted', () =>
       withStore(open, async ({ store, another }) => {
         const other = await another();
-        const place = { series: 'd', group: 'g', field: 'f' };
-        const part = Buffer.from('x');
-        const write = { ...place, version: 1, header: part, body: part, facts: part, ttlMs: MINUTE };
+        const bytes = Buffer.from('x');
+        const write = { id: '{d}f', version: 1, bytes, ttlMs: MINUTE };
         for (let round = 0; round < 20; round += 1) {
-          await store.cache.remove([place]);
+          await forget(store.cache, ['{d}f']);
           await other.leases.claim(['{d}1'], 'ann', MINUTE);
           const written = other.cache.write([write]).then(() => other.leases.release(['{d}1'], 'ann'));
           // Whoever is granted it finds what the holder before has written.
           for (let isHeld = false; !isHeld; ) {
             const claiming = store.leases.claim(['{d}1'], 'bob', MINUTE);
-            const reading = store.cache.read([place], claiming);
+            const reading = store.cache.read(['{d}f'], claiming);
             isHeld = (await claiming)[0] === true;
-            if (isHeld) expect((await reading)[0]?.body).toEqual(part);
+            if (isHeld) expect((await reading)[0]?.bytes).toEqual(bytes);
             await reading;
             await setImmediate();
           }
@@ -63,10 +63,9 @@ export function describeLeases(open: OpenHarness): void {
 
     it('reads behind a claim that failed all the same', () =>
       withStore(open, async ({ store: { cache } }) => {
-        const place = { series: 'd', group: 'g', field: 'f' };
         const failed = Promise.reject(new Error('not granted'));
         failed.catch(() => {});
-        expect(await cache.read([place], failed)).toEqual([null]);
+        expect(await cache.read(['{d}f'], failed)).toEqual([null]);
       }));
 
     it('takes empty lists', () =>

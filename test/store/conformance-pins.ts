@@ -118,21 +118,13 @@ export function describePins(open: OpenHarness): void {
         expect(await textsOf(pins, 'a:1', 'a', 'b')).toEqual(['index', null, 'rows of b']);
       }));
 
-    it('shares nothing with old pins and history of the same name', () =>
+    it('shares nothing with old pins of the same owner', () =>
       withStore(open, async ({ store }) => {
-        const added = new Map([
-          ['a', { version: 1, header: bytes('h'), body: bytes('b'), facts: bytes('f') }],
-        ]);
-        for (const place of ['history', 'oldPins'] as const) {
-          const write = { day: '2000-01-01', stamp: 0, heads: bytes('heads'), added, removed: [] };
-          await store[place].write('t:0', [write]);
-        }
-        expect(await store.pins.list(null, 10)).toEqual([]);
+        expect(await store.oldPins.write('t:0', { stamp: 1, bytes: bytes('old') }, [])).toBe(false);
         await writePins(store.pins, 't:0', { added: bodies('a') });
-        await store.oldPins.remove({ series: 't:0', month: '2000-01' });
+        expect(await store.oldPins.index('t:0')).toBeNull();
+        await store.oldPins.remove('t:0');
         expect(await textsOf(store.pins, 't:0', 'a')).toEqual(['index', 'rows of a']);
-        await store.pins.remove('t:0');
-        expect((await store.history.heads('t:0', ['2000-01-01']))[0]?.heads.toString()).toBe('heads');
       }));
 
     it('holds after any writes and removals what a map would hold, whatever the bytes', () =>

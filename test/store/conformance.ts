@@ -8,7 +8,6 @@ import { describeCounters } from './conformance-counters.js';
 import { describeDays } from './conformance-days.js';
 import { describeDocuments } from './conformance-documents.js';
 import { describeEntries } from './conformance-entries.js';
-import { describeHistory } from './conformance-history.js';
 import { describeLeases } from './conformance-leases.js';
 import { describePins } from './conformance-pins.js';
 import { describePresence } from './conformance-presence.js';
@@ -31,8 +30,6 @@ export function describeStore(kind: Store['kind'], open: OpenHarness, name: stri
     describeVersions(open);
     describeEntries(open);
     describeDays(open);
-    describeHistory(open, 'history');
-    describeHistory(open, 'oldPins');
     describePins(open);
     describeLeases(open);
     describeRegistry(open);

@@ -1,6 +1,6 @@
 /** Entries that one request holds: found in the store or fetched. */
 import { GatewayError } from '../../errors.js';
-import { replaces } from '../../store/entry-stamp.js';
+import { replaces } from '../../store/port.js';
 import type { Entry } from '../rows/entry.js';
 
 /** An entry and its source. */

@@ -7,8 +7,7 @@ import Type from 'typebox';
 import { randomId } from '../../lib/chance.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { replaces } from '../../store/entry-stamp.js';
-import type { Bus, BusMessage } from '../../store/port.js';
+import { type Bus, type BusMessage, replaces } from '../../store/port.js';
 
 const Extent = Type.Object({
   /** ISO; null where the platform chose the period. */

@@ -4,11 +4,10 @@
  */
 import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
-import { replaces } from '../../store/entry-stamp.js';
-import { type CacheEntry, type CacheStore, StoreUnavailable } from '../../store/port.js';
+import { type CacheEntry, type CacheStore, replaces, StoreUnavailable } from '../../store/port.js';
 import type { ReadWhen } from '../days/read-days.js';
 import type { EntryKey } from '../query/keys.js';
-import { decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
+import { decodeEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
@@ -29,7 +28,7 @@ export type CacheTier = ReturnType<typeof createCacheTier>;
 interface Encoding {
   readonly store: CacheStore;
   /** Entries as bytes, in the same order; large ones on another thread. */
-  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly Buffer[]>;
 }
 
 export function createCacheTier({
@@ -55,26 +54,25 @@ export function createCacheTier({
     logger.warn({ err: error }, `the cache store failed while ${doing}`);
   }
 
-  async function decode(keys: readonly EntryKey[], found: readonly (CacheEntry | null)[]) {
-    const there = keys.flatMap(({ id }, at) => {
-      const entry = found[at] ?? null;
-      return entry === null ? [] : [{ id, at, entry }];
-    });
-    const entries: (RawEntry | null)[] = keys.map(() => null);
-    for (const [at, decoded] of (await decodeEntries(there)).entries()) {
-      const { id, at: place } = there[at] as (typeof there)[number];
-      if (decoded === 'damaged') {
-        onFault('damaged');
-        logger.warn({ key: id }, 'ignored a damaged cache entry');
-      } else if (decoded !== 'unknown') entries[place] = decoded; // Unknown: a newer release has written it.
-    }
-    return entries;
+  async function decode({ id }: EntryKey, found: CacheEntry | null): Promise<RawEntry | null> {
+    const decoded = found && (await decodeEntry(id, found));
+    // Unknown: a newer release has written it.
+    if (decoded === 'unknown') return null;
+    if (decoded !== 'damaged') return decoded;
+    onFault('damaged');
+    logger.warn({ key: id }, 'ignored a damaged cache entry');
+    return null;
   }
 
   async function readStore(keys: readonly EntryKey[], { begin, after }: ReadWhen): Promise<TierRead> {
     try {
       if (begin !== undefined) await begin;
-      return { entries: await decode(keys, await store.read(keys, after)), degraded: false };
+      const found = await store.read(
+        keys.map(({ id }) => id),
+        after,
+      );
+      const entries = await Promise.all(keys.map((key, at) => decode(key, found[at] ?? null)));
+      return { entries, degraded: false };
     } catch (error) {
       fail(error, 'reading');
       return { entries: keys.map(() => null), degraded: true };
@@ -88,9 +86,8 @@ export function createCacheTier({
         entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
       );
       await store.write(
-        entries.map(({ key: { series, group, field }, version, ttlMs }, at) => ({
-          ...{ series, group, field, version, ttlMs },
-          ...(encoded[at] as EncodedEntry),
+        entries.map(({ key: { id }, version, ttlMs }, at) => ({
+          ...{ id, version, ttlMs, bytes: encoded[at] as Buffer },
         })),
       );
       return true;

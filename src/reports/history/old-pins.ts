@@ -1,6 +1,6 @@
 /**
- * Pins of an earlier release, which lie in the form of history and of cache entries. This release rewrites them, by owner: at the
- * first access, and all others in the background. A later one removes this file, with `oldPins` of the stores.
+ * Pins of an earlier release, in their form of then, see old-pin-bytes.ts. This release rewrites them, by owner: at the
+ * first access, and all others in the background. A later one removes both files, with `oldPins` of the stores.
  *
  * Each step takes some of an owner's old pins. Unless all of them are stored in the new form and show the same bytes, it writes
  * them, else it removes them from the old index; so the work can be stopped and repeated anywhere, by several replicas at once.
@@ -11,13 +11,12 @@ import Value from 'typebox/value';
 import { GatewayError } from '../../errors.js';
 import { parseOrNull } from '../../lib/json.js';
 import { turn } from '../../lib/time.js';
-import type { HistoryContent, HistoryMonth, HistoryStore } from '../../store/history-port.js';
+import type { OldPinStore } from '../../store/old-pins-port.js';
 import type { PinBytes, PinStore } from '../../store/pins-port.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { createTurns } from '../../store/turns.js';
-import { decodeEntries } from '../cache/entry.js';
 import type { FormatTask } from '../rows/answer.js';
-import { type Entry, isEntryHeader, type RowsHeader } from '../rows/entry.js';
+import { decodeOldRows } from './old-pin-bytes.js';
 import { encodeIndex, PinForm, type PinIndex, readIndex, unreadable } from './pin-index.js';
 import { decodePinned, encodePinned, formatPinned, headerOf, type PinnedPart } from './pinned-rows.js';
 
@@ -26,9 +25,6 @@ const OldIndexForm = Type.Object({ form: Type.Literal(1), pins: Type.Array(OldPi
 
 export type OldPin = Readonly<Static<typeof OldPinForm>>;
 
-/** Fixed day under which the index is stored; the series is the owner. */
-const PLACE = '2000-01-01';
-const MONTH = PLACE.slice(0, 7);
 const namesOf = ({ id, parts }: OldPin) => Array.from({ length: parts }, (_, at) => `${id}.${at}`);
 /** Sealed name of a part. */
 const partName = (owner: string, id: string, at: number) => `p1:{${owner}}:${id}:${at}`;
@@ -41,7 +37,7 @@ const TRIES = 500;
 const TELL_EVERY = 100;
 
 interface OldPinsOptions {
-  readonly store: HistoryStore;
+  readonly store: OldPinStore;
   readonly pins: PinStore;
   readonly format: (task: FormatTask) => Promise<Buffer>;
   readonly logger: Logger;
@@ -113,59 +109,40 @@ export function createOldPins(options: OldPinsOptions) {
   };
 }
 
-/** @param nameAt sealed name of each. @returns in order; null for missing or damaged rows */
-async function decodeContents(
-  contents: readonly (HistoryContent | null)[],
-  nameAt: (at: number) => string,
-): Promise<(Entry<RowsHeader> | null)[]> {
-  const found = contents.flatMap((entry, at) => (entry === null ? [] : [{ at, id: nameAt(at), entry }]));
-  const rows: (Entry<RowsHeader> | null)[] = contents.map(() => null);
-  for (const [place, decoded] of (await decodeEntries(found)).entries()) {
-    if (typeof decoded === 'string' || !isEntryHeader(decoded.header) || decoded.header.form !== 'rows')
-      continue;
-    rows[found[place]?.at as number] = decoded as Entry<RowsHeader>;
-  }
-  return rows;
-}
-
 const AT_ONCE = 100;
-
-/** The oldest first. @throws StoreUnavailable */
-async function* monthsOf(store: Pick<HistoryStore, 'months'>): AsyncGenerator<HistoryMonth> {
-  for (let last: HistoryMonth | null = null; ; ) {
-    const page: readonly HistoryMonth[] = await store.months(last, AT_ONCE);
-    yield* page;
-    last = page.at(-1) ?? last;
-    if (page.length < AT_ONCE) return;
-  }
-}
 
 interface OldIndex {
   readonly stamp: number;
   readonly pins: readonly OldPin[];
 }
 
-function createReader(store: HistoryStore) {
+function createReader(store: OldPinStore) {
   return {
     /** @throws GatewayError `not_ready` */
     async index(owner: string): Promise<OldIndex | null> {
-      const [found = null] = await store.heads(owner, [PLACE]);
+      const found = await store.index(owner);
       if (found === null) return null;
-      const index = parseOrNull(found.heads.toString());
+      const index = parseOrNull(found.bytes.toString());
       if (!Value.Check(OldIndexForm, index)) throw unreadable();
       return { stamp: found.stamp, pins: index.pins };
     },
     /** @returns null if rows are missing or damaged */
     async parts(owner: string, pin: OldPin): Promise<readonly PinnedPart[] | null> {
-      const wanted = namesOf(pin).map((name) => ({ day: PLACE, name }));
-      const contents = await store.contents(owner, wanted);
-      const parts = await decodeContents(contents, (at) => partName(owner, pin.id, at));
+      const found = await store.rows(owner, namesOf(pin));
+      const parts = await Promise.all(
+        found.map((rows, at) => rows && decodeOldRows(partName(owner, pin.id, at), rows)),
+      );
       return parts.every((part) => part !== null) ? parts : null;
     },
     async *owners(): AsyncGenerator<string> {
-      for await (const { series } of monthsOf(store)) yield series;
+      for (let last: string | null = null; ; ) {
+        const page: readonly string[] = await store.owners(last, AT_ONCE);
+        yield* page;
+        last = page.at(-1) ?? last;
+        if (page.length < AT_ONCE) return;
+      }
     },
-    remove: (owner: string) => store.remove({ series: owner, month: MONTH }),
+    remove: store.remove,
   };
 }
 
@@ -182,9 +159,8 @@ function createStep(
       await old.remove(owner);
       return true;
     }
-    const heads = Buffer.from(JSON.stringify({ form: 1, pins: pins.slice(some.all.length) }));
-    const write = { ...{ day: PLACE, stamp, heads }, added: new Map(), removed: some.all.flatMap(namesOf) };
-    const [made = false] = await store.write(owner, [write]);
+    const bytes = Buffer.from(JSON.stringify({ form: 1, pins: pins.slice(some.all.length) }));
+    const made = await store.write(owner, { stamp, bytes }, some.all.flatMap(namesOf));
     if (made) onRemoved(owner, some.all.length, some.damaged);
     return made;
   }

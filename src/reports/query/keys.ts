@@ -4,38 +4,19 @@
 const FORM = 'c5';
 
 export interface EntryKey {
-  /** Name in maps and of locks. A cluster keeps the locks of one series in one slot. */
+  /** Name in the store, in maps and of locks. In a cluster the text in braces puts all of a series in one slot. */
   readonly id: string;
-  readonly series: string;
-  readonly group: string;
-  readonly field: string;
 }
 
 export function rowsKey(series: string, from: string | null, to: string | null): EntryKey {
-  return wholeKey(series, 'w', 'rows', from, to);
+  return { id: `${FORM}:{${series}}:w:${from ?? ''}:${to ?? ''}` };
 }
 
 export function bytesKey(series: string, from: string | null, to: string | null): EntryKey {
-  return wholeKey(series, 'b', 'bytes', from, to);
+  return { id: `${FORM}:{${series}}:b:${from ?? ''}:${to ?? ''}` };
 }
 
 /** Id of a day, as {@link EntryKey.id}. @param date ISO */
 export function dayId(series: string, date: string): string {
   return `${FORM}:{${series}}:d:${date}`;
-}
-
-function wholeKey(
-  series: string,
-  prefix: string,
-  field: string,
-  from: string | null,
-  to: string | null,
-): EntryKey {
-  const period = `${from ?? ''}:${to ?? ''}`;
-  return {
-    id: `${FORM}:{${series}}:${prefix}:${period}`,
-    series: `${FORM}:${series}`,
-    group: `w:${period}`,
-    field,
-  };
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.js';
 import type { StoreLog } from '../refused.js';
 import { checkDataFile } from './data-file.js';
 import { isDiskLow, makeFolders, refuseForeign } from './data-folder.js';
-import { DiskCache, type Generations } from './disk-cache.js';
+import { createDiskCache, type Generations } from './disk-cache.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { createTable, type Table } from './table.js';
 
@@ -103,10 +103,12 @@ export async function openCacheFolder(dataDir: string, maxBytes: number, clock: 
     if (over !== null) await remove(over);
   }
 
+  const generations = (): Generations => (older === null ? [newer.table] : [newer.table, older.table]);
+
   return {
-    cache: new DiskCache({
-      clock,
-      generations: (): Generations => (older === null ? [newer.table] : [newer.table, older.table]),
+    generations,
+    cache: createDiskCache({
+      ...{ clock, generations },
       async hasRoom() {
         await replacing;
         if (clock.monotonicMs() - lookedAtMs >= ROOM_EVERY_MS) {

@@ -17,9 +17,9 @@ import {
   type WholeMonth,
   type Written,
 } from '../days-port.js';
-import { newStamp } from '../entry-stamp.js';
 import { readTable, withTable } from '../month-table.js';
 import type { Bus, Leases } from '../port.js';
+import { newStamp } from '../stamp.js';
 import { orDamaged, type Reader, type StoredRecord, type View } from './environment.js';
 import { wholeTable } from './records.js';
 import { type Draft, removeRange, type Table } from './table.js';

@@ -31,8 +31,9 @@ import {
 } from './durable-folders.js';
 import type { Environment } from './environment.js';
 import { lockFolder } from './folder-lock.js';
-import { HISTORY_TABLES, historyOver, OLD_PIN_TABLES } from './history.js';
 import { createLapsingMap, createLapsingRecords, startSweep } from './lapsing.js';
+import { removeOldLayout } from './old-layout.js';
+import { oldPinsOver } from './old-pins.js';
 import { pinsOver } from './pins.js';
 import { registryOver } from './registry.js';
 import { createTable } from './table.js';
@@ -145,15 +146,15 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       counters: countersOver(table, durable),
       charges: chargesOver(table, durable),
       documents: documentsOver(durable, refuseLowDisk),
-      history: historyOver(ofHistory, HISTORY_TABLES),
       days: daysOver(ofHistory, leases, bus.publish, durable.now),
       pins: pinsOver(ofHistory),
-      oldPins: historyOver(ofHistory, OLD_PIN_TABLES),
+      oldPins: oldPinsOver(ofHistory),
       leases,
       registryLeases: leases,
       quotas: createMemoryQuotas(clock),
       presence: createMemoryPresence(clock),
       bus,
+      removeOldLayout: (isStopped) => removeOldLayout(ofHistory, entries.generations(), isStopped),
       health: state.health,
       backup: (target, withHistory, begin) => copyStore(target, state, withHistory ? history : null, begin),
       async close() {

@@ -10,9 +10,9 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
 import { startTimer, stopTimer, uptimeMs } from '../../lib/time.js';
-import { newStamp } from '../entry-stamp.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import type { StoreLog } from '../refused.js';
+import { newStamp } from '../stamp.js';
 import {
   createDiskRoom,
   freeBytesOf,

@@ -163,14 +163,22 @@ export function createDraft(view: View): OpenDraft {
 /** Records removed in one transaction, as others wait for it. */
 const REMOVED_AT_ONCE = 500;
 
-/** @param to exclusive */
-export async function removeRange(table: Table, from: Buffer, to: Buffer): Promise<void> {
-  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; )
+/** @param to exclusive. @returns the number of removed records */
+export async function removeRange(
+  table: Table,
+  from: Buffer,
+  to: Buffer,
+  atOnce = REMOVED_AT_ONCE,
+  isStopped: () => boolean = () => false,
+): Promise<number> {
+  let all = 0;
+  for (let removed = atOnce; removed === atOnce && !isStopped(); all += removed)
     removed = await table.change((draft) => {
       const damaged: Buffer[] = [];
-      const found = draft.range({ from, to }, REMOVED_AT_ONCE, ({ key }) => damaged.push(key));
+      const found = draft.range({ from, to }, atOnce, ({ key }) => damaged.push(key));
       for (const { key } of found) draft.set(key, null);
       for (const key of damaged) draft.set(key, null);
       return found.length + damaged.length;
     });
+  return all;
 }

@@ -1,7 +1,7 @@
 /**
- * Sends scripts of one turn of the event loop together, in order: one write to the socket, one pipeline, whose setup
- * costs as much as a read, and at most one flush of Redis' log. In a cluster each script goes alone, as all keys of a
- * pipeline have to be on one node.
+ * Sends scripts and reads of one turn of the event loop together, in order: one write to the socket, one pipeline, whose setup
+ * costs as much as a read, and at most one flush of Redis' log. In a cluster each goes alone, as all keys of a pipeline
+ * have to be on one node.
  */
 import { type Callback, type ChainableCommander, Cluster } from 'ioredis';
 import { nextTurn } from '../../lib/time.js';
@@ -36,30 +36,39 @@ function send(client: RedisClient, batch: Batch): void {
 }
 
 /**
- * EVAL or EVALSHA.
  * @param isRead the reply has bytes, and the batch waits for the end of the turn. Another script sends its batch after
  *   the current callback, as the rest of the turn may take long
  * @throws the error of the reply
  */
-export async function evaluate(
+export function evaluate(
   client: RedisClient,
   how: 'eval' | 'evalsha',
   script: string,
   keys: readonly string[],
-  args: readonly (string | number | Buffer)[],
+  args: Arguments,
   isRead = false,
 ): Promise<unknown> {
-  const all = [keys.length, ...keys, ...args] as const;
+  return sendTogether(client, how, [script, keys.length, ...keys, ...args], isRead);
+}
+
+type Arguments = readonly (string | number | Buffer)[];
+
+/** @returns values of keys of one slot, in order; null for what is none. @throws the error of the reply */
+export function readValues(client: RedisClient, keys: readonly string[]): Promise<(Buffer | null)[]> {
+  return sendTogether(client, 'mget', keys, true) as Promise<(Buffer | null)[]>;
+}
+
+async function sendTogether(client: RedisClient, name: string, args: Arguments, isRead: boolean) {
   if (client instanceof Cluster)
-    return isRead ? client.callBuffer(how, script, ...all) : client[how](script, ...all);
-  return new Promise((resolve, reject) => {
+    return isRead ? client.callBuffer(name, ...args) : client.call(name, ...args);
+  return new Promise<unknown>((resolve, reject) => {
     const batch = open.get(client) ?? begin(client);
     const { pipeline, rejects } = batch;
     rejects.push(reject);
     // Not after the whole batch: its other replies may be megabytes.
     const done: Callback<unknown> = (error, result) => (error ? reject(error) : resolve(result));
-    if (isRead) pipeline.callBuffer(how, script, ...all, done);
-    else pipeline[how](script, ...all, done);
+    if (isRead) pipeline.callBuffer(name, ...args, done);
+    else pipeline.call(name, ...args, done);
     if (pipeline.length >= MOST_COMMANDS) send(client, batch);
     else if (!isRead) process.nextTick(send, client, batch);
   });

@@ -1,18 +1,16 @@
-import type { CachePlace } from '../port.js';
 import { StoreRefused } from '../refused.js';
 
 /** Version of the key layout: changed when values of an older release must not be read. */
 const LAYOUT = 1;
-/** Of cache entries alone; 1 and 2 had a key for each entry, 3 a field for each body. */
-const CACHE_LAYOUT = 4;
+/** Of cache entries alone. */
+const CACHE_LAYOUT = 5;
+/** Earlier ones: digits for a pattern. */
+const EARLIER_CACHE = '34';
 
 export type Keys = ReturnType<typeof createKeys>;
 
 /** Of the days of reports. */
 export type DaysKeys = Keys['days'];
-
-/** The set of all months, and a hash for each. */
-export type MonthKeys = Keys['history'];
 
 /** @throws StoreRefused when the prefix would break the hash tags. */
 export function createKeys(prefix: string) {
@@ -20,24 +18,22 @@ export function createKeys(prefix: string) {
     throw new StoreRefused(`the Redis key prefix "${prefix}" must be made of letters, digits, _ . and -`);
   }
   const base = `${prefix}:${LAYOUT}`;
-  const cache = `${prefix}:${CACHE_LAYOUT}:cache`;
   const registry = `${base}:{registry}`;
   const charges = `${base}:{charges}`;
-  const monthKeys = (name: string) => ({
-    months: `${base}:${name}`,
-    month: (series: string, month: string) => `${base}:${name}:{${series}}:${month}`,
-  });
   return {
-    /** The hash of a cache group; the series decides the slot. */
-    cache: (series: string, group: string) => `${cache}:{${series}}:${group}`,
-    /** A body too large for the hash of its group. With a length, so that the parts are unambiguous. */
-    cacheBody: ({ series, group, field }: CachePlace) =>
-      `${cache}-body:{${series}}:${group.length}:${group}:${field}`,
-    /** Pattern of the keys of all cache entries, including the previous layout. */
-    cachePattern: `${prefix}:[${CACHE_LAYOUT - 1}${CACHE_LAYOUT}]:cache*`,
+    /** @param id the text in braces, which is that of the series, decides the slot */
+    cache: (id: string) => `${prefix}:${CACHE_LAYOUT}:cache:${id}`,
+    /** Pattern of the keys of all cache entries, including earlier layouts. */
+    cachePattern: `${prefix}:[${EARLIER_CACHE}${CACHE_LAYOUT}]:cache*`,
     lease: (key: string) => `${base}:lease:${key}`,
-    history: monthKeys('history'),
-    oldPins: monthKeys('pins'),
+    /** Of earlier releases: the set of all owners, and a hash for each. */
+    oldPins: { owners: `${base}:pins`, pins: (owner: string) => `${base}:pins:{${owner}}:2000-01` },
+    /** Of earlier releases: the set of all months of history; patterns of their hashes, and of cache entries. */
+    oldLayout: {
+      months: `${base}:history`,
+      history: `${base}:history:{*}:????-??`,
+      cache: [`${prefix}:[${EARLIER_CACHE}]:cache:{*}:*`, `${prefix}:[${EARLIER_CACHE}]:cache-body:{*}:*`],
+    },
     /** The set of all owners, and a hash for each, in the slot of its old pins. */
     pins: { owners: `${base}:pinned`, pins: (owner: string) => `${base}:pinned:{${owner}}` },
     days: {

@@ -14,14 +14,13 @@ import type {
   WholeMonth,
   Written,
 } from '../days-port.js';
-import { newStamp } from '../entry-stamp.js';
 import { readTable, withTable } from '../month-table.js';
 import { type Bus, type BusMessage, StoreUnavailable } from '../port.js';
+import { newStamp, STAMP_BYTES, stampBytes, stampOf } from '../stamp.js';
 import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays } from './days-scripts.js';
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
 import { pairsOf } from './script.js';
-import { STAMP_BYTES, stampBytes, stampOf } from './stamp.js';
 
 /** Larger parts are sent ahead of the script, as it copies its arguments. */
 const AHEAD_BYTES = 32_768;

@@ -4,13 +4,12 @@
  */
 import { crc32 } from 'node:zlib';
 import { checksumOf } from '../checksum.js';
-import { newStamp } from '../entry-stamp.js';
 import type { PinBytes, PinStore, PinsWrite } from '../pins-port.js';
+import { newStamp, STAMP_BYTES, stampBytes, stampOf } from '../stamp.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory } from './memory.js';
 import { script } from './script.js';
-import { STAMP_BYTES, stampBytes, stampOf } from './stamp.js';
 
 const INDEX = 'i';
 const bodyField = (name: string) => `b:${name}`;

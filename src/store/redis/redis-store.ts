@@ -9,16 +9,16 @@ import {
   type RedisClient,
   type RedisConnection,
 } from './connect.js';
-import { SHARED_HEADS_BELOW } from './day-heads.js';
 import { createRedisCharges, createRedisCounters, createRedisDocuments } from './durable.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
 import { Link, type LinkOptions } from './link.js';
 import { CacheBound, MemoryWatch, refuseEviction } from './memory.js';
+import { removeOldLayout } from './old-layout.js';
+import { createRedisOldPins } from './old-pins.js';
 import { createRedisLeases, createRedisPresence, createRedisQuotas, RedisBus } from './redis-brief.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisDays } from './redis-days.js';
-import { createRedisHistory } from './redis-history.js';
 import { createRedisPins } from './redis-pins.js';
 import { createRedisRegistry } from './redis-registry.js';
 
@@ -87,9 +87,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const bus = new RedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
   const durable = { link: registry.link, replicaWaitMs, minReplicas, logger };
   const turns = createTurns();
-  const isOneServer = (to: RedisConnection, registryTo?: RedisConnection) =>
-    registryTo === undefined && !('cluster' in to);
-  let hasHistory = isOneServer(connection, registryConnection);
   let isRegistryApart = registryConnection !== undefined;
   let closed = false;
 
@@ -99,7 +96,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       await Promise.all(Object.values(next).map((client) => disconnect(client, timeoutMs)));
       throw unavailable('the store is closed');
     }
-    hasHistory = isOneServer(to, registryTo);
     isRegistryApart = registryTo !== undefined;
     await Promise.all([
       bus.swap(next.subscriber),
@@ -112,11 +108,10 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 
   return {
     kind: 'redis',
-    cache: createRedisCache(data.link, keys, bound, clock, () => hasHistory),
-    history: createRedisHistory(registry.link, keys.history, registry.memory, SHARED_HEADS_BELOW),
+    cache: createRedisCache(data.link, keys, bound),
     days: createRedisDays(days, keys.days, bus, (name) => (isRegistryApart ? null : keys.channel(name))),
     pins: createRedisPins(registry.link, keys.pins, registry.memory),
-    oldPins: createRedisHistory(registry.link, keys.oldPins, registry.memory, 0),
+    oldPins: createRedisOldPins(registry.link, keys.oldPins),
     leases: createRedisLeases(data.link, keys),
     registryLeases: createRedisLeases(registry.link, keys),
     registry: createRedisRegistry(durable, keys.registry, { ...REGISTRY_LIMITS, ...options }),
@@ -126,6 +121,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     quotas: createRedisQuotas(data.link, keys),
     presence: createRedisPresence(data.link, keys),
     bus,
+    removeOldLayout: (isStopped) => removeOldLayout(data.link, registry.link, keys.oldLayout, isStopped),
     health: () => worst(data.link.health(), registry.link.health(), data.memory.full || registry.memory.full),
     memory() {
       const servers = data.memory.latest;

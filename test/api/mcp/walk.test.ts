@@ -164,10 +164,11 @@ it('a walk by cursor while history is away goes on by the cache; without it the 
     config: CONFIG,
     wrapStore: (store) => ({
       ...store,
-      history: Object.assign(Object.create(store.history) as typeof store.history, {
-        heads: (...args: Parameters<typeof store.history.heads>) =>
-          history.isAway ? Promise.reject(new StoreUnavailable('away')) : store.history.heads(...args),
-      }),
+      days: {
+        ...store.days,
+        earlier: (...args) =>
+          history.isAway ? Promise.reject(new StoreUnavailable('away')) : store.days.earlier(...args),
+      },
     }),
   });
   const own = await held.addTeam({ id: 'walkers', ...TEAM });

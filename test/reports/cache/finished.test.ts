@@ -5,7 +5,6 @@ import { setFlagsFromString } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deflateBody } from '../../../src/reports/cache/entry.js';
 import { createL1, type Finished, finish, pack, unpack } from '../../../src/reports/cache/finished.js';
 import {
   cacheHeaders,
@@ -15,6 +14,7 @@ import {
   type Validators,
 } from '../../../src/reports/cache/reply.js';
 import type { Query } from '../../../src/reports/query.js';
+import { deflateBody } from '../../../src/reports/rows/segments.js';
 import { anyPieces, plainOf } from '../../api/http/gzip-pieces.js';
 
 function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'identity'): Finished {

@@ -134,7 +134,6 @@ describe('days that come back without rows', () => {
     const cache: Store['cache'] = {
       read: async (places) => places.map(() => null),
       async write() {},
-      async remove() {},
     };
     const sharedStore = { ...gateway.store, cache };
     const next = await gatewayAt(platform, { config: ALWAYS, sharedStore, clock: gateway.clock });

@@ -1,21 +1,24 @@
 /** Pins of an earlier release are rewritten once and whole, wherever the work breaks off, in a folder and in a Redis. */
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { type Bundle, bundleScript } from '../../store/embedded/bundle.js';
 import { startScript } from '../../store/embedded/child.js';
 import { inFolder, openIn } from '../../store/embedded/in-folder.js';
-import { openStore, serverOfFile } from '../../store/redis/open-store.js';
-import { openHistory } from './on-disk.js';
-import { expectAdopted, type PinsScene, pinsOn, type Written, writeOld, writesOf } from './pin-scene.js';
+import { serverOfFile } from '../../store/redis/open-store.js';
+import { putInFolder } from './old-pin-records.js';
+import {
+  expectAdopted,
+  openFolder,
+  openRedis,
+  type PinsScene,
+  pinsOn,
+  type Written,
+  writeOld,
+  writesOf,
+} from './pin-scene.js';
 
 const server = serverOfFile();
-
-async function openRedis(): Promise<PinsScene> {
-  const { store } = await openStore(server.url);
-  onTestFinished(() => store.close());
-  return store;
-}
 
 /** PinsScene of a process that dies before its n-th call, or after it without an answer. */
 function dying(store: PinsScene, at: number, isDone: boolean) {
@@ -40,8 +43,8 @@ const never = () => false;
 const POINTS = 20;
 
 describe.each([
-  ['a folder', () => openHistory() as Promise<PinsScene>],
-  ['a Redis', openRedis],
+  ['a folder', openFolder],
+  ['a Redis', () => openRedis(server.url)],
 ])('old pins in %s', (_where, open) => {
   it(`are there once and show the same bytes, after a kill at each of ${POINTS} points`, async () => {
     const store = await open();
@@ -63,7 +66,7 @@ describe.each([
       await pinsOn(store).adopt(never);
       await expectAdopted(store, owner, written, writes);
     }
-    expect(await store.oldPins.months(null, 10)).toEqual([]);
+    expect(await store.oldPins.owners(null, 10)).toEqual([]);
   }, 120_000);
 });
 
@@ -82,7 +85,8 @@ describe('kill -9 of the process that rewrites old pins', () => {
         const owners = ['a:0', 'b:0', 'c:0', 'd:0'];
         const first = await openIn(folder);
         const written: Written[] = [];
-        for (const owner of owners) written.push(await writeOld(first, owner, writes));
+        for (const owner of owners)
+          written.push(await writeOld({ ...first, putOld: putInFolder(folder) }, owner, writes));
         await first.close();
         for (const calls of [5, 14, 40]) {
           const child = await startScript(script.path, folder);
@@ -95,11 +99,11 @@ describe('kill -9 of the process that rewrites old pins', () => {
           expect(signal).toBe('SIGKILL');
         }
         const { close, ...store } = await openIn(folder);
-        expect(await store.oldPins.months(null, 10)).not.toEqual([]);
+        expect(await store.oldPins.owners(null, 10)).not.toEqual([]);
         await pinsOn(store).adopt(never);
         for (const [at, owner] of owners.entries())
           await expectAdopted(store, owner, written[at] as Written, writes);
-        expect(await store.oldPins.months(null, 10)).toEqual([]);
+        expect(await store.oldPins.owners(null, 10)).toEqual([]);
         await close();
       }),
     60_000,

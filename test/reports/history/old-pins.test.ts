@@ -1,26 +1,31 @@
 /** Pins of an earlier release, in a folder and in a Redis: at the first access, by several replicas, damaged, without room. */
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeIndex } from '../../../src/reports/history/pin-index.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { flipBits, inFolder, openIn } from '../../store/embedded/in-folder.js';
-import { openStore, serverOfFile, withControl } from '../../store/redis/open-store.js';
-import { dayOf, openHistory } from './on-disk.js';
-import { expectAdopted, type PinsScene, PLACE, pin, pinsOn, shown, writeOld, writesOf } from './pin-scene.js';
+import { serverOfFile, withControl } from '../../store/redis/open-store.js';
+import { oldRows, putInFolder } from './old-pin-records.js';
+import { dayOf } from './on-disk.js';
+import {
+  expectAdopted,
+  openFolder,
+  openRedis,
+  type PinsScene,
+  pin,
+  pinsOn,
+  shown,
+  writeOld,
+  writesOf,
+} from './pin-scene.js';
 
 const server = serverOfFile();
-
-async function openRedis(): Promise<PinsScene> {
-  const { store } = await openStore(server.url);
-  onTestFinished(() => store.close());
-  return store;
-}
 
 const never = () => false;
 
 describe.each([
-  ['a folder', () => openHistory() as Promise<PinsScene>],
-  ['a Redis', openRedis],
+  ['a folder', openFolder],
+  ['a Redis', () => openRedis(server.url)],
 ])('old pins in %s', (_where, open) => {
   it('are rewritten by the first access of any kind, and a deleted one does not come back', async () => {
     const store = await open();
@@ -76,14 +81,14 @@ describe.each([
     const writes = writesOf(1);
     const written = await writeOld(store, 't:0', writes);
     let reads = 0;
-    const heads: PinsScene['oldPins']['heads'] = async (...all) => {
-      const found = await store.oldPins.heads(...all);
+    const index: PinsScene['oldPins']['index'] = async (owner) => {
+      const found = await store.oldPins.index(owner);
       reads += 1;
       // The first read only finds that there are old pins.
       if (reads === 2) await pinsOn(store).remove('t:0', 'pin_days');
       return found;
     };
-    const late = pinsOn({ pins: store.pins, oldPins: { ...store.oldPins, heads } });
+    const late = pinsOn({ pins: store.pins, oldPins: { ...store.oldPins, index } });
     expect(await late.list('t:0')).toEqual(written.slice(1));
     await expectAdopted(store, 't:0', written.slice(1), writes);
   });
@@ -93,14 +98,9 @@ describe.each([
     const writes = writesOf(2);
     const written = await writeOld(store, 't:0', writes);
     const others = await writeOld(store, 'u:0', writes);
-    const unreadable = { day: PLACE, stamp: 0, heads: Buffer.from('x'), added: new Map(), removed: [] };
-    await store.oldPins.write('a:0', [unreadable]);
-    const [foreign] = await store.oldPins.contents('t:0', [{ day: PLACE, name: 'pin_0.0' }]);
-    const [heads] = await store.oldPins.heads('t:0', [PLACE]);
-    const added = new Map([['pin_days.1', foreign as never]]);
-    await store.oldPins.write('t:0', [
-      { day: PLACE, stamp: heads?.stamp ?? 0, heads: heads?.heads as Buffer, added, removed: [] },
-    ]);
+    await store.putOld('a:0', { index: Buffer.from('x') });
+    const foreign = oldRows('p1:{t:0}:pin_0:0', dayOf('2026-11-01', 0, 1_000_000));
+    await store.putOld('t:0', { rows: new Map([['pin_days.1', foreign]]) });
     const pins = pinsOn(store);
     await pins.adopt(never);
     expect(pins.log.lines).toMatchObject([
@@ -158,7 +158,7 @@ describe.each([
 });
 
 it('leave no key of theirs in Redis', async () => {
-  const store = await openRedis();
+  const store = await openRedis(server.url);
   await writeOld(store, 't:0', writesOf(3));
   await pinsOn(store).adopt(never);
   await withControl(server.url, async (control) => {
@@ -170,13 +170,13 @@ it('in a folder stay listed where a bit of their rows has flipped on the disk', 
   inFolder(async (folder) => {
     const { close, ...store } = await openIn(folder);
     const writes = [...writesOf(1), { pin: pin('pin_hit'), parts: [dayOf('2026-12-24', 7, 1_000_000)] }];
-    const written = await writeOld(store, 't:0', writes);
+    const written = await writeOld({ ...store, putOld: putInFolder(folder) }, 't:0', writes);
     flipBits(join(folder, 'history', 'data.mdb'), '"2026-12-24"');
     const pins = pinsOn(store);
     await pins.adopt(never);
     expect(pins.log.lines).toContainEqual(expect.objectContaining({ level: 'error', pin: 'pin_hit' }));
     await expect(pins.read('t:0', 'pin_hit')).rejects.toMatchObject({ code: 'internal_error' });
     await expectAdopted(store, 't:0', written, writes.slice(0, -1));
-    expect(await store.oldPins.months(null, 10)).toEqual([]);
+    expect(await store.oldPins.owners(null, 10)).toEqual([]);
     await close();
   }));

@@ -1,21 +1,47 @@
 /** Pins on a store, and the old form of pins, as an earlier release wrote it. */
-import { expect } from 'vitest';
-import { encodeEntry } from '../../../src/reports/cache/entry.js';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
 import { formatRows } from '../../../src/reports/cache/threads/tasks.js';
 import { createOldPins, type OldPin } from '../../../src/reports/history/old-pins.js';
 import type { Pin } from '../../../src/reports/history/pin-index.js';
 import { formatPinned } from '../../../src/reports/history/pinned-rows.js';
 import { createPins } from '../../../src/reports/history/pins.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
-import type { HistoryContent } from '../../../src/store/history-port.js';
+import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../../src/store/port.js';
+import { openStore } from '../../store/redis/open-store.js';
+import { createTestLog } from '../../store/test-log.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
+import { createStandingClock } from '../../support/test-clock.js';
 import { rowsEntry } from '../rows/entries.js';
+import { type OldRows, oldRows, type PutOld, putInFolder, putInRedis } from './old-pin-records.js';
 import { dayOf } from './on-disk.js';
 
 const format = async (task: Parameters<typeof formatRows>[0]) => formatRows(task);
 
 export type PinsScene = Pick<Store, 'pins' | 'oldPins'>;
+
+/** A scene whose store may get pins of an earlier release. */
+export type OldScene = PinsScene & { readonly putOld: PutOld };
+
+export async function openFolder(): Promise<OldScene> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'dgw-pins-'));
+  const options = { cacheMaxBytes: 16_777_216, clock: createStandingClock(), logger: createTestLog() };
+  const store = await createEmbeddedStore({ dataDir, ...options });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(dataDir, { recursive: true });
+  });
+  return { ...store, putOld: putInFolder(dataDir) };
+}
+
+export async function openRedis(url: string): Promise<OldScene> {
+  const { store } = await openStore(url);
+  onTestFinished(() => store.close());
+  return { ...store, putOld: putInRedis(url) };
+}
 
 export function pinsOn({ pins: store, oldPins }: PinsScene) {
   const log = createRecordedLog();
@@ -30,9 +56,6 @@ export const pin = (id: string, more: Partial<Pin> = {}): Omit<Pin, 'bytes'> => 
   ...more,
 });
 
-/** Fixed day under which earlier releases stored an index. */
-export const PLACE = '2000-01-01';
-
 export interface OldWrite {
   readonly pin: Omit<Pin, 'bytes'>;
   readonly parts: readonly Entry<RowsHeader>[];
@@ -42,24 +65,22 @@ export interface OldWrite {
 
 /** Writes pins of an owner, which has none yet, as an earlier release did. @returns them as they must be listed */
 export async function writeOld(
-  { oldPins }: Pick<PinsScene, 'oldPins'>,
+  { oldPins, putOld }: Pick<OldScene, 'oldPins' | 'putOld'>,
   owner: string,
   all: readonly OldWrite[],
 ) {
-  const added = new Map<string, HistoryContent>();
+  if ((await oldPins.index(owner)) !== null) throw new Error(`${owner} has old pins already`);
+  const rows = new Map<string, OldRows>();
   const pins: OldPin[] = all.map(({ pin: one, parts, ...said }) => {
     let bytes = 0;
-    for (const [at, { header, body }] of parts.entries()) {
-      const version = header.fetchStartedAt;
-      const encoded = encodeEntry({ id: `p1:{${owner}}:${one.id}:${at}`, version, header, body });
-      added.set(`${one.id}.${at}`, { version, ...encoded });
-      bytes += encoded.header.length + encoded.body.length;
+    for (const [at, part] of parts.entries()) {
+      const stored = oldRows(`p1:{${owner}}:${one.id}:${at}`, part);
+      rows.set(`${one.id}.${at}`, stored);
+      bytes += stored.bytes.length;
     }
     return { ...one, parts: parts.length, bytes, ...said };
   });
-  const heads = Buffer.from(JSON.stringify({ form: 1, pins }));
-  const [made] = await oldPins.write(owner, [{ day: PLACE, stamp: 0, heads, added, removed: [] }]);
-  if (made !== true) throw new Error(`${owner} has old pins already`);
+  await putOld(owner, { index: Buffer.from(JSON.stringify({ form: 1, pins })), rows });
   return pins.map(({ parts: _, ...one }) => one);
 }
 
@@ -107,11 +128,8 @@ export async function expectAdopted(
     const kept = (all: typeof parts) => all.map(({ header }) => [header.lastDay, header.accounts]);
     expect(kept((found?.parts ?? []) as never)).toEqual(kept(parts));
   }
-  expect(await store.oldPins.heads(owner, [PLACE])).toEqual([null]);
+  expect(await store.oldPins.index(owner)).toBeNull();
   const names = writes.flatMap(({ pin: { id }, parts }) => parts.map((_, at) => `${id}.${at}`));
-  const left = await store.oldPins.contents(
-    owner,
-    names.map((name) => ({ day: PLACE, name })),
-  );
+  const left = await store.oldPins.rows(owner, names);
   expect(left.filter((one) => one !== null)).toEqual([]);
 }

@@ -8,7 +8,7 @@ import { PIN_LIMITS } from '../../../src/reports/history/pins.js';
 import type { Store } from '../../../src/store/port.js';
 import { rowsEntry } from '../rows/entries.js';
 import { dayOf, openHistory } from './on-disk.js';
-import { PLACE, pin, pinsOn } from './pin-scene.js';
+import { openFolder, pin, pinsOn } from './pin-scene.js';
 
 const PART = dayOf('2026-11-01', 1, 1_000_000);
 
@@ -24,15 +24,14 @@ const codeOf = (work: Promise<unknown>) =>
   );
 
 it('says of pins in another form why they cannot be read, and that repeating does not help', async () => {
-  const store = await openHistory();
+  const store = await openFolder();
   for (const [owner, text] of [
     ['newer:0', '{"pins":{"of":"a newer release"}}'],
     ['damaged:0', 'x'],
   ] as const) {
     const index = Buffer.from(text);
     await store.pins.write(owner, { stamp: 0, index, added: new Map(), removed: [] });
-    const old = { day: PLACE, stamp: 0, heads: index, added: new Map(), removed: [] };
-    await store.oldPins.write(`old-${owner}`, [old]);
+    await store.putOld(`old-${owner}`, { index });
     for (const one of [owner, `old-${owner}`])
       await expect(pinsOn(store).add(one, pin('pin_1'), [PART])).rejects.toMatchObject({
         code: 'not_ready',

@@ -4,18 +4,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { restoreState } from '../../../src/store/embedded/backup.js';
 import type { Store } from '../../../src/store/port.js';
 import { runCli } from '../../cli/run-cli.js';
+import { monthWrite, PLACE } from '../conformance-days.js';
 import { change } from '../conformance-registry.js';
 import { inFolder, openIn } from './in-folder.js';
 
-const DAY = '2026-11-01';
-
-/** Heads alone. */
-const dayWith = (heads: string, stamp = 0) => ({
-  ...{ day: DAY, stamp, heads: Buffer.from(heads), added: new Map(), removed: [] },
-});
-
-const headsOf = async ({ history }: Pick<Store, 'history'>) =>
-  (await history.heads('s', [DAY])).map((one) => one?.heads.toString());
+const indexOf = async ({ days }: Pick<Store, 'days'>) => (await days.whole(PLACE))?.index?.toString();
 
 describe('a copy of the store', () => {
   it(
@@ -27,12 +20,12 @@ describe('a copy of the store', () => {
         const running = await openIn(data);
         await running.registry.commit(change({ a: 'before' }, undefined, ['line']));
         await running.documents.create('document', 'text', 3_600_000);
-        await running.history.write('s', [dayWith('before')]);
+        await running.days.write([monthWrite(0, 'before')]);
         const before = await running.registry.load();
         await running.backup?.(copy, true, async () => {});
         await running.registry.commit(change({ a: 'after' }));
-        const [heads] = await running.history.heads('s', [DAY]);
-        expect(await running.history.write('s', [dayWith('after', heads?.stamp)])).toEqual([true]);
+        const { stamp = 0 } = (await running.days.whole(PLACE)) ?? {};
+        expect(await running.days.write([monthWrite(stamp, 'after')])).toEqual([null]);
         expect(await readdir(copy)).toEqual(['data.mdb', 'history']);
         expect(await readdir(join(copy, 'history'))).toEqual(['data.mdb']);
         for (const file of ['data.mdb', 'history/data.mdb'])
@@ -51,12 +44,12 @@ describe('a copy of the store', () => {
         const again = await openIn(data);
         expect(await again.registry.load()).toEqual(before);
         expect(await again.documents.get('document')).toBe('text');
-        expect(await headsOf(again)).toEqual(['before']);
+        expect(await indexOf(again)).toBe('before');
         await again.close();
         // One without a history leaves what is there.
         expect(await runCli(['store', 'restore', alone], env)).toMatchObject({ code: 0 });
         const third = await openIn(data);
-        expect(await headsOf(third)).toEqual(['before']);
+        expect(await indexOf(third)).toBe('before');
         await third.close();
       }),
     60_000,

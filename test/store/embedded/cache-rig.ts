@@ -1,11 +1,11 @@
 /** The disk cache alone, with a look at what it does there. */
 import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
-import { DiskCache } from '../../../src/store/embedded/disk-cache.js';
+import { createDiskCache } from '../../../src/store/embedded/disk-cache.js';
 import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
 import { createTable, type Table } from '../../../src/store/embedded/table.js';
-import type { CachePlace, CacheStore, CacheWrite } from '../../../src/store/port.js';
-import { createStandingClock, DAY, MINUTE, type TestClock } from '../../support/test-clock.js';
+import type { CacheStore, CacheWrite } from '../../../src/store/port.js';
+import { createStandingClock, MINUTE, type TestClock } from '../../support/test-clock.js';
 import { createTestLog } from '../test-log.js';
 import { inFolder } from './in-folder.js';
 
@@ -74,7 +74,7 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
       hasRoom: true,
     };
     const another = () =>
-      new DiskCache({
+      createDiskCache({
         generations: () => tables,
         clock: state.clock,
         hasRoom: async () => state.hasRoom,
@@ -111,12 +111,8 @@ async function damageRecord(folder: string, key: Buffer): Promise<void> {
   await db.close();
 }
 
-export const day = (at: number): CachePlace => {
-  const date = new Date(Date.parse('2026-01-01') + at * DAY).toISOString();
-  return { series: 's', group: date.slice(0, 7), field: date.slice(8, 10) };
-};
+export const idOf = (at: number) => `{s}${at}`;
 
-export function writeOf(place: CachePlace, changes: Partial<CacheWrite> = {}): CacheWrite {
-  const [header, facts] = [Buffer.from('header'), Buffer.from('{"columns":[]}')];
-  return { ...place, version: 1, ttlMs: MINUTE, header, body: Buffer.alloc(1000, 'x'), facts, ...changes };
+export function writeOf(at: number, changes: Partial<CacheWrite> = {}): CacheWrite {
+  return { id: idOf(at), version: 1, ttlMs: MINUTE, bytes: Buffer.alloc(1000, 'x'), ...changes };
 }

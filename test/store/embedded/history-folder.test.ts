@@ -2,28 +2,28 @@
 import { readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { HistoryStore } from '../../../src/store/history-port.js';
+import type { Store } from '../../../src/store/port.js';
+import { monthWrite, PLACE } from '../conformance-days.js';
 import { inFolder, openIn } from './in-folder.js';
 
-const DAY = '2026-03-01';
-const content = {
-  ...{ version: 1, header: Buffer.from('h'), body: Buffer.alloc(100_000, 'x') },
-  facts: Buffer.from('columns'),
-};
+const ROWS = Buffer.alloc(100_000, 'x');
 
-async function keep(history: HistoryStore): Promise<void> {
-  const added = new Map([['a', content]]);
-  await history.write('s', [{ day: DAY, stamp: 0, heads: Buffer.from('heads'), added, removed: [] }]);
+async function keep({ days }: Store): Promise<void> {
+  await days.write([monthWrite(0, 'index', { parts: new Map([['a', ROWS]]) })]);
+}
+
+async function expectKept({ days }: Store): Promise<void> {
+  expect((await days.whole(PLACE))?.index?.toString()).toBe('index');
+  expect(await days.parts(PLACE, ['a'])).toEqual(new Map([['a', ROWS]]));
 }
 
 it('is there after a restart, and set aside when its file is damaged', () =>
   inFolder(async (folder) => {
     const first = await openIn(folder);
-    await keep(first.history);
+    await keep(first);
     await first.close();
     const again = await openIn(folder);
-    expect((await again.history.heads('s', [DAY]))[0]?.heads.toString()).toBe('heads');
-    expect(await again.history.contents('s', [{ day: DAY, name: 'a' }])).toEqual([content]);
+    await expectKept(again);
     expect(again.log.lines).toEqual([]);
     await again.close();
     await truncate(join(folder, 'history', 'data.mdb'), 20_000);
@@ -32,8 +32,8 @@ it('is there after a restart, and set aside when its file is damaged', () =>
       { level: 'error', message: expect.stringContaining('set aside, and a new one started') },
     ]);
     expect((await readdir(folder)).filter((name) => name.startsWith('history.damaged-'))).toHaveLength(1);
-    expect(await third.history.heads('s', [DAY])).toEqual([null]);
-    await keep(third.history);
-    expect(await third.history.contents('s', [{ day: DAY, name: 'a' }])).toEqual([content]);
+    expect(await third.days.whole(PLACE)).toBeNull();
+    await keep(third);
+    await expectKept(third);
     await third.close();
   }));

@@ -96,7 +96,7 @@ describe('the pause before another try', () => {
 
 describe('key prefixes', () => {
   it.each(['dgw', 'dgw-2', 'team_a.dgw'])('%s is taken', (prefix) => {
-    expect(createKeys(prefix).cache('s', '1')).toBe(`${prefix}:4:cache:{s}:1`);
+    expect(createKeys(prefix).cache('c5:{s}:1')).toBe(`${prefix}:5:cache:c5:{s}:1`);
   });
 
   it.each(['', 'a{b', 'a}b', 'a*', 'a b', 'ä'])(

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../../src/store/port.js';
 import type { RedisStore, RedisStoreOptions } from '../../../src/store/redis/redis-store.js';
 import type { RedisServer } from '../../support/redis.js';
 import { HOUR } from '../../support/test-clock.js';
+import { monthWrite, PLACE } from '../conformance-days.js';
 import { writePins } from '../conformance-pins.js';
 import { bodiesOf, keep } from '../entries.js';
 import { openStore, startServer, untilItWorks, withControl } from './open-store.js';
@@ -145,54 +146,39 @@ describe('a Redis that others have filled', () => {
   );
 });
 
-describe('history in a Redis that fills', () => {
-  const write = (day: number) => ({
-    ...{
-      day: `2026-0${1 + Math.floor(day / 28)}-${String(1 + (day % 28)).padStart(2, '0')}`,
-      stamp: 0,
-      heads: Buffer.from('heads'),
-      removed: [],
-    },
-    added: new Map([
-      ['a', { version: 1, header: Buffer.alloc(8), body: Buffer.alloc(MB, day), facts: Buffer.from('{}') }],
-    ]),
-  });
-
+describe('days and pins in a Redis that fills', () => {
   it.each(POLICIES.filter((policy) => policy !== 'noeviction'))(
-    'keeps every day and pin under %s, whatever expires beside them',
+    'are all kept under %s, whatever expires beside them',
     async (policy) => {
       const { server, one } = await openPair('24mb', policy);
-      const days = Array.from({ length: 4 }, (_, day) => write(day));
-      for (const day of days) {
-        await one.history.write('s', [day]);
-        await keepPin(one.pins, day.day);
+      const months = ['2026-01', '2026-02', '2026-03', '2026-04'];
+      for (const month of months) {
+        const parts = new Map([['a', Buffer.alloc(MB, month)]]);
+        expect(await one.days.write([{ ...monthWrite(0, 'index', { parts }), month }])).toEqual([null]);
+        await keepPin(one.pins, month);
       }
       await withControl(server.url, async (control) => {
         for (let at = 0; at < 300; at += 1)
           await control.set(`foreign:${at}`, 'x'.repeat(100_000), 'EX', 3600);
         expect(Number(/^evicted_keys:(\d+)/m.exec(await control.info('stats'))?.[1])).toBeGreaterThan(100);
       });
-      const wanted = days.map(({ day }) => ({ day, name: 'a' }));
-      expect((await one.history.contents('s', wanted)).map((found) => found?.body.length)).toEqual(
-        days.map(() => MB),
-      );
-      const { bodies } = await one.pins.read(
-        'p',
-        days.map(({ day }) => day),
-      );
-      expect(bodies.map((body) => body?.length)).toEqual(days.map(() => MB));
+      for (const month of months) {
+        const found = await one.days.parts({ ...PLACE, month }, ['a']);
+        expect(found.get('a')?.length).toBe(MB);
+      }
+      const { bodies } = await one.pins.read('p', months);
+      expect(bodies.map((body) => body?.length)).toEqual(months.map(() => MB));
     },
   );
 
-  it('may take a quarter of it, and leaves the registry room whatever fills it', async () => {
+  it('leave the registry room: pins are refused before it is full', async () => {
     const { one } = await openPair('24mb', 'noeviction');
-    expect(one.history.roomBytes()).toBe(6 * MB);
     const fill = async () => {
-      for (let day = 0; day < 100; day += 1) await one.history.write('s', [write(day)]);
+      for (let at = 0; at < 100; at += 1) await keepPin(one.pins, `${at}`);
     };
     await expect(fill()).rejects.toMatchObject({
       why: 'no-room',
-      message: expect.stringContaining('for history'),
+      message: expect.stringContaining('for pins'),
     });
     await one.registry.commit({ writes: new Map([['team/late', '{}']]) });
     expect((await one.registry.load()).records.get('team/late')?.value).toBe('{}');

@@ -10,7 +10,7 @@ import {
 import { type RedisServer, startRedis } from '../../support/redis.js';
 import { waitFor } from '../../support/wait-for.js';
 import { monthWrite } from '../conformance-days.js';
-import { bodiesOf, forget, keep } from '../entries.js';
+import { bodiesOf, keep } from '../entries.js';
 import { createTestLog, type TestLog } from '../test-log.js';
 
 /** Of a store whose calls are meant to end by their timeout. */
@@ -48,11 +48,10 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, days, history, pins, leases, registry, counters, documents, quotas, presence, bus } = store;
+  const { cache, days, oldPins, pins, leases, registry, counters, documents, quotas, presence, bus } = store;
   return [
     bodiesOf(cache, ['{k}1']),
     keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
-    forget(cache, ['{k}1']),
     days.read('s', [{ month: '2026-03', days: [1] }]),
     days.parts({ series: 's', month: '2026-03' }, ['a']),
     days.earlier({ series: 's', month: '2026-03' }, [1]),
@@ -65,13 +64,12 @@ export function everyCall(store: RedisStore): Promise<unknown>[] {
     days.unused(1),
     days.months(null, 1),
     days.remove({ series: 's', month: '2026-03' }),
-    history.heads('s', ['2026-03-01']),
-    history.contents('s', [{ day: '2026-03-01', name: 'a' }]),
-    history.write('s', [
-      { day: '2026-03-01', stamp: 0, heads: Buffer.from('h'), added: new Map(), removed: [] },
-    ]),
-    history.months(null, 1),
-    history.remove({ series: 's', month: '2026-03' }),
+    oldPins.index('t:0'),
+    oldPins.rows('t:0', ['a']),
+    oldPins.write('t:0', { stamp: 1, bytes: Buffer.from('i') }, []),
+    oldPins.owners(null, 1),
+    oldPins.remove('t:0'),
+    store.removeOldLayout(() => false),
     pins.read('t:0', ['a']),
     pins.write('t:0', { stamp: 0, index: Buffer.from('i'), added: new Map(), removed: [] }),
     pins.list(null, 1),

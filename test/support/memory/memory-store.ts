@@ -8,8 +8,9 @@ import {
   createMemoryPresence,
   createMemoryQuotas,
 } from '../../../src/store/embedded/embedded-store.js';
-import { HISTORY_TABLES, historyOver, OLD_PIN_TABLES } from '../../../src/store/embedded/history.js';
 import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
+import { removeOldLayout } from '../../../src/store/embedded/old-layout.js';
+import { oldPinsOver } from '../../../src/store/embedded/old-pins.js';
 import { pinsOver } from '../../../src/store/embedded/pins.js';
 import { createListeners } from '../../../src/store/listeners.js';
 import { REGISTRY_LIMITS, type RegistryLimits, type Store } from '../../../src/store/port.js';
@@ -57,11 +58,10 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
   const leases = createMemoryLeases(clock, publish, owners);
   const parts = {
     kind: 'redis',
-    cache: createMemoryCache(clock, map<MemoryEntry>(), map<Buffer>()),
-    history: historyOver(days, HISTORY_TABLES),
+    cache: createMemoryCache(clock, map<MemoryEntry>()),
     days: daysOver(days, leases, publish, clock.now),
     pins: pinsOver(days),
-    oldPins: historyOver(days, OLD_PIN_TABLES),
+    oldPins: oldPinsOver(days),
     leases,
     registryLeases: leases,
     counters: countersOver(state, records),
@@ -70,6 +70,7 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
     quotas: createMemoryQuotas(clock, createLapsingMap(clock, map())),
     presence: createMemoryPresence(clock, createLapsingMap(clock, map())),
     bus: { publish, subscribe: bus.add },
+    removeOldLayout: (isStopped) => removeOldLayout(days, [days], isStopped),
     health: () => ({ ok: true }),
     close: async () => {},
   } satisfies Omit<Store, 'registry'>;

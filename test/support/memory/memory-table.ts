@@ -1,6 +1,6 @@
 import type { View } from '../../../src/store/embedded/environment.js';
 import { createDraft, type Draft, type Table } from '../../../src/store/embedded/table.js';
-import { newStamp } from '../../../src/store/entry-stamp.js';
+import { newStamp } from '../../../src/store/stamp.js';
 
 interface MemoryRecord {
   readonly key: Buffer;

@@ -26,14 +26,7 @@ export interface TableTask {
 
 /** @returns cache entries in memory that both threads see */
 export function encode(entries: readonly (Omit<RawWrite, 'body'> & { readonly body: Uint8Array })[]) {
-  return entries.map(({ body, ...entry }) => {
-    const encoded = encodeEntry({ ...entry, body: asBuffer(body) });
-    return {
-      header: shared([encoded.header]),
-      body: shared([encoded.body]),
-      facts: shared([encoded.facts]),
-    };
-  });
+  return entries.map((entry) => shared([encodeEntry({ ...entry, body: asBuffer(entry.body) })]));
 }
 
 /** @returns a part in memory that both threads see */

@@ -9,7 +9,7 @@ import type { FormatTask } from '../../rows/answer.js';
 import type { DigestInput, DigestOutcome } from '../../rows/digest.js';
 import { bodyHash } from '../../rows/entry.js';
 import type { Page } from '../../tables/pages.js';
-import { type EncodedEntry, encodeEntry, type RawWrite } from '../entry.js';
+import { encodeEntry, type RawWrite } from '../entry.js';
 import { asBuffer, formatRows, readAnswer, type TableTask, tableAnswer } from './tasks.js';
 import type * as tasks from './worker.js';
 
@@ -142,13 +142,10 @@ export function createWorkerPool() {
       return { outcome: withBuffers(outcome), bytes: asBuffer(bytes), hash };
     },
     /** @returns cache entries, in the same order */
-    async encode(entries: readonly RawWrite[]): Promise<EncodedEntry[]> {
-      if (!isHeavyToEncode(entries)) return entries.map(encodeEntry);
-      return (await run('encode', entries)).map(({ header, body, facts }) => ({
-        header: asBuffer(header),
-        body: asBuffer(body),
-        facts: asBuffer(facts),
-      }));
+    async encode(entries: readonly RawWrite[]): Promise<Buffer[]> {
+      return isHeavyToEncode(entries)
+        ? (await run('encode', entries)).map(asBuffer)
+        : entries.map(encodeEntry);
     },
     /** @returns a part as bytes */
     async encodePart(days: readonly PartDay[]): Promise<Buffer> {

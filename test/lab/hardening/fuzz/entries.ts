@@ -13,7 +13,7 @@ import type { Target } from './target.js';
 const PREFIX = 'fuzz';
 const DAYS_BACK = 40;
 const LONGEST_DAYS = 10;
-/** So many fields are changed before one question. */
+/** So many values are changed before one question. */
 const MOST_CHANGES = 6;
 /** Of another type than the gateway keeps, for so long: then the entry can be written anew. */
 const OTHER_TYPE_MS = 1_000;
@@ -37,21 +37,22 @@ export async function entries(): Promise<Target> {
       new Date(clock.now() - days * DAY).toISOString().slice(0, 10),
     ) as [string, string];
     const advertiserId = chance.between(1, 2);
+    const byDate = chance.is(0.5);
     const reply = await gateway.report(
       key,
-      `advertiserId=${advertiserId}&byDate=1&dateFrom=${dateFrom}&dateTo=${dateTo}`,
+      `advertiserId=${advertiserId}${byDate ? '&byDate=1' : ''}&dateFrom=${dateFrom}&dateTo=${dateTo}`,
     );
-    const question = `advertiser ${advertiserId} from ${dateFrom} to ${dateTo}`;
+    const question = `advertiser ${advertiserId}${byDate ? ' by date' : ''} from ${dateFrom} to ${dateTo}`;
     if (reply.status !== 200) return `${question} was answered ${reply.status}: ${reply.text.slice(0, 300)}`;
-    const truth = simulator.truth({ advertiserId, byDate: true, dateFrom, dateTo });
+    const truth = simulator.truth({ advertiserId, byDate, dateFrom, dateTo });
     return isDeepStrictEqual(reportIn(reply).data, JSON.parse(JSON.stringify(truth)))
       ? null
       : `${question} was answered ${reply.text.slice(0, 600)}`;
   }
 
   return {
-    name: 'Entries of the cache in Redis',
-    what: 'Bytes of entries are changed, cut off, emptied, exchanged with those of others, or of another type; each answer is what the platform says, as without a cache.',
+    name: 'Entries and days of the cache in Redis',
+    what: 'Bytes of entries and days are changed, cut off, emptied, exchanged with those of others, or of another type; each answer is what the platform says, as without a cache.',
     async tryOne(chance) {
       const before = await ask(chance);
       if (before !== null) return before;
@@ -73,33 +74,38 @@ export async function entries(): Promise<Target> {
   };
 }
 
-/** Changes an entry, or a body that is kept beside its group. @returns what was done */
+/** Changes an entry, or a field of a month of days. @returns what was done */
 async function change(client: Redis, chance: Chance): Promise<string> {
-  const keys = (await client.keys(`${PREFIX}:*:cache*`)).sort();
+  const names = [`${PREFIX}:*:cache:*`, `${PREFIX}:*:days:{*}:????-??`].map((pattern) =>
+    client.keys(pattern),
+  );
+  const keys = (await Promise.all(names)).flat().sort();
   if (keys.length === 0) return 'nothing';
   const key = chance.pick(keys);
   if (chance.is(0.1)) {
-    await client.multi().del(key).set(key, 'of another type', 'PX', OTHER_TYPE_MS).exec();
-    return `${key} became a text`;
+    await client.multi().del(key).lpush(key, 'of another type').pexpire(key, OTHER_TYPE_MS).exec();
+    return `${key} became a list`;
   }
-  const type = await client.type(key);
-  if (type !== 'hash') {
-    await client.del(key);
-    return `${key} (${type}) was lost`;
-  }
-  const fields = (await client.hkeysBuffer(key)).sort(Buffer.compare);
-  const field = chance.pick(fields);
-  const value = (await client.hgetBuffer(key, field)) ?? Buffer.alloc(0);
-  const other = await otherValue(client, chance.is(0.5) ? key : chance.pick(keys), chance);
-  const { bytes, how } = damaged(value, other, chance);
-  if (bytes === null) await client.hdel(key, field);
-  else await client.hset(key, field, bytes);
-  return `${key} ${JSON.stringify(field.toString('latin1'))} ${how}`;
+  const place = await placeIn(client, key, chance);
+  if (place === null) return `${key} was of another type`;
+  const other = await placeIn(client, chance.is(0.5) ? key : chance.pick(keys), chance);
+  const { bytes, how } = damaged(place.value, other?.value ?? Buffer.alloc(0), chance);
+  await place.set(bytes);
+  return `${key} ${JSON.stringify(place.name)} ${how}`;
 }
 
-/** Of the same group, or of another one: another kind of report, another advertiser. */
-async function otherValue(client: Redis, key: string, chance: Chance): Promise<Buffer> {
-  if ((await client.type(key)) !== 'hash') return Buffer.alloc(0);
-  const values = await client.hvalsBuffer(key);
-  return values.length === 0 ? Buffer.alloc(0) : chance.pick(values);
+/** The value of an entry, or of a field of a month; null: the key is of another type. */
+async function placeIn(client: Redis, key: string, chance: Chance) {
+  const type = await client.type(key);
+  if (type === 'string')
+    return {
+      ...{ name: '', value: (await client.getBuffer(key)) ?? Buffer.alloc(0) },
+      set: (bytes: Buffer | null) => (bytes === null ? client.del(key) : client.set(key, bytes, 'KEEPTTL')),
+    };
+  if (type !== 'hash') return null;
+  const name = chance.pick((await client.hkeys(key)).sort());
+  return {
+    ...{ name, value: (await client.hgetBuffer(key, name)) ?? Buffer.alloc(0) },
+    set: (bytes: Buffer | null) => (bytes === null ? client.hdel(key, name) : client.hset(key, name, bytes)),
+  };
 }
