@@ -167,7 +167,9 @@ export function describeDays(open: OpenHarness): void {
         for (const [name, part] of along) expect(part.equals(parts.get(name) ?? bytes('?')), name).toBe(true);
         const found = await days.parts(PLACE, [...parts.keys()]);
         for (const [name, part] of parts) expect(found.get(name)?.equals(part), name).toBe(true);
-        expect([...((await days.whole(PLACE))?.parts.keys() ?? [])].toSorted()).toEqual([...parts.keys()].sort());
+        expect([...((await days.whole(PLACE))?.parts.keys() ?? [])].toSorted()).toEqual(
+          [...parts.keys()].sort(),
+        );
       }));
 
     it('removes parts that a write drops, and no others', () =>

@@ -213,7 +213,7 @@ function isNamed(name: string, after: KnownMonth['month']): boolean {
 function namedIn({ days }: Month, sizes: ReadonlyMap<string, number>): MonthWrite['named'] {
   return new Map(
     [...days].flatMap(([day, { latest, check, passing }]) => {
-      const isPassing = passing !== undefined && passing.check.order > (check?.order ?? 0);
+      const isPassing = passing !== undefined && passing.check.order >= (check?.order ?? 0);
       const name = isPassing ? passing.part : (latest?.part ?? null);
       return name === null ? [] : [[day, { name, bytes: sizes.get(name) ?? 0 }] as const];
     }),

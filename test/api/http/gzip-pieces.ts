@@ -1,8 +1,8 @@
 /** Pieces of a gzip body, deflated as the cache has them and plain. */
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { deflateBody } from '../../../src/reports/rows/segments.js';
 import type { Segment } from '../../../src/reports/rows/entry.js';
+import { deflateBody } from '../../../src/reports/rows/segments.js';
 
 /** A piece, with what it is. */
 interface Piece {

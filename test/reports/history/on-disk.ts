@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createDays, type Days } from '../../../src/reports/days/days.js';
+import { createDays, type Days, type DaysOptions } from '../../../src/reports/days/days.js';
 import { encodePart } from '../../../src/reports/days/part.js';
 import type { Erasures } from '../../../src/reports/history/erasures.js';
 import type { StatesWanted } from '../../../src/reports/history/read.js';
@@ -38,9 +38,11 @@ export async function openHistory() {
 }
 
 /** Days as a process has them. */
-export function daysOn(store: DaysStore): Days {
+export function daysOn(
+  store: DaysStore,
+  encode: DaysOptions['encode'] = async (days) => encodePart(days),
+): Days {
   const { logger } = createRecordedLog();
-  const encode = async (days: Parameters<typeof encodePart>[0]) => encodePart(days);
   return createDays({ store, encode, now: () => NOON, onDamaged: () => {}, logger });
 }
 
