@@ -283,7 +283,8 @@ function createSilence() {
     new Proxy(part, {
       get(target, member) {
         const run: unknown = Reflect.get(target, member);
-        if (typeof run !== 'function' || member === 'subscribe') return run;
+        // The leader lists months whenever it likes.
+        if (typeof run !== 'function' || member === 'subscribe' || member === 'months') return run;
         return (...args: unknown[]) => {
           if (!silent) return run.apply(target, args);
           const call = `${name}.${String(member)}`;
@@ -324,18 +325,19 @@ it.each([
     {},
     'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-07',
     sends('{"data":[{"impressions":7}]}'),
-    ['cache.read', 'cache.write'],
+    { reads: ['cache.read'], write: 'cache.write' },
   ],
   [
     'kept by day',
     ALWAYS,
     byDay('2026-11-01', '2026-11-07'),
     rowsPerDay(() => 1),
-    ['days.read', 'days.earlier'],
+    // A period may have been refused as a whole.
+    { reads: ['days.read', 'cache.read'], write: 'days.earlier' },
   ],
 ])(
   'a request for a report %s waits once for a store that is silent, and is answered without it',
-  async (_what, config, query, handler, [read, write]) => {
+  async (_what, config, query, handler, { reads, write }) => {
     const platform = await startRawPlatform(handler);
     const silence = createSilence();
     const gateway = await gatewayAt(platform, { config, wrapStore: silence.wrapStore });
@@ -343,8 +345,7 @@ it.each([
     const key = await gateway.addTeam();
     silence.begin();
     const asked = gateway.report(key, query);
-    await expect.poll(() => silence.waiting.length).toBe(1);
-    expect(silence.calls).toEqual([read]);
+    await expect.poll(() => silence.calls).toEqual(reads);
     // The one time-out that it waits for. Whatever it asks of the store after that stays unanswered.
     silence.timeOut();
     const reply = await asked;
@@ -354,7 +355,7 @@ it.each([
     // What a slow store may still do is asked of it all the same.
     await expect.poll(() => silence.calls).toContain(write);
     expect(silence.calls).toContainEqual(expect.stringMatching(/\.claim$/));
-    expect(silence.calls.filter((call) => call === read)).toHaveLength(1);
+    expect(silence.calls.filter((call) => call.endsWith('.read'))).toEqual(reads);
   },
 );
 
