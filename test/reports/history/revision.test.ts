@@ -212,6 +212,29 @@ describe('vintages', () => {
     expect(revisions.length).toBeLessThanOrEqual(66);
   });
 
+  describe('where revisions before the oldest known one are lost', () => {
+    const lost = historyOf(seen(2 * DAY, 'a')).map((one) => ({ ...one, removedBefore: true as const }));
+    const followedBy = (...fetches: readonly SeenDay[]) =>
+      fetches.reduce<Revisions>((before, one) => noteFetch(before, one).revisions, lost);
+
+    it('first and final are unknown, and stay so however many follow', () => {
+      const all = followedBy(
+        ...Array.from({ length: 100 }, (_, n) => seen((3 + n) * DAY, `${n}`)),
+        seen(200 * DAY, '99'),
+      );
+      expect([digestOf(all, 'first'), digestOf(all, 'final')]).toEqual([null, null]);
+      expect(knownAt(all, { at: 2 * DAY - 1 })).toBeNull();
+    });
+
+    it('a final day is stamped once all the same', () => {
+      const first = followedBy(seen(7 * DAY, 'a'));
+      const second = followedBy(seen(7 * DAY, 'a'), seen(8 * DAY, 'a'));
+      expect(second[0]?.finalFrom).toBe(first[0]?.finalFrom);
+      expect(first[0]?.finalFrom).toBe(7 * DAY);
+      expect(knownAt(second, { at: 7 * DAY })?.final).toBe(true);
+    });
+  });
+
   it('for any fetches first and final are what the first fetch after the end, and the first of a final day, brought', () => {
     const fetches = fc.array(
       fc.record({
