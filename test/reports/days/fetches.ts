@@ -1,7 +1,8 @@
 /** Fetched days, and what a month shows of them, for tests. */
 
 import { entriesAtOnce, shownDay } from '../../../src/reports/days/entries-of-days.js';
-import { dayOf, type FetchedMonth, type OpenMonth } from '../../../src/reports/days/note-fetch.js';
+import { dayOf, type FetchedMonth, noteFetch, type OpenMonth } from '../../../src/reports/days/note-fetch.js';
+import type { MonthChange } from '../../../src/reports/days/open-months.js';
 import type { PartDay } from '../../../src/reports/days/part.js';
 import { nameOf, type Part } from '../../../src/reports/days/part.js';
 import { dayNumber } from '../../../src/reports/query/days.js';
@@ -64,4 +65,13 @@ export function shownOf(
   if (!shown) return null;
   const [entry] = entriesAtOnce([{ day: dayOf(dateIn(day)), ...shown }], (name) => parts.get(name));
   return entry ?? null;
+}
+
+/** A change that a fetch makes of a month. */
+export function changeOf(series: string, fetched: FetchedMonth): MonthChange {
+  return {
+    ...{ place: { series, month: MONTH }, order: fetched.order, ttlMs: 1000 },
+    days: fetched.days.map(({ header }) => dayOf(header.lastDay as string)),
+    apply: (month) => noteFetch(month, fetched),
+  };
 }

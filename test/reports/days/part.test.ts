@@ -80,6 +80,7 @@ describe('a part', () => {
           const place = Math.floor(at * (bytes.length - 1));
           bytes[place] = (bytes[place] as number) ^ flip;
           const found = await read(bytes, all);
+          expect(found?.length ?? all.length).toBe(all.length);
           // Small ones, and heads, are covered by the checksum of the store.
           if (!isLarge(all) || place < bytes.length - bodies) return;
           for (const [n, entry] of (found ?? []).entries())

@@ -59,7 +59,7 @@ async function openKeep() {
   const { read, write } = store.days;
   const days = daysOn(
     { ...store.days, read: noting('read', read), write: noting('write', write) },
-    noting('encode', async (some) => encodePart(some)),
+    { encode: noting('encode', async (some: Parameters<typeof encodePart>[0]) => encodePart(some)) },
   );
   const { record } = recorderOn(days);
   const tier = createCacheTier({

@@ -38,12 +38,13 @@ export async function openHistory() {
 }
 
 /** Days as a process has them. */
-export function daysOn(
-  store: DaysStore,
-  encode: DaysOptions['encode'] = async (days) => encodePart(days),
-): Days {
+export function daysOn(store: DaysStore, more: Partial<DaysOptions> = {}): Days {
   const { logger } = createRecordedLog();
-  return createDays({ store, encode, now: () => NOON, onDamaged: () => {}, logger });
+  return createDays({
+    ...{ store, logger, now: () => NOON, onDamaged: () => {} },
+    encode: async (days) => encodePart(days),
+    ...more,
+  });
 }
 
 interface Asked {
