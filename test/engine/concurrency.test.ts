@@ -201,7 +201,12 @@ function gates() {
     };
   const wrap = (store: Store): Store => ({
     ...store,
-    cache: { ...store.cache, read: held('read', store.cache.read), write: held('write', store.cache.write) },
+    days: {
+      ...store.days,
+      read: held('read', store.days.read),
+      write: held('write', store.days.write),
+      claim: held('claim', store.days.claim),
+    },
     leases: { ...store.leases, claim: held('claim', store.leases.claim) },
   });
   return { at, wrap };

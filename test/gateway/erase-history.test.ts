@@ -54,10 +54,9 @@ it('with the store away nobody is shown it, and it is said that the rest follows
   let away = false;
   const { asOf, erase } = await scene((store) => ({
     ...store,
-    history: {
-      ...store.history,
-      months: (...page) =>
-        away ? Promise.reject(new StoreUnavailable('away')) : store.history.months(...page),
+    days: {
+      ...store.days,
+      months: (...page) => (away ? Promise.reject(new StoreUnavailable('away')) : store.days.months(...page)),
     },
   }));
   away = true;

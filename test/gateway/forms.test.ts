@@ -303,6 +303,8 @@ it('a small body is compressed for a caller who wants no plain one', async () =>
   }
 });
 
+/** Rows of a day of which nine are a large part: its days are joined as they are stored. */
+const MANY = 300;
 const GZIP = { headers: { 'accept-encoding': 'gzip' } };
 
 /** A gateway whose store has the days of a report, and a replica of it whose memory has nothing. */
@@ -322,6 +324,7 @@ async function openReplicas(rowsOn: (date: string) => number) {
 describe('a report of which all days are in the store', () => {
   it.each<[string, (date: string) => number]>([
     ['with rows on each of them', () => 20],
+    ['with so many rows that days are stored compressed by themselves', () => MANY],
     ['without rows on some of them', (date) => Number(date.slice(-1)) % 3],
     ['with one row, too small to be deflated', (date) => (date.endsWith('4') ? 1 : 0)],
     ['without any row', () => 0],
@@ -337,7 +340,7 @@ describe('a report of which all days are in the store', () => {
   });
 
   it('is made smaller behind the answer when it is asked for again, and has the same tag', async () => {
-    const { reader, ask, plain } = await openReplicas(() => 20);
+    const { reader, ask, plain } = await openReplicas(() => MANY);
     const joined = await ask();
     const again = await ask();
     await reader.services.reporting.settled();

@@ -42,7 +42,8 @@ export function shownDay(
 }
 
 function isShown(passing: NonNullable<Day['passing']>, check: Check | null, nowMs: number): boolean {
-  if (check !== null && passing.check.order <= check.order) return false;
+  // A state that is recorded drops it: with an equal order it was noted after that.
+  if (check !== null && passing.check.order < check.order) return false;
   return passing.flaws === undefined || nowMs - passing.check.endedAt < FLAWED_MS;
 }
 

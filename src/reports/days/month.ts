@@ -136,6 +136,9 @@ export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
   return sealed({ asked, kind, parts, checks, days: Object.fromEntries(lines) });
 }
 
+/** Such bytes are left as they are; others that cannot be read are damaged. */
+export const isOfNewerRelease = (bytes: Buffer): boolean => (bytes[0] ?? 0) > FORM;
+
 /** @returns null for bytes that this release cannot read */
 export function decodeMonth(bytes: Buffer): Month | null {
   const stored = opened(bytes, MonthForm);

@@ -74,7 +74,7 @@ export const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as strin
 export const dayOf = (date: string): number => Number(date.slice(-2));
 
 export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth {
-  const { asked, kind } = fetched;
+  const { asked, kind, unreadable } = fetched;
   const [days, earlier] = [new Map(before.days), new Map(before.before)];
   const parts = createParts(fetched.name);
   const checkOf = createChecks(fetched.order);
@@ -87,7 +87,8 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
     const check = checkOf(entry);
     const revisions = revisionsOf(before, at);
     if ((entry.header.flaws ?? entry.header.forgotten) !== undefined) {
-      days.set(at, { ...known, passing: passingOf(entry, check, revisions, parts) });
+      const shown = [...revisions, ...(known.passing === undefined ? [] : [known.passing])];
+      days.set(at, { ...known, passing: passingOf(entry, check, shown, { parts, unreadable }) });
       return { ...none, kind: 'passing' };
     }
     const change = fetched.isRecorded
@@ -127,50 +128,76 @@ function record(stored: Revisions, entry: Entry<RowsHeader>, fetched: FetchedMon
   const { rules, missedOf, unreadable } = fetched;
   const date = dateOf(entry);
   const missedFrom = missedOf(date);
-  const known = voidCut(stored.filter(isKept), rules);
-  const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
   const seen = seenDay(entry, fetched);
+  const present = withoutErased(stored, entry, fetched);
+  const known = voidCut(present.filter(isKept), rules);
+  const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
   const { kind, revisions } = noteRevision(before, seen);
-  const observation = { date, before, seen };
   const latest = revisions.at(-1) as Revision;
-  const former = stored.at(-1);
-  const isReadable = former?.part == null || !unreadable.has(former.part);
-  const isSame = former?.digest === seen.digest && former.hash === seen.hash && isReadable;
-  if (isSame && !(kind === 'appended' && isErased(former, fetched)))
-    return { kind, observation, revisions: revisions.with(-1, { ...latest, part: former.part }) };
-  const part = parts.add(entry, seen);
+  const part = partOf(present.at(-1), seen, unreadable) ?? parts.add(entry, seen);
   // Rows that are stored anew can be read again, for every revision that has them.
-  const named = (one: Revision) => (isReadable || one.part !== former?.part ? one : { ...one, part });
-  const all = revisions.map((one) => (one.digest === seen.digest ? named(one) : one));
-  return { kind, observation, revisions: all.with(-1, { ...latest, part, hash: seen.hash }) };
+  const all = revisions.map((one) =>
+    one.digest === seen.digest && isUnreadable(one, unreadable) ? { ...one, part } : one,
+  );
+  return {
+    ...{ kind, observation: { date, before, seen } },
+    revisions: all.with(-1, { ...latest, part, hash: seen.hash }),
+  };
 }
 
 /** Of a report that history does not record: one state, which the next fetch replaces. */
 function replace(stored: Revisions, entry: Entry<RowsHeader>, fetched: FetchedMonth, parts: Parts): Change {
   const seen = seenDay(entry, fetched);
-  const [former, kept] = [stored.at(-1), stored.filter(isKept)];
+  const present = withoutErased(stored, entry, fetched);
+  const [former, kept] = [present.at(-1), present.filter(isKept)];
   const added = noteRevision([], seen).revisions[0] as Revision;
-  const isSame = former?.digest === seen.digest && former.hash === seen.hash;
-  const isThere = isSame && (former.part === null || !fetched.unreadable.has(former.part));
-  const part = isThere && !isErased(former, fetched) ? former.part : parts.add(entry, seen);
+  const part = partOf(former, seen, fetched.unreadable) ?? parts.add(entry, seen);
   const knownFrom = Math.max(added.knownFrom, (kept.at(-1)?.knownFrom ?? 0) + 1);
   const revision = { ...added, knownFrom, id: knownFrom.toString(36), part, unrecorded: true as const };
-  return { kind: isSame ? 'confirmed' : 'appended', revisions: [...kept, revision], observation: null };
+  const kind = former?.digest === seen.digest ? 'confirmed' : 'appended';
+  return { kind, revisions: [...kept, revision], observation: null };
+}
+
+type Shown = Pick<Revision, 'part' | 'digest' | 'hash'>;
+
+/** @returns the part that has these rows in this order; undefined: none that can be read */
+function partOf(
+  former: Shown | undefined,
+  { digest, hash }: Pick<Revision, 'digest' | 'hash'>,
+  unreadable: ReadonlySet<string>,
+): string | undefined {
+  const isSame = former?.digest === digest && former.hash === hash && !isUnreadable(former, unreadable);
+  return isSame ? (former.part ?? undefined) : undefined;
+}
+
+function isUnreadable({ part }: Shown, unreadable: ReadonlySet<string>): boolean {
+  return part !== null && unreadable.has(part);
 }
 
 const isKept = ({ unrecorded }: Revision) => unrecorded !== true;
 
-/** Whether its rows may have been erased: they are then stored again. */
-function isErased(former: Revision, fetched: FetchedMonth): boolean {
-  return fetched.isErased({ ...former, asked: fetched.asked, held: [] });
+/** Rows that were erased and are back are another state; the sweep removes the former. */
+function withoutErased(
+  stored: Revisions,
+  { header: { splitFrom, accounts } }: Entry<RowsHeader>,
+  { asked, isErased }: FetchedMonth,
+): Revisions {
+  const isGone = (one: Revision) =>
+    one.digest === splitFrom?.sortedHash && isErased({ ...one, asked, held: accounts });
+  return stored.some(isGone) ? stored.filter((one) => !isGone(one)) : stored;
 }
 
-function passingOf(entry: Entry<RowsHeader>, check: Check, stored: Revisions, parts: Parts): Passing {
+function passingOf(
+  entry: Entry<RowsHeader>,
+  check: Check,
+  known: readonly Shown[],
+  { parts, unreadable }: { readonly parts: Parts; readonly unreadable: ReadonlySet<string> },
+): Passing {
   const { hash, rowCount, splitFrom, flaws, forgotten } = entry.header;
   const digest = splitFrom?.sortedHash ?? '';
-  // Rows from history are those of a revision.
-  const known = stored.findLast((one) => one.digest === digest && one.hash === hash);
-  const part = known === undefined ? parts.add(entry, { digest, ageDays: 1 }) : known.part;
+  // Rows from history are those of a revision; those of a fetch that is noted again are stored.
+  const names = known.map((one) => partOf(one, { digest, hash }, unreadable));
+  const part = names.findLast((name) => name !== undefined) ?? parts.add(entry, { digest, ageDays: 1 });
   return {
     part,
     digest,

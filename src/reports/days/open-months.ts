@@ -3,7 +3,7 @@ import { createLastUsed } from '../../lib/last-used.js';
 import type { MonthPlace, StoredMonth } from '../../store/days-port.js';
 import type { BusMessage } from '../../store/port.js';
 import type { Facts } from '../rows/freshness.js';
-import { decodeEarlier, decodeMonth, type Month } from './month.js';
+import { decodeEarlier, decodeMonth, isOfNewerRelease, type Month } from './month.js';
 import type { NotedMonth, OpenMonth } from './note-fetch.js';
 import { nameOf, type Part, type PartDay } from './part.js';
 
@@ -51,17 +51,18 @@ export function createOpenMonths(onDamaged: (place: MonthPlace) => void) {
   const known = createLastUsed<KnownMonth>(MAX_KNOWN);
   const underWay = new Map<string, Set<MonthChange>>();
 
-  /** @returns null for a month of another release, which is neither read nor written */
+  /** @returns null for a month of a newer release, which is neither read nor written */
   function open(
     place: MonthPlace,
     stored: Pick<StoredMonth, 'stamp' | 'index' | 'earlier'> | null,
   ): KnownMonth | null {
     if (stored === null) return { stamp: 0, month: emptyMonth('bounded') };
     const { stamp, index, earlier } = stored;
-    if (index === null) onDamaged(place);
-    const month = index === null ? emptyMonth('bounded') : decodeMonth(index);
-    if (month === null) return null;
-    return { stamp, month: withEarlier(place, { ...month, before: new Map() }, earlier) };
+    if (index !== null && isOfNewerRelease(index)) return null;
+    const decoded = index && decodeMonth(index);
+    if (decoded === null) onDamaged(place);
+    const month = { ...(decoded ?? emptyMonth('bounded')), before: new Map() };
+    return { stamp, month: withEarlier(place, month, earlier) };
   }
 
   function withEarlier(place: MonthPlace, month: OpenMonth, earlier: StoredMonth['earlier']): OpenMonth {
@@ -78,7 +79,7 @@ export function createOpenMonths(onDamaged: (place: MonthPlace) => void) {
 
   return {
     open,
-    /** Remembers a month that was read or refused by a write. @returns null: it is of another release */
+    /** Remembers a month that was read or refused by a write. @returns null: it is of a newer release */
     note(place: MonthPlace, stored: Parameters<typeof open>[1]): KnownMonth | null {
       const month = open(place, stored);
       if (month === null) known.delete(placeName(place));

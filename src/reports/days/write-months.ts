@@ -122,11 +122,17 @@ async function writeOnce(
 async function draft({ months, store }: WriteOptions, all: readonly Waiting[]): Promise<Drafted | null> {
   const { place } = (all[0] as Waiting).change;
   const days = [...new Set(all.flatMap(({ change }) => change.days))];
-  const before = months.knownFor(place, days) ?? months.note(place, await readEarlier(store, place, days));
-  if (before === null) {
-    for (const one of all) one.reject(new LostToOthers('the month was written by a newer release'));
-    return null;
-  }
+  const known = months.knownFor(place, days);
+  const atHand = known && drafted(all, known);
+  // Nothing to write: only a read tells whether the month at hand is that of the store.
+  if (atHand !== undefined && atHand.after !== atHand.before.month) return atHand;
+  const before = months.note(place, await readEarlier(store, place, days));
+  if (before !== null) return drafted(all, before);
+  for (const one of all) one.reject(new LostToOthers('the month was written by a newer release'));
+  return null;
+}
+
+function drafted(all: readonly Waiting[], before: KnownMonth): Drafted {
   const noted: NotedMonth[] = [];
   let after = before.month;
   for (const { change } of all) {
@@ -212,7 +218,7 @@ function isNamed(name: string, after: KnownMonth['month']): boolean {
 function namedIn({ days }: Month, sizes: ReadonlyMap<string, number>): MonthWrite['named'] {
   return new Map(
     [...days].flatMap(([day, { latest, check, passing }]) => {
-      const isPassing = passing !== undefined && passing.check.order > (check?.order ?? 0);
+      const isPassing = passing !== undefined && passing.check.order >= (check?.order ?? 0);
       const name = isPassing ? passing.part : (latest?.part ?? null);
       return name === null ? [] : [[day, { name, bytes: sizes.get(name) ?? 0 }] as const];
     }),

@@ -110,7 +110,7 @@ export interface KnownState {
 export function knownAt(revisions: Revisions, moment: Moment): KnownState | null {
   // Gaps after the newest revision count as well.
   const atMs = typeof moment === 'object' ? moment.at : Number.MAX_SAFE_INTEGER;
-  const revision = choose(revisions, moment);
+  const revision = isUnknown(revisions, moment) ? undefined : choose(revisions, moment);
   if (revision === undefined) return null;
   if (moment === 'first' || moment === 'final')
     return { revision, lacks: null, final: revision.finalFrom !== undefined };
@@ -119,10 +119,13 @@ export function knownAt(revisions: Revisions, moment: Moment): KnownState | null
   return { revision, lacks, final: revisions.some(({ finalFrom = NEVER }) => finalFrom <= atMs) };
 }
 
+/** Whether it may be one of those that are removed. */
+function isUnknown(revisions: Revisions, moment: Moment): boolean {
+  return (moment === 'first' || moment === 'final') && revisions[0]?.removedBefore === true;
+}
+
 function choose(revisions: Revisions, moment: Moment): Revision | undefined {
   if (moment === 'latest') return revisions.at(-1);
-  const areUnknown = revisions[0]?.removedBefore === true;
-  if (areUnknown && typeof moment === 'string') return undefined;
   if (moment === 'first') return revisions.find((one) => firstSeenAfterEnd(one) !== null);
   if (moment === 'final') return revisions.find(({ finalFrom }) => finalFrom !== undefined);
   return revisions.findLast(({ knownFrom }) => knownFrom <= moment.at);
@@ -217,7 +220,7 @@ function stamped(
   const seenFrom = Math.max(fetchedAt, latest.knownFrom);
   const isClosing = ageDays > 0 && latest.ageDays <= 0 && latest.closedFrom === undefined;
   const isFirstFinal =
-    isFinal && knownAt(validRevisions([...before, latest], latest.generation), 'final') === null;
+    isFinal && choose(validRevisions([...before, latest], latest.generation), 'final') === undefined;
   return {
     ...latest,
     ...(isClosing ? { closedFrom: seenFrom } : {}),
@@ -244,8 +247,8 @@ function thin(revisions: Revisions): Revisions {
   // The first, the final and the latest revision are never removed.
   const { generation } = revisions.at(-1) as Revision;
   const counting = validRevisions(revisions, generation);
-  const stays = (['first', 'final', 'latest'] as const).map((moment) => knownAt(counting, moment)?.revision);
-  const mayGo = closed.filter((one) => !stays.includes(one));
+  const stays = (['first', 'final', 'latest'] as const).map((moment) => choose(counting, moment));
+  const mayGo = closed.filter((one) => !stays.includes(one) && one.removedBefore !== true);
   const excess = new Set(mayGo.slice(0, Math.max(0, closed.length - CLOSED_DAY_MAX)));
   const goes = (one: Revision) =>
     one.ageDays > 0 ? excess.has(one) : one !== lastOpen && one.knownFrom < nowMs - OPEN_DAY_MS;

@@ -1,7 +1,8 @@
 /** What may happen in the model of history; each command tells in its name what it does. */
 import fc, { type AsyncCommand } from 'fast-check';
-import { sweepHistory } from '../../../src/reports/history/erase.js';
+import { createSweepDays } from '../../../src/reports/days/sweep.js';
 import { createLog } from '../../../src/telemetry/logger.js';
+import { daysOn } from '../../reports/history/on-disk.js';
 import { DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
 import { waitFor } from '../../support/wait-for.js';
 import { shiftDay } from '../world.js';
@@ -99,7 +100,7 @@ interface Visit {
   readonly directives: string | null;
   readonly when: Moment;
   readonly replica: number;
-  /** The history is away while it is asked. */
+  /** The store of days is away while it is asked. */
   readonly away: boolean;
 }
 
@@ -141,7 +142,7 @@ const revisiting = fc
 
 function tellVisit({ ms, version, directives, when, replica, away }: Visit): string {
   const restated = version === null ? '' : `, restated to ${version}`;
-  const how = `${directives ?? 'plain'}${away ? ', without history' : ''}`;
+  const how = `${directives ?? 'plain'}${away ? ', without days' : ''}`;
   return `after ${ms / SECOND} s${restated}, from ${replica} (${how}), then ${tell(when)}`;
 }
 
@@ -249,8 +250,8 @@ const purging = fc.nat(2).map((replica) =>
   }),
 );
 
-const historyGoing = fc.constantFrom(true, false, false).map((away) =>
-  command(away ? 'history goes' : 'history returns', async ({ gateways }) => {
+const daysGoing = fc.constantFrom(true, false, false).map((away) =>
+  command(away ? 'days go' : 'days return', async ({ gateways }) => {
     gateways.outage.away = away;
   }),
 );
@@ -300,13 +301,11 @@ const sweeping = fc.constantFrom(20, 40).map((retentionDays) =>
     const { gateways, clock, oracle } = world;
     if (gateways.outage.away) return;
     const { store } = gateways.at(0);
-    await sweepHistory(
-      {
-        ...{ store: store.history, retentionDays, now: clock.now, logger: SILENT },
-        maxBytes: Number.POSITIVE_INFINITY,
-      },
-      () => false,
-    );
+    const sweep = createSweepDays({
+      ...{ days: daysOn(store.days), retentionDays, now: clock.now, logger: SILENT },
+      maxBytes: Number.POSITIVE_INFINITY,
+    });
+    await sweep(() => false);
     oracle.sweep(shiftDay(new Date(clock.now()).toISOString().slice(0, 10), -retentionDays).slice(0, 7));
   }),
 );
@@ -336,7 +335,7 @@ export const historyCommands = (maxCommands: number) =>
         listing,
       ],
       ...[moving, moving, moving, restating, restating, restating, churning, changingWays, slowing, purging],
-      ...[pinning, pinning, unpinning, readingPins, readingPins, historyGoing],
+      ...[pinning, pinning, unpinning, readingPins, readingPins, daysGoing],
       ...[erasing, erasingMeanwhile, sweeping, restarting],
     ],
     { maxCommands, size: 'max' },

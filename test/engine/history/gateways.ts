@@ -1,4 +1,4 @@
-/** Gateways in this process that can be started anew over the same store, and whose history goes away and comes back. */
+/** Gateways in this process that can be started anew over the same store, and whose days go away and comes back. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export interface GatewaysOptions {
 export interface Gateways {
   readonly count: number;
   at(replica: number): TestGateway;
-  /** While it is set, every call of the history's store fails. */
+  /** While it is set, every call of the store of days fails. */
   readonly outage: { away: boolean };
   /** Ends one and starts it anew; without Redis its store, too. */
   restart(replica: number): Promise<void>;
@@ -48,7 +48,7 @@ export async function startGateways({ platform, clock, config, redis }: Gateways
     const store = await openStore();
     const gateway = await startGatewayAt(platform, {
       ...{ clock, config, logLevel: 'warn', sharedStore: store },
-      wrapStore: (whole) => ({ ...whole, history: breakable(whole.history, outage) }),
+      wrapStore: (whole) => ({ ...whole, days: breakable(whole.days, outage) }),
     });
     return { store, gateway };
   };
@@ -82,14 +82,11 @@ export async function startGateways({ platform, clock, config, redis }: Gateways
   };
 }
 
-/** What it says without asking anybody, it says while it is away, too. */
-const SYNCHRONOUS: readonly unknown[] = ['roomBytes', 'mayPoint'];
-
 function breakable<T extends object>(part: T, outage: Gateways['outage']): T {
   return new Proxy(part, {
     get(target, name) {
       const call: unknown = Reflect.get(target, name);
-      if (typeof call !== 'function' || SYNCHRONOUS.includes(name)) return call;
+      if (typeof call !== 'function') return call;
       return async (...args: unknown[]) => {
         if (outage.away) throw new StoreUnavailable('away');
         return call.apply(target, args);

@@ -1,14 +1,11 @@
 /** Days whose rows are missing, late or gone: when that is believed, and for how long it is kept. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { RawEntry } from '../../../src/reports/cache/entry.js';
-import { dayKey } from '../../../src/reports/query/keys.js';
-import type { Entry } from '../../../src/reports/rows/entry.js';
-import type { CacheEntry, Store } from '../../../src/store/port.js';
+import { decodeMonth } from '../../../src/reports/days/month.js';
+import type { Store } from '../../../src/store/port.js';
 import { openScene } from '../../support/scene.js';
 import { type GatewayOptions, type Reply, reportIn } from '../../support/start-gateway.js';
 import { HOUR, MINUTE } from '../../support/test-clock.js';
-import { decodeOne } from '../cache/decode-one.js';
 import { ALWAYS, byDay, rowsPerDay } from '../fetch/by-day.js';
 
 const [FIVE_MINUTES_S, AN_HOUR_S, THIRTY_DAYS_S] = [300, 3600, 30 * 86_400];
@@ -61,11 +58,11 @@ describe('an empty day that is not final', () => {
 
   /** The history is written that much later than the next fetch asks for it. */
   function withSlowHistory(store: Store): Store {
-    const write: Store['history']['write'] = async (...args) => {
+    const write: Store['days']['write'] = async (...args) => {
       await delay(40);
-      return store.history.write(...args);
+      return store.days.write(...args);
     };
-    return { ...store, history: { ...store.history, write } };
+    return { ...store, days: { ...store.days, write } };
   }
 
   it.each([
@@ -126,12 +123,9 @@ describe('an answer whose end is empty, of which no history is kept', () => {
     await look();
     await gateway.services.settled();
     const { series } = await gateway.services.reporting.explain('campaigns/get', QUERY);
-    const tailOf = async (date: string) => {
-      const day = dayKey(series, date);
-      const [entry] = await gateway.store.cache.read([day]);
-      return ((await decodeOne(day.id, entry as CacheEntry)) as RawEntry as Entry).header.emptyTail;
-    };
-    expect([await tailOf('2026-11-02'), await tailOf('2026-11-03')]).toEqual(['unconfirmed', 'confirmed']);
+    const [stored] = await gateway.store.days.read(series, [{ month: '2026-11', days: [] }]);
+    const month = decodeMonth(stored?.index ?? Buffer.of());
+    expect([2, 3].map((day) => month?.days.get(day)?.empty?.tail)).toEqual(['unconfirmed', 'confirmed']);
   });
 
   it('a look that comes too soon after another does not put the second look off', async () => {

@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { encodeEntry } from '../../../src/reports/cache/entry.js';
+import { createDays, type Days, type DaysOptions } from '../../../src/reports/days/days.js';
+import { encodePart } from '../../../src/reports/days/part.js';
 import type { Erasures } from '../../../src/reports/history/erasures.js';
 import type { StatesWanted } from '../../../src/reports/history/read.js';
 import {
@@ -12,15 +13,15 @@ import {
   type HistoryEvent,
   markCut,
   markMissed,
-  type Recorder,
   record,
 } from '../../../src/reports/history/record.js';
 import { dayNumber } from '../../../src/reports/query/days.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
+import type { DaysStore } from '../../../src/store/days-port.js';
 import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
 import { createTestLog } from '../../store/test-log.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
-import { createStandingClock } from '../../support/test-clock.js';
+import { createStandingClock, NOON } from '../../support/test-clock.js';
 import { RULES, rowsEntry } from '../rows/entries.js';
 
 export async function openHistory() {
@@ -36,12 +37,27 @@ export async function openHistory() {
   return { ...store, clock };
 }
 
-export function recorderOn(store: Recorder['store'], isErased: Erasures['isErased'] = () => false) {
+/** Days as a process has them. */
+export function daysOn(store: DaysStore, more: Partial<DaysOptions> = {}): Days {
+  const { logger } = createRecordedLog();
+  return createDays({
+    ...{ store, logger, now: () => NOON, onDamaged: () => {} },
+    encode: async (days) => encodePart(days),
+    ...more,
+  });
+}
+
+interface Asked {
+  readonly asked: readonly string[];
+  readonly isRecorded: boolean;
+}
+
+export function recorderOn(days: Days, isErased: Erasures['isErased'] = () => false) {
   const events: Partial<Record<HistoryEvent, number>> = {};
   const schema: Record<string, number> = {};
   const log = createRecordedLog();
   const recorder = createRecorder({
-    ...{ store, isErased, encode: async (entries) => entries.map(encodeEntry), credential: () => 'token' },
+    ...{ days, isErased, credential: () => 'token', onFault: () => {} },
     metrics: {
       schemaChange(change, columns) {
         schema[change] = (schema[change] ?? 0) + columns;
@@ -53,8 +69,8 @@ export function recorderOn(store: Recorder['store'], isErased: Erasures['isErase
     logger: log.logger,
   });
   return {
-    record: (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
-      record(recorder, { asked: ['1'], ...fetched, rules: RULES }),
+    record: (fetched: FetchedDays & Partial<Asked>) =>
+      record(recorder, { asked: ['1'], isRecorded: true, ...fetched, rules: RULES }),
     markCut: (cut: StatesWanted) => markCut(recorder, cut),
     markMissed: (series?: string) => markMissed(recorder, series),
     ...{ events, schema, log },

@@ -2,12 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decodeEarlier, encodeEarlier } from '../../../src/reports/days/month.js';
 import { isSameMethod, listRevisions, type RevisionsWanted } from '../../../src/reports/history/diff-days.js';
 import type { Erasures } from '../../../src/reports/history/erasures.js';
 import {
-  decodeHeads,
-  decodeStored,
-  encodeHeads,
   firstSeenAfterEnd,
   knownAt,
   noteFetch,
@@ -21,18 +19,15 @@ import { DAY, HOUR, MINUTE } from '../../support/test-clock.js';
 
 function seenDay(at: number, change: Partial<SeenDay> = {}): SeenDay {
   return {
-    ...{ fetchedFrom: at - 50, fetchedAt: at, ageDays: 3, digest: 'a', schema: 's', generation: 'g' },
-    ...{ credential: null, rowCount: 2, answerRows: 2, seq: 0, bytes: 100 },
+    ...{ fetchedFrom: at - 50, fetchedAt: at, ageDays: 3, digest: 'a', hash: 'h', schema: 's' },
+    ...{ generation: 'g', credential: null, rowCount: 2, answerRows: 2, seq: 0 },
     ...{ unconfirmed: false, isFinal: false },
     ...change,
   };
 }
 
 function historyOf(...fetches: readonly SeenDay[]): Revisions {
-  return fetches.reduce<Revisions>((before, one) => {
-    const noted = noteFetch(before, one);
-    return 'revisions' in noted ? noted.revisions : before;
-  }, []);
+  return fetches.reduce<Revisions>((before, one) => noteFetch(before, one).revisions, []);
 }
 
 describe('a fetch', () => {
@@ -42,12 +37,11 @@ describe('a fetch', () => {
     expect(first).toMatchObject({ digest: 'a', fetchedFrom: 950, confirmedUntil: 1000, ageDays: 3 });
   });
 
-  it('that brings the same rows moves what is confirmed, once an hour', () => {
+  it('that brings the same rows moves what is confirmed, and adds no revision', () => {
     const before = historyOf(seenDay(1000));
-    expect(noteFetch(before, seenDay(1000 + HOUR - 1)).kind).toBe('known');
-    expect(historyOf(seenDay(1000), seenDay(1000 + HOUR))).toEqual([
-      { ...(before[0] as object), confirmedUntil: 1000 + HOUR },
-    ]);
+    const noted = noteFetch(before, seenDay(1001));
+    expect(noted.kind).toBe('confirmed');
+    expect(noted.revisions).toEqual([{ ...(before[0] as object), confirmedUntil: 1001 }]);
   });
 
   it('that brings the same rows in a smaller answer, or in one proven complete, keeps them from being void as cut', () => {
@@ -57,21 +51,13 @@ describe('a fetch', () => {
     expect(cutAt([1000], large)).toEqual(['cut']);
     expect(cutAt([1000], large, seenDay(2000, { answerRows: 300 }))).toEqual([undefined]);
     expect(cutAt([1000], large, seenDay(2000, { answerRows: 1000, complete: true }))).toEqual([undefined]);
-    // Each fetch has another count: that of a small answer is no reason to write.
-    const small = historyOf(seenDay(1000, { answerRows: 20 }));
-    expect(noteFetch(small, seenDay(2000, { answerRows: 7 })).kind).toBe('known');
-    const heads = encodeHeads({ asked: ['1'], revisions: historyOf(large, { ...large, complete: true }) });
-    expect(decodeHeads(heads)?.revisions).toMatchObject([{ answerRows: 1000, complete: true }]);
+    const [kept] = historyOf(large, { ...large, complete: true });
+    expect(kept).toMatchObject({ answerRows: 1000, complete: true });
   });
 
   it('that brings the rows of a revision that was cut is appended', () => {
     const before = voidCut(historyOf(seenDay(1000, { answerRows: 1000 })), { caps: [1000] });
     expect(noteFetch(before, seenDay(2000, { answerRows: 300 }))).toMatchObject({ kind: 'appended' });
-  });
-
-  it('that began before the latest did is dropped', () => {
-    const before = historyOf(seenDay(1000), seenDay(2000, { digest: 'b' }));
-    expect(noteFetch(before, seenDay(3000, { fetchedFrom: 1949, digest: 'a' })).kind).toBe('late');
   });
 
   it('that ended before the latest did, by another clock, is known after it all the same', () => {
@@ -97,8 +83,8 @@ it('revisions of a day that is not over are kept for 48 hours, and then the last
   );
   expect(revisions).toHaveLength(4);
   const late = noteFetch(revisions, seenDay(4 * DAY, { ageDays: 4, digest: 'e' }));
-  expect(late).toMatchObject({ kind: 'appended', removed: revisions.slice(0, 2).map(({ id }) => id) });
-  expect('revisions' in late && late.revisions.map(({ digest }) => digest)).toEqual(['c', 'd', 'e']);
+  expect(late.kind).toBe('appended');
+  expect(late.revisions.map(({ digest }) => digest)).toEqual(['c', 'd', 'e']);
 });
 
 it('of more than 64 revisions of a day that is over the first and the latest are kept, and what is missing is said', () => {
@@ -125,7 +111,8 @@ it('what is exact is what an oracle knew, for any fetches', () => {
       let revisions: Revisions = [];
       const oracle: { knownFrom: number; digest: string }[] = [];
       const ids = new Set<string>();
-      for (const { endMs, tookMs, digest, generation } of all) {
+      const begun = all.toSorted((one, other) => one.endMs - one.tookMs - (other.endMs - other.tookMs));
+      for (const { endMs, tookMs, digest, generation } of begun) {
         const day = seenDay(endMs, {
           fetchedFrom: endMs - tookMs,
           digest,
@@ -133,12 +120,12 @@ it('what is exact is what an oracle knew, for any fetches', () => {
           ageDays: Math.floor(endMs / DAY),
         });
         const noted = noteFetch(revisions, day);
-        if (!('revisions' in noted)) continue;
         revisions = noted.revisions;
         if (noted.kind !== 'appended') continue;
-        expect(ids.has(noted.added)).toBe(false);
-        ids.add(noted.added);
-        oracle.push({ knownFrom: (revisions.at(-1) as { knownFrom: number }).knownFrom, digest });
+        const added = revisions.at(-1) as Revision;
+        expect(ids.has(added.id)).toBe(false);
+        ids.add(added.id);
+        oracle.push({ knownFrom: added.knownFrom, digest });
       }
       for (const atMs of looks) {
         const then = knownAt(revisions, { at: atMs });
@@ -146,60 +133,10 @@ it('what is exact is what an oracle knew, for any fetches', () => {
         if (then?.lacks === null) expect(then.revision.digest).toBe(known?.digest);
         else if (then !== null) expect(known?.knownFrom).toBeGreaterThan(then.revision.knownFrom);
       }
-      expect(decodeHeads(encodeHeads({ asked: ['1'], revisions }))).toEqual({
-        ...{ asked: ['1'], revisions },
-      });
+      const stored = encodeEarlier(revisions);
+      expect(decodeEarlier(stored)).toEqual(revisions);
     }),
   );
-});
-
-it('what is no history, or that of a later release, is told from none', () => {
-  const empty = '{"form":1,"asked":[],"shared":[],"revisions":[]}';
-  expect(decodeHeads(Buffer.from(empty))).toEqual({ asked: [], revisions: [] });
-  for (const text of [
-    ...['', '{', '[]', '{"form":1,"revisions":[]}', empty.replace('1', '2')],
-    ...['{}', '[]', '[1]', '[1,2,3,4,"digest",0,0,0,0,0,1,1,{}]'].map((one) =>
-      empty.replace(/\[\]}$/, `[${one}]}`),
-    ),
-  ])
-    expect([text, decodeHeads(Buffer.from(text))]).toEqual([text, null]);
-  const whole = encodeHeads({ asked: ['1'], revisions: historyOf(seenDay(5)) });
-  for (let end = 0; end < whole.length; end += 1)
-    expect(decodeHeads(whole.subarray(0, end))?.revisions ?? []).toEqual([]);
-  expect(decodeHeads(Buffer.concat([Buffer.of(3), whole.subarray(1)]))).toBeNull();
-});
-
-it('heads of earlier releases are read', () => {
-  const stored =
-    '{"form":1,"asked":["1743"],"shared":["Uhw6NWhGsIvqsDJh","first","a8c562da180ae91a",40,8222102284926976],"revisions":[[1795714212470,7,65,270,"Xge25ygSTJUBcaNKRu_DMC",0,1,2,3,4,5,346,{"finalFrom":1795714212477,"unconfirmed":true}]]}';
-  const heads = decodeHeads(Buffer.from(stored));
-  expect(heads).toEqual({
-    asked: ['1743'],
-    revisions: [
-      {
-        ...{ id: 'mwxtvm2e', knownFrom: 1795714212470, confirmedUntil: 1795714212477 },
-        ...{ fetchedFrom: 1795714212405, ageDays: 270, digest: 'Xge25ygSTJUBcaNKRu_DMC' },
-        ...{ schema: 'Uhw6NWhGsIvqsDJh', generation: 'first', credential: 'a8c562da180ae91a' },
-        ...{ answerRows: 40, seq: 8222102284926976, rowCount: 5, bytes: 346 },
-        ...{ finalFrom: 1795714212477, unconfirmed: true },
-      },
-    ],
-  });
-  const again = encodeHeads(heads as NonNullable<typeof heads>);
-  expect(decodeHeads(again)).toEqual(heads);
-  expect(again.length).toBeLessThan(stored.length / 2);
-});
-
-it('a revision takes about forty bytes beside its rows', () => {
-  const facts = { schema: 'a'.repeat(16), generation: 'b'.repeat(22), credential: 'c'.repeat(16) };
-  const digestOf = (n: number) => `${n}`.padStart(22, 'd');
-  const revisions = historyOf(
-    ...Array.from({ length: 7 }, (_, n) =>
-      seenDay(Date.UTC(2026, 10, 1 + n), { ...facts, digest: digestOf(n), ageDays: n + 1, seq: 2 ** 50 }),
-    ),
-  );
-  expect(revisions).toHaveLength(7);
-  expect(encodeHeads({ asked: ['1'], revisions }).length).toBeLessThan(7 * 45);
 });
 
 describe('vintages', () => {
@@ -237,21 +174,21 @@ describe('vintages', () => {
   });
 
   describe('what was final of a day', () => {
-    it('is stamped by the first fetch that sees it final, with the same rows and within the hour', () => {
+    it('is stamped by the first fetch that sees it final, with the same rows too, and by no other', () => {
       const provisional = seen(FINAL_AGE * DAY - MINUTE, 'a');
       const noted = noteFetch(historyOf(provisional), seen(FINAL_AGE * DAY + MINUTE, 'a'));
       expect(noted.kind).toBe('confirmed');
       const revisions = historyOf(provisional, seen(FINAL_AGE * DAY + MINUTE, 'a'));
       expect(knownAt(revisions, 'final')?.revision.finalFrom).toBe(FINAL_AGE * DAY + MINUTE);
-      expect(noteFetch(revisions, seen(FINAL_AGE * DAY + 2 * MINUTE, 'a')).kind).toBe('known');
+      const later = noteFetch(revisions, seen(FINAL_AGE * DAY + 2 * MINUTE, 'a')).revisions;
+      expect(knownAt(later, 'final')?.revision.finalFrom).toBe(FINAL_AGE * DAY + MINUTE);
     });
 
     it('is stamped anew where what was final is void', () => {
       const [cut, ...none] = historyOf(seen(7 * DAY, 'a'));
       expect(none).toEqual([]);
       const voided = [{ ...(cut as NonNullable<typeof cut>), void: 'cut' as const }];
-      const noted = noteFetch(voided, seen(8 * DAY, 'b'));
-      const kept = 'revisions' in noted ? noted.revisions : [];
+      const kept = noteFetch(voided, seen(8 * DAY, 'b')).revisions;
       expect(knownAt(validRevisions(kept, 'g'), 'final')?.revision).toMatchObject({
         digest: 'b',
         finalFrom: 8 * DAY,
@@ -273,6 +210,29 @@ describe('vintages', () => {
     expect(digestOf(revisions, 'first')).toBe('open');
     expect(digestOf(revisions, 'final')).toBe(`${(4 * 24) / 2 + 1}`);
     expect(revisions.length).toBeLessThanOrEqual(66);
+  });
+
+  describe('where revisions before the oldest known one are lost', () => {
+    const lost = historyOf(seen(2 * DAY, 'a')).map((one) => ({ ...one, removedBefore: true as const }));
+    const followedBy = (...fetches: readonly SeenDay[]) =>
+      fetches.reduce<Revisions>((before, one) => noteFetch(before, one).revisions, lost);
+
+    it('first and final are unknown, and stay so however many follow', () => {
+      const all = followedBy(
+        ...Array.from({ length: 100 }, (_, n) => seen((3 + n) * DAY, `${n}`)),
+        seen(200 * DAY, '99'),
+      );
+      expect([digestOf(all, 'first'), digestOf(all, 'final')]).toEqual([null, null]);
+      expect(knownAt(all, { at: 2 * DAY - 1 })).toBeNull();
+    });
+
+    it('a final day is stamped once all the same', () => {
+      const first = followedBy(seen(7 * DAY, 'a'));
+      const second = followedBy(seen(7 * DAY, 'a'), seen(8 * DAY, 'a'));
+      expect(second[0]?.finalFrom).toBe(first[0]?.finalFrom);
+      expect(first[0]?.finalFrom).toBe(7 * DAY);
+      expect(knownAt(second, { at: 7 * DAY })?.final).toBe(true);
+    });
   });
 
   it('for any fetches first and final are what the first fetch after the end, and the first of a final day, brought', () => {
@@ -305,8 +265,8 @@ describe('vintages', () => {
 
 const revision = (knownFrom: number, more: Partial<Revision> = {}): Revision => ({
   ...{ id: knownFrom.toString(36), knownFrom, confirmedUntil: knownFrom, fetchedFrom: knownFrom, ageDays: 1 },
-  ...{ digest: `${knownFrom}`, schema: 's', generation: 'g', credential: 'c', rowCount: 1, bytes: 1 },
-  ...{ answerRows: 1, seq: 0 },
+  ...{ digest: `${knownFrom}`, schema: 's', generation: 'g', credential: 'c', rowCount: 1 },
+  ...{ part: 'p', hash: 'h', answerRows: 1, seq: 0 },
   ...more,
 });
 
@@ -318,9 +278,9 @@ const listOf =
         enabled: true,
         isErased,
         onCut: () => {},
-        store: {
-          heads: async () => [{ stamp: 1, heads: encodeHeads({ asked: ['1'], revisions }) }],
-          contents: async (_series, asked) => asked.map(() => null),
+        days: {
+          states: async (_series, dates) => dates.map(() => ({ asked: ['1'], revisions })),
+          rows: async (_series, wanted) => wanted.map(() => null),
         },
       },
       wanted,
@@ -373,15 +333,4 @@ it('lists what was cut off as void, and nothing that was erased', async () => {
   ]);
   const all = listOf([revision(1, { seq: 7 }), revision(2)], ({ seq }) => seq === 7);
   expect((await all(WANTED)).days[0]?.revisions.map(({ revision: { id } }) => id)).toEqual(['2']);
-});
-
-it('what two releases have written beside each other is one list, in order', () => {
-  const [first, second, third] = historyOf(
-    ...['a', 'b', 'c'].map((digest, at) => seenDay(1000 * (at + 1), { digest })),
-  );
-  const encode = (...revisions: readonly (Revision | undefined)[]) =>
-    encodeHeads({ asked: ['1'], revisions: revisions.filter((one) => one !== undefined) });
-  const both = { heads: encode(second, third), beside: encode(first, second) };
-  expect(decodeStored(both)).toEqual({ asked: ['1'], revisions: [first, second, third] });
-  expect(decodeStored({ ...both, beside: Buffer.of(9) })).toBeNull();
 });

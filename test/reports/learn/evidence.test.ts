@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { DayObservation } from '../../../src/reports/history/day-writes.js';
+import type { DayObservation } from '../../../src/reports/days/note-fetch.js';
 import type { Revision } from '../../../src/reports/history/revision.js';
 import {
   countAges,
@@ -39,6 +39,7 @@ import type { Counters } from '../../../src/store/port.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock } from '../../support/test-clock.js';
+import { daysOn } from '../history/on-disk.js';
 
 const RULES = { restatementDays: 5, maxDays: 45 };
 const FIRST = dayNumber('2026-01-01') as number;
@@ -348,9 +349,9 @@ it('counts ages up to 90 alone, and reads no rows of days first seen later', asy
     add: async (_id, adds) => void counted.push(...adds.map(({ field }) => field)),
     read: async (groups) => groups.map(() => new Map()),
   };
-  const { history } = await openInMemory(clock);
+  const days = daysOn((await openInMemory(clock)).days);
   const expected = createExpectedChanges({
-    ...{ store: { counters, history }, policy: { timezoneOf: () => 'UTC' }, clock },
+    ...{ store: { counters }, days, policy: { timezoneOf: () => 'UTC' }, clock },
     logger: createRecordedLog().logger,
   });
   onTestFinished(async () => void (await expected.close()));

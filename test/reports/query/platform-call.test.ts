@@ -8,7 +8,7 @@ import {
   type QueryPair,
   writeQueryText,
 } from '../../../src/reports/query/given-parameters.js';
-import { bytesKey, dayKey, type EntryKey, rowsKey } from '../../../src/reports/query/keys.js';
+import { bytesKey, dayId, type EntryKey, rowsKey } from '../../../src/reports/query/keys.js';
 import {
   buildPlatformCall,
   digest,
@@ -260,21 +260,15 @@ describe('keys', () => {
       fc.property(place, ([make, id, from, to]) => {
         const ref = make(id, from, to);
         expect(/\{(.*?)\}/.exec(ref.id)?.[1]).toBe(id);
-        expect(ref.series).toBe(dayKey(id, '2026-11-01').series);
+        expect(ref.series).toBe(rowsKey(id, null, null).series);
+        expect(/\{(.*?)\}/.exec(dayId(id, '2026-11-01'))?.[1]).toBe(id);
       }),
     );
   });
 
-  it('of days lie together by month, in the order of the days', () => {
-    expect(dayKey('abc', '2026-03-05')).toEqual({
-      id: 'c5:{abc}:d:2026-03-05',
-      series: 'c5:abc',
-      group: '2026-03',
-      field: '05',
-      history: 'abc',
-    });
-    expect(rowsKey('abc', '2026-03-01', null).history).toBeUndefined();
+  it('of whole entries lie together by period', () => {
     expect(rowsKey('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'rows' });
+    expect(bytesKey('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'bytes' });
   });
 });
 
