@@ -6,6 +6,7 @@ import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
 import { createOpenMonths, type MonthChange } from './open-months.js';
 import type { PartDay } from './part.js';
 import { byMonth, createReadStates, createShowDays } from './read-days.js';
+import { createNoteUse } from './uses.js';
 import { createWriteMonth } from './write-months.js';
 
 export interface DaysOptions {
@@ -29,9 +30,10 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
     logger.warn({ month }, 'ignored damaged stored days');
   });
   const write = createWriteMonth({ store, months, encode });
-  const reading = { store, months, now, onDamaged, logger };
+  const noteUse = createNoteUse({ store, now, logger });
+  const reading = { store, months, now, onDamaged, noteUse, logger };
   return {
-    ...{ store, months, write },
+    ...{ store, months, write, encode },
     ...createShowDays(reading),
     ...createReadStates(reading),
     /**

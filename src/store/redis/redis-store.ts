@@ -108,9 +108,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound, clock, () => hasHistory),
     history: createRedisHistory(registry.link, keys.history, registry.memory, SHARED_HEADS_BELOW),
-    days: createRedisDays(registry.link, keys.days, bus, (name) =>
-      isRegistryApart ? null : keys.channel(name),
-    ),
+    days: createRedisDays(registry, keys.days, bus, (name) => (isRegistryApart ? null : keys.channel(name))),
     pins: createRedisPins(registry.link, keys.pins, registry.memory),
     oldPins: createRedisHistory(registry.link, keys.oldPins, registry.memory, 0),
     leases: createRedisLeases(data.link, keys),
