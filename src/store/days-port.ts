@@ -83,8 +83,8 @@ export interface WholeMonth {
 export interface DaysRoom {
   /** Of all together. */
   readonly maxBytes: number;
-  /** What all data on the fullest one takes of its limit. */
-  readonly usedShare: number;
+  /** What all data on the fullest one takes beyond 85 %: then no earlier states of days are kept. Less than 0: not so much. */
+  readonly excessBytes: number;
 }
 
 export interface Claim {

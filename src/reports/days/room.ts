@@ -22,19 +22,15 @@ export interface RoomLimits {
 
 /** Of the memory of the store. */
 const [CURRENT_SHARE, EARLIER_SHARE] = [0.5, 0.25];
-/** Above it nothing beyond the latest states is kept. */
-export const TIGHT_SHARE = 0.85;
-
-export const isTight = (room: DaysRoom | null): boolean => room !== null && room.usedShare > TIGHT_SHARE;
+export const isTight = (room: DaysRoom | null): boolean => room !== null && room.excessBytes > 0;
 
 /** @returns by how many bytes each account is too large */
 export function excessOf({ current, earlier }: Accounts, limits: RoomLimits, room: DaysRoom | null) {
   const most = room?.maxBytes ?? Number.POSITIVE_INFINITY;
   const earlierMax = Math.min(limits.maxBytes, most * EARLIER_SHARE);
-  const tight = room === null ? 0 : (room.usedShare - TIGHT_SHARE) * room.maxBytes;
   return {
     current: current - (limits.currentMaxBytes ?? most * CURRENT_SHARE),
-    earlier: Math.max(earlier - earlierMax, tight),
+    earlier: Math.max(earlier - earlierMax, room?.excessBytes ?? 0),
   };
 }
 

@@ -130,8 +130,8 @@ export class MemoryWatch {
   }
 }
 
-/** Of `maxmemory`: what may be used of it by all before no history and no pins are written any more. */
-const USED_PART = 0.85;
+/** Of `maxmemory`: what may be used of it by all before no history is kept, and no pins are written any more. */
+export const USED_PART = 0.85;
 /** A write takes so many times its bytes at most: Redis allocates in steps. */
 const GROSS = 1.5;
 

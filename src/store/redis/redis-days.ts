@@ -21,7 +21,7 @@ import { type Bus, type BusMessage, StoreUnavailable } from '../port.js';
 import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays } from './days-scripts.js';
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
-import { createRoom, type Memory } from './memory.js';
+import { createRoom, type Memory, USED_PART } from './memory.js';
 import { pairsOf } from './script.js';
 import { STAMP_BYTES, stampBytes, stampOf } from './stamp.js';
 
@@ -84,7 +84,7 @@ function roomIn({ latest }: Memory): DaysRoom | null {
   if (limited.length === 0) return null;
   return {
     maxBytes: limited.reduce((sum, { maxBytes }) => sum + maxBytes, 0),
-    usedShare: Math.max(...limited.map(({ usedBytes, maxBytes }) => usedBytes / maxBytes)),
+    excessBytes: Math.max(...limited.map(({ usedBytes, maxBytes }) => usedBytes - maxBytes * USED_PART)),
   };
 }
 

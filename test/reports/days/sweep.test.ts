@@ -45,7 +45,7 @@ function openAfter(date: string, ...options: Parameters<typeof openDays>): Store
 }
 
 /** A store of a server that tells its memory. */
-const withRoom = (room: { maxBytes: number; usedShare: number }) => (store: DaysStore) => ({
+const withRoom = (room: { maxBytes: number; excessBytes: number }) => (store: DaysStore) => ({
   ...store,
   room: () => room,
 });
@@ -196,13 +196,13 @@ describe('without room for earlier states', () => {
   });
 
   it('a quarter of the memory of the store is the limit, if it is less', async () => {
-    const scene = await openHistory(withRoom({ maxBytes: 16, usedShare: 0.1 }));
+    const scene = await openHistory(withRoom({ maxBytes: 16, excessBytes: -1 }));
     expect(await scene.createSweep({ currentMaxBytes: 100_000 })()).toMatchObject({ earlier: 0 });
     expect(await earlierIn(scene)).toEqual([1, 1, 1]);
   });
 
   it('nothing beyond the latest is kept above 85 % of the memory, and nothing is gathered', async () => {
-    const scene = await openHistory(withRoom({ maxBytes: 1_000_000, usedShare: 0.86 }));
+    const scene = await openHistory(withRoom({ maxBytes: 1_000_000, excessBytes: 10_000 }));
     expect(await scene.createSweep()()).toMatchObject({ earlier: 0 });
     expect(await earlierIn(scene)).toEqual([1, 1, 1]);
     expect(scene.log.messages('warn')).toEqual([expect.stringContaining('Redis is almost full')]);
@@ -262,11 +262,11 @@ describe('without room for the latest states', () => {
 
   it('half of the memory of the store is the limit, if none is configured', async () => {
     const { scene, current } = await openCache();
-    scene.store.room = () => ({ maxBytes: 2 * current + 2, usedShare: 0.1 });
+    scene.store.room = () => ({ maxBytes: 2 * current + 2, excessBytes: -1 });
     const sweep = scene.createSweep();
     await sweep();
     expect(await left(scene)).toEqual([true, true, true]);
-    scene.store.room = () => ({ maxBytes: 2 * current - 2, usedShare: 0.1 });
+    scene.store.room = () => ({ maxBytes: 2 * current - 2, excessBytes: -1 });
     await sweep();
     expect((await left(scene)).filter((isLeft) => isLeft)).toHaveLength(2);
   });

@@ -139,9 +139,11 @@ it('above 90 % of its memory a server takes no days, so that teams and tokens ha
     why: 'no-room',
     message: expect.stringContaining('for days of reports'),
   });
-  await expect.poll(() => days.room()?.usedShare ?? 0, { timeout: 20_000 }).toBeGreaterThan(0.7);
   expect(days.room()).toMatchObject({ maxBytes: 24 * 1_048_576 });
-  expect(days.room()?.usedShare).toBeLessThan(0.92);
+  await expect
+    .poll(() => days.room()?.excessBytes ?? 0, { timeout: 20_000 })
+    .toBeGreaterThan(-10 * 1_048_576);
+  expect(days.room()?.excessBytes).toBeLessThan(0.06 * 24 * 1_048_576);
   const [found] = await days.read('s', WANTED);
   expect(found?.parts.get('a')?.toString()).toBe('rows of a');
   // A mark, and the removal of what is there, add nothing.
