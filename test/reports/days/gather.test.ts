@@ -88,8 +88,8 @@ it.each([
       Array.from({ length: 18 }, (_, at) => rowOf(date, 1000 + at + Math.min(age, restatedUntil), NAMES[at]));
     const [swept, plain] = [openDays(), openDays()];
     const sweep = swept.createSweep();
-    await fetchDaily(swept, ['2026-09-01', '2026-10-30'], 8, rowsAt, sweep);
-    await fetchDaily(plain, ['2026-09-01', '2026-10-30'], 8, rowsAt);
+    await fetchDaily(swept, ['2026-09-01', '2026-10-30'], 30, rowsAt, sweep);
+    await fetchDaily(plain, ['2026-09-01', '2026-10-30'], 30, rowsAt);
     expect(await allShown(swept)).toEqual(await allShown(plain));
     expect(await partsOfFinals(swept)).toBeLessThanOrEqual(5);
     expect(await bytesOf(swept)).toBeLessThanOrEqual((await bytesOf(plain)) * share);

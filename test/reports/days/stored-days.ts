@@ -91,7 +91,7 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
 
 export type StoredDays = ReturnType<typeof openDays>;
 
-/** Fetches the last `count` days of each date of a period, as a dashboard does. @param rowsAt of a day, at its age */
+/** Fetches those of the last `count` days that are in {@link MONTH}, on each date of a period, as a dashboard does. @param rowsAt of a day, at its age */
 export async function fetchDaily(
   { clock, fetch }: Pick<StoredDays, 'clock' | 'fetch'>,
   period: readonly [from: string, to: string],
@@ -102,8 +102,12 @@ export async function fetchDaily(
   for (const today of daysBetween(...period)) {
     clock.set(`${today}T12:00:00.000Z`);
     const last = dayNumber(today) as number;
-    const dates = Array.from({ length: count }, (_, at) => isoDay(last - at)).reverse();
-    await fetch(dates.map((date, at) => fetchedDay(date, rowsAt(date, count - 1 - at), clock.now())));
+    const ages = Array.from({ length: count }, (_, at) => count - 1 - at);
+    const days = ages.flatMap((age) => {
+      const date = isoDay(last - age);
+      return date.startsWith(MONTH) ? [fetchedDay(date, rowsAt(date, age), clock.now())] : [];
+    });
+    if (days.length > 0) await fetch(days);
     await afterwards();
   }
 }
