@@ -94,7 +94,7 @@ const cache = group(
     ),
     embeddedMaxBytes: count(
       [268_435_456, 1_048_576, 68_719_476_736],
-      'Approximate disk for cache entries of the embedded store.',
+      'Approximate disk of the embedded store for whole cache entries, and for the latest states of days.',
     ),
     compressMinBytes: count([1024, 0, 1_048_576], 'Minimum body size for compression.'),
   },
@@ -116,7 +116,7 @@ const redis = group(
     timeoutMs: count([150, 10, 10_000], 'Timeout of a Redis command.'),
     cacheMaxBytes: optionalCount(
       [1_048_576, 1_099_511_627_776],
-      'Redis memory at which caching stops; at most 7/8 of maxmemory.',
+      'Redis memory at which caching of whole entries stops, at most 7/8 of maxmemory; and maximum size of the latest states of days.',
       { shownDefault: 'half of maxmemory' },
     ),
     idempotencyMaxBytes: count(
@@ -158,7 +158,7 @@ const history = group(
     retentionDays: count([400, 32, 3650], 'Retention of history, rounded to whole months.'),
     maxBytes: count(
       [1_073_741_824, 1_048_576, 1_099_511_627_776],
-      'Maximum size of history; above it the oldest months are deleted, with a warning.',
+      'Maximum size of earlier states of days; above it those of the oldest months are deleted, with a warning.',
     ),
     endpoints: list('Report endpoints with history, e.g. campaigns/get; empty: all.'),
     splits: list('Splits with history, e.g. date or date+campaign; empty: all by-date splits.', {

@@ -49,6 +49,8 @@ export interface MonthWrite extends MonthPlace {
    * without an end keeps none.
    */
   readonly ttlMs: number | null;
+  /** `ttlMs` is the end of the month, although it had a later one, or none. */
+  readonly isEnding?: true;
   /** Locks of the series that end with the write, and a message that follows it; neither if the write is not made. */
   readonly release?: Release;
 }
@@ -75,6 +77,14 @@ export interface WholeMonth {
   readonly earlier: ReadonlyMap<number, Buffer | null>;
   /** Stored bytes of all parts by name, whether or not the index names them. */
   readonly parts: ReadonlyMap<string, number>;
+}
+
+/** Of the servers of days that limit their memory, as last reported. */
+export interface DaysRoom {
+  /** Of all together. */
+  readonly maxBytes: number;
+  /** What all data on the fullest one takes beyond 85 %: then no earlier states of days are kept. Less than 0: not so much. */
+  readonly excessBytes: number;
 }
 
 export interface Claim {
@@ -143,4 +153,6 @@ export interface DaysStore {
   whole(place: MonthPlace): Promise<WholeMonth | null>;
   /** Removes all of a month. */
   remove(place: MonthPlace): Promise<void>;
+  /** @returns null: no limit is known */
+  room(): DaysRoom | null;
 }

@@ -65,9 +65,16 @@ const storeReason = ({ store }: Measured) => {
 /** In order of severity, the worst last. */
 const STORE: readonly Condition[] = [
   {
-    part: 'store',
-    text: 'out of memory',
-    level: 'not well',
+    ...{ part: 'store', text: 'history full', level: 'warning' },
+    read: ({ store }) => (store.days?.room()?.excessBytes ?? 0) > 0,
+    advice: () => ({
+      says: 'the Redis of the registry uses more than 85 % of its memory: earlier states of days are removed from history, and above 90 % no days are stored',
+      do: 'raise maxmemory of that Redis, or delete other data in it',
+    }),
+    alert: 'DspGatewayHistoryFull',
+  },
+  {
+    ...{ part: 'store', text: 'out of memory', level: 'not well' },
     read: ({ store }) => store.memory?.().full === true,
     advice: (gateway) => ({
       says: `${storeName(gateway)} is full: changes and purges are refused, and new reports are not cached`,

@@ -41,6 +41,11 @@ const FURTHER: Readonly<Record<string, readonly [GaugeRow['of'], GaugeRow['help'
     'Time until the next call may start by that rate.',
     ({ pace }) => pace.waitMs() / 1000,
   ],
+  dsp_gateway_history_full: [
+    'max',
+    'Whether earlier states of days are removed from history because the store is almost full.',
+    ({ store }) => Number((store.days?.room()?.excessBytes ?? 0) > 0),
+  ],
   dsp_gateway_writes_unknown: [
     'max',
     'Unsettled guarded writes of unknown outcome, over all replicas.',

@@ -4,6 +4,7 @@ export interface Measured {
     readonly kind: 'redis' | 'embedded';
     health(): { readonly ok: boolean; readonly slow?: boolean; readonly reason?: string };
     memory?(): { readonly full: boolean };
+    readonly days?: { room(): { readonly excessBytes: number } | null };
   };
   readonly registry: { readonly loss: unknown };
   readonly outlook: () => {

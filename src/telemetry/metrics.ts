@@ -258,7 +258,7 @@ export function createMetrics(gateway: Measured) {
   const counters = registerCounters(registry);
   const historyBytes = new Gauge({
     name: 'dsp_gateway_history_bytes',
-    help: 'Size of history in the store, as last measured by this process; 0: not measured.',
+    help: 'Size of earlier states of days in the store, as last measured by this process; 0: not measured.',
     aggregator: 'max',
     registers: [registry],
   });

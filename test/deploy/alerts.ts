@@ -144,6 +144,7 @@ export const ALERTS: Readonly<Record<string, readonly AlertCase[]>> = {
   ],
   DspGatewayStoreDown: told('store_up', '0x60', '1x60', REPLICA),
   DspGatewayStoreFull: told('store_out_of_memory', '1x60', '0x60', JOB),
+  DspGatewayHistoryFull: told('history_full', '1x60', '0x60', JOB),
   DspGatewayStoreDamaged: [
     ...counted('store_faults_total', 'kind="damaged"', JOB),
     { series: { [gauge('store_faults_total', 'kind="unavailable"')]: '0+1x60' }, at: '25m', labels: null },

@@ -254,6 +254,26 @@ export function describeDays(open: OpenHarness): void {
         expect(await days.write([{ ...monthWrite(0, 'again'), month: '2026-01' }])).toEqual([null]);
       }));
 
+    it('ends a month when it is told that this is its end, although it had a later one, or none', () =>
+      withStore(open, async ({ store: { days }, elapse }) => {
+        const months = ['2026-01', '2026-02'];
+        const wanted = months.map((month) => ({ month, days: [] }));
+        await days.write([
+          { ...monthWrite(0, 'index'), month: '2026-01' },
+          { ...monthWrite(0, 'index', { ttlMs: 600_000 }), month: '2026-02' },
+        ]);
+        const found = await days.read(SERIES, wanted);
+        const change = { ttlMs: 60_000, isEnding: true } as const;
+        await days.write(
+          months.map((month, at) => ({ ...monthWrite(found[at]?.stamp ?? 0, 'last', change), month })),
+        );
+        await elapse(50_000);
+        const last = await days.read(SERIES, wanted);
+        expect(last.map((one) => one?.index?.toString())).toEqual(['last', 'last']);
+        await elapse(20_000);
+        expect(await days.read(SERIES, wanted)).toEqual([null, null]);
+      }));
+
     it('refuses invalid names of parts and days that no month has', () =>
       withStore(open, async ({ store: { days } }) => {
         const refused: Partial<MonthWrite>[] = [

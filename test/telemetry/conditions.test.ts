@@ -25,6 +25,9 @@ const HAVING: Readonly<Record<string, Partial<Measured>>> = {
   'credential: expired': token('expired'),
   'credential: refused': token('refused'),
   'credential: missing': token('missing'),
+  'store: history full': {
+    store: { ...measured().store, days: { room: () => ({ excessBytes: 1 }) } },
+  },
   'store: out of memory': store({}, true),
   'store: slow': store({ ok: false, slow: true }),
   'store: away': store({ ok: false }),

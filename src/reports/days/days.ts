@@ -7,6 +7,7 @@ import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
 import { createOpenMonths, type MonthChange } from './open-months.js';
 import type { PartDay } from './part.js';
 import { byMonth, createReadStates, createShowDays } from './read-days.js';
+import { createNoteUse } from './uses.js';
 import { createWriteMonth } from './write-months.js';
 
 export interface DaysOptions {
@@ -31,9 +32,10 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
   });
   const write = createWriteMonth({ store, months, encode });
   const orders = createOrders(store);
-  const reading = { store, months, now, onDamaged, logger };
+  const noteUse = createNoteUse({ store, now, logger });
+  const reading = { store, months, now, onDamaged, noteUse, logger };
   return {
-    ...{ store: { ...store, claim: orders.claim }, months, write, nextOrder: orders.next },
+    ...{ store: { ...store, claim: orders.claim }, months, write, encode, nextOrder: orders.next },
     ...createShowDays(reading),
     ...createReadStates(reading),
     /**

@@ -233,7 +233,7 @@ function createChecks(order: number): (entry: Entry<RowsHeader>) => Check {
 }
 
 /** Plain rows of a part, about. */
-const PART_BYTES = 2_097_152;
+export const PART_BYTES = 2_097_152;
 
 type Parts = ReturnType<typeof createParts>;
 

@@ -23,6 +23,8 @@ export interface ReadOptions {
   readonly months: OpenMonths;
   readonly now: () => number;
   readonly onDamaged: () => void;
+  /** Called for months that plain reports read. */
+  readonly noteUse: (place: MonthPlace) => void;
   readonly logger: Logger;
 }
 
@@ -46,7 +48,7 @@ export const byMonth = (dates: readonly string[]) => [...groupBy(dates, (date) =
 
 /** @returns what plain reports show */
 export function createShowDays(options: ReadOptions) {
-  const { store, months, now } = options;
+  const { store, months, now, noteUse } = options;
   const unreadable = createUnreadable(options);
 
   /** @param dates of the month. @throws StoreUnavailable */
@@ -128,6 +130,7 @@ export function createShowDays(options: ReadOptions) {
       if (begin !== undefined) await begin;
       const wanted = groups.map(({ place: { month }, some }) => ({ month, days: some.map(dayOf) }));
       const stored = await store.read(series, wanted, after);
+      for (const [at, { place }] of groups.entries()) if (stored[at]) noteUse(place);
       const shown = await Promise.all(
         groups.map(({ place, some, changes }, at) => showMonth(place, some, changes, stored[at] ?? null)),
       );

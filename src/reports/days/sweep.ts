@@ -1,203 +1,306 @@
-/** Removes stored days: of erased accounts, past retention, beyond the size limit; and parts that nothing names. */
+/**
+ * The sweep of stored days, by one process: removes parts that nothing names and what is past retention, gathers scattered rows,
+ * and makes room. docs/architecture.md, "The sweep".
+ */
 import type { Logger } from 'pino';
+import { randomBuffer } from '../../lib/chance.js';
 import { turn } from '../../lib/time.js';
-import type { DaysStore, MonthPlace } from '../../store/days-port.js';
-import type { Erasures, KeptAccounts } from '../history/erasures.js';
-import type { Revision } from '../history/revision.js';
+import type { MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
+import { StoreUnavailable } from '../../store/port.js';
 import { isoDay } from '../query/days.js';
 import type { Days } from './days.js';
-import { NO_DAY } from './month.js';
-import { type OpenMonth, revisionsOf } from './note-fetch.js';
-import { type KnownMonth, placeName } from './open-months.js';
-import { decodePart, nameOf, type Part } from './part.js';
-import { monthWrite, partsShown } from './write-months.js';
+import { type Gathered, gather, partsToGather } from './gather.js';
+import type { Month } from './month.js';
+import type { OpenMonth } from './note-fetch.js';
+import { placeName } from './open-months.js';
+import {
+  type Accounts,
+  accountsOf,
+  excessOf,
+  isTight,
+  type RoomLimits,
+  unrecorded,
+  withoutEarlier,
+} from './room.js';
+import {
+  monthsOf,
+  openWhole,
+  readParts,
+  removeWhole,
+  rewrite,
+  unnamedParts,
+  type WholeMonth,
+} from './whole-month.js';
+import { partsShown } from './write-months.js';
 
-const AT_ONCE = 100;
+const DAY_MS = 86_400_000;
+/** Of a month past retention. */
+const ENDS_IN_MS = 30 * DAY_MS;
+/** A turn of the sweep must not delay reports for long. */
+const GATHERED_A_TURN = 50;
+const NAME_BYTES = 8;
 
-/** The oldest first. @throws StoreUnavailable */
-export async function* monthsOf(store: Pick<DaysStore, 'months'>): AsyncGenerator<MonthPlace> {
-  for (let last: MonthPlace | null = null; ; ) {
-    const page: readonly MonthPlace[] = await store.months(last, AT_ONCE);
-    yield* page;
-    last = page.at(-1) ?? last;
-    if (page.length < AT_ONCE) return;
-  }
-}
-
-/** @returns 31 ISO days, also for shorter months */
-export function daysOfMonth(month: string): readonly string[] {
-  return Array.from({ length: 31 }, (_, at) => `${month}-${String(at + 1).padStart(2, '0')}`);
-}
-
-interface EraseOptions {
-  readonly days: Days;
-  readonly isErased: Erasures['isErased'];
-}
-
-/**
- * Removes the data of erased accounts, which is hidden already (erasures.ts). Looks at all days: accounts that reports name are in
- * the index, accounts of rows only in the parts.
- * @returns the number of affected days
- * @throws StoreUnavailable
- */
-export async function eraseDays(options: EraseOptions, isStopped: () => boolean): Promise<number> {
-  let count = 0;
-  for await (const place of monthsOf(options.days.store)) {
-    if (isStopped()) return count;
-    count += await eraseMonth(options, place);
-    // Requests for reports go first.
-    await turn();
-  }
-  return count;
-}
-
-/** A month with all that is stored of it. */
-interface WholeMonth extends KnownMonth {
-  readonly parts: ReadonlyMap<string, number>;
-}
-
-/** @returns null if it is gone, or of another release */
-async function readWhole({ store, months }: Days, place: MonthPlace): Promise<WholeMonth | null> {
-  const whole = await store.whole(place);
-  const known = whole && months.open(place, whole);
-  return whole && known && { ...known, parts: whole.parts };
-}
-
-/** A change that loses to a concurrent one is repeated by the next pass. */
-async function eraseMonth({ days, isErased }: EraseOptions, place: MonthPlace): Promise<number> {
-  const found = await readWhole(days, place);
-  if (found === null) return 0;
-  const { month } = found;
-  const parts = await readParts(days, place, found.parts);
-  const heldOf = (day: number, { part, digest }: Pick<Revision, 'part' | 'digest'>) =>
-    part === null ? [] : (parts.get(part)?.get(nameOf(day, digest))?.header.accounts ?? []);
-  const isGone = (
-    day: number,
-    one: Omit<KeptAccounts, 'asked' | 'held'> & Pick<Revision, 'part' | 'digest'>,
-  ) => isErased({ ...one, asked: month.asked, held: heldOf(day, one) });
-  let after: OpenMonth = month;
-  let count = 0;
-  for (const [day, known] of month.days) {
-    const revisions = revisionsOf(month, day);
-    const kept = revisions.filter((one) => !isGone(day, one));
-    const { passing } = known;
-    const isPassing = passing !== undefined && !isGone(day, seenIn(passing));
-    if (kept.length === revisions.length && isPassing === (passing !== undefined)) continue;
-    count += 1;
-    after = withRevisions(after, day, kept, isPassing);
-  }
-  if (count === 0) return 0;
-  // Accounts that the report names lie in the index.
-  if (after.days.size === 0) await days.store.remove(place);
-  else await rewrite(days, place, found, after);
-  return count;
-}
-
-const seenIn = ({ check, ...rest }: NonNullable<(typeof NO_DAY)['passing']>) => ({
-  ...{ ...rest, seq: check.seq, fetchedFrom: check.startedAt },
-});
-
-function withRevisions(
-  month: OpenMonth,
-  day: number,
-  kept: readonly Revision[],
-  isPassing: boolean,
-): OpenMonth {
-  const { passing, check, ...known } = month.days.get(day) ?? NO_DAY;
-  const days = new Map(month.days);
-  const latest = kept.at(-1) ?? null;
-  const isLatest = latest !== null && latest === known.latest;
-  const marks = isPassing ? { passing } : {};
-  if (latest === null && !isPassing) days.delete(day);
-  // The check is of the former latest.
-  else
-    days.set(day, {
-      latest,
-      earlier: Math.max(0, kept.length - 1),
-      check: isLatest ? check : null,
-      ...marks,
-    });
-  return { ...month, days, before: new Map(month.before).set(day, kept.slice(0, -1)) };
-}
-
-async function readParts(
-  { store }: Days,
-  place: MonthPlace,
-  names: ReadonlyMap<string, number>,
-): Promise<ReadonlyMap<string, Part>> {
-  const found = await store.parts(place, [...names.keys()]);
-  return new Map(
-    [...found].flatMap(([name, bytes]) => {
-      const part = decodePart(bytes);
-      return part === null ? [] : [[name, part] as const];
-    }),
-  );
-}
-
-/** Writes the month without the parts that nothing names any more. */
-async function rewrite(days: Days, place: MonthPlace, found: WholeMonth, after: OpenMonth): Promise<boolean> {
-  const named = new Set([...partsShown(after), ...[...after.before.values()].flat().map(({ part }) => part)]);
-  const dropped = [...found.parts.keys()].filter((name) => !named.has(name));
-  if (after === found.month && dropped.length === 0) return false;
-  const write = monthWrite(place, found, after, { parts: new Map(), dropped, order: 0, ttlMs: 1 });
-  days.months.forget(place);
-  return (await days.store.write([write]))[0] === null;
-}
-
-interface SweepOptions {
+interface SweepOptions extends RoomLimits {
   readonly days: Days;
   readonly retentionDays: number;
-  readonly maxBytes: number;
   readonly now: () => number;
   readonly logger: Logger;
 }
 
-const DAY_MS = 86_400_000;
+/** What a look at a month found. */
+interface Look extends Accounts {
+  readonly place: MonthPlace;
+  /** 0: unknown, or no index. */
+  readonly stamp: number;
+  readonly atMs: number;
+  /** Parts that nothing named. */
+  readonly unnamed: ReadonlySet<string>;
+  /** Day of the last fetch, since the epoch. */
+  readonly fetchedOn: number;
+  /** To be looked at in the next turn. */
+  readonly isOpen: boolean;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const EMPTY: Omit<Look, 'place' | 'atMs'> = {
+  ...{ stamp: 0, current: 0, earlier: 0, unnamed: NONE, fetchedOn: 0, isOpen: false },
+};
+
+interface Sweep extends SweepOptions {
+  /** Of the last turn, by place. */
+  looks: Map<string, Look>;
+  gatheringsLeft: number;
+}
+
+export interface Swept extends Accounts {
+  /** Months past retention. */
+  readonly expired: number;
+}
 
 /**
- * Keeps stored days within retention and size limit: removes whole months, the oldest first, and parts that nothing names.
- * @returns the sweep; it throws StoreUnavailable
+ * Looks at months that changed since its last turn, and once a day at each.
+ * @returns a turn of the sweep; it throws StoreUnavailable
  */
-export function createSweepDays({ days, retentionDays, maxBytes, now, logger }: SweepOptions) {
-  /** By place: the stamp with which its parts were compared last. */
-  let compared: ReadonlyMap<string, number> = new Map();
-
-  async function measure(isStopped: () => boolean) {
-    const measured: (MonthPlace & { readonly bytes: number })[] = [];
-    const seen = new Map<string, number>();
-    for await (const place of monthsOf(days.store)) {
-      const found = await readWhole(days, place);
-      if (found === null) continue;
+export function createSweepDays(options: SweepOptions): (isStopped: () => boolean) => Promise<Swept> {
+  const sweep: Sweep = { ...options, looks: new Map(), gatheringsLeft: 0 };
+  return async (isStopped) => {
+    sweep.gatheringsLeft = GATHERED_A_TURN;
+    const looks = new Map<string, Look>();
+    let expired = 0;
+    for await (const place of monthsOf(sweep.days.store)) {
+      if (isStopped()) break;
       const name = placeName(place);
-      if (compared.get(name) !== found.stamp) await rewrite(days, place, found, found.month);
-      seen.set(name, found.stamp);
-      measured.push({ ...place, bytes: [...found.parts.values()].reduce((sum, bytes) => sum + bytes, 0) });
+      const look = await lookAt(sweep, place, sweep.looks.get(name), () => {
+        expired += 1;
+      });
+      if (look !== null) looks.set(name, look);
       // Requests for reports go first.
       await turn();
-      if (isStopped()) break;
     }
-    compared = seen;
-    return measured;
-  }
-
-  return async (isStopped: () => boolean): Promise<{ readonly bytes: number; readonly removed: number }> => {
-    const oldest = isoDay(Math.floor(now() / DAY_MS) - retentionDays).slice(0, 7);
-    const found = await measure(isStopped);
-    let bytes = found.reduce((sum, one) => sum + one.bytes, 0);
-    let removed = 0;
-    for (const one of found) {
-      const isOver = one.month < oldest;
-      if ((!isOver && bytes <= maxBytes) || isStopped()) break;
-      await days.store.remove(one);
-      days.months.forget(one);
-      bytes -= one.bytes;
-      removed += 1;
-      if (!isOver)
-        logger.warn(
-          { month: one.month, bytes: one.bytes, maxBytes },
-          'history is full: removed its oldest month before history.retentionDays elapsed',
-        );
-    }
-    return { bytes, removed };
+    // A turn that was stopped has not seen all.
+    sweep.looks = isStopped() ? new Map([...sweep.looks, ...looks]) : looks;
+    await makeRoom(sweep, isStopped);
+    return { ...sumOf(sweep), expired };
   };
+}
+
+function sumOf({ looks }: Sweep): Accounts {
+  let [current, earlier] = [0, 0];
+  for (const one of looks.values()) {
+    current += one.current;
+    earlier += one.earlier;
+  }
+  return { current, earlier };
+}
+
+/** @returns null for a month that is gone */
+async function lookAt(
+  sweep: Sweep,
+  place: MonthPlace,
+  before: Look | undefined,
+  onExpired: () => void,
+): Promise<Look | null> {
+  const { days, now } = sweep;
+  if (before !== undefined && !isDue(before, now())) {
+    const [present] = await days.store.read(place.series, [{ month: place.month, days: [] }]);
+    if (present?.stamp === before.stamp) return before;
+  }
+  const stored = await days.store.whole(place);
+  if (stored === null || stored.stamp === 0) return await lookAtRest(sweep, place, stored, before);
+  const whole = openWhole(days, place, stored);
+  // Of a newer release.
+  if (whole === null) return { ...EMPTY, place, stamp: stored.stamp, atMs: now() };
+  const tidied = await tidy(sweep, whole, before?.unnamed ?? NONE);
+  if (tidied.isExpired) onExpired();
+  return tidied.look;
+}
+
+function isDue({ atMs, unnamed, isOpen, stamp }: Look, nowMs: number): boolean {
+  return isOpen || stamp === 0 || unnamed.size > 0 || nowMs - atMs >= DAY_MS;
+}
+
+/** Without an index: large parts of a write that is under way, or what is left of a month that ended. */
+async function lookAtRest(
+  { days, now }: Sweep,
+  place: MonthPlace,
+  stored: StoredWhole | null,
+  before: Look | undefined,
+): Promise<Look | null> {
+  const names = [...(stored?.parts.keys() ?? [])];
+  if (before?.stamp !== 0 || !names.every((name) => before.unnamed.has(name)))
+    return { ...EMPTY, place, atMs: now(), unnamed: new Set(names) };
+  await days.store.remove(place);
+  days.months.forget(place);
+  return null;
+}
+
+/** Removes what is not needed, and gathers. */
+async function tidy(sweep: Sweep, whole: WholeMonth, formerlyUnnamed: ReadonlySet<string>) {
+  const { days, now, retentionDays } = sweep;
+  const { place, stored, stamp } = whole;
+  const oldest = isoDay(Math.floor(now() / DAY_MS) - retentionDays).slice(0, 7);
+  const readable = withoutOrphans(whole);
+  const kept = place.month < oldest ? unrecorded(readable) : readable;
+  const isExpired = kept !== readable;
+  const gathered = isExpired ? null : await gatherIn(sweep, place, kept);
+  const { month: after, parts } =
+    gathered === null || gathered === 'later' ? { ...NOTHING, month: kept } : gathered;
+  // In two turns: a reader of the former index may still want them.
+  const unnamed = unnamedParts(whole, after);
+  const dropped = unnamed.filter((name) => formerlyUnnamed.has(name));
+  const added = new Map<string, Buffer>();
+  for (const [name, some] of parts) added.set(name, await days.encode(some));
+  const isChanged = after !== whole.month || dropped.length > 0;
+  const change = { added, dropped, ...(isExpired ? { endsInMs: ENDS_IN_MS } : {}) };
+  const isWritten = isChanged && (await rewriteIfRoom(days, whole, after, change));
+  const sizes = new Map(stored.parts);
+  if (isWritten) {
+    for (const name of dropped) sizes.delete(name);
+    for (const [name, bytes] of added) sizes.set(name, bytes.length);
+  }
+  const look: Look = {
+    ...{ place, atMs: now(), fetchedOn: lastFetch(whole.month) },
+    ...accountsOf(whole, isWritten ? after : whole.month, sizes),
+    // That of the write is not known.
+    stamp: isWritten ? 0 : stamp,
+    unnamed: new Set(unnamed.filter((name) => sizes.has(name))),
+    isOpen: isChanged || gathered === 'later',
+  };
+  return { look, isExpired: isExpired && isWritten };
+}
+
+const NOTHING: Pick<Gathered, 'parts'> = { parts: new Map() };
+
+/** Without earlier revisions that are damaged, or whose day is not in the index. @returns the same month if there are none */
+function withoutOrphans({ month, stored }: WholeMonth): OpenMonth {
+  const isOrphan = (day: number) => !month.before.has(day) || (month.days.get(day)?.earlier ?? 0) === 0;
+  const orphans = [...stored.earlier.keys()].filter(isOrphan);
+  if (orphans.length === 0) return month;
+  return { ...month, before: new Map([...month.before, ...orphans.map((day) => [day, []] as const)]) };
+}
+
+/** @returns later: it was not looked at in this turn */
+async function gatherIn(
+  sweep: Sweep,
+  place: MonthPlace,
+  month: OpenMonth,
+): Promise<Gathered | null | 'later'> {
+  const { days } = sweep;
+  const names = partsToGather(month);
+  if (names.size === 0) return null;
+  if (sweep.gatheringsLeft === 0 || isTight(days.store.room())) return 'later';
+  const parts = await readParts(days, place, names);
+  const gathered = await gather(month, parts, randomBuffer(NAME_BYTES).toString('hex'));
+  if (gathered !== null) sweep.gatheringsLeft -= 1;
+  return gathered;
+}
+
+async function rewriteIfRoom(...[days, whole, after, change]: Parameters<typeof rewrite>): Promise<boolean> {
+  try {
+    return await rewrite(days, whole, after, change);
+  } catch (error) {
+    if (error instanceof StoreUnavailable && error.why === 'no-room') return false;
+    throw error;
+  }
+}
+
+/** @returns its day, since the epoch */
+function lastFetch({ days }: Month): number {
+  const ends = [...days.values()].flatMap(({ check, passing }) => [
+    check?.endedAt ?? 0,
+    passing?.check.endedAt ?? 0,
+  ]);
+  return Math.floor(Math.max(0, ...ends) / DAY_MS);
+}
+
+/** Earlier revisions of the oldest months go first; then whole months, those unused for longest first. */
+async function makeRoom(sweep: Sweep, isStopped: () => boolean): Promise<void> {
+  const { logger, days, looks } = sweep;
+  const room = days.store.room();
+  const excess = excessOf(sumOf(sweep), sweep, room);
+  const oldest = [...looks.values()]
+    .filter(({ earlier }) => earlier > 0)
+    .sort((a, b) => (a.place.month < b.place.month ? -1 : 1));
+  const past = await free(sweep, excess.earlier, oldest, 'earlier', isStopped);
+  if (past.months > 0)
+    logger.warn(
+      past,
+      isTight(room)
+        ? 'Redis is almost full: removed earlier states of days from history, the oldest months first'
+        : 'history is full: removed earlier states of days, the oldest months first, before history.retentionDays elapsed',
+    );
+  if (excess.current <= 0) return;
+  const whole = await free(sweep, excess.current, await leastUsed(sweep), 'all', isStopped);
+  if (whole.months > 0)
+    logger.warn(whole, 'no room for stored days: removed the months that were unused for longest');
+}
+
+/** @returns months, those unused for longest first */
+async function leastUsed({ days, looks }: Sweep): Promise<readonly Look[]> {
+  const noted = await days.store.unused(Number.MAX_SAFE_INTEGER);
+  const uses = new Map(noted.map((one) => [placeName(one), one.usedOn]));
+  const lastUse = (look: Look) => Math.max(look.fetchedOn, uses.get(placeName(look.place)) ?? 0);
+  return [...looks.values()]
+    .filter(({ current }) => current > 0)
+    .map((look) => ({ look, on: lastUse(look) }))
+    .sort((a, b) => a.on - b.on || (a.look.place.month < b.look.place.month ? -1 : 1))
+    .map(({ look }) => look);
+}
+
+/** @param excess bytes. @returns what was removed, up to which month */
+async function free(
+  sweep: Sweep,
+  excess: number,
+  candidates: readonly Look[],
+  what: 'earlier' | 'all',
+  isStopped: () => boolean,
+) {
+  let [months, bytes, upTo] = [0, 0, ''];
+  for (const look of candidates) {
+    if (bytes >= excess || isStopped()) break;
+    const freed = await freeOne(sweep, look, what);
+    await turn();
+    if (freed === 0) continue;
+    months += 1;
+    bytes += freed;
+    if (look.place.month > upTo) upTo = look.place.month;
+  }
+  return { months, bytes, upTo };
+}
+
+/** @returns bytes; 0 if another writer was faster */
+async function freeOne({ days, looks }: Sweep, look: Look, what: 'earlier' | 'all'): Promise<number> {
+  const { place } = look;
+  const stored = await days.store.whole(place);
+  const whole = stored === null || stored.stamp === 0 ? null : openWhole(days, place, stored);
+  if (whole === null) return 0;
+  const after = withoutEarlier(withoutOrphans(whole));
+  const shown = partsShown(after);
+  const dropped = [...whole.stored.parts.keys()].filter((name) => !shown.has(name));
+  const isFreed =
+    what === 'all' ? await removeWhole(days, whole) : await rewrite(days, whole, after, { dropped });
+  if (!isFreed) return 0;
+  const current = what === 'all' ? 0 : look.current;
+  looks.set(placeName(place), { ...look, stamp: 0, unnamed: NONE, current, earlier: 0 });
+  return look.current - current + look.earlier;
 }

@@ -5,13 +5,16 @@ import type { Config } from '../../config/load.js';
 import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { repeat } from '../../lib/repeat.js';
-import { turn } from '../../lib/time.js';
+import { turn, uptimeMs } from '../../lib/time.js';
 import { hourly, type Job } from '../../store/jobs.js';
-import { whenAway } from '../../store/port.js';
+import { type Store, whenAway } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Purges } from '../cache/purges.js';
 import type { Days } from '../days/days.js';
-import { createSweepDays, daysOfMonth, eraseDays, monthsOf } from '../days/sweep.js';
+import { eraseDays } from '../days/erase-days.js';
+import { isTight } from '../days/room.js';
+import { createSweepDays } from '../days/sweep.js';
+import { daysOfMonth, monthsOf } from '../days/whole-month.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
@@ -206,7 +209,8 @@ async function countLost(
 }
 
 export interface HistoryOptions extends Pick<Recorder, 'days' | 'credential' | 'onFault'> {
-  readonly config: Pick<Config, 'history'>;
+  readonly config: Pick<Config, 'history' | 'cache' | 'redis'>;
+  readonly store: Pick<Store, 'kind'>;
   readonly metrics: Recorder['metrics'] & { historyBytes(bytes: number): void };
   readonly rulesOf: (report: Report) => FreshnessRules;
   readonly clock: Pick<Clock, 'now'>;
@@ -280,19 +284,39 @@ export function createHistory(options: HistoryOptions) {
       if (audit !== null) await options.accepted.append(scope, now(), audit);
       return count;
     },
-    /** Job of the leader: applies retention and size limit. */
-    sweep: hourly(createSweep(options), true),
+    /** Job of the leader: applies retention and size limits. */
+    sweep: createSweep(options),
     /** Ends its own work. */
     close: () => marks.stop(),
   };
 }
 
-function createSweep({ config, days, metrics, clock, erasures, logger }: HistoryOptions): Job {
-  const sweep = createSweepDays({ ...config.history, days, now: clock.now, logger });
+/** How often room is made in a store that is almost full. */
+const TIGHT_EVERY_MS = 60_000;
+
+/** Hourly, and at once where the store is almost full. */
+function createSweep(options: HistoryOptions): Job {
+  const sweep = createSweepTurn(options);
+  const { store } = options.days;
+  const inTurn = hourly(sweep, true);
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return async (isStopped) => {
+    if (!isTight(store.room()) || uptimeMs() - lastMs < TIGHT_EVERY_MS) return await inTurn(isStopped);
+    lastMs = uptimeMs();
+    await sweep(isStopped);
+  };
+}
+
+function createSweepTurn(options: HistoryOptions): Job {
+  const { config, store, days, metrics, clock, erasures, logger } = options;
+  const currentMaxBytes =
+    store.kind === 'embedded' ? config.cache.embeddedMaxBytes : (config.redis.cacheMaxBytes ?? null);
+  const limits = { ...config.history, currentMaxBytes };
+  const sweep = createSweepDays({ ...limits, days, now: clock.now, logger });
   return async (isStopped) => {
     try {
-      const { bytes } = await sweep(isStopped);
-      metrics.historyBytes(bytes);
+      const { earlier } = await sweep(isStopped);
+      metrics.historyBytes(earlier);
       // Concurrent fetches may have written since, or a process may have ended: erase again.
       const open = erasures.open();
       if (open.length === 0) return;

@@ -131,6 +131,7 @@ export function daysOver(
     },
     whole: async (place) => table.read((view) => wholeIn(view, keysOf(place), now())),
     remove: (place) => removeMonth(table, keysOf(place)),
+    room: () => null,
   };
 }
 
@@ -192,7 +193,8 @@ function indexValue(write: MonthWrite, present: FoundIndex | null, nowMs: number
   const front = Buffer.alloc(FRONT_BYTES);
   front.writeUIntBE(newStamp(), 0, STAMP_BYTES);
   const endsAtMs = write.ttlMs === null ? Number.POSITIVE_INFINITY : nowMs + write.ttlMs;
-  front.writeDoubleBE(Math.max(endsAtMs, present?.endsAtMs ?? 0), STAMP_BYTES);
+  const latestMs = write.isEnding ? 0 : (present?.endsAtMs ?? 0);
+  front.writeDoubleBE(Math.max(endsAtMs, latestMs), STAMP_BYTES);
   return Buffer.concat([front, withTable(write)]);
 }
 

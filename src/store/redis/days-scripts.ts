@@ -167,8 +167,8 @@ return 1`;
  * Writes a month that has its stamp. The first change is one command that needs room: a Redis without room, or without the right,
  * refuses it, and nothing is changed. What follows must not fail: Redis takes nothing back.
  *
- * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none); numbers
- * of fields that were sent ahead, to set, and to remove; fields sent ahead; fields and values; fields to remove; channel ('': no
+ * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none; negative:
+ * although it had a later one, or none); numbers of fields that were sent ahead, to set, and to remove; fields sent ahead; fields and values; fields to remove; channel ('': no
  * message), message, owner, names of locks. Returns 1 if it was written, 0 if the month has another stamp, -1 if a field that was
  * sent ahead is not there.
  */
@@ -190,6 +190,7 @@ if removed > 0 then redis.pcall('HDEL', hash, unpack(ARGV, at, at + removed - 1)
 at = at + removed
 if ARGV[3] == '' then
   if index then redis.pcall('PERSIST', hash) end
+elseif tonumber(ARGV[3]) < 0 then redis.pcall('PEXPIRE', hash, -ARGV[3])
 else
   local left = redis.pcall('PTTL', hash)
   if left < tonumber(ARGV[3]) and (left ~= -1 or not index) then redis.pcall('PEXPIRE', hash, ARGV[3]) end

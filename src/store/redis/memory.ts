@@ -130,8 +130,8 @@ export class MemoryWatch {
   }
 }
 
-/** Of `maxmemory`: what may be used of it by all before no history and no pins are written any more. */
-const USED_PART = 0.85;
+/** Of `maxmemory`: what may be used of it by all before no history is kept, and no pins are written any more. */
+export const USED_PART = 0.85;
 /** A write takes so many times its bytes at most: Redis allocates in steps. */
 const GROSS = 1.5;
 
@@ -141,7 +141,7 @@ export type Memory = Pick<MemoryWatch, 'latest'>;
  * The rest of the server's memory is for teams, keys and tokens, which must be changed whatever lies beside them. Between two
  * looks at the server the writes of this process count.
  */
-export function createRoom(memory: Memory, what: string) {
+export function createRoom(memory: Memory, what: string, usedPart = USED_PART) {
   let seen = memory.latest;
   let written = 0;
   /** @throws StoreUnavailable where there is no room for so many bytes */
@@ -149,7 +149,7 @@ export function createRoom(memory: Memory, what: string) {
     if (memory.latest !== seen) written = 0;
     seen = memory.latest;
     const isOver = ({ usedBytes, maxBytes }: ServerMemory) =>
-      maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * USED_PART;
+      maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * usedPart;
     if (seen.some(isOver)) throw new StoreUnavailable(`Redis has no room for ${what}`, 'no-room');
     written += bytes * GROSS;
   };

@@ -6,6 +6,7 @@
 import { crc32 } from 'node:zlib';
 import { checksumOf } from '../checksum.js';
 import type {
+  DaysRoom,
   DaysStore,
   MonthPlace,
   MonthWrite,
@@ -20,6 +21,7 @@ import { newStamp, STAMP_BYTES, stampBytes, stampOf } from '../stamp.js';
 import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays } from './days-scripts.js';
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
+import { createRoom, type Memory, USED_PART } from './memory.js';
 import { pairsOf } from './script.js';
 
 /** Larger parts are sent ahead of the script, as it copies its arguments. */
@@ -30,11 +32,12 @@ const CRC_BYTES = 4;
 
 /** @param channelOf the key of a channel, so that a write tells its news itself; null: the bus is on another server */
 export function createRedisDays(
-  link: Link,
+  { link, memory }: { readonly link: Link; readonly memory: Memory },
   keys: DaysKeys,
   bus: Pick<Bus, 'publish'>,
   channelOf: (channel: string) => string | null,
 ): DaysStore {
+  const takeRoom = createRoom(memory, 'days of reports', USED_BY_DAYS);
   const read = createReads(link, keys);
   const news: News = {
     args: (told) => (told === undefined ? ['', ''] : [channelOf(told.channel) ?? '', told.message]),
@@ -56,7 +59,31 @@ export function createRedisDays(
     parts: read.parts,
     earlier: read.earlier,
     whole: read.whole,
-    write: (writes) => Promise.all(writes.map(writeMonth)),
+    async write(writes) {
+      // All or none: which of them were made could not be told.
+      const added = writes.reduce((sum, write) => sum + bytesAdded(write), 0);
+      if (added > 0) takeRoom(added);
+      return await Promise.all(writes.map(writeMonth));
+    },
+    room: () => roomIn(memory),
+  };
+}
+
+/** Of `maxmemory`: what may be used of it by all before no days are written. Teams, tokens and purges must be writable. */
+const USED_BY_DAYS = 0.9;
+
+/** What only removes, or marks a month that is there, needs no room. */
+function bytesAdded({ stamp, index, parts, earlier }: MonthWrite): number {
+  const added = [...parts.values(), ...earlier.values()].reduce((sum, one) => sum + (one?.length ?? 0), 0);
+  return added > 0 || stamp === 0 ? added + index.length : 0;
+}
+
+function roomIn({ latest }: Memory): DaysRoom | null {
+  const limited = latest.filter(({ maxBytes }) => maxBytes > 0);
+  if (limited.length === 0) return null;
+  return {
+    maxBytes: limited.reduce((sum, { maxBytes }) => sum + maxBytes, 0),
+    excessBytes: Math.max(...limited.map(({ usedBytes, maxBytes }) => usedBytes - maxBytes * USED_PART)),
   };
 }
 
@@ -163,7 +190,7 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
       [
         stamp === 0 ? '' : stampBytes(stamp),
         index,
-        write.ttlMs === null ? '' : Math.ceil(write.ttlMs),
+        endOf(write),
         ...[ahead.length, set.length, removed.length],
         ...ahead.map(([field]) => field),
         ...set.flat(),
@@ -183,6 +210,12 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
     await news.tell(release?.news);
     return null;
   };
+}
+
+/** For the script. */
+function endOf({ ttlMs, isEnding }: MonthWrite): number | '' {
+  if (ttlMs === null) return '';
+  return isEnding ? -Math.ceil(ttlMs) : Math.ceil(ttlMs);
 }
 
 type Field = readonly [name: string, value: Buffer];

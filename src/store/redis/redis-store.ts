@@ -109,7 +109,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   return {
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound),
-    days: createRedisDays(days, keys.days, bus, (name) => (isRegistryApart ? null : keys.channel(name))),
+    days: createRedisDays({ link: days, memory: registry.memory }, keys.days, bus, (name) =>
+      isRegistryApart ? null : keys.channel(name),
+    ),
     pins: createRedisPins(registry.link, keys.pins, registry.memory),
     oldPins: createRedisOldPins(registry.link, keys.oldPins),
     leases: createRedisLeases(data.link, keys),

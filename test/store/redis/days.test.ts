@@ -118,6 +118,41 @@ it('a server without memory answers reads, grants locks, and refuses a write as 
   expect(past?.earlier.get(1)?.toString()).toBe('earlier');
 });
 
+it('above 90 % of its memory a server takes no days, so that teams and tokens have room; it is read, and days can go', async () => {
+  const full = await startServer('--maxmemory', '24mb', '--maxmemory-policy', 'noeviction');
+  const { store } = await openStore(full.url);
+  onTestFinished(() => store.close());
+  const { days } = store;
+  const parts = new Map([['a', Buffer.from('rows of a')]]);
+  const named = new Map([[1, { name: 'a', bytes: 9 }]]);
+  await days.write([
+    monthWrite(0, 'index', { parts, named, earlier: new Map([[1, Buffer.from('earlier')]]) }),
+  ]);
+  const write = (series: string) =>
+    days.write([
+      { ...monthWrite(0, 'index', { parts: new Map([['b', Buffer.alloc(1_048_576, series)]]) }), series },
+    ]);
+  const fill = async () => {
+    for (let at = 0; at < 100; at += 1) await write(`s${at}`);
+  };
+  await expect(fill()).rejects.toMatchObject({
+    why: 'no-room',
+    message: expect.stringContaining('for days of reports'),
+  });
+  expect(days.room()).toMatchObject({ maxBytes: 24 * 1_048_576 });
+  await expect
+    .poll(() => days.room()?.excessBytes ?? 0, { timeout: 20_000 })
+    .toBeGreaterThan(-10 * 1_048_576);
+  expect(days.room()?.excessBytes).toBeLessThan(0.06 * 24 * 1_048_576);
+  const [found] = await days.read('s', WANTED);
+  expect(found?.parts.get('a')?.toString()).toBe('rows of a');
+  // A mark, and the removal of what is there, add nothing.
+  const change = { earlier: new Map([[1, null]]), dropped: ['a'] };
+  expect(await days.write([monthWrite(found?.stamp ?? 0, 'next', change)])).toEqual([null]);
+  expect(await days.whole(PLACE)).toMatchObject({ earlier: new Map(), parts: new Map() });
+  await store.registry.commit({ writes: new Map([['key', 'active']]) });
+});
+
 it('a large part that is gone before its index comes is not named by it', async () => {
   const days = await openFilled();
   const [found] = await days.read('s', WANTED);

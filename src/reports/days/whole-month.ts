@@ -1,0 +1,90 @@
+/** All of a month, as the sweep and erasures read and change it: under one stamp. */
+import type { DaysStore, MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
+import type { Days } from './days.js';
+import type { OpenMonth } from './note-fetch.js';
+import { emptyMonth, type KnownMonth } from './open-months.js';
+import { decodePart, type Part } from './part.js';
+import { monthWrite, partsShown } from './write-months.js';
+
+const AT_ONCE = 100;
+
+/** The oldest first. @throws StoreUnavailable */
+export async function* monthsOf(store: Pick<DaysStore, 'months'>): AsyncGenerator<MonthPlace> {
+  for (let last: MonthPlace | null = null; ; ) {
+    const page: readonly MonthPlace[] = await store.months(last, AT_ONCE);
+    yield* page;
+    last = page.at(-1) ?? last;
+    if (page.length < AT_ONCE) return;
+  }
+}
+
+/** @returns 31 ISO days, also for shorter months */
+export function daysOfMonth(month: string): readonly string[] {
+  return Array.from({ length: 31 }, (_, at) => `${month}-${String(at + 1).padStart(2, '0')}`);
+}
+
+/** A month with all that is stored of it. */
+export interface WholeMonth extends KnownMonth {
+  readonly place: MonthPlace;
+  readonly stored: StoredWhole;
+}
+
+/** @returns null for a month of another release */
+export function openWhole({ months }: Days, place: MonthPlace, stored: StoredWhole): WholeMonth | null {
+  const known = months.open(place, stored);
+  return known && { ...known, place, stored };
+}
+
+/** @returns those that can be read. @throws StoreUnavailable */
+export async function readParts(
+  { store }: Days,
+  place: MonthPlace,
+  names: Iterable<string>,
+): Promise<ReadonlyMap<string, Part>> {
+  const wanted = [...names];
+  const found = wanted.length === 0 ? new Map<string, Buffer>() : await store.parts(place, wanted);
+  return new Map(
+    [...found].flatMap(([name, bytes]) => {
+      const part = decodePart(bytes);
+      return part === null ? [] : [[name, part] as const];
+    }),
+  );
+}
+
+/** @returns names of stored parts that neither the index nor earlier revisions name */
+export function unnamedParts({ stored }: WholeMonth, month: OpenMonth): string[] {
+  const named = new Set([...partsShown(month), ...[...month.before.values()].flat().map(({ part }) => part)]);
+  return [...stored.parts.keys()].filter((name) => !named.has(name));
+}
+
+interface Rewriting {
+  readonly added?: ReadonlyMap<string, Buffer>;
+  readonly dropped: readonly string[];
+  /** Milliseconds until the month ends, if history records nothing of it. */
+  readonly endsInMs?: number;
+}
+
+/** @returns whether it was written: not if another writer was faster. @throws StoreUnavailable */
+export async function rewrite(
+  { store, months }: Days,
+  whole: WholeMonth,
+  after: OpenMonth,
+  { added = new Map(), dropped, ...of }: Rewriting,
+): Promise<boolean> {
+  const endsInMs = after.days.size === 0 ? 1 : of.endsInMs;
+  const write = monthWrite(whole.place, whole, after, {
+    ...{ parts: added, dropped, order: 0, ttlMs: endsInMs ?? 1 },
+  });
+  const isEnding = endsInMs !== undefined && write.ttlMs !== null;
+  months.forget(whole.place);
+  const [present] = await store.write([isEnding ? { ...write, isEnding } : write]);
+  return present === null;
+}
+
+/** Removes what is stored of a month, unless another writer was faster. @throws StoreUnavailable */
+export function removeWhole(days: Days, whole: WholeMonth): Promise<boolean> {
+  const { stored, month } = whole;
+  const before = new Map([...stored.earlier.keys()].map((day) => [day, []]));
+  const nothing = { ...emptyMonth(month.kind), before };
+  return rewrite(days, whole, nothing, { dropped: [...stored.parts.keys()] });
+}
