@@ -20,7 +20,7 @@ async function open(config: object = {}) {
       cache: {
         ...store.cache,
         async write(entries) {
-          fields.push(...entries.map(({ field }) => field));
+          fields.push(...entries.map(({ id }) => (id.includes(':b:') ? 'bytes' : 'rows')));
           await store.cache.write(entries);
         },
       },

@@ -23,7 +23,7 @@ function processes(count: number) {
     },
     subscribe: listeners.add,
   };
-  const all = Array.from({ length: count }, () => createReplacements(bus, logger));
+  const all = Array.from({ length: count }, () => createReplacements(bus, logger, () => {}));
   return { all, sent, loseTheBus: () => listeners.tellOfGap(listeners.channels()) };
 }
 

@@ -73,6 +73,7 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
       ) =>
         record(recorder, {
           ...{ series: SERIES, asked: ['1'], isRecorded: true, rules: RULES, days: entries },
+          order: days.nextOrder(),
           ...options,
         }),
     };

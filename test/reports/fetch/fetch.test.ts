@@ -87,7 +87,7 @@ async function openKeep() {
   const fetch: Fetch = {
     ...SERIES,
     ...({ mode: 'whole', form: 'rows', range: RANGE, team: 'team', learns: true } as const),
-    ...{ known: new Map(), patience: newPatience() },
+    ...{ known: new Map(), patience: newPatience(), order: 1 },
   };
   return { keep: (answer: Fetched) => afterFetch(g, fetch, answer), lookUp, asked, compared };
 }

@@ -69,8 +69,10 @@ export function recorderOn(days: Days, isErased: Erasures['isErased'] = () => fa
     logger: log.logger,
   });
   return {
-    record: (fetched: FetchedDays & Partial<Asked>) =>
-      record(recorder, { asked: ['1'], isRecorded: true, ...fetched, rules: RULES }),
+    record: (fetched: Omit<FetchedDays, 'order'> & Partial<Asked>) => {
+      const order = Math.max(...fetched.days.map(({ header }) => header.fetchStartedAt)) * 1000;
+      return record(recorder, { asked: ['1'], isRecorded: true, order, ...fetched, rules: RULES });
+    },
     markCut: (cut: StatesWanted) => markCut(recorder, cut),
     markMissed: (series?: string) => markMissed(recorder, series),
     ...{ events, schema, log },
