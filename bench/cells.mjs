@@ -21,7 +21,7 @@ const ASK = {
   ...{ rule: {}, period: { from: '2026-11-01', to: '2026-11-03' }, byDate: true, splits: true },
   ...{ accountPattern: /^advertiserids?$/, nonAccounts: [], whole: false },
 };
-const PACK = { caps: { maxRows: 200, maxBytes: 40_000 }, walk: 'w'.repeat(22) };
+const PAGE = { caps: { maxRows: 200, maxBytes: 40_000 }, fromRow: 0, cursorChars: 200 };
 
 function msOf(work) {
   const times = Array.from({ length: 15 }, () => {
@@ -65,7 +65,7 @@ for (const [name, row] of Object.entries(SHAPES)) {
       more,
     );
   const ask = { kind: 'report', columns: null, sort: null };
-  const table = msOf(() => tableAnswer({ chunks: [answer], ask, pack: PACK }));
+  const table = msOf(() => tableAnswer({ chunks: [answer], ask, page: PAGE }));
   say(`${name}, table`, table, rows.length * columns.length, 'cell', more);
 }
 for (const [count, bytes] of [

@@ -90,7 +90,7 @@ describe('the eviction policy at the start', () => {
       'dgw:1:{presence}:me',
       'dgw:1:{quotas}:bucket:q',
       'dgw:1:{quotas}:ends',
-      'dgw:4:cache:{k}:g',
+      'dgw:5:cache:{k}1',
     ]);
     expect(await keysOf(registry.url)).toEqual([
       'dgw:1:{charges}:ended',
