@@ -102,19 +102,27 @@ describe('a write to the store', () => {
   });
 });
 
-/** A store whose cache can be broken and mended; the registry goes on. */
+/** A store whose cache and days can be broken and mended; the registry goes on. */
 function breakable() {
   const state: { fault: (() => Promise<never>) | null } = { fault: null };
   const through =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
     (...args: A): Promise<R> =>
       state.fault === null ? call(...args) : state.fault();
-  const wrapStore = ({ cache, ...store }: Store): Store => {
+  const wrapStore = ({ cache, days, ...store }: Store): Store => {
     const broken: CacheStore = {
       read: through((places) => cache.read(places)),
       write: through((entries) => cache.write(entries)),
     };
-    return { ...store, cache: broken };
+    const { read, parts, earlier, write } = days;
+    return {
+      ...{ ...store, cache: broken },
+      days: {
+        ...days,
+        ...{ read: through(read), parts: through(parts) },
+        ...{ earlier: through(earlier), write: through(write) },
+      },
+    };
   };
   return { state, wrapStore };
 }
@@ -150,6 +158,26 @@ describe.each(FAULTS)('a store that %s', (_how, fault) => {
     // Nothing was kept in the store, and now it is again.
     expect(cacheOf(await gateway.report(key, `${FINAL}&_format=ndjson`))).toBe('fwd=miss; stored');
     expect(cacheOf(await gateway.report(key, `${FINAL}&_format=raw`))).toBe('hit; ttl=2592000; detail=store');
+  });
+
+  it('fails no request for a report that is kept by day, and its days are stored when it is mended', async () => {
+    const { state, wrapStore } = breakable();
+    const platform = await startRawPlatform(rowsPerDay(() => 1));
+    const gateway = await gatewayAt(platform, { config: ALWAYS, wrapStore });
+    const key = await gateway.addTeam();
+    const ask = async (form: string) => {
+      const reply = await gateway.report(key, `${BY_DAY}${form}`);
+      await gateway.services.settled();
+      return [reply.status, cacheOf(reply)];
+    };
+    state.fault = fault;
+    expect(await ask('')).toEqual([200, 'fwd=miss; detail=degraded']);
+    expect(await ask('')).toEqual([200, expect.stringContaining('detail=l1')]);
+    expect(await ask('&_format=csv')).toEqual([200, 'fwd=miss; detail=degraded']);
+    state.fault = null;
+    expect(await ask('&_format=ndjson')).toEqual([200, 'fwd=miss; stored; detail="days=3/3"']);
+    expect(await ask('&_fields=date')).toEqual([200, expect.stringContaining('detail=store')]);
+    expect(platform.requests).toHaveLength(3);
   });
 
   it('changes nothing of what is refused or of what the platform says', async () => {

@@ -1,6 +1,5 @@
 /** Reads the entries of a report from the store in one round trip, and grades them. */
 import type { CacheDirectives } from '../../lib/http/cache-directives.js';
-import { StoreUnavailable } from '../../store/port.js';
 import type { Days } from '../days/days.js';
 import type { ReadWhen } from '../days/read-days.js';
 import type { Report } from '../query/canonicalize.js';
@@ -108,7 +107,7 @@ interface LookUpOptions {
   readonly days: Pick<Days, 'read' | 'beingWritten'>;
   readonly purges: Pick<Purges, 'expiredAt'>;
   readonly now: () => number;
-  readonly onAway: (error: StoreUnavailable, doing: string) => void;
+  readonly onAway: (error: unknown, doing: string) => void;
 }
 
 export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions) {
@@ -151,7 +150,6 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
     try {
       return { found: byId(refs, await days.read(series, dates, when)), degraded: false };
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
       onAway(error, 'reading days');
       return { found: byId(refs, days.beingWritten(series, dates)), degraded: true };
     }

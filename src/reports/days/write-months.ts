@@ -31,8 +31,6 @@ export interface WriteOptions {
   readonly encode: (days: readonly PartDay[]) => Promise<Buffer>;
 }
 
-export type WriteMonth = ReturnType<typeof createWriteMonth>;
-
 /** @returns writes a change; rejects with {@link LostToOthers} or StoreUnavailable */
 export function createWriteMonth(options: WriteOptions): (change: MonthChange) => Promise<NotedMonth> {
   const waiting = new Map<string, Waiting[]>();
