@@ -81,3 +81,16 @@ export function hourly(job: Job, atOnce: boolean): Job {
     await job(isStopped);
   };
 }
+
+const URGENT_EVERY_MS = 60_000;
+
+/** As {@link hourly}, due at the first call; at once where it begins to be urgent, and each minute while it is. */
+export function hourlyOrUrgent(job: Job, isUrgent: () => boolean): Job {
+  const inTurn = hourly(job, true);
+  let urgentFromMs = Number.NEGATIVE_INFINITY;
+  return async (isStopped) => {
+    if (!isUrgent() || uptimeMs() < urgentFromMs) return await inTurn(isStopped);
+    urgentFromMs = uptimeMs() + URGENT_EVERY_MS;
+    await job(isStopped);
+  };
+}

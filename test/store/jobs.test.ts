@@ -1,5 +1,5 @@
-import { expect, it, onTestFinished } from 'vitest';
-import { startJobs } from '../../src/store/jobs.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { hourlyOrUrgent, startJobs } from '../../src/store/jobs.js';
 import { createMemoryServer } from '../support/memory/memory-store.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { createTestClock } from '../support/test-clock.js';
@@ -128,4 +128,33 @@ it('ends what it leads when the store no longer grants it', async () => {
   isGranted = false;
   await waitFor('the end of the lead', () => isToEnd());
   job.finish();
+});
+
+it('an hourly job that becomes urgent runs at once, and each minute while it is', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let [runs, isUrgent] = [0, false];
+  const job = hourlyOrUrgent(
+    async () => {
+      runs += 1;
+    },
+    () => isUrgent,
+  );
+  /** @returns runs within so many seconds of calls, one each second */
+  const runsWithin = async (seconds: number) => {
+    const before = runs;
+    for (let at = 0; at < seconds; at += 1) {
+      await job(() => false);
+      vi.advanceTimersByTime(1000);
+    }
+    return runs - before;
+  };
+  expect(await runsWithin(600)).toBe(1);
+  isUrgent = true;
+  expect(await runsWithin(1)).toBe(1);
+  expect(await runsWithin(59)).toBe(0);
+  expect(await runsWithin(120)).toBe(2);
+  isUrgent = false;
+  expect(await runsWithin(600)).toBe(0);
+  expect(await runsWithin(3600)).toBe(1);
 });

@@ -5,8 +5,8 @@ import type { Config } from '../../config/load.js';
 import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { repeat } from '../../lib/repeat.js';
-import { turn, uptimeMs } from '../../lib/time.js';
-import { hourly, type Job } from '../../store/jobs.js';
+import { turn } from '../../lib/time.js';
+import { hourlyOrUrgent, type Job } from '../../store/jobs.js';
 import { type Store, whenAway } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Purges } from '../cache/purges.js';
@@ -285,29 +285,13 @@ export function createHistory(options: HistoryOptions) {
       return count;
     },
     /** Job of the leader: applies retention and size limits. */
-    sweep: createSweep(options),
+    sweep: hourlyOrUrgent(createSweep(options), () => isTight(days.store.room())),
     /** Ends its own work. */
     close: () => marks.stop(),
   };
 }
 
-/** How often room is made in a store that is almost full. */
-const TIGHT_EVERY_MS = 60_000;
-
-/** Hourly, and at once where the store is almost full. */
 function createSweep(options: HistoryOptions): Job {
-  const sweep = createSweepTurn(options);
-  const { store } = options.days;
-  const inTurn = hourly(sweep, true);
-  let lastMs = Number.NEGATIVE_INFINITY;
-  return async (isStopped) => {
-    if (!isTight(store.room()) || uptimeMs() - lastMs < TIGHT_EVERY_MS) return await inTurn(isStopped);
-    lastMs = uptimeMs();
-    await sweep(isStopped);
-  };
-}
-
-function createSweepTurn(options: HistoryOptions): Job {
   const { config, store, days, metrics, clock, erasures, logger } = options;
   const currentMaxBytes =
     store.kind === 'embedded' ? config.cache.embeddedMaxBytes : (config.redis.cacheMaxBytes ?? null);

@@ -72,7 +72,7 @@ export function createRedisDays(
 /** Of `maxmemory`: what may be used of it by all before no days are written. Teams, tokens and purges must be writable. */
 const USED_BY_DAYS = 0.9;
 
-/** What only removes, or marks a month that is there, needs no room. */
+/** What only removes, or changes the index of a month that is there, needs no room. */
 function bytesAdded({ stamp, index, parts, earlier }: MonthWrite): number {
   const added = [...parts.values(), ...earlier.values()].reduce((sum, one) => sum + (one?.length ?? 0), 0);
   return added > 0 || stamp === 0 ? added + index.length : 0;
