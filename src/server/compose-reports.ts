@@ -78,11 +78,8 @@ export interface ReportingOptions
 /** Maximum requests of a process waiting for calls of others. */
 const MAX_WAITING = 10_000;
 
-function composeGateway(options: ReportingOptions) {
-  const { config, store, clock, logger, registry, purges, metrics } = options;
-  const { now } = clock;
-  const { accountFields, endpoints } = options.policy;
-  const background = createBackground(logger);
+/** What is stored of reports: whole entries and days, read together. */
+function composeStored({ store, clock: { now }, logger, purges, metrics }: ReportingOptions) {
   const workerPool = createWorkerPool();
   const tier = createCacheTier({
     ...{ store: store.cache, encode: workerPool.encode, logger },
@@ -92,6 +89,16 @@ function composeGateway(options: ReportingOptions) {
     ...{ store: store.days, encode: workerPool.encodePart, now, logger },
     onDamaged: () => metrics.storeFault('damaged'),
   });
+  const lookUp = createLookUp({ tier, days, purges, now, onAway: tier.fail });
+  return { workerPool, tier, days, lookUp };
+}
+
+function composeGateway(options: ReportingOptions) {
+  const { config, store, clock, logger, registry, purges, metrics } = options;
+  const [{ now }, { accountFields, endpoints }] = [clock, options.policy];
+  const background = createBackground(logger);
+  const stored = composeStored(options);
+  const { days } = stored;
   const evidence = new DayEvidence({
     ...{ ...options, days, background: background.add },
     isSplit: (report) => learner.status(report).state === 'proven',
@@ -124,18 +131,17 @@ function composeGateway(options: ReportingOptions) {
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
   const canonical = canonicalRules(options);
-  const { compressMinBytes } = config.cache;
-  const parse = createQueryParser({ canonical, policy, now, rulesOf: rulesFor, compressMinBytes });
+  const rules = { canonical, policy, now, rulesOf: rulesFor };
+  const parse = createQueryParser({ ...rules, compressMinBytes: config.cache.compressMinBytes });
   const g: Gateway = {
     ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
     ...{ admit: createAdmit(options), parse, lives: options.lives },
-    ...{ store, tier, days, purges, workerPool },
-    lookUp: createLookUp({ tier, days, purges, now, onAway: tier.fail }),
+    ...{ store, purges, ...stored },
     writeBehind: createWriteBehind(background.add),
     replacements: createReplacements(store.bus, logger, (names) => g.locks.wake(names)),
     platform: options.platform,
     attempts: createSharedAttempts(MAX_WAITING),
-    locks: createFetchLocks(days.store, store.bus, logger, MAX_WAITING),
+    locks: createFetchLocks({ ...store.days, claim: days.claim }, store.bus, logger, MAX_WAITING),
     ...{ maxConcurrent: options.maxConcurrent, isIdle: options.isIdle, recentCalls: options.recentCalls },
     background: background.add,
     turns: createTurnQueue(),
@@ -156,7 +162,12 @@ function composeGateway(options: ReportingOptions) {
     ...{ history, retention, accepted, evidence, advertisers },
     pins: createPins({
       ...{ store: store.pins, isErased: options.erasures.isErased },
-      old: createOldPins({ store: store.oldPins, pins: store.pins, format: workerPool.format, logger }),
+      old: createOldPins({
+        store: store.oldPins,
+        pins: store.pins,
+        format: stored.workerPool.format,
+        logger,
+      }),
     }),
     onReport: options.onReport,
   };
@@ -172,7 +183,7 @@ function composeGateway(options: ReportingOptions) {
     async close() {
       await history.close();
       await Promise.all(learned.map((part) => part.close()));
-      await workerPool.close();
+      await stored.workerPool.close();
     },
   };
 }

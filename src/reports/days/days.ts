@@ -35,7 +35,7 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
   const noteUse = createNoteUse({ store, now, logger });
   const reading = { store, months, now, onDamaged, noteUse, logger };
   return {
-    ...{ store: { ...store, claim: orders.claim }, months, write, encode, nextOrder: orders.next },
+    ...{ store, months, write, encode, claim: orders.claim, nextOrder: orders.next },
     ...createShowDays(reading),
     ...createReadStates(reading),
     /**

@@ -8,7 +8,7 @@ import {
   type QueryPair,
   writeQueryText,
 } from '../../../src/reports/query/given-parameters.js';
-import { bytesKey, dayId, type EntryKey, rowsKey } from '../../../src/reports/query/keys.js';
+import { bytesKey, dayId, rowsKey } from '../../../src/reports/query/keys.js';
 import {
   buildPlatformCall,
   digest,
@@ -241,8 +241,6 @@ const series = fc.base64String().map((text) => text.replaceAll('=', ''));
 const day = fc.option(fc.constantFrom('2026-11-01', '2026-11-02', '2026-11-03'), { nil: null });
 const place = fc.tuple(fc.constantFrom(rowsKey, bytesKey), series, day, day);
 
-const placeOf = ({ series, group, field }: EntryKey) => JSON.stringify([series, group, field]);
-
 describe('keys', () => {
   it('differ for different entries', () => {
     fc.assert(
@@ -250,7 +248,6 @@ describe('keys', () => {
         const same = make === makeOther && JSON.stringify(one) === JSON.stringify(other);
         const [ref, otherRef] = [make(...one), makeOther(...other)];
         expect(ref.id === otherRef.id).toBe(same);
-        expect(placeOf(ref) === placeOf(otherRef)).toBe(same);
       }),
     );
   });
@@ -260,15 +257,9 @@ describe('keys', () => {
       fc.property(place, ([make, id, from, to]) => {
         const ref = make(id, from, to);
         expect(/\{(.*?)\}/.exec(ref.id)?.[1]).toBe(id);
-        expect(ref.series).toBe(rowsKey(id, null, null).series);
         expect(/\{(.*?)\}/.exec(dayId(id, '2026-11-01'))?.[1]).toBe(id);
       }),
     );
-  });
-
-  it('of whole entries lie together by period', () => {
-    expect(rowsKey('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'rows' });
-    expect(bytesKey('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'bytes' });
   });
 });
 
