@@ -13,7 +13,7 @@ import { createLookUp } from '../reports/cache/look-up.js';
 import type { PurgeScope } from '../reports/cache/purges.js';
 import { createReplacements } from '../reports/cache/replacements.js';
 import { createReply } from '../reports/cache/reply.js';
-import { createWorkerPool } from '../reports/cache/threads/worker-pool.js';
+import { createWorkerPool, type WorkerPool } from '../reports/cache/threads/worker-pool.js';
 import { createCacheTier, type TierFault } from '../reports/cache/tier.js';
 import { createDays } from '../reports/days/days.js';
 import { fetchToLearn } from '../reports/fetch/call-platform.js';
@@ -91,6 +91,11 @@ function composeStored({ store, clock: { now }, logger, purges, metrics }: Repor
   });
   const lookUp = createLookUp({ tier, days, purges, now, onAway: tier.fail });
   return { workerPool, tier, days, lookUp };
+}
+
+function composePins({ store, erasures, logger }: ReportingOptions, { format }: WorkerPool) {
+  const old = createOldPins({ store: store.oldPins, pins: store.pins, format, logger });
+  return createPins({ store: store.pins, isErased: erasures.isErased, old });
 }
 
 function composeGateway(options: ReportingOptions) {
