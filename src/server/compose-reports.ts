@@ -165,15 +165,7 @@ function composeGateway(options: ReportingOptions) {
     caps: createCaps(knownCaps, clock),
     shapes: createKnownShapes(store.documents, behind),
     ...{ history, retention, accepted, evidence, advertisers },
-    pins: createPins({
-      ...{ store: store.pins, isErased: options.erasures.isErased },
-      old: createOldPins({
-        store: store.oldPins,
-        pins: store.pins,
-        format: stored.workerPool.format,
-        logger,
-      }),
-    }),
+    pins: composePins(options, stored.workerPool),
     onReport: options.onReport,
   };
   const learned = [evidence, retention, advertisers];
