@@ -18,9 +18,9 @@ const SERVER = 'store';
 /** As long as the adapter for Redis waits: for what is quick, and for what is durable. */
 const QUICK_MS = 150;
 export const DURABLE_MS = 1_000;
-const QUICK: ReadonlySet<string> = new Set(['cache', 'leases', 'quotas', 'presence']);
+const QUICK: ReadonlySet<string> = new Set(['cache', 'days', 'leases', 'quotas', 'presence']);
 /** Answered by the adapter itself. */
-const AT_ONCE: ReadonlySet<string> = new Set(['movedOn']);
+const AT_ONCE: ReadonlySet<string> = new Set(['movedOn', 'room']);
 const SHARE = 0.5;
 
 /** @returns the store as this replica reaches it */
