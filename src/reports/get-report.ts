@@ -15,7 +15,8 @@ import { GatewayError } from '../errors.js';
 import { timeoutSignal } from '../lib/time.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
-import type { Claimed } from '../store/days-port.js';
+import type { Claim, Claimed } from '../store/days-port.js';
+import { whenAway } from '../store/port.js';
 import { COULD_NOT_SPLIT, type Decision, isAnswered } from './cache/decide.js';
 import { leftToFetch, type PlannedFetch } from './cache/plan.js';
 import { decideFor, isFresh, look, type Run, renew, startRun } from './cache/run.js';
@@ -27,6 +28,7 @@ import { selectFromAll } from './fetch/select.js';
 import type { Gateway } from './gateway.js';
 import {
   backgroundContext,
+  type EntryRef,
   type Patience,
   type ReportQuestion,
   type RequestContext,
@@ -230,7 +232,7 @@ async function fetchLocked(
       patience,
     );
     // Sent together with the lock request; the store reads after it grants the lock.
-    const looking = readUsable(g, run, plan, taking);
+    const looking = readUsable(g, run, plan, { known, taking });
     // In the same trip. The slot puts the charge back if no call is needed.
     if (!(slot instanceof GatewayError)) void slot.charge().catch(() => {});
     lock = await taking;
@@ -287,29 +289,41 @@ function readUsable(
   g: Gateway,
   run: Run,
   plan: PlannedFetch,
-  taking: Promise<unknown>,
+  { known, taking }: { readonly known: Claim['known']; readonly taking: Promise<unknown> },
 ): (patience: Patience, claimed: Claimed | null) => Promise<ReadonlyMap<string, Entry>> {
   const { question, context } = run;
   const { report, series } = question;
   const looked = plan.lockAs === null ? plan.refs : [...plan.refs, wholeRef(question)];
   const whole = looked.filter(({ isDay }) => !isDay);
+  const isUsable = (found: ReadonlyMap<string, Entry>, ref: EntryRef) => {
+    const entry = found.get(ref.id);
+    return entry !== undefined && isFresh(g, run, entry, ref);
+  };
   const beingWritten = g.lookUp.beingWritten(report, looked);
   const looking = g.lookUp.read(report, whole, context.patience, { after: taking });
   return async ({ isSpent }, claimed) => {
     const found = new Map(beingWritten);
     if (!isSpent && claimed !== null) {
       for (const [id, entry] of (await looking).found) found.set(id, entry);
-      const changed = await g.days.readClaimed(series, datesOf(plan), claimed);
+      const changed = await g.days
+        .readClaimed(series, datesOf(plan), known, claimed)
+        .catch(whenAway(() => NO_DAYS));
       for (const [id, entry] of g.lookUp.usableDays(report, looked, changed)) found.set(id, entry);
+      const atHand = g.lookUp.usableDays(report, looked, g.days.shownAtHand(series, datesOf(plan)));
+      // Another request of this process has read them since this one did.
+      if (looked.some((ref) => isUsable(atHand, ref)))
+        for (const [id, entry] of (await g.lookUp.read(report, looked, context.patience)).found)
+          found.set(id, entry);
     }
     return new Map(
-      looked.flatMap((ref): [string, Entry][] => {
-        const entry = found.get(ref.id);
-        return entry !== undefined && isFresh(g, run, entry, ref) ? [[ref.id, entry]] : [];
-      }),
+      looked.flatMap((ref): [string, Entry][] =>
+        isUsable(found, ref) ? [[ref.id, found.get(ref.id) as Entry]] : [],
+      ),
     );
   };
 }
+
+const NO_DAYS: ReadonlyMap<string, Entry> = new Map();
 
 /** The range that others did not fetch between the first read and the lock. @returns null if nothing is left */
 function remainingRange(

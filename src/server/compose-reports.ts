@@ -179,6 +179,7 @@ function composeGateway(options: ReportingOptions) {
         .then(() => {}),
     async close() {
       await history.close();
+      await days.close();
       await Promise.all(learned.map((part) => part.close()));
       await stored.workerPool.close();
     },

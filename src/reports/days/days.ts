@@ -7,7 +7,7 @@ import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
 import { createOpenMonths, type MonthChange } from './open-months.js';
 import type { PartDay } from './part.js';
 import { byMonth, createReadStates, createShowDays } from './read-days.js';
-import { createNoteUse } from './uses.js';
+import { createUses } from './uses.js';
 import { createWriteMonth } from './write-months.js';
 
 export interface DaysOptions {
@@ -32,10 +32,10 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
   });
   const write = createWriteMonth({ store, months, encode });
   const orders = createOrders(store);
-  const noteUse = createNoteUse({ store, now, logger });
-  const reading = { store, months, now, onDamaged, noteUse, logger };
+  const uses = createUses({ store, now, logger });
+  const reading = { store, months, now, onDamaged, noteUse: uses.note, logger };
   return {
-    ...{ store, months, write, encode, claim: orders.claim, nextOrder: orders.next },
+    ...{ store, months, write, encode, claim: orders.claim, nextOrder: orders.next, close: uses.close },
     ...createShowDays(reading),
     ...createReadStates(reading),
     /**
@@ -92,11 +92,10 @@ function withMark(month: OpenMonth, date: string, mark: Mark): OpenMonth {
   const revisions = revisionsOf(month, day);
   const after = mark(revisions, date);
   if (known === undefined || after === revisions) return month;
-  const before = after.slice(0, -1);
+  const former = after.slice(0, -1);
   const latest = after.at(-1) ?? null;
-  return {
-    ...month,
-    days: new Map(month.days).set(day, { ...known, latest, earlier: before.length }),
-    before: new Map(month.before).set(day, before),
-  };
+  const days = new Map(month.days).set(day, { ...known, latest, earlier: former.length });
+  // A list that did not change is not written, which needs room.
+  const isSame = former.every((one, at) => one === revisions[at]) && former.length === revisions.length - 1;
+  return isSame ? { ...month, days } : { ...month, days, before: new Map(month.before).set(day, former) };
 }

@@ -1,6 +1,7 @@
 /** Removes the stored days of erased accounts, which are hidden already (history/erasures.ts). */
 import { turn } from '../../lib/time.js';
 import type { MonthPlace } from '../../store/days-port.js';
+import { type StoreUnavailable, whenAway } from '../../store/port.js';
 import type { Erasures, KeptAccounts } from '../history/erasures.js';
 import type { Revision } from '../history/revision.js';
 import type { Days } from './days.js';
@@ -21,22 +22,30 @@ interface EraseOptions {
  */
 export async function eraseDays(options: EraseOptions, isStopped: () => boolean): Promise<number> {
   let count = 0;
+  let fault: StoreUnavailable | null = null;
   for await (const place of monthsOf(options.days.store)) {
     if (isStopped()) return count;
-    count += await eraseMonth(options, place);
+    // One month that cannot be written must not keep the others.
+    count += await eraseMonth(options, place).catch(
+      whenAway((error) => {
+        fault ??= error;
+        return 0;
+      }),
+    );
     // Requests for reports go first.
     await turn();
   }
+  if (fault !== null) throw fault;
   return count;
 }
 
-/** A change that loses to a concurrent one is repeated by the next pass. */
-async function eraseMonth({ days, isErased }: EraseOptions, place: MonthPlace): Promise<number> {
+/** A change that loses to a concurrent one is repeated by the next pass. @returns the number of affected days */
+export async function eraseMonth({ days, isErased }: EraseOptions, place: MonthPlace): Promise<number> {
   const stored = await days.store.whole(place);
   const whole = stored && openWhole(days, place, stored);
   if (whole === null || whole.stamp === 0) return 0;
   const { month } = whole;
-  const parts = await readParts(days, place, whole.stored.parts.keys());
+  const parts = await readParts(days, whole, whole.stored.parts.keys());
   const heldOf = (day: number, { part, digest }: Pick<Revision, 'part' | 'digest'>) =>
     part === null ? [] : (parts.get(part)?.get(nameOf(day, digest))?.header.accounts ?? []);
   const isGone = (
@@ -76,10 +85,15 @@ function withRevisions(
   const days = new Map(month.days);
   const latest = kept.at(-1) ?? null;
   const isLatest = latest !== null && latest === known.latest;
-  const marks = isPassing ? { passing } : {};
+  const marks = {
+    ...(isPassing && { passing }),
+    ...(isLatest && known.empty && { empty: known.empty }),
+  };
   const earlier = Math.max(0, kept.length - 1);
   if (latest === null && !isPassing) days.delete(day);
   // The check is of the former latest.
   else days.set(day, { latest, earlier, check: isLatest ? check : null, ...marks });
-  return { ...month, days, before: new Map(month.before).set(day, kept.slice(0, -1)) };
+  const [former, before] = [kept.slice(0, -1), month.before.get(day) ?? []];
+  const isSame = former.length === before.length && former.every((one, at) => one === before[at]);
+  return isSame ? { ...month, days } : { ...month, days, before: new Map(month.before).set(day, former) };
 }

@@ -69,6 +69,8 @@ export function createOpenMonths(onDamaged: (place: MonthPlace) => void) {
     const before = new Map(month.before);
     const damaged: number[] = [];
     for (const [day, bytes] of earlier) {
+      // What the index does not tell of is of an index that was lost.
+      if ((month.days.get(day)?.earlier ?? 0) === 0) continue;
       const revisions = bytes === null ? null : decodeEarlier(bytes);
       if (revisions === null) damaged.push(day);
       else before.set(day, revisions);
@@ -93,10 +95,10 @@ export function createOpenMonths(onDamaged: (place: MonthPlace) => void) {
         found?.month.before.has(day) || (found?.month.days.get(day)?.earlier ?? 0) === 0;
       return found !== undefined && days.every(isAtHand) ? found : undefined;
     },
-    /** Earlier revisions of a month that is at hand. */
-    addEarlier(place: MonthPlace, earlier: StoredMonth['earlier']): void {
+    /** Earlier revisions as they were with this stamp. */
+    addEarlier(place: MonthPlace, stamp: number, earlier: StoredMonth['earlier']): void {
       const found = known.get(placeName(place));
-      if (found === undefined) return;
+      if (found?.stamp !== stamp) return;
       known.set(placeName(place), { ...found, month: withEarlier(place, found.month, earlier) });
     },
     forget: (place: MonthPlace) => void known.delete(placeName(place)),

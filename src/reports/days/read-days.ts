@@ -76,14 +76,9 @@ export function createShowDays(options: ReadOptions) {
   }
 
   return {
+    ...createAtHand(months, now),
     /** Parts of a month that could not be read. */
     unreadableOf: unreadable.of,
-    /** Months of these days as they were read, for a claim. Unknown ones count as absent, so that the claim returns them. */
-    knownMonths: (series: string, dates: readonly string[]): Claim['known'] =>
-      byMonth(dates).map(([month, some]) => ({
-        ...{ month, days: some.map(dayOf) },
-        stamp: months.knownFor({ series, month }, [])?.stamp ?? 0,
-      })),
     /**
      * Days of the months that have changed since they were read, as a claim returned them. All months are then at hand with their
      * earlier revisions.
@@ -92,31 +87,20 @@ export function createShowDays(options: ReadOptions) {
     async readClaimed(
       series: string,
       dates: readonly string[],
+      known: Claim['known'],
       { changed, earlier }: Claimed,
     ): Promise<Map<string, Entry<RowsHeader>>> {
       const shown = byMonth(dates).map(async ([month, some]) => {
         const place = { series, month };
         const present = changed.get(month);
         if (present !== undefined) return showMonth(place, some, months.changesOf(place), present);
-        months.addEarlier(place, earlier.get(month) ?? new Map());
+        const stamp = known.find((one) => one.month === month)?.stamp ?? 0;
+        months.addEarlier(place, stamp, earlier.get(month) ?? new Map());
         return [];
       });
       return byDate((await Promise.all(shown)).flat());
     },
-    /** What this process is writing just now, by date: the store is not asked. */
-    beingWritten(series: string, dates: readonly string[]): Map<string, Entry<RowsHeader>> {
-      const shown = byMonth(dates).map(([month, some]) => {
-        const place = { series, month };
-        const changes = months.changesOf(place);
-        if (changes.length === 0) return [];
-        const { month: open, own } = withChanges(emptyMonth('bounded'), changes);
-        return entriesAtOnce(shownIn(open, some, now()), (name) => own.get(name));
-      });
-      return byDate(shown.flat());
-    },
-    /**
-     * @returns by date. @throws StoreUnavailable
-     */
+    /** @returns by date. @throws StoreUnavailable */
     async read(
       series: string,
       dates: readonly string[],
@@ -134,6 +118,42 @@ export function createShowDays(options: ReadOptions) {
       const shown = await Promise.all(
         groups.map(({ place, some, changes }, at) => showMonth(place, some, changes, stored[at] ?? null)),
       );
+      return byDate(shown.flat());
+    },
+  };
+}
+
+/** What is known without the store. */
+function createAtHand(months: OpenMonths, now: () => number) {
+  return {
+    /** Months of these days as they were read, for a claim. Unknown ones count as absent, so that the claim returns them. */
+    knownMonths: (series: string, dates: readonly string[]): Claim['known'] =>
+      byMonth(dates).map(([month, some]) => ({
+        ...{ month, days: some.map(dayOf) },
+        stamp: months.knownFor({ series, month }, [])?.stamp ?? 0,
+      })),
+    /** What the months at hand show, without rows: the store is not asked. */
+    shownAtHand(series: string, dates: readonly string[]): Map<string, Entry<RowsHeader>> {
+      const shown = byMonth(dates).flatMap(([month, some]) => {
+        const known = months.knownFor({ series, month }, []);
+        return known === undefined ? [] : shownIn(known.month, some, now());
+      });
+      return byDate(
+        entriesAtOnce(
+          shown.map((one) => ({ ...one, part: null })),
+          () => undefined,
+        ),
+      );
+    },
+    /** What this process is writing just now, by date: the store is not asked. */
+    beingWritten(series: string, dates: readonly string[]): Map<string, Entry<RowsHeader>> {
+      const shown = byMonth(dates).map(([month, some]) => {
+        const place = { series, month };
+        const changes = months.changesOf(place);
+        if (changes.length === 0) return [];
+        const { month: open, own } = withChanges(emptyMonth('bounded'), changes);
+        return entriesAtOnce(shownIn(open, some, now()), (name) => own.get(name));
+      });
       return byDate(shown.flat());
     },
   };

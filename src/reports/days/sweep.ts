@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { randomBuffer } from '../../lib/chance.js';
 import { turn } from '../../lib/time.js';
 import type { MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
-import { StoreUnavailable } from '../../store/port.js';
+import { StoreUnavailable, whenAway } from '../../store/port.js';
 import { isoDay } from '../query/days.js';
 import type { Days } from './days.js';
 import { type Gathered, gather, partsToGather } from './gather.js';
@@ -87,12 +87,20 @@ export function createSweepDays(options: SweepOptions): (isStopped: () => boolea
     sweep.gatheringsLeft = GATHERED_A_TURN;
     const looks = new Map<string, Look>();
     let expired = 0;
+    let fault: StoreUnavailable | null = null;
     for await (const place of monthsOf(sweep.days.store)) {
       if (isStopped()) break;
       const name = placeName(place);
-      const look = await lookAt(sweep, place, sweep.looks.get(name), () => {
+      const before = sweep.looks.get(name);
+      // One month that cannot be read or written must not keep the others.
+      const look = await lookAt(sweep, place, before, () => {
         expired += 1;
-      });
+      }).catch(
+        whenAway((error) => {
+          fault ??= error;
+          return before ?? null;
+        }),
+      );
       if (look !== null) looks.set(name, look);
       // Requests for reports go first.
       await turn();
@@ -100,6 +108,7 @@ export function createSweepDays(options: SweepOptions): (isStopped: () => boolea
     // A turn that was stopped has not seen all.
     sweep.looks = isStopped() ? new Map([...sweep.looks, ...looks]) : looks;
     await makeRoom(sweep, isStopped);
+    if (fault !== null) throw fault;
     return { ...sumOf(sweep), expired };
   };
 }
@@ -162,7 +171,7 @@ async function tidy(sweep: Sweep, whole: WholeMonth, formerlyUnnamed: ReadonlySe
   const readable = withoutOrphans(whole);
   const kept = place.month < oldest ? unrecorded(readable) : readable;
   const isExpired = kept !== readable;
-  const gathered = isExpired ? null : await gatherIn(sweep, place, kept);
+  const gathered = isExpired ? null : await gatherIn(sweep, whole, kept);
   const { month: after, parts } =
     gathered === null || gathered === 'later' ? { ...NOTHING, month: kept } : gathered;
   // In two turns: a reader of the former index may still want them.
@@ -202,14 +211,14 @@ function withoutOrphans({ month, stored }: WholeMonth): OpenMonth {
 /** @returns later: it was not looked at in this turn */
 async function gatherIn(
   sweep: Sweep,
-  place: MonthPlace,
+  whole: WholeMonth,
   month: OpenMonth,
 ): Promise<Gathered | null | 'later'> {
   const { days } = sweep;
   const names = partsToGather(month);
   if (names.size === 0) return null;
   if (sweep.gatheringsLeft === 0 || isTight(days.store.room())) return 'later';
-  const parts = await readParts(days, place, names);
+  const parts = await readParts(days, whole, names);
   const gathered = await gather(month, parts, randomBuffer(NAME_BYTES).toString('hex'));
   if (gathered !== null) sweep.gatheringsLeft -= 1;
   return gathered;

@@ -1,7 +1,7 @@
 /** Notes which months plain reports read, once a day for each month and process: without room, those unused for longest go. */
 import type { Logger } from 'pino';
 import { createLastUsed } from '../../lib/last-used.js';
-import { startTimer } from '../../lib/time.js';
+import { startTimer, stopTimer, type Timer } from '../../lib/time.js';
 import type { DaysStore, MonthPlace } from '../../store/days-port.js';
 import { placeName } from './open-months.js';
 
@@ -16,25 +16,33 @@ export interface UsesOptions {
   readonly logger: Logger;
 }
 
-/** @returns notes the use of a month. Never throws: what is lost of it is harmless */
-export function createNoteUse({ store, now, logger }: UsesOptions): (place: MonthPlace) => void {
+/** What is lost of uses is harmless. */
+export function createUses({ store, now, logger }: UsesOptions) {
   /** By place: the day on which it was noted. */
   const noted = createLastUsed<number>(MAX_NOTED);
   let waiting: MonthPlace[] = [];
+  let timer: Timer | undefined;
 
-  function send(): void {
+  async function send(): Promise<void> {
+    stopTimer(timer);
     const batch = waiting;
     waiting = [];
-    store.used(batch, dayOf(now())).catch((error: unknown) => {
+    if (batch.length === 0) return;
+    await store.used(batch, dayOf(now())).catch((error: unknown) => {
       logger.debug({ err: error, months: batch.length }, 'failed to note the use of stored months');
     });
   }
 
-  return (place) => {
-    const [name, day] = [placeName(place), dayOf(now())];
-    if (noted.get(name) === day) return;
-    noted.set(name, day);
-    if (waiting.push(place) === 1) startTimer(send, BATCH_MS).unref();
+  return {
+    /** Notes the use of a month. Never throws. */
+    note(place: MonthPlace): void {
+      const [name, day] = [placeName(place), dayOf(now())];
+      if (noted.get(name) === day) return;
+      noted.set(name, day);
+      if (waiting.push(place) === 1) timer = startTimer(() => void send(), BATCH_MS).unref();
+    },
+    /** Sends the last ones. Never rejects. */
+    close: send,
   };
 }
 

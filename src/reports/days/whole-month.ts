@@ -35,21 +35,35 @@ export function openWhole({ months }: Days, place: MonthPlace, stored: StoredWho
   return known && { ...known, place, stored };
 }
 
+/** Of one call of the store: a larger one would take longer than it may. */
+const CALL_BYTES = 1_048_576;
+
 /** @returns those that can be read. @throws StoreUnavailable */
 export async function readParts(
   { store }: Days,
-  place: MonthPlace,
+  { place, stored }: WholeMonth,
   names: Iterable<string>,
 ): Promise<ReadonlyMap<string, Part>> {
-  const wanted = [...names];
-  const found = wanted.length === 0 ? new Map<string, Buffer>() : await store.parts(place, wanted);
-  return new Map(
-    [...found].flatMap(([name, bytes]) => {
-      const part = decodePart(bytes);
-      return part === null ? [] : [[name, part] as const];
-    }),
-  );
+  const parts = new Map<string, Part>();
+  let [wanted, bytes]: [string[], number] = [[], 0];
+  const read = async () => {
+    const found = wanted.length === 0 ? NO_PARTS : await store.parts(place, wanted);
+    for (const [name, stored] of found) {
+      const part = decodePart(stored);
+      if (part !== null) parts.set(name, part);
+    }
+    [wanted, bytes] = [[], 0];
+  };
+  for (const name of names) {
+    wanted.push(name);
+    bytes += stored.parts.get(name) ?? 0;
+    if (bytes >= CALL_BYTES) await read();
+  }
+  await read();
+  return parts;
 }
+
+const NO_PARTS: ReadonlyMap<string, Buffer> = new Map();
 
 /** @returns names of stored parts that neither the index nor earlier revisions name */
 export function unnamedParts({ stored }: WholeMonth, month: OpenMonth): string[] {

@@ -2,7 +2,7 @@
  * Writes changes of months: those of one process together, in batches. The first change of an idle process goes at once; those
  * of the next 20 ms go in one batch. A month that another writer has changed is decided again, on what it has become.
  */
-import { startTimer, turn } from '../../lib/time.js';
+import { startTimer, type Timer, turn, uptimeMs } from '../../lib/time.js';
 import type { DaysStore, MonthPlace, MonthWrite } from '../../store/days-port.js';
 import { type Day, encodeEarlier, encodeMonth, type Month, orderOf } from './month.js';
 import type { NotedMonth } from './note-fetch.js';
@@ -35,16 +35,21 @@ export interface WriteOptions {
 export function createWriteMonth(options: WriteOptions): (change: MonthChange) => Promise<NotedMonth> {
   const waiting = new Map<string, Waiting[]>();
   const busy = new Set<string>();
-  let isGathering = false;
+  let startedMs = Number.NEGATIVE_INFINITY;
+  let timer: Timer | null = null;
 
   function start(): void {
     const ready = [...waiting].filter(([name]) => !busy.has(name));
-    if (isGathering || ready.length === 0) return;
-    isGathering = true;
-    startTimer(() => {
-      isGathering = false;
-      start();
-    }, GATHERING_MS);
+    if (timer !== null || ready.length === 0) return;
+    const leftMs = startedMs + GATHERING_MS - uptimeMs();
+    if (leftMs > 0) {
+      timer = startTimer(() => {
+        timer = null;
+        start();
+      }, leftMs);
+      return;
+    }
+    startedMs = uptimeMs();
     for (const [name] of ready) {
       waiting.delete(name);
       busy.add(name);
@@ -94,6 +99,7 @@ async function writeOnce(
   const changed = drafts.filter(({ before, after }) => after !== before.month);
   const writes = await Promise.all(changed.map((one) => writeOf(options, one)));
   const lost: (readonly Waiting[])[] = [];
+  for (const { all, noted, before, after } of drafts) if (after === before.month) settle(all, noted);
   for (const group of groupsOf(writes)) {
     const written = await store.write(group.map(({ write }) => write));
     for (const [at, { draft: made, news }] of group.entries()) {
@@ -103,6 +109,7 @@ async function writeOnce(
       if (present === null) {
         months.forget(place);
         if (news !== undefined) news.locks.isDone = true;
+        settle(made.all, made.noted);
       } else {
         months.note(place, present === 'none' ? null : present);
         lost.push(made.all);
@@ -111,9 +118,11 @@ async function writeOnce(
     // Requests go first.
     await turn();
   }
-  for (const { all, noted } of drafts)
-    if (!lost.includes(all)) for (const [at, one] of all.entries()) one.resolve(noted[at] as NotedMonth);
   return lost;
+}
+
+function settle(all: readonly Waiting[], noted: readonly NotedMonth[]): void {
+  for (const [at, one] of all.entries()) one.resolve(noted[at] as NotedMonth);
 }
 
 /** @returns null for a month of another release; its changes are settled */

@@ -1,7 +1,7 @@
 /**
  * Accounts whose history was erased, as numbered records beside the purges. Data requested before such a record is void,
  * wherever it is stored and however late it is appended. So concurrent appends cannot restore it, and the erasure takes effect
- * before the rows are removed (`erase.ts`).
+ * before the rows are removed (`days/erase-days.ts`).
  */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';

@@ -9,6 +9,7 @@ import { createLastUsed } from '../../lib/last-used.js';
 import { StoreUnavailable } from '../../store/port.js';
 import type { TierFault } from '../cache/tier.js';
 import type { Days } from '../days/days.js';
+import { eraseMonth } from '../days/erase-days.js';
 import { type DayObservation, dateOf, dayOf, type NotedDay, noteFetch } from '../days/note-fetch.js';
 import type { ChangeNews, MonthChange } from '../days/open-months.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
@@ -219,7 +220,7 @@ async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
     const noted = (await Promise.all(changes.map(r.days.write))).flatMap((one) => one.days);
     // Data erased during the write must not come back.
     const erased = new Set(days.filter(isErased).map((entry) => dateOf(entry).slice(0, 7)));
-    for (const month of erased) await r.days.store.remove({ series, month });
+    for (const month of erased) await eraseMonth(r, { series, month });
     if (isRecorded) await tell(r, fetched, noted);
     return { ...resultOf(noted), isStored: true };
   } finally {

@@ -16,9 +16,10 @@ import type {
   Written,
 } from '../days-port.js';
 import { readTable, withTable } from '../month-table.js';
-import { type Bus, type BusMessage, StoreUnavailable } from '../port.js';
+import { type Bus, type BusMessage, StoreUnavailable, whenAway } from '../port.js';
 import { newStamp, STAMP_BYTES, stampBytes, stampOf } from '../stamp.js';
 import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays } from './days-scripts.js';
+import { unavailable } from './failure.js';
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory, USED_PART } from './memory.js';
@@ -43,7 +44,8 @@ export function createRedisDays(
     args: (told) => (told === undefined ? ['', ''] : [channelOf(told.channel) ?? '', told.message]),
     async tell(told) {
       if (told !== undefined && channelOf(told.channel) === null)
-        await bus.publish(told.channel, told.message);
+        // The write is made; messages may be lost.
+        await bus.publish(told.channel, told.message).catch(whenAway(() => {}));
     },
   };
   const writeMonth = createWriteMonth(link, keys, read, news);
@@ -156,10 +158,13 @@ function createReads(link: Link, keys: DaysKeys) {
     },
     async whole(place: MonthPlace): Promise<WholeMonth | null> {
       const hash = keys.month(place.series, place.month);
+      const before = await earlier(place, []);
       const fields = await link.call('hkeys', (client) => client.hkeys(hash));
       const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [dayOf(field)] : []));
       const found = await earlier(place, days);
       if (found === null && fields.length === 0) return null;
+      // A fetch has written in between: fields of its index may not be among these.
+      if (before?.stamp !== found?.stamp) throw unavailable('the month was written while it was read');
       const parts = await Promise.all(
         fields
           .filter((field) => field.startsWith(PART))

@@ -86,7 +86,8 @@ function breakable<T extends object>(part: T, outage: Gateways['outage']): T {
   return new Proxy(part, {
     get(target, name) {
       const call: unknown = Reflect.get(target, name);
-      if (typeof call !== 'function') return call;
+      // Answered by the adapter itself.
+      if (typeof call !== 'function' || name === 'room') return call;
       return async (...args: unknown[]) => {
         if (outage.away) throw new StoreUnavailable('away');
         return call.apply(target, args);
