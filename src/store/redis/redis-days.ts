@@ -30,6 +30,8 @@ const AHEAD_BYTES = 32_768;
 /** More months would delay other commands of the server. */
 const MONTHS_AT_ONCE = 4;
 const CRC_BYTES = 4;
+/** A month that is written faster than it is read as a whole is busy with fetches. */
+const WHOLE_TRIES = 5;
 
 /** @param channelOf the key of a channel, so that a write tells its news itself; null: the bus is on another server */
 export function createRedisDays(
@@ -158,13 +160,18 @@ function createReads(link: Link, keys: DaysKeys) {
     },
     async whole(place: MonthPlace): Promise<WholeMonth | null> {
       const hash = keys.month(place.series, place.month);
-      const before = await earlier(place, []);
-      const fields = await link.call('hkeys', (client) => client.hkeys(hash));
-      const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [dayOf(field)] : []));
-      const found = await earlier(place, days);
+      let [before, found] = [await earlier(place, []), null as Awaited<ReturnType<typeof earlier>>];
+      let fields: readonly string[] = [];
+      for (let tries = 0; ; tries += 1) {
+        fields = await link.call('hkeys', (client) => client.hkeys(hash));
+        const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [dayOf(field)] : []));
+        found = await earlier(place, days);
+        // Else a write came in between: fields of its index may not be among these.
+        if (before?.stamp === found?.stamp) break;
+        if (tries === WHOLE_TRIES) throw unavailable('the month was written whenever it was read');
+        before = found;
+      }
       if (found === null && fields.length === 0) return null;
-      // A fetch has written in between: fields of its index may not be among these.
-      if (before?.stamp !== found?.stamp) throw unavailable('the month was written while it was read');
       const parts = await Promise.all(
         fields
           .filter((field) => field.startsWith(PART))
