@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { eraseDays } from '../../../src/reports/days/erase-days.js';
 import { decodePart } from '../../../src/reports/days/part.js';
 import type { KeptAccounts } from '../../../src/reports/history/erasures.js';
+import { StoreUnavailable } from '../../../src/store/port.js';
 import { DAY, HOUR } from '../../support/test-clock.js';
 import { fetchedDay, MONTH, openDays, PLACE, rowOf, SERIES } from './stored-days.js';
 
@@ -59,6 +60,38 @@ it('of a report that does not name it, the states go whose rows hold it, and no 
   expect(await scene.accountsLeft()).toEqual(['2']);
   expect(await scene.erase('3')).toBe(0);
   expect(await scene.statesLeft()).toEqual([1, 1]);
+});
+
+it('a latest state without rows stays as unconfirmed as it was', async () => {
+  const scene = await openWith(['2'], ['1', '2']);
+  const { clock, days, fetch } = scene;
+  const empty = { accounts: [], emptyTail: 'unconfirmed' as const };
+  await fetch(
+    DATES.map((date) => fetchedDay(date, [], clock.now(), empty)),
+    { asked: ['2'] },
+  );
+  clock.pass(HOUR);
+  expect(await scene.erase('1')).toBe(2);
+  const shown = await days.read(SERIES, DATES);
+  expect([...shown.values()].map(({ header }) => header.emptyTail)).toEqual(['unconfirmed', 'unconfirmed']);
+});
+
+it('one month that cannot be read does not keep the others from being erased', async () => {
+  const scene = await openWith(['1'], ['1']);
+  const { whole } = scene.store;
+  const before = { series: 'another', month: '2026-01' };
+  await scene.store.write([
+    {
+      ...{ ...before, stamp: 0, index: Buffer.from('x'), order: 0, named: new Map(), parts: new Map() },
+      ...{ earlier: new Map(), dropped: [], ttlMs: null },
+    },
+  ]);
+  scene.store.whole = async (place) => {
+    if (place.series === before.series) throw new StoreUnavailable('away');
+    return whole.call(scene.store, place);
+  };
+  await expect(scene.erase('1')).rejects.toThrow('away');
+  expect(await scene.statesLeft()).toEqual([0, 0]);
 });
 
 it('rows of it that nothing names any more go too', async () => {

@@ -204,6 +204,44 @@ it('a damaged index is an absent month, which the next write replaces', async ()
   expect((await store.read(SERIES, [{ month: MONTH, days: [] }]))[0]?.stamp).not.toBe(whole?.stamp);
 });
 
+it('history shows no former state as the latest where the index is damaged', async () => {
+  const { store, on } = await open();
+  const days = on();
+  for (const at of [1, 2]) await days.write(oneDay(at));
+  const earlier: DaysStore['earlier'] = async (...args) => {
+    const found = await store.earlier(...args);
+    return found && { ...found, index: null };
+  };
+  expect(await stateOf(on({ earlier }))).toEqual([]);
+});
+
+it('earlier revisions that came with a claim belong to the month as the claim found it, and to no later one', async () => {
+  const { store, on } = await open();
+  const [days, other] = [on(), on()];
+  for (const at of [1, 2]) await days.write(oneDay(at));
+  await shown(days);
+  const dates = [dateIn(5)];
+  const known = days.knownMonths(SERIES, dates);
+  const claimed = await store.claim(SERIES, { owner: 'o', names: ['n'], leaseMs: 1000, known });
+  await other.write(oneDay(3));
+  // Another request of this process reads the month meanwhile.
+  await shown(days);
+  await days.readClaimed(SERIES, dates, known, claimed);
+  await days.write(oneDay(4));
+  expect((await stateOf(on())).map(({ digest }) => digest)).toEqual(['rows-1', 'rows-2', 'rows-3', 'rows-4']);
+});
+
+it('what another request has read since is at hand when a claim finds it unchanged', async () => {
+  const { on } = await open();
+  const [days, other] = [on(), on()];
+  await shown(days);
+  await other.write(oneDay(1));
+  expect([...days.shownAtHand(SERIES, [dateIn(5)]).keys()]).toEqual([]);
+  await shown(days);
+  const [[date, { header }] = ['', { header: null }]] = days.shownAtHand(SERIES, [dateIn(5), dateIn(6)]);
+  expect([date, header?.rowCount]).toEqual([dateIn(5), 2]);
+});
+
 it('an index whose checksum holds, but which is none, is an absent month too', async () => {
   const { store, seen, on } = await open();
   const rest = { named: new Map(), parts: new Map(), earlier: new Map(), dropped: [] };

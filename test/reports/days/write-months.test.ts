@@ -163,6 +163,21 @@ it('a store that is away rejects all of a batch, and the next one is written', a
   expect(await statesOf(store, 'a')).toEqual(['rows-9']);
 });
 
+it('what was written is told so, though a later call of the same batch fails', async () => {
+  let calls = 0;
+  const { days } = await open((store) => ({
+    async write(writes) {
+      calls += 1;
+      if (calls === 3) throw new StoreUnavailable('away');
+      return store.write(writes);
+    },
+  }));
+  const { write } = daysOn(days.store, { encode: async () => Buffer.alloc(600_000) });
+  const all = ['a', 'b', 'c', 'd'].map((series) => write(oneOf(series, 1)));
+  const settled = await Promise.allSettled(all);
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
+});
+
 it('a month of a newer release is neither read nor written', async () => {
   const { store, calls, days } = await open();
   await daysOn(store).write(oneOf('s', 1));
