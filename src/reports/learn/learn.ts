@@ -31,6 +31,7 @@ import {
   refute,
   startLearning,
   type Trial,
+  WHOLE_MS,
   wholeUntil,
 } from './state.js';
 
@@ -149,7 +150,13 @@ interface LearnerOptions {
 
 const NOTHING: ComparisonResult = { verdict: 'same', same: new Set(), shared: [] };
 
-export function createLearner(options: LearnerOptions) {
+interface LearnerState extends LearnerOptions {
+  /** Until when kinds are fetched as a whole, by id, while the registry is told: the next request of this process must know. */
+  readonly toldNow: Map<string, number>;
+}
+
+export function createLearner(given: LearnerOptions) {
+  const options = { ...given, toldNow: new Map<string, number>() };
   return {
     status: (report: Report): DivisibilityStatus => statusOf(options, report),
     /** A changed stamp voids finished answers. */
@@ -173,7 +180,7 @@ export function createLearner(options: LearnerOptions) {
   };
 }
 
-function statusOf(options: LearnerOptions, report: Report): DivisibilityStatus {
+function statusOf(options: LearnerState, report: Report): DivisibilityStatus {
   const id = idOf(options, report);
   const { endpoint } = report;
   const divisible = options.policy.endpoints.get(endpoint)?.divisible;
@@ -184,7 +191,7 @@ function statusOf(options: LearnerOptions, report: Report): DivisibilityStatus {
     state: isAuto ? stateOf(record, options.now()) : divisible === 'always' ? 'proven' : 'refuted',
     pinned: !isAuto,
     generation: markOf(options, report, 'generationOf'),
-    wholeUntil: wholeUntil(record, options.now()),
+    wholeUntil: wholeUntil(record, options.now()) ?? options.toldNow.get(id) ?? null,
   };
 }
 
@@ -199,7 +206,7 @@ function markOf(options: LearnerOptions, report: Report, mark: 'generationOf' | 
 }
 
 async function compare(
-  options: LearnerOptions,
+  options: LearnerState,
   { report, series, fresh, known }: Comparison,
   fetch: FetchRange,
 ): Promise<ComparisonResult> {
@@ -217,7 +224,7 @@ async function compare(
 }
 
 async function settle(
-  options: LearnerOptions,
+  options: LearnerState,
   report: Report,
   disputes: readonly DayPair[],
   fetch: FetchRange,
@@ -271,12 +278,13 @@ async function change(
   options.logger.info({ kind: id, state: after.state }, 'divisibility of a report kind changed');
 }
 
-async function couldNotSplit(options: LearnerOptions, report: Report, reason: string): Promise<void> {
+async function couldNotSplit(options: LearnerState, report: Report, reason: string): Promise<void> {
   const { id, wholeUntil: known } = statusOf(options, report);
   if (known !== null) return;
+  options.toldNow.set(id, options.now() + WHOLE_MS);
   await change(options, report, (value) =>
     wholeUntil(value, options.now()) === null ? askAsWhole(value, options.now()) : value,
-  );
+  ).finally(() => options.toldNow.delete(id));
   options.onEvent('whole');
   options.logger.warn(
     { kind: id, endpoint: report.endpoint, reason },

@@ -142,7 +142,7 @@ export type Divisibility = RecordOf<typeof Divisibility>;
 export const NEEDED_DAYS = 3;
 export const NEEDED_PAIRS = 2;
 export const REFUTED_MS = 86_400_000;
-const WHOLE_MS = 86_400_000;
+export const WHOLE_MS = 86_400_000;
 
 export function startLearning(generation: string): Divisibility {
   return {

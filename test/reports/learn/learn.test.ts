@@ -357,6 +357,15 @@ it('an answer that could not be split makes its kind be asked for as a whole for
   expect(here.events.filter((event) => event === 'whole')).toHaveLength(1);
 });
 
+it('an answer that could not be split is known to its process before the registry is told', async () => {
+  const rig = await alone();
+  await prove(rig);
+  const telling = rig.learner.couldNotSplit(report, 'it has totals');
+  expect(rig.learner.status(report).wholeUntil).toBe(NOW + DAY);
+  await telling;
+  expect(rig.learner.status(report).wholeUntil).toBe(NOW + DAY);
+});
+
 describe('an application that invents parameters', () => {
   const kind = (value: number) =>
     get(`advertiserId=1&byDate=1&x=${value}&dateFrom=2026-11-01&dateTo=2026-11-07`).report;
