@@ -91,9 +91,7 @@ const STORE: readonly Condition[] = [
     alert: 'DspGatewayStoreFull',
   },
   {
-    part: 'store',
-    text: 'slow',
-    level: 'warning',
+    ...{ part: 'store', text: 'slow', level: 'warning' },
     read: ({ store }) => !store.health().ok && store.health().slow === true,
     advice: (gateway) => ({
       says: `${storeName(gateway)} is slow${storeReason(gateway)}: reports are served, but fewer from the cache`,
@@ -102,9 +100,7 @@ const STORE: readonly Condition[] = [
     alert: null,
   },
   {
-    part: 'store',
-    text: 'away',
-    level: 'not well',
+    ...{ part: 'store', text: 'away', level: 'not well' },
     read: ({ store }) => !store.health().ok && store.health().slow !== true,
     advice: (gateway) => ({
       says: `${storeName(gateway)} is unavailable${storeReason(gateway)}: known keys are accepted for auth.maxStaleSeconds, and changes are refused`,
@@ -119,9 +115,7 @@ const STORE: readonly Condition[] = [
     alert: 'DspGatewayStoreDown',
   },
   {
-    part: 'store',
-    text: 'registry lost',
-    level: 'not well',
+    ...{ part: 'store', text: 'registry lost', level: 'not well' },
     read: ({ registry }) => registry.loss !== null,
     advice: () => ({
       says: 'the store has lost teams and keys: those in memory are still accepted, and changes are refused',
@@ -232,9 +226,7 @@ function failingCalls(
   { effect, ...rest }: Pick<Condition, 'level' | 'alert' | 'gauge'> & { readonly effect: string },
 ): Condition {
   return {
-    ...rest,
-    part: 'platform',
-    text,
+    ...{ ...rest, part: 'platform', text },
     read: ({ recentCalls }) => {
       const { calls, failed } = recentCalls.lastMinutes();
       return (

@@ -119,9 +119,12 @@ export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
   // Days of one answer mostly share the object.
   const known = new Map<Check, number>();
   const placeOf = (check: Check): number => {
-    const place = known.get(check) ?? places.get(JSON.stringify(check)) ?? checks.push(check) - 1;
+    const found = known.get(check);
+    if (found !== undefined) return found;
+    const text = JSON.stringify(check);
+    const place = places.get(text) ?? checks.push(check) - 1;
+    places.set(text, place);
     known.set(check, place);
-    places.set(JSON.stringify(checks[place]), place);
     return place;
   };
   const lines = [...days].map(([day, { latest, check, empty, passing, earlier }]) => [
