@@ -149,10 +149,14 @@ export interface Gateway extends Process {
 /** Settings every gateway of a test has: the loopback, free ports. */
 const LOOPBACK: Env = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0' };
 
+/** Settings every gateway of a test on Redis has: a busy machine is no slow Redis. */
+const PATIENT_REDIS: Env = { GATEWAY_CONFIG: join(ROOT, 'test', 'support', 'patient-redis.yaml') };
+
 /** `dsp-gateway serve` without waiting for anything. */
 export async function launchGateway(env: Env): Promise<Process & { readonly dataDir: string }> {
   const dataDir = env.GATEWAY_DATA_DIR ?? join(await tempFolder(), 'data');
-  const started = launchCli(['serve'], { ...LOOPBACK, GATEWAY_DATA_DIR: dataDir, ...env });
+  const patient = env.REDIS_URL === undefined ? {} : PATIENT_REDIS;
+  const started = launchCli(['serve'], { ...LOOPBACK, ...patient, GATEWAY_DATA_DIR: dataDir, ...env });
   return Object.assign(started, { dataDir });
 }
 

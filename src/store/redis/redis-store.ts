@@ -124,7 +124,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     presence: createRedisPresence(data.link, keys),
     bus,
     removeOldLayout: (isStopped) => removeOldLayout(data.link, registry.link, keys.oldLayout, isStopped),
-    health: () => worst(data.link.health(), registry.link.health(), data.memory.full || registry.memory.full),
+    health: () => worst({ registry: registry.link, days, cache: data.link }, [registry.memory, data.memory]),
     memory() {
       const servers = data.memory.latest;
       return {
@@ -175,10 +175,13 @@ async function connectAll(
   }
 }
 
-function worst(data: StoreHealth, registry: StoreHealth, full: boolean): StoreHealth {
-  if (!registry.ok) return { ...registry, reason: `registry: ${registry.reason}` };
-  if (!data.ok) return { ...data, reason: `cache: ${data.reason}` };
-  return full ? { ok: true, reason: OUT_OF_MEMORY } : { ok: true };
+/** The first that is away, else whether one is full. */
+function worst(links: Readonly<Record<string, Link>>, memories: readonly MemoryWatch[]): StoreHealth {
+  for (const [part, link] of Object.entries(links)) {
+    const health = link.health();
+    if (!health.ok) return { ...health, reason: `${part}: ${health.reason}` };
+  }
+  return memories.some(({ full }) => full) ? { ok: true, reason: OUT_OF_MEMORY } : { ok: true };
 }
 
 const OUT_OF_MEMORY =

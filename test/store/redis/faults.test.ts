@@ -112,6 +112,20 @@ describe('a Redis that is gone', () => {
     expect(store.health()).toEqual({ ok: true });
   });
 
+  it('is told as away while only the connection of the days is lost', async () => {
+    await withControl(server.url, async (control) => {
+      const clients = String(await control.client('LIST'));
+      const [, id = ''] = clients.match(/^id=(\d+) .*name=dsp-gateway:days /m) ?? [];
+      await control.config('SET', 'maxclients', 1);
+      expect(await control.client('KILL', 'ID', id)).toBe(1);
+      await expect
+        .poll(() => store.health())
+        .toMatchObject({ ok: false, reason: expect.stringMatching(/^days: not connected/) });
+      await control.config('SET', 'maxclients', 100);
+    });
+    await expect.poll(() => store.health()).toEqual({ ok: true });
+  });
+
   it('comes back without scripts, which are then sent again', async () => {
     await store.leases.claim(['{k}1'], 'ann', 60_000);
     await store.registry.commit(change({ a: '1' }));
