@@ -62,6 +62,49 @@ describe('of an answer', () => {
   });
 });
 
+it('of a kind that is split is cached as a whole while the store has no room for days, and by day again after', async () => {
+  const platform = await startRawPlatform(rowsPerDay(() => ROWS_A_DAY));
+  const whole: string[] = [];
+  let isFull = true;
+  const gateway = await gatewayAt(platform, {
+    config: ALWAYS,
+    wrapStore: (store: Store) => ({
+      ...store,
+      cache: {
+        ...store.cache,
+        async write(entries) {
+          whole.push(...entries.map(({ id }) => id));
+          await store.cache.write(entries);
+        },
+      },
+      days: {
+        ...store.days,
+        async write(months) {
+          if (isFull) throw new StoreUnavailable('no room for days of reports', 'no-room');
+          return await store.days.write(months);
+        },
+      },
+    }),
+  });
+  const key = await gateway.addTeam();
+  const ask = async (query: string) => {
+    const cache = cacheOf(await gateway.report(key, query));
+    await gateway.services.settled();
+    return cache;
+  };
+  // The first one finds out.
+  expect(await ask(byDay('2026-10-01', '2026-10-03'))).toMatch(/^fwd=miss/);
+  expect(whole).toEqual([]);
+  expect(await ask(BY_DAY)).toMatch(/^fwd=miss; stored/);
+  expect(whole).toHaveLength(1);
+  expect(await ask(`${BY_DAY}&_format=csv`)).toMatch(/^hit/);
+  isFull = false;
+  expect(await ask(byDay('2026-09-01', '2026-09-03'))).toMatch(/^fwd=miss; stored/);
+  expect(await ask(byDay('2026-08-01', '2026-08-03'))).toMatch(/^fwd=miss; stored/);
+  expect(whole).toHaveLength(2);
+  expect(await ask(byDay('2026-09-02', '2026-09-03'))).toMatch(/^hit/);
+});
+
 /** A gateway whose cache writes are held until they are let go of, one way or the other. */
 async function withHeldWrites() {
   const held: { take: () => void; refuse: () => void }[] = [];

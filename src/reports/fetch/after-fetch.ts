@@ -18,7 +18,8 @@ export async function afterFetch(
   fetched: Fetched,
 ): Promise<{ readonly result: FetchResult; readonly kept: Promise<unknown> }> {
   const { report } = fetch;
-  const { entries, days, writes, extents, mode, unsplittable } = prepareResult(g, fetch, fetched);
+  const prepared = prepareResult(g, fetch, fetched);
+  const { entries, days, mode, unsplittable } = prepared;
   const answered = g.turns.next();
   // Rows from history are no new platform data.
   const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
@@ -29,19 +30,19 @@ export async function afterFetch(
     g.background(answered.then(() => g.advertisers.observed(report, rows)));
   }
   g.background(answered.then(() => noteReference(g, report, fetched)));
-  const { stored, kept } = await store(g, fetch, { days, writes, extents, begin });
+  const { stored, kept } = await store(g, fetch, { ...prepared, begin });
   if (before !== null && fetch.learns) g.background(before.then(g.learnFrom));
   const { storable } = fetched;
   return { kept, result: { entries, by: 'own', stored, storable, unsplittable } };
 }
 
-type Prepared = Pick<ReturnType<typeof prepareResult>, 'days' | 'writes' | 'extents'>;
+type Prepared = Pick<ReturnType<typeof prepareResult>, 'days' | 'writes' | 'extents' | 'needsDays'>;
 
 /** Stores days and whole entries, and tells other replicas. @param begin when the store may be written */
 async function store(
   g: Gateway,
   { report, series, order, handOver, patience }: Fetch,
-  { days, writes, extents, begin }: Prepared & { readonly begin: Promise<unknown> },
+  { days, writes, extents, needsDays, begin }: Prepared & { readonly begin: Promise<unknown> },
 ) {
   if (days === null && writes.length === 0) return { stored: false, kept: Promise.resolve() };
   const carried = writes.length === 0 ? handOver?.() : undefined;
@@ -49,7 +50,9 @@ async function store(
   const fetch = { series, days: days ?? [], order, begin, ...(news && { news }) };
   const recorded = days === null ? true : recordDays(g, report, fetch);
   const whole = writes.length === 0 ? true : g.tier.write(writes, begin);
-  const written = Promise.all([recorded, whole]).then((all) => all.every(Boolean));
+  const written = Promise.all([recorded, whole]).then(([isRecorded, isWritten]) =>
+    needsDays ? isRecorded && isWritten : isWritten,
+  );
   const writing = g.writeBehind({ bytes: bytesOf(writes) + bytesOf(days ?? []), begin, written }, patience);
   g.background(
     g.replacements.note(

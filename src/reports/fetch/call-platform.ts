@@ -113,7 +113,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
   // In parallel with the call; only the first answers of a process wait for it.
   void g.shapes.load();
   const asked = {
-    ...{ report, range, whole: mode === 'whole' },
+    ...{ report, range, whole: mode === 'whole' || g.history.isFull() },
     seq: g.purges.seq,
     generation: g.learner.status(report).generation,
     startedAt: g.now(),

@@ -12,7 +12,10 @@ import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
 
-/** @returns `days`: to compare and store, or null; `writes`: whole entries; `extents`: what both replace */
+/**
+ * @returns `days`: to compare and store, or null; `writes`: whole entries; `extents`: what both replace; `needsDays`: whether
+ *   the report is not cached without its days
+ */
 export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   const unsplittable = isUnsplit(fetch, fetched) ? { doubtful: fetched.doubt !== null } : null;
   const mode = unsplittable === null ? fetch.mode : 'whole';
@@ -22,11 +25,13 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   const split = fetched.kind === 'answer' && fetched.storable ? fetched.days : null;
   // None if reports of this kind cannot be divided by day.
   const days = g.learner.status(fetch.report).state === 'refuted' ? null : split;
-  const writes = fetched.storable ? writesOf(g, fetch, fetched, whole, days ?? []) : [];
+  const spare = spareOf(g, fetch, fetched);
+  const writes = fetched.storable ? writesOf(g, fetch, fetched, [...whole, ...spare], days ?? []) : [];
   const byDay = mode === 'days' && fetched.kind === 'answer' ? (fetched.days ?? []) : [];
   const entries = new Map<string, EntryOrError>(whole.map(([{ id }, entry]) => [id, entry]));
   for (const entry of byDay) entries.set(dayId(fetch.series, entry.header.lastDay as string), entry);
-  return { entries, days, writes, extents: extentsOf(fetch, writes, days ?? []), mode, unsplittable };
+  const extents = extentsOf(fetch, writes, days ?? []);
+  return { entries, days, writes, extents, mode, unsplittable, needsDays: spare.length === 0 };
 }
 
 function extentsOf(
@@ -77,6 +82,15 @@ function wholeOf({ series, report: { from, to } }: Fetch, fetched: Fetched): rea
     ...(body === null ? [] : [[bytes, body] as const]),
     ...(table === null ? [] : [[rows, table] as const]),
   ];
+}
+
+/** The whole rows of a report by day: where days find no room, the cache may have some. */
+function spareOf(g: Gateway, { mode, report, series }: Fetch, fetched: Fetched): readonly WholeEntry[] {
+  const { from, to } = report;
+  if (mode !== 'days' || fetched.kind !== 'answer' || fetched.rows === null || !g.history.isFull()) return [];
+  return fetched.range.from === from && fetched.range.to === to
+    ? [[rowsKey(series, from, to), fetched.rows]]
+    : [];
 }
 
 function writesOf(

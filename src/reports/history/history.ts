@@ -243,6 +243,8 @@ export function createHistory(options: HistoryOptions) {
 
   return {
     isRecorded,
+    /** Whether the store had no room for the last days: reports are cached as one entry then, too. */
+    isFull: () => recorder.isFull,
     /** Stores what a fetch returned, and records it. Never rejects. */
     async record(report: Report, fetched: FetchedDays): Promise<Recorded> {
       const { endpoint } = report;

@@ -163,6 +163,8 @@ export function createRecorder(options: {
     /** By series and date: end of the first missed fetch that is not marked yet. */
     missed: createLastUsed<number>(REMEMBERED_DAYS),
     waitingBytes: 0,
+    /** Whether the store had no room for the last days. */
+    isFull: false,
   };
 }
 
@@ -178,7 +180,9 @@ export async function record(r: Recorder, fetched: RecordedDays): Promise<Record
   }
   r.waitingBytes += bytes;
   try {
-    return await write(r, { ...fetched, days });
+    const recorded = await write(r, { ...fetched, days });
+    r.isFull = false;
+    return recorded;
   } catch (error) {
     miss(r, series, recorded, error);
     return NOT_STORED;
@@ -191,6 +195,7 @@ const NOT_STORED: Recorded = { observations: [], finalized: [], isStored: false 
 
 function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], why: unknown): void {
   const isFull = why instanceof StoreUnavailable && why.why === 'no-room';
+  r.isFull ||= isFull;
   if (why instanceof StoreUnavailable) r.onFault(isFull ? 'full' : 'unavailable');
   for (const entry of days) {
     const name = nameOf(series, dateOf(entry));
