@@ -1,7 +1,7 @@
 /** Callers who want the same of the platform at the same time: who asks it, how often, and what the others are told. */
 import type { IncomingMessage } from 'node:http';
 import { expect, it, vi } from 'vitest';
-import type { RegistryStore, Store } from '../../../src/store/port.js';
+import { type RegistryStore, type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { startDayPlatform } from '../../engine/day-platform.js';
 import { sends, startHeldPlatform, startRawPlatform } from '../../support/raw-platform.js';
 import { openScene } from '../../support/scene.js';
@@ -278,4 +278,47 @@ it('takes its turns like any other, and leaves the turns of others as they are',
   expect((await Promise.all(answers)).map(outcomeOf)).toEqual(Array(5).fill('200'));
   const asked = platform.requests.map(({ url }) => /advertiserId=(\d+)/.exec(url ?? '')?.[1]);
   expect(asked).toEqual(['28', '10', '11', '14', '12', '13']);
+});
+
+it('days that another replica fetched before the lock was granted, and whose parts cannot be read then, are read once more', async () => {
+  const platform = await startRawPlatform(rowsPerDay(() => 2));
+  const clock = createTestClock();
+  const sharedStore = await openEmbedded(clock);
+  const other = await gatewayAt(platform, { clock, sharedStore, config: ALWAYS });
+  const key = await other.addTeam();
+  const query = byDay('2026-11-01', '2026-11-03');
+  let isClaimed = false;
+  const wrapStore = (store: Store): Store => ({
+    ...store,
+    days: {
+      ...store.days,
+      async read(...args) {
+        const found = await store.days.read(...args);
+        if (platform.requests.length === 0) {
+          expect(outcomeOf(await other.report(key, query))).toBe('200');
+          await other.services.settled();
+        }
+        return found;
+      },
+      async claim(...args) {
+        const claimed = await store.days.claim(...args);
+        isClaimed = true;
+        // As of a month whose parts are too large to come with the claim.
+        const withoutParts = [...claimed.changed].map(
+          ([month, stored]) => [month, stored && { ...stored, parts: new Map() }] as const,
+        );
+        return { ...claimed, changed: new Map(withoutParts) };
+      },
+      async parts(...args) {
+        if (isClaimed) throw new StoreUnavailable('too late');
+        return await store.days.parts(...args);
+      },
+    },
+  });
+  const slow = await gatewayAt(platform, { clock, sharedStore, wrapStore, config: ALWAYS });
+  await slow.services.registry.refresh();
+  const reply = await slow.report(key, query);
+  expect(outcomeOf(reply)).toBe('200');
+  expect(reportIn(reply).data).toHaveLength(6);
+  expect([isClaimed, platform.requests.length]).toEqual([true, 1]);
 });
