@@ -9,7 +9,7 @@ import type { PinStore } from './pins-port.js';
 
 /** An entry: one period of a report. The store does not parse its bytes, which may be shared and must not be changed. */
 export interface CacheEntry {
-  /** When the fetch of the content began, epoch milliseconds, rounded down; from 0 to 2^48 - 1, else a RangeError. */
+  /** When the fetch of the content began, epoch milliseconds by the clock of the store of days, rounded down; from 0 to 2^48 - 1, else a RangeError. */
   readonly version: number;
   readonly bytes: Buffer;
 }

@@ -107,8 +107,8 @@ export function decide(input: DecideInput): Decision {
 /** The whole is preferred if it is fresh, the only entry, or the only usable one. */
 function isBetter(whole: Judged, days: Judged, minFreshness: DecideInput['minFreshness']): boolean {
   if (minFreshness === 'old') return isAnswered(whole);
-  const startedAt = whole.parts[0]?.header.fetchStartedAt ?? Number.POSITIVE_INFINITY;
-  const isReplaced = [...days.known.values()].some(({ header }) => header.fetchStartedAt > startedAt);
+  const order = whole.parts[0]?.header.order ?? Number.POSITIVE_INFINITY;
+  const isReplaced = [...days.known.values()].some(({ header }) => header.order > order);
   const isFresh = isAnswered(whole) && whole.stale.length === 0 && !isReplaced;
   return isFresh || (whole.known.size > 0 && days.known.size === 0);
 }

@@ -1,6 +1,5 @@
 /** Entries that one request holds: found in the store or fetched. */
 import { GatewayError } from '../../errors.js';
-import { replaces } from '../../store/port.js';
 import type { Entry } from '../rows/entry.js';
 
 /** An entry and its source. */
@@ -30,7 +29,7 @@ export interface Entries {
 export function createEntries() {
   const known = new Map<string, HeldEntry>();
   const doubtful = new Map<string, Entry>();
-  /** `fetchStartedAt` of the entries of the first read. */
+  /** Orders of the entries of the first read. */
   let first: ReadonlyMap<string, number> | null = null;
 
   return {
@@ -38,18 +37,17 @@ export function createEntries() {
     doubtful,
     /** Adds entries read from the store. */
     addFound(found: ReadonlyMap<string, Entry>, atMs: number): void {
-      first ??= new Map([...found].map(([key, { header }]) => [key, header.fetchStartedAt]));
+      first ??= new Map([...found].map(([key, { header }]) => [key, header.order]));
       for (const [key, entry] of found) {
-        const wasThere = first.get(key) === entry.header.fetchStartedAt;
+        const wasThere = first.get(key) === entry.header.order;
         known.set(key, { entry, source: 'kept', wasThere, atMs });
       }
     },
     /** Adds entries that others fetched since, if newer. */
     addNewer(found: ReadonlyMap<string, Entry>, atMs: number): void {
       for (const [key, entry] of found) {
-        const held = known.get(key)?.entry.header.fetchStartedAt;
-        if (held === entry.header.fetchStartedAt) continue;
-        if (held === undefined || replaces(entry.header.fetchStartedAt, held))
+        const held = known.get(key)?.entry.header.order;
+        if (held === undefined || entry.header.order > held)
           known.set(key, { entry, source: 'other', wasThere: false, atMs });
       }
     },

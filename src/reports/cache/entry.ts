@@ -35,7 +35,7 @@ export interface RawEntry {
 export interface RawWrite {
   /** Name of the entry: under another one it cannot be read. */
   readonly id: string;
-  /** Start of its fetch, epoch milliseconds: the newer entry wins. An equal `fetchStartedAt` is not written twice. */
+  /** Order of its fetch in milliseconds: the newer entry wins. */
   readonly version: number;
   /** Of JSON values. */
   readonly header: object;

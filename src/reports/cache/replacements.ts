@@ -7,7 +7,8 @@ import Type from 'typebox';
 import { randomId } from '../../lib/chance.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { type Bus, type BusMessage, replaces } from '../../store/port.js';
+import { ORDER_LEAD_MAX_US } from '../../store/days-port.js';
+import type { Bus, BusMessage } from '../../store/port.js';
 
 const Extent = Type.Object({
   /** ISO; null where the platform chose the period. */
@@ -15,8 +16,8 @@ const Extent = Type.Object({
   to: Type.Union([Type.String(), Type.Null()]),
   /** One entry for exactly this period, else its days. */
   isWhole: Type.Boolean(),
-  /** Start of its (earliest) fetch, epoch milliseconds. */
-  startedAt: Type.Number(),
+  /** Of its (earliest) fetch, by the store. */
+  order: Type.Number(),
 });
 const Announcement = recordForm(
   Type.Object({
@@ -136,7 +137,8 @@ export function isNewest(basis: Basis, held: readonly Extent[]): boolean {
 }
 
 function isReplaced(part: Extent, fetch: Extent): boolean {
-  if (fetch.startedAt === part.startedAt || !replaces(fetch.startedAt, part.startedAt)) return false;
+  // An order far ahead was given by a wrong clock. What is voided without need is read again.
+  if (fetch.order <= part.order && part.order <= fetch.order + ORDER_LEAD_MAX_US) return false;
   if (fetch.isWhole) return part.isWhole && part.from === fetch.from && part.to === fetch.to;
   return (part.from ?? '') <= (fetch.to ?? '') && (part.to === null || part.to >= (fetch.from ?? ''));
 }

@@ -103,18 +103,18 @@ function isCurrent({ basis, question }: Run, { mode, refusal, parts }: Decision)
   if (basis.seen === basis.fetches.count) return true;
   const whole = wholeOf(question, refusal === null ? parts : [refusal]);
   const isWhole = mode === 'whole' || refusal !== null;
-  const days = parts.map(({ header: { lastDay, fetchStartedAt: startedAt } }) => ({
+  const days = parts.map(({ header: { lastDay, order } }) => ({
     from: lastDay,
     to: lastDay,
     isWhole: false,
-    startedAt,
+    order,
   }));
   return isNewest(basis, isWhole ? [whole] : days);
 }
 
 function wholeOf({ report: { from, to } }: ReportQuestion, parts: readonly Entry[]): Extent {
-  const startedAt = Math.min(...parts.map(({ header }) => header.fetchStartedAt));
-  return { from, to, isWhole: true, startedAt };
+  const order = Math.min(...parts.map(({ header }) => header.order));
+  return { from, to, isWhole: true, order };
 }
 
 /** What an answer of these parts rests on. */
@@ -145,8 +145,7 @@ export function isFresh(
   const { report } = question;
   const { directives, arrivedAtMs } = context;
   const before = entries.known.get(ref.id);
-  const wasThere =
-    before?.wasThere === true && before.entry.header.fetchStartedAt === entry.header.fetchStartedAt;
+  const wasThere = before?.wasThere === true && before.entry.header.order === entry.header.order;
   const held = { entry, source: 'kept' as const, wasThere, atMs: g.now() };
   const { policy, purges } = g;
   return gradeOf(held, ref, { report, directives, arrivedAtMs, generation, policy, purges }) === 'fresh';

@@ -53,8 +53,9 @@ type Known = Pick<RowsHeader, 'kind' | 'hash' | 'rowCount' | 'emptyTail'> & {
 };
 
 function headerOf(check: Check, known: Known): ShownDay['header'] {
-  const { startedAt, endedAt, fetchedOn, from, to, answerRows, complete, seq, generation } = check;
+  const { order, startedAt, endedAt, fetchedOn, from, to, answerRows, complete, seq, generation } = check;
   const header = {
+    order,
     fetchStartedAt: startedAt,
     fetchedAt: endedAt,
     fetchedOn,

@@ -104,7 +104,7 @@ async function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
 
 /** One request to the platform, in a slot. */
 function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise<Fetched> {
-  const { report, series, known, mode, onCall } = fetch;
+  const { report, series, known, mode, order, onCall } = fetch;
   const { method, target, body } = buildPlatformCall(report, range.from, range.to);
   const headers = {
     'accept-encoding': 'gzip',
@@ -113,7 +113,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
   // In parallel with the call; only the first answers of a process wait for it.
   void g.shapes.load();
   const asked = {
-    ...{ report, range, whole: mode === 'whole' || g.history.isFull() },
+    ...{ report, range, order, whole: mode === 'whole' || g.history.isFull() },
     seq: g.purges.seq,
     generation: g.learner.status(report).generation,
     startedAt: g.now(),

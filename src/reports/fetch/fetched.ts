@@ -90,6 +90,8 @@ export interface RequestedRange {
   /** To confirm empty days. */
   readonly earlier: (lastDay: string | null) => Earlier | null;
   readonly range: Period;
+  /** Of the fetch; see {@link Fetch}. */
+  readonly order: number;
   readonly startedAt: number;
   /** The newest purge known at the start of the call. */
   readonly seq: number;

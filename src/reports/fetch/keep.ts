@@ -35,17 +35,14 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
 }
 
 function extentsOf(
-  { report }: Fetch,
+  { report, order }: Fetch,
   writes: readonly TierWrite[],
   days: readonly Entry<RowsHeader>[],
 ): readonly Extent[] {
-  const whole = writes.map(({ version }) => version);
-  const starts = days.map(({ header }) => header.fetchStartedAt);
   const [from, to] = [days[0], days.at(-1)].map((day) => day?.header.lastDay ?? null);
-  return [
-    { from: report.from, to: report.to, isWhole: true, startedAt: Math.min(...whole) },
-    { from: from ?? null, to: to ?? null, isWhole: false, startedAt: Math.min(...starts) },
-  ].filter(({ startedAt }) => Number.isFinite(startedAt));
+  const whole = { from: report.from, to: report.to, isWhole: true, order };
+  const split = { from: from ?? null, to: to ?? null, isWhole: false, order };
+  return [...(writes.length === 0 ? [] : [whole]), ...(days.length === 0 ? [] : [split])];
 }
 
 /**
@@ -102,7 +99,7 @@ function writesOf(
 ): TierWrite[] {
   if (fetched.kind === 'refusal') {
     const { refusal } = fetched;
-    const version = refusal.header.fetchStartedAt;
+    const version = versionOf(refusal);
     return whole.map(([key]) => ({ key, ...refusal, version, ttlMs: g.policy.negativeMs }));
   }
   const rules = g.policy.rulesFor(fetch.report);
@@ -127,8 +124,11 @@ function isWorthKeeping(
 function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite {
   const isFlawed = entry.header.flaws !== undefined;
   const ttlMs = freshForMs(entry.header, rules) + (isFlawed ? 0 : rules.staleIfErrorMs);
-  return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
+  return { key, ...entry, version: versionOf(entry), ttlMs };
 }
+
+/** Milliseconds: a version in the store has six bytes. */
+const versionOf = ({ header }: Entry): number => Math.floor(header.order / 1000);
 
 /** Limit of pending bytes; beyond it answers wait for their write. */
 const MAX_BEHIND_BYTES = 33_554_432;

@@ -113,6 +113,7 @@ type RowsFacts = Pick<RowsHeader, 'accounts' | 'lastDay' | 'answerRows' | 'pagin
 function rowsHeader(facts: AnswerFacts, times: Times, block: RowBlock, rest: RowsFacts): RowsHeader {
   const { emptyTail, emptySince } = rest.emptyEnd;
   const header: RowsHeader = {
+    order: facts.order,
     fetchStartedAt: times.fetchStartedAt,
     fetchedAt: times.fetchedAt,
     fetchedOn: facts.fetchedOn,
@@ -237,6 +238,7 @@ export async function readAnswer(
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
   const caching = originCaching(response.headers, asked.startedAt, g.now());
   const facts: AnswerFacts = {
+    order: asked.order,
     fetchStartedAt: asked.startedAt,
     fetchedAt: g.now(),
     fetchedOn: dayAt(asked.startedAt, g.policy.timezoneOf(asked.report.account)),

@@ -116,16 +116,17 @@ async function markLost(
 
 /** Rows from history in place of the platform's. @param said header of the platform's answer */
 export function fromHistory(
-  said: Pick<RowsHeader, 'fetchStartedAt' | 'fetchedAt' | 'fetchedOn' | 'seq' | 'kind'>,
+  said: Pick<RowsHeader, 'order' | 'fetchStartedAt' | 'fetchedAt' | 'fetchedOn' | 'seq' | 'kind'>,
   { header, body }: Entry<RowsHeader>,
   { date, revision, final }: RecalledDay,
   { code, sinceMs, againMs }: Omit<Extract<Loss, { readonly kind: 'kept' }>, 'kind'>,
 ): Entry<RowsHeader> {
-  const { fetchStartedAt, fetchedAt, fetchedOn, seq, kind } = said;
+  const { order, fetchStartedAt, fetchedAt, fetchedOn, seq, kind } = said;
   const { answerRows, complete } = revision;
   const size = complete ? { answerRows, complete } : { answerRows };
   const forgotten = { code, days: [date], sinceMs, seenMs: revision.confirmedUntil, final, againMs };
-  return { body, header: { ...header, ...size, fetchStartedAt, fetchedAt, fetchedOn, seq, kind, forgotten } };
+  const times = { order, fetchStartedAt, fetchedAt, fetchedOn };
+  return { body, header: { ...header, ...size, ...times, seq, kind, forgotten } };
 }
 
 // Days that an operator accepted as empty: their loss needs no second fetch.

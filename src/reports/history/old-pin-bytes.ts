@@ -88,7 +88,7 @@ function lengthOf(bytes: Buffer): number {
 
 function membersOf(version: number, bytes: Buffer, facts: object): Record<string, unknown> {
   const marks = marksOf(bytes);
-  const header: Record<string, unknown> = { ...facts };
+  const header: Record<string, unknown> = { order: 0, ...facts };
   for (const [at, [name, words]] of WORDS.entries()) {
     const word = (marks >> (2 * at)) & 3;
     if (word > 0) header[name] = words[word - 1];

@@ -106,9 +106,9 @@ export function isEntryHeader(value: unknown): value is EntryHeader {
 }
 
 function hasFacts(header: Readonly<Record<string, unknown>>): boolean {
-  const { fetchedAt, fetchStartedAt, fetchedOn, lastDay, originMs, emptySince } = header;
+  const { order, fetchedAt, fetchStartedAt, fetchedOn, lastDay, originMs, emptySince } = header;
   return (
-    [fetchedAt, fetchStartedAt, fetchedOn].every((value) => typeof value === 'number') &&
+    [order, fetchedAt, fetchStartedAt, fetchedOn].every((value) => typeof value === 'number') &&
     (lastDay === null || typeof lastDay === 'string') &&
     (originMs === null || typeof originMs === 'number') &&
     ['bounded', 'open', 'undeclared'].includes(header.kind as string) &&

@@ -37,6 +37,8 @@ export interface AnswerSize {
 
 /** About a stored answer, or one day of it. */
 export interface Facts extends EmptyEnd, AnswerSize {
+  /** Of the fetch: a later one is larger, whatever the clocks of replicas say; 0 in a state of history. See the days' port. */
+  readonly order: number;
   readonly fetchStartedAt: number;
   readonly fetchedAt: number;
   /** First day covered, of a whole answer; absent in a single day of it, and when the platform chose the period. */

@@ -1,6 +1,7 @@
 /** What is given after some of its days were replaced, in memory, in the middle of a request, and beside totals. */
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { turn } from '../../../src/lib/time.js';
 import { stateOf } from '../../support/prove.js';
 import { sends, startRawPlatform } from '../../support/raw-platform.js';
 import { openScene } from '../../support/scene.js';
@@ -12,7 +13,7 @@ import {
   type Reply,
   reportIn,
 } from '../../support/start-gateway.js';
-import { DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
+import { createTestClock, DAY, HOUR, MINUTE, SECOND, type TestClock } from '../../support/test-clock.js';
 import { ALWAYS, byDay } from '../fetch/by-day.js';
 
 const CONFIG = { ...ALWAYS, cache: { compressMinBytes: 0 } };
@@ -78,13 +79,13 @@ it('after no-cache every format of an unsplit report is given as it is now', asy
 });
 
 describe('of two replicas on one store', () => {
-  async function openTwo() {
+  async function openTwo(clock?: TestClock) {
     const one = await open();
     const other = await gatewayAt(one.platform, {
-      ...{ config: CONFIG, sharedStore: one.gateway.store, clock: one.gateway.clock },
+      ...{ config: CONFIG, sharedStore: one.gateway.store, clock: clock ?? one.gateway.clock },
     });
     await other.services.registry.refresh();
-    const askOther = (query: string) => other.report(one.key, query);
+    const askOther = (query: string, call: Call = {}) => other.report(one.key, query, call);
     return { ...one, other, askOther };
   }
 
@@ -98,6 +99,35 @@ describe('of two replicas on one store', () => {
     await expect.poll(async () => spentIn(await askOther(NARROW))).toEqual([20, 20]);
     expect(spentIn(await ask(NARROW))).toEqual([20, 20]);
     expect(platform.requests).toHaveLength(2);
+  });
+
+  const UNSPLIT = 'advertiserId=1&dateFrom=2026-11-07&dateTo=2026-11-08';
+
+  it.each([
+    { what: 'days', query: NARROW, way: 'behind', aheadMs: -90 * SECOND },
+    { what: 'days', query: NARROW, way: 'ahead', aheadMs: 90 * SECOND },
+    { what: 'a whole report', query: UNSPLIT, way: 'behind', aheadMs: -90 * SECOND },
+    { what: 'a whole report', query: UNSPLIT, way: 'ahead', aheadMs: 90 * SECOND },
+  ])('one refreshes $what with a clock 90 s $way, and both give the new rows', async ({ query, aheadMs }) => {
+    const clock = createTestClock();
+    clock.advance(aheadMs);
+    const { platform, said, gateway, other, ask, askOther } = await openTwo(clock);
+    const sum = (reply: Reply) => spentIn(reply).reduce((all, one) => all + one, 0);
+    expect([sum(await ask(query)), sum(await askOther(query))]).toEqual([20, 20]);
+    for (const each of [gateway.clock, clock]) each.advance(SECOND);
+    said.spent = 20;
+    expect(sum(await askOther(query, FORCED))).toBe(40);
+    for (const one of [other, gateway]) await one.services.settled();
+    // The store's bus tells in the next turn.
+    await turn();
+    expect([sum(await ask(query)), sum(await askOther(query))]).toEqual([40, 40]);
+    // Neither is it undone by what the other has in hand.
+    said.spent = 30;
+    expect(sum(await ask(query, FORCED))).toBe(60);
+    for (const one of [gateway, other]) await one.services.settled();
+    await turn();
+    expect([sum(await askOther(query)), sum(await ask(query))]).toEqual([60, 60]);
+    expect(platform.requests).toHaveLength(3);
   });
 
   it('a body of other days stays in memory', async () => {

@@ -28,14 +28,14 @@ function processes(count: number) {
 }
 
 const one = () => processes(1).all[0] as ReturnType<typeof createReplacements>;
-const days = (from: string, to: string, startedAt: number): Extent => ({
+const days = (from: string, to: string, order: number): Extent => ({
   from,
   to,
-  startedAt,
+  order,
   isWhole: false,
 });
-const whole = (from: string | null, to: string | null, startedAt: number): Extent => ({
-  ...{ from, to, startedAt, isWhole: true },
+const whole = (from: string | null, to: string | null, order: number): Extent => ({
+  ...{ from, to, order, isWhole: true },
 });
 const STORED = Promise.resolve(true);
 

@@ -258,7 +258,9 @@ describe('isEntryHeader', () => {
     refusal: ['status', 'contentType'],
   };
   const common =
-    'fetchedAt fetchStartedAt fetchedOn lastDay kind emptyTail originMs seq accounts hash form'.split(' ');
+    'order fetchedAt fetchStartedAt fetchedOn lastDay kind emptyTail originMs seq accounts hash form'.split(
+      ' ',
+    );
 
   it.each(HEADERS)(
     'takes a header of form $form for absent when a member is missing or of another type',

@@ -30,6 +30,7 @@ export const FETCHED_AT = Date.parse('2026-11-21T12:00:00Z');
 
 export function factsOf(changes: Partial<Facts> = {}): Facts {
   return {
+    order: (FETCHED_AT - 500) * 1000,
     fetchStartedAt: FETCHED_AT - 500,
     fetchedAt: FETCHED_AT,
     lastDay: '2026-11-10',
