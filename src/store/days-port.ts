@@ -104,6 +104,8 @@ export interface Claimed {
    * month is {@link ORDER_LEAD_MAX_US} ahead of that clock: then its order was given by a wrong one.
    */
   readonly order: number;
+  /** The clock of the store, microseconds since the epoch. */
+  readonly clockUs: number;
   /** Months that have another stamp than the known one, by month; null: there is none any more. */
   readonly changed: ReadonlyMap<string, StoredMonth | null>;
   /** Earlier revisions of the days of all known months, by month and day; null: damaged. */

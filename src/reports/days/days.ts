@@ -35,7 +35,8 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
   const uses = createUses({ store, now, logger });
   const reading = { store, months, now, onDamaged, noteUse: uses.note, logger };
   return {
-    ...{ store, months, write, encode, claim: orders.claim, nextOrder: orders.next, close: uses.close },
+    ...{ store, months, write, encode, close: uses.close },
+    ...{ claim: orders.claim, nextOrder: orders.next, clockUs: orders.clockUs },
     ...createShowDays(reading),
     ...createReadStates(reading),
     /**
@@ -58,19 +59,22 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
 
 const US_PER_MS = 1000;
 
-/** Orders of fetches: by the clock of the store, as the last claim told it; without one, by that of this process. */
+/** Orders of fetches: by the clock of the store, as the last claim told it; before one, by that of this process. */
 function createOrders(store: Pick<DaysStore, 'claim'>) {
   let [aheadUs, last] = [0, 0];
+  const clockUs = () => Math.floor(wallMs() * US_PER_MS + aheadUs);
   return {
+    /** The clock of the store now. */
+    clockUs,
     claim: (async (series, claim) => {
       const claimed = await store.claim(series, claim);
-      aheadUs = claimed.order - wallMs() * US_PER_MS;
+      aheadUs = claimed.clockUs - wallMs() * US_PER_MS;
       last = Math.max(last, claimed.order);
       return claimed;
     }) satisfies DaysStore['claim'],
     /** For a fetch without a claim. Larger than all that this process knows. */
     next(): number {
-      last = Math.max(last + 1, Math.floor(wallMs() * US_PER_MS + aheadUs));
+      last = Math.max(last + 1, clockUs());
       return last;
     },
   };

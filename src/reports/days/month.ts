@@ -178,7 +178,7 @@ function opened<T>(bytes: Buffer, form: { parse(text: string): T | null }): T | 
   }
 }
 
-/** Fetches of orders above it were given by a wrong clock; see `Claimed` of the port. */
+/** The largest order that is noted of a day. */
 export function orderOf({ check, passing }: Day): number {
   return Math.max(check?.order ?? 0, passing?.check.order ?? 0);
 }

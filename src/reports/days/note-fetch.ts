@@ -23,6 +23,8 @@ export interface FetchedMonth {
   readonly days: readonly Entry<RowsHeader>[];
   /** Of fetches, by the store. */
   readonly order: number;
+  /** The clock of the store now, microseconds since the epoch. */
+  readonly clockUs: number;
   /** Fingerprint of the token; null without one. */
   readonly credential: string | null;
   /** Which days of the report are final, and which were cut. */
@@ -81,9 +83,8 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
   const noted = fetched.days.map((entry): NotedDay => {
     const at = dayOf(dateOf(entry));
     const known = days.get(at) ?? NO_DAY;
-    const order = orderOf(known);
     const none = { entry, revisions: [], observation: null };
-    if (order > fetched.order && order <= fetched.order + ORDER_LEAD_MAX_US) return { ...none, kind: 'late' };
+    if (isLate(fetched, known)) return { ...none, kind: 'late' };
     const check = checkOf(entry);
     const revisions = revisionsOf(before, at);
     if ((entry.header.flaws ?? entry.header.forgotten) !== undefined) {
@@ -104,6 +105,12 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
     days: noted,
     parts: parts.all,
   };
+}
+
+/** Whether a later fetch is noted. An order five minutes ahead of the store was given by a wrong clock, and is before all others. */
+function isLate({ order, clockUs }: FetchedMonth, known: Day): boolean {
+  const counted = (one: number) => (one > clockUs + ORDER_LEAD_MAX_US ? 0 : one);
+  return counted(orderOf(known)) > counted(order);
 }
 
 /** Of a day whose earlier revisions are at hand, oldest first. */

@@ -249,7 +249,7 @@ function changeOf(
     apply: (month) =>
       noteFetch(month, {
         ...{ days, order, credential, rules, isRecorded, asked, kind, name, missedOf, isErased },
-        unreadable: r.days.unreadableOf(place),
+        ...{ unreadable: r.days.unreadableOf(place), clockUs: r.days.clockUs() },
       }),
   };
 }

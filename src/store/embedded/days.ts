@@ -110,7 +110,7 @@ export function daysOver(
           if ((present?.stamp ?? 0) !== stamp)
             changed.set(month, monthOf(view, { series, month }, { days, withEarlier: true }));
         }
-        return { held, order: lastOrder, changed, earlier };
+        return { held, order: lastOrder, clockUs, changed, earlier };
       });
     },
     renew: (series, { owner, names, leaseMs }) => leases.renew(names.map(lockOf(series)), owner, leaseMs),

@@ -75,10 +75,10 @@ return months`,
  *
  * KEYS: the locks of a series; months that were read. ARGV: owner, milliseconds, number of names, the names; for each month
  * its known stamp ('': none) and the days. Returns the order, as text; 1 or 0 for each name; each month, without its index if
- * it has the known stamp.
+ * it has the known stamp; the clock in microseconds, as text.
  */
 export const claimDays = readScript<
-  readonly [order: Buffer, held: readonly number[], months: readonly MonthReply[]]
+  readonly [order: Buffer, held: readonly number[], months: readonly MonthReply[], clockUs: Buffer]
 >(
   'dgwClaimDays',
   `${READ_MONTH}
@@ -113,6 +113,7 @@ if count > 0 then
   end
 end
 local order = time[1] * 1000000 + time[2]
+local clock = string.format('%.0f', order)
 local latest = order + ${ORDER_LEAD_MAX_US}
 local months = {}
 for at = 2, #KEYS do
@@ -126,7 +127,7 @@ for at = 2, #KEYS do
   if string.sub(index or '', 1, 6) == stamp and index then index = 0 end
   months[at - 1] = monthOf(KEYS[at], index, days, true)
 end
-return {string.format('%.0f', order), held, months}`,
+return {string.format('%.0f', order), held, months, clock}`,
 );
 
 /** KEYS: the locks of a series. ARGV: owner, milliseconds, names. One 1 or 0 for each name. */

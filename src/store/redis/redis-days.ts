@@ -253,7 +253,7 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
   return {
     async claim(series, { owner, names, leaseMs, known }) {
       const hashes = known.map(({ month }) => keys.month(series, month));
-      const [order, held, months] = await claimDays(
+      const [order, held, months, clockUs] = await claimDays(
         link,
         [keys.locks(series), ...hashes],
         [
@@ -271,7 +271,8 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
         const present = monthIn(hash, reply);
         if (reply[0] !== 0 && (present?.stamp ?? 0) !== stamp) changed.set(month, present);
       }
-      return { held: held.map((one) => one === 1), order: Number(order), changed, earlier };
+      const given = { order: Number(order), clockUs: Number(clockUs) };
+      return { held: held.map((one) => one === 1), ...given, changed, earlier };
     },
     async renew(series, { owner, names, leaseMs }) {
       const held = await renewDays(link, [keys.locks(series)], [owner, Math.ceil(leaseMs), ...names]);

@@ -43,7 +43,8 @@ export function fetchOf(
   more: Partial<FetchedMonth> = {},
 ): FetchedMonth {
   return {
-    ...{ days: days.map((one) => saidDay(one, at)), order: at * 1000, name: `p${at}` },
+    ...{ days: days.map((one) => saidDay(one, at)), order: at * 1000, clockUs: at * 1000 },
+    ...{ name: `p${at}` },
     ...{ credential: 'token', rules: RULES, isRecorded: true, asked: ['1'], kind: 'bounded' },
     ...{ missedOf: () => undefined, unreadable: new Set(), isErased: () => false },
     ...more,

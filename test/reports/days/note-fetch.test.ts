@@ -159,6 +159,23 @@ it('a fetch that began before the latest changes nothing, and a wrong clock five
   expect(note(wrong, late).kinds).toEqual(['appended']);
 });
 
+it('a fetch that lasted longer than five minutes changes nothing of a day that a later one brought', () => {
+  const minutes = (count: number) => count * 60_000;
+  const long = fetchOf(minutes(1), [{ day: 5, spent: 1 }], { clockUs: minutes(8) * 1000 });
+  const newer = noted(fetchOf(minutes(7), [{ day: 5, spent: 2 }]));
+  const { after, kinds } = note(newer, long);
+  expect([kinds, after.month.days]).toEqual([['late'], newer.month.days]);
+});
+
+it('a fetch whose own order is five minutes ahead of the store changes nothing of a known day', () => {
+  const clockUs = 1000;
+  const ahead = fetchOf(300_002, [{ day: 5, spent: 2 }], { clockUs });
+  const known = noted(fetchOf(1, [{ day: 5, spent: 1 }]));
+  expect(note(known, ahead).kinds).toEqual(['late']);
+  expect(note(NOTHING, ahead).kinds).toEqual(['appended']);
+  expect(note(known, fetchOf(300_001, [{ day: 5, spent: 2 }], { clockUs })).kinds).toEqual(['appended']);
+});
+
 const DAYS = [19, 20, 21];
 
 const saying = fc.record({
