@@ -2,7 +2,8 @@
  * Writes changes of months: those of one process together, in batches. The first change of an idle process goes at once; those
  * of the next 20 ms go in one batch. A month that another writer has changed is decided again, on what it has become.
  */
-import { startTimer, type Timer, turn, uptimeMs } from '../../lib/time.js';
+import { randomShare } from '../../lib/chance.js';
+import { sleep, startTimer, type Timer, turn, uptimeMs } from '../../lib/time.js';
 import type { DaysStore, MonthPlace, MonthWrite } from '../../store/days-port.js';
 import { type Day, encodeEarlier, encodeMonth, type Month, orderOf } from './month.js';
 import type { NotedMonth } from './note-fetch.js';
@@ -12,6 +13,8 @@ import type { PartDay } from './part.js';
 const GATHERING_MS = 20;
 /** Under concurrent writers; each round at least one of them succeeds. */
 const TRIES = 5;
+/** Longest pause after the second loss, doubled after each further one: writers of a month must not meet again. */
+const PAUSE_MS = 10;
 /** Of one call of the store: a larger one would delay others. */
 const CALL_BYTES = 1_048_576;
 
@@ -73,7 +76,14 @@ export function createWriteMonth(options: WriteOptions): (change: MonthChange) =
 async function writeBatch(options: WriteOptions, batch: readonly (readonly Waiting[])[]): Promise<void> {
   let left = batch;
   try {
-    for (let tries = 0; left.length > 0 && tries < TRIES; tries += 1) left = await writeOnce(options, left);
+    for (let tries = 0; left.length > 0 && tries < TRIES; tries += 1) {
+      if (tries > 1) {
+        await sleep(randomShare() * PAUSE_MS * 2 ** (tries - 2));
+        // What the last loss told is old by now.
+        for (const [one] of left) if (one !== undefined) options.months.forget(one.change.place);
+      }
+      left = await writeOnce(options, left);
+    }
     for (const one of left.flat())
       one.reject(new LostToOthers('every attempt lost to a write of another process'));
   } catch (error) {

@@ -1,6 +1,10 @@
 /** Writes of months: in batches, and whole beside those of other processes. */
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { useChance } from '../../../src/lib/chance.js';
+import { type TimeSource, useTime } from '../../../src/lib/time.js';
 import { decodeMonth } from '../../../src/reports/days/month.js';
 import { LostToOthers } from '../../../src/reports/days/write-months.js';
 import type { DaysStore, MonthWrite } from '../../../src/store/days-port.js';
@@ -8,6 +12,38 @@ import { StoreUnavailable } from '../../../src/store/port.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { daysOn } from '../history/on-disk.js';
 import { changeOf, dateIn, fetchOf, MONTH } from './fetches.js';
+
+/** Time in which pauses end one after the other, each when all else is done: however slow the machine is. */
+function inTurn(): TimeSource {
+  const pauses: { readonly untilMs: number; readonly end: () => void }[] = [];
+  let [nowMs, isRunning] = [0, false];
+  async function run(): Promise<void> {
+    for (isRunning = true; pauses.length > 0; ) {
+      for (let turns = 0; turns < 20; turns += 1) await setImmediate();
+      pauses.sort((one, other) => one.untilMs - other.untilMs);
+      const next = pauses.shift();
+      nowMs = next?.untilMs ?? nowMs;
+      next?.end();
+    }
+    isRunning = false;
+  }
+  return {
+    uptimeMs: () => nowMs,
+    wallMs: () => nowMs,
+    startTimer: setTimeout,
+    stopTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
+    startTicks: setInterval,
+    stopTicks: (timer) => clearInterval(timer as NodeJS.Timeout),
+    nextTurn: (work) => void setImmediate().then(work),
+    turn: () => setImmediate(),
+    sleep: (ms) =>
+      new Promise((end) => {
+        pauses.push({ untilMs: nowMs + ms, end });
+        if (!isRunning) void run();
+      }),
+    timeoutSignal: AbortSignal.timeout,
+  };
+}
 
 /** A store, and each of its write calls so far. */
 async function open(more: (store: DaysStore) => Partial<DaysStore> = () => ({})) {
@@ -110,6 +146,33 @@ describe('several writers of a month', () => {
       }),
       { numRuns: 25 },
     );
+  });
+
+  it('eight at once on one month all write: each waits a random while after a loss', async () => {
+    const { days: store } = await openInMemory();
+    let seed = 7;
+    useChance({
+      randomId: randomUUID,
+      randomBuffer: randomBytes,
+      randomWhole: randomInt,
+      randomShare() {
+        seed = (seed * 16_807) % 2_147_483_647;
+        return seed / 2_147_483_647;
+      },
+    });
+    useTime(inTurn());
+    onTestFinished(() => {
+      useChance(null);
+      useTime(null);
+    });
+    const writers = Array.from({ length: 8 }, () => daysOn(store));
+    const noted = await Promise.all(writers.map((days, at) => days.write(oneOf('s', at + 1, at + 1))));
+    expect(noted.flatMap(({ days }) => days.map(({ kind }) => kind))).toEqual(writers.map(() => 'appended'));
+    const states = await daysOn(store).states(
+      's',
+      writers.map((_, at) => dateIn(at + 1)),
+    );
+    expect(states.map(({ revisions }) => revisions.length)).toEqual(writers.map(() => 1));
   });
 
   it('that lose five times are told so, and the next one begins on what is there', async () => {
