@@ -46,6 +46,9 @@ export interface StateWanted {
 /** Dates by month. */
 export const byMonth = (dates: readonly string[]) => [...groupBy(dates, (date) => date.slice(0, 7))];
 
+/** Of a month that is written or removed while it is read. */
+const TIMES_AGAIN = 2;
+
 /** @returns what plain reports show */
 export function createShowDays(options: ReadOptions) {
   const { store, months, now, noteUse } = options;
@@ -57,7 +60,7 @@ export function createShowDays(options: ReadOptions) {
     dates: readonly string[],
     changes: readonly MonthChange[],
     stored: StoredMonth | null,
-    isAgain = false,
+    timesAgain = 0,
   ): Promise<(Entry<RowsHeader> | null)[]> {
     const known = months.note(place, stored);
     if (known === null) return [];
@@ -66,12 +69,12 @@ export function createShowDays(options: ReadOptions) {
     const parts = await partsOf(store, place, namesIn(wanted), own, stored?.parts ?? NO_PARTS);
     const entries = await entriesOf(wanted, (name) => parts.get(name));
     if (!entries.includes(null)) return entries;
-    // A part that was gathered since has another name in the index of now.
+    // A part that was gathered since has another name in the index of now; one of a removed month is in none.
     const again = [{ month: place.month, days: dates.map(dayOf) }];
-    const [present = null] = isAgain ? [] : await store.read(place.series, again);
-    if (present !== null && present.stamp !== stored?.stamp)
-      return showMonth(place, dates, changes, present, true);
-    unreadable.add(place, namesIn(wanted.filter((_one, at) => entries[at] === null)));
+    const [present = null] = await store.read(place.series, again);
+    if (present !== null && present.stamp === stored?.stamp)
+      unreadable.add(place, namesIn(wanted.filter((_one, at) => entries[at] === null)));
+    else if (timesAgain < TIMES_AGAIN) return showMonth(place, dates, changes, present, timesAgain + 1);
     return entries;
   }
 

@@ -170,6 +170,17 @@ describe('a part that cannot be read', () => {
     expect(await shown(days)).toEqual({ '05': textOf(5, 1) });
     expect([seen.damaged, days.unreadableOf(PLACE).size]).toEqual([0, 0]);
   });
+
+  it('of a month that was removed since its index was read is no damage: the days are absent', async () => {
+    const { store, seen, on } = await open();
+    await on().write(oneDay(1));
+    const [old] = await store.read(SERIES, [{ month: MONTH, days: [5] }]);
+    await store.remove(PLACE, old?.stamp ?? 0);
+    const answers: DaysStore['read'][] = [async () => (old ? [{ ...old, parts: new Map() }] : [])];
+    const days = on({ read: (...args) => (answers.pop() ?? store.read)(...args) });
+    expect(await shown(days)).toEqual({});
+    expect([seen.damaged, days.unreadableOf(PLACE).size]).toEqual([0, 0]);
+  });
 });
 
 it('a damaged list of earlier revisions leaves the latest, and says that what was before is unknown', async () => {
