@@ -16,8 +16,7 @@ import type { RequestContext } from './reports/question.js';
 import type { ReportCall, ReportReply } from './reports/report-call.js';
 import type { JsonObject } from './reports/rows/json.js';
 import type { Caller } from './teams/auth/authenticate.js';
-import { checkQuery } from './teams/policy/authorize.js';
-import { refuseForeignAccounts, withholdForeignAccounts } from './teams/policy/check-advertiser.js';
+import { checkQuery, refuseForeignAccounts, withholdForeignAccounts } from './teams/policy/authorize.js';
 
 export function createGateway({
   admit,

@@ -25,12 +25,11 @@ import { migrateRegistry, openPresentRegistry } from '../store/registry/schema.j
 import { createAuth } from '../teams/auth/auth.js';
 import { ensurePepper } from '../teams/auth/pepper.js';
 import { opensWhatIsStored, successionRules } from '../teams/auth/succession-rules.js';
+import { nameInLife } from '../teams/auth/team.js';
 import { createBudgetOutlook } from '../teams/limits/budget-outlook.js';
 import { createLimits } from '../teams/limits/limits.js';
 import { createSeries } from '../teams/series/create-series.js';
-import { nameInLife } from '../teams/team-life.js';
-import { recallShares } from '../teams/usage/recall-shares.js';
-import { createUsage } from '../teams/usage/usage.js';
+import { createUsage, recallShares } from '../teams/usage/usage.js';
 import type { UsageField } from '../teams/usage/usage-day.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
 import { createHealth, type HeldToken, readProcessHealth } from '../telemetry/health.js';

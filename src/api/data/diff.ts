@@ -6,8 +6,7 @@ import type { Gateway } from '../../reports/gateway.js';
 import { diffDay, isSameMethod, type RowDiff } from '../../reports/history/diff-days.js';
 import type { PinnedPart } from '../../reports/history/pinned-rows.js';
 import type { PinnedRows } from '../../reports/history/pins.js';
-import type { HistoricDay } from '../../reports/history/read.js';
-import { rowsOf } from '../../reports/history/read.js';
+import { type HistoricDay, rowsOf } from '../../reports/history/read.js';
 import type { Moment, Revision } from '../../reports/history/revision.js';
 import { readAsOf } from '../../reports/options.js';
 import { negotiateFormat } from '../../reports/query/output-options.js';
@@ -15,7 +14,7 @@ import type { ReportReply } from '../../reports/report-call.js';
 import { revisionOf, showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import { ROW_SEPARATOR } from '../../reports/rows/entry.js';
-import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
+import { refuseForeignAccounts } from '../../teams/policy/authorize.js';
 import { type AskCall, type AskedCall, ask, daysAskedAbout } from './ask.js';
 import { findPin } from './pins.js';
 

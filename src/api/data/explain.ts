@@ -20,7 +20,7 @@ import {
 import type { Entry } from '../../reports/rows/entry.js';
 import { freshForMs, isFinal, rememberedForMs } from '../../reports/rows/freshness.js';
 import { questionWarnings } from '../../reports/rows/warnings.js';
-import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
+import { refuseForeignAccounts } from '../../teams/policy/authorize.js';
 import type {
   ExplainedEntry as EntrySchema,
   Explanation as ExplanationSchema,

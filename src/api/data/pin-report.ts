@@ -20,7 +20,7 @@ import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import type { Entry, RowsHeader } from '../../reports/rows/entry.js';
 import type { JsonObject } from '../../reports/rows/json.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
-import { refuseForeignAccounts, withholdForeignAccounts } from '../../teams/policy/check-advertiser.js';
+import { refuseForeignAccounts, withholdForeignAccounts } from '../../teams/policy/authorize.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import { createPin } from '../operations/past.js';

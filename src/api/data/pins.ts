@@ -13,7 +13,7 @@ import type { ReportReply } from '../../reports/report-call.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
-import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
+import { checkAdvertiser } from '../../teams/policy/authorize.js';
 import { deletePin, getPin, listPins } from '../operations/past.js';
 import { type AskCall, parseNamed, readParameters } from './ask.js';
 import { sendReply, serveTeam } from './serve.js';

@@ -2,7 +2,7 @@
 import type { Gateway } from '../../reports/gateway.js';
 import type { ListedRevision } from '../../reports/history/diff-days.js';
 import { showId } from '../../reports/rows/answer-meta.js';
-import { refuseForeignAccounts } from '../../teams/policy/check-advertiser.js';
+import { refuseForeignAccounts } from '../../teams/policy/authorize.js';
 import { type AskCall, ask, daysAskedAbout } from './ask.js';
 
 export async function showRevisions(g: Gateway, call: AskCall): Promise<object> {

@@ -8,7 +8,7 @@ import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import { digest } from '../../reports/query/platform-call.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
-import { nameInLife } from '../../teams/team-life.js';
+import { nameInLife } from '../../teams/auth/team.js';
 
 /** The next page of a result. */
 export interface Cursor {

@@ -9,7 +9,7 @@ import { digest } from '../../reports/query/platform-call.js';
 import type { Documents } from '../../store/port.js';
 import { createSharedTallies } from '../../store/shared-tallies.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
-import { nameInLife } from '../../teams/team-life.js';
+import { nameInLife } from '../../teams/auth/team.js';
 
 const MAX_REPORTS = 50;
 /** Bounds the document if each row has names of its own. */

@@ -8,7 +8,7 @@ import { parseQueryText, type QueryPair, writeQueryText } from '../../reports/qu
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../../reports/rows/json.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import type { Scope } from '../../teams/auth/team.js';
-import { checkAdvertiser } from '../../teams/policy/check-advertiser.js';
+import { checkAdvertiser } from '../../teams/policy/authorize.js';
 import { overrideRefused } from './method-override.js';
 
 const DRY_RUN = '_dryRun';

@@ -174,3 +174,16 @@ export function withUnknown(team: Team, before: Team): Team {
 function unknownOf(value: object, known: object): object {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !Object.hasOwn(known, name)));
 }
+
+/**
+ * Key of a team's stored data: a team deleted and created again under the same id is another team. In its first life it is the
+ * plain id, as in older releases.
+ */
+export function nameInLife(teamId: string, life = 0): string {
+  return life === 0 ? teamId : `${teamId}:${life}`;
+}
+
+/** Reverses {@link nameInLife}. */
+export function teamOfName(name: string): string {
+  return name.split(':', 1)[0] as string;
+}

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { FieldFault } from '../../errors.js';
 import { NewTeam } from '../auth/team.js';
-import { isAddressRange } from '../policy/check-address.js';
+import { isAddressRange } from '../policy/authorize.js';
 import { guardFaults } from '../write-guard/rule.js';
 
 export const TeamList = Type.Array(NewTeam, {

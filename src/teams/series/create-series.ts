@@ -9,7 +9,7 @@ import { repeat } from '../../lib/repeat.js';
 import { uptimeMs } from '../../lib/time.js';
 import { createCountBatches, readGroups } from '../../store/count-batches.js';
 import { type Counters, StoreUnavailable } from '../../store/port.js';
-import { teamOfName } from '../team-life.js';
+import { teamOfName } from '../auth/team.js';
 import { AT, type Cell } from './cell.js';
 import {
   ALL,

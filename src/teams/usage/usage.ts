@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.js';
 import { daysBetween, isoDay } from '../../reports/query/days.js';
 import { createCountBatches, readGroups } from '../../store/count-batches.js';
 import { type Counters, whenAway } from '../../store/port.js';
-import { teamOfName } from '../team-life.js';
+import { teamOfName } from '../auth/team.js';
 import { addDays, dayGroup, readDay, teamGroup, toBatch, type UsageDay } from './usage-day.js';
 import { createUsageTally } from './usage-tally.js';
 
@@ -102,4 +102,19 @@ async function recentOf(
   const places = daysBetween(from, to).map((day) => ({ day, name: team }));
   const days = await readPlaces(counters, places).catch(whenAway(() => null));
   return days?.map(({ team: _, ...day }) => day) ?? null;
+}
+
+/** At startup, restores the daily shares from stored usage: buckets of the embedded store end with the process. */
+export async function recallShares(
+  shares: { recall(team: string, calls: number): Promise<void> },
+  usage: Pick<ReturnType<typeof createUsage>, 'daysBack' | 'read'>,
+  logger: Logger,
+): Promise<void> {
+  try {
+    const { from, to } = usage.daysBack(0);
+    for (const { team, upstreamCalls } of await usage.read(from, to))
+      await shares.recall(team, upstreamCalls);
+  } catch (error) {
+    logger.warn({ err: error }, 'failed to read the platform calls that teams have used today');
+  }
 }

@@ -11,7 +11,7 @@ import { repeat } from '../../lib/repeat.js';
 import { dayAt, isoDay } from '../../reports/query/days.js';
 import type { Charge, ChargeAnswer, ChargeAsk, Charges } from '../../store/charges-port.js';
 import { type Leases, StoreUnavailable, whenAway } from '../../store/port.js';
-import { teamOfName } from '../team-life.js';
+import { teamOfName } from '../auth/team.js';
 
 export interface ReserveAsk {
   readonly team: string;

@@ -6,7 +6,7 @@ import type { RouteRule } from '../../../src/config/schema.js';
 import type { GatewayError } from '../../../src/errors.js';
 import { accountLookalikes } from '../../../src/reports/query/account-lookalikes.js';
 import { type Json, type JsonObject, parseJson } from '../../../src/reports/rows/json.js';
-import { checkAdvertiser } from '../../../src/teams/policy/check-advertiser.js';
+import { checkAdvertiser } from '../../../src/teams/policy/authorize.js';
 import { callerOf } from '../../support/callers.js';
 import { codeOf, thrownBy } from '../../support/problems.js';
 import { get, post, RULES } from './canonical-request.js';

@@ -4,9 +4,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toProblem } from '../../../src/lib/http/problem.js';
 import type { NewTeam } from '../../../src/teams/auth/team.js';
-import { type AccessRequest, checkCaller, checkQuery } from '../../../src/teams/policy/authorize.js';
-import { checkAddress, isAddressRange } from '../../../src/teams/policy/check-address.js';
-import { refuseForeignAccounts } from '../../../src/teams/policy/check-advertiser.js';
+import {
+  type AccessRequest,
+  checkAddress,
+  checkCaller,
+  checkQuery,
+  isAddressRange,
+  refuseForeignAccounts,
+} from '../../../src/teams/policy/authorize.js';
 import { callerOf } from '../../support/callers.js';
 import { codeOf, thrownBy } from '../../support/problems.js';
 
