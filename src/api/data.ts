@@ -20,11 +20,10 @@ import { showRevisions } from './data/revisions.js';
 import { enter, sendReply, serveTeam } from './data/serve.js';
 import { registerExplorerSession, takeSessions } from './data/session.js';
 import { registerWebPage } from './data/web-page.js';
-import { callerAddress } from './http/caller-address.js';
+import { callerAddress, readKeyHeaders } from './http/caller.js';
 import { corsWithoutOrigin } from './http/cors.js';
 import type { Finish } from './http/finish.js';
 import { wrongMethod } from './http/not-found.js';
-import { readKeyHeaders } from './http/request-keys.js';
 import { createCursors } from './mcp/cursors.js';
 import { registerMcp } from './mcp/route.js';
 import { createSeenColumns } from './mcp/seen-columns.js';
@@ -42,9 +41,8 @@ import { getDiff, getRevisions } from './operations/past.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 import { createAnswerBuffers, createOutlet } from './proxy/clean-answer.js';
 import { describeDeclared, PASSED_TAG } from './proxy/describe.js';
-import type { PatienceRules } from './proxy/read-patience.js';
+import { type PatienceRules, watchReader } from './proxy/read-patience.js';
 import { METHODS, registerPassThrough } from './proxy/route.js';
-import { watchReader } from './proxy/watch-reader.js';
 
 /** `/mcp`: its tools use the same calls as HTTP. */
 function registerAgents(app: FastifyInstance, services: Services): void {

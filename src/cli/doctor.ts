@@ -1,6 +1,6 @@
 /** `dsp-gateway doctor`: checks of everything the gateway needs, with remedies. */
 import { runDoctor } from '../api/operations/overview.js';
-import { notWell, skipped, warning } from '../telemetry/found.js';
+import { notWell, skipped, warning } from '../telemetry/checks.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { command, show } from './define.js';

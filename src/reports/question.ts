@@ -4,8 +4,7 @@ import { type CacheDirectives, NO_DIRECTIVES } from '../lib/http/cache-directive
 import { GATEWAY_TEAM } from '../platform/budget.js';
 import { Trace } from '../telemetry/trace.js';
 import { daysBetween } from './query/days.js';
-import { bytesKey, dayId, type EntryKey, rowsKey } from './query/keys.js';
-import type { ReportSeries } from './query/platform-call.js';
+import { bytesKey, dayId, type EntryKey, type ReportSeries, rowsKey } from './query/platform-call.js';
 
 /** A requested report. */
 export interface ReportQuestion extends ReportSeries {

@@ -4,8 +4,7 @@
  */
 import type { Charges } from './charges-port.js';
 import type { DaysStore } from './days-port.js';
-import type { OldPinStore } from './old-pins-port.js';
-import type { PinStore } from './pins-port.js';
+import type { OldPinStore, PinStore } from './pins-port.js';
 
 /** An entry: one period of a report. The store does not parse its bytes, which may be shared and must not be changed. */
 export interface CacheEntry {

@@ -36,3 +36,13 @@ export async function runChecks(looks: Readonly<Record<string, Look>>): Promise<
   }
   return checks;
 }
+
+export type CheckResult = Omit<Check, 'name'>;
+
+const found =
+  (level: Check['level']) =>
+  (says: string, advice: string): CheckResult => ({ level, says, do: advice });
+
+export const notWell = found('not well');
+export const warning = found('warning');
+export const skipped = (says: string): CheckResult => ({ level: 'skipped', says, do: null });

@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createClock } from '../../src/lib/clock.js';
-import { rowsKey } from '../../src/reports/query/keys.js';
+import { rowsKey } from '../../src/reports/query/platform-call.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { withReplicas } from '../engine/replicas.js';

@@ -11,7 +11,7 @@ import {
   type Sessions,
 } from '../../teams/sessions/sessions.js';
 import type { Actor } from '../../telemetry/audit.js';
-import { isKeyless, readKeyHeaders } from '../http/request-keys.js';
+import { isKeyless, readKeyHeaders } from '../http/caller.js';
 import { closeSession } from '../operations/session.js';
 import { isAllowed } from '../operations/table.js';
 

@@ -17,9 +17,9 @@ import { showId } from '../../reports/rows/answer-meta.js';
 import { whenAway } from '../../store/port.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { checkAdvertiser, checkQuery } from '../../teams/policy/authorize.js';
-import { onResponseClosed } from '../http/on-response-closed.js';
+import { readKeyHeaders } from '../http/caller.js';
 import { splitTarget } from '../http/path-gate.js';
-import { readKeyHeaders } from '../http/request-keys.js';
+import { onResponseClosed } from '../http/send.js';
 
 export interface AskCall
   extends Pick<

@@ -17,9 +17,8 @@ import {
 import type { KeyHeaders } from '../../teams/auth/authenticate.js';
 import { Trace } from '../../telemetry/trace.js';
 import { type Finish, GONE, measured } from '../http/finish.js';
-import { inTurns } from '../http/in-turns.js';
 import { noteProblem, problemAnswer } from '../http/problem-reply.js';
-import { endEmpty, headText, sendAtOnce } from '../http/send-at-once.js';
+import { endEmpty, headText, inTurns, sendAtOnce } from '../http/send.js';
 import { REPORT_PREFIX } from './reports.js';
 
 export interface PlainReportsOptions {

@@ -5,12 +5,11 @@ import Type from 'typebox';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../reports/query/describe.js';
 import type { ParameterTable } from '../../reports/query/parameters.js';
 import { AT_ONCE_BYTES, type ReportCall, type ReportHandler } from '../../reports/report-call.js';
-import { inTurns } from '../http/in-turns.js';
+import { readKeyHeaders } from '../http/caller.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
-import { onResponseClosed } from '../http/on-response-closed.js';
 import { splitTarget } from '../http/path-gate.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
-import { readKeyHeaders } from '../http/request-keys.js';
+import { inTurns, onResponseClosed } from '../http/send.js';
 import { REPORT_HEADERS } from '../openapi/headers.js';
 import {
   type Answer,

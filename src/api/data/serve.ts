@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ReportReply } from '../../reports/report-call.js';
 import type { Caller, Identify } from '../../teams/auth/authenticate.js';
 import { checkAddress, checkTeam } from '../../teams/policy/authorize.js';
-import { readKeyHeaders } from '../http/request-keys.js';
+import { readKeyHeaders } from '../http/caller.js';
 import { describeTeamOperation, type TeamOperation } from '../operations/operation.js';
 import { type AskCall, readAskCall } from './ask.js';
 import { OWN_HEAD } from './reports.js';

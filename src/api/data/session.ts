@@ -11,9 +11,9 @@ import {
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
 import { LIFETIME_MS, notSignedIn, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import { isKeyless, noteSession, readKeyHeaders } from '../http/caller.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
-import { isKeyless, noteSession, readKeyHeaders } from '../http/request-keys.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { closeExplorerSession, getExplorerSession, openExplorerSession } from '../operations/own.js';
 import { enter, serveTeam } from './serve.js';

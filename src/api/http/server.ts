@@ -23,13 +23,12 @@ import { buildValidator, READING, UNSEEN } from '../../lib/http/validator.js';
 import { uptimeMs, wallMs } from '../../lib/time.js';
 import { Trace } from '../../telemetry/trace.js';
 import type { RequestTracing } from '../../telemetry/tracing.js';
-import { dropForwardedPorts } from './caller-address.js';
+import { dropForwardedPorts } from './caller.js';
 import { registerCors } from './cors.js';
 import { type Accounted, GONE } from './finish.js';
-import { inOrder } from './in-order.js';
 import { ambiguityOf, createGate, type GateRules, refusePath } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
-import { KEEP_ALIVE_MS } from './send-at-once.js';
+import { KEEP_ALIVE_MS } from './send.js';
 
 // Requests that Node's parser refuses, and CONNECT: Fastify does not see them, so they are answered on the socket.
 
@@ -224,4 +223,53 @@ function traceRequests(app: FastifyInstance, onDone: OnDone): void {
   app.addHook('onResponse', async (request, reply) => {
     once(request, reply.statusCode, true);
   });
+}
+
+// The requests of one connection, one at a time. A request that was sent ahead is handled when the answers before it have
+// ended, and not at all if one of them closed the connection: it would be carried out, and its caller never told.
+
+/** With so many waiting, the connection is not read: they would fill the memory. Then its end is not noticed either. */
+const MAX_WAITING = 100;
+
+/** Answers that wait for their turn. */
+const waiting = new WeakMap<Socket, Set<ServerResponse>>();
+
+function inOrder(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    // Node gives the socket to one answer at a time; after one that closes the connection it is not writable.
+    if (response.socket === null) wait(request.socket, response, () => listener(request, response));
+    else if (response.socket.writable) listener(request, response);
+  };
+}
+
+function wait(socket: Socket, response: ServerResponse, go: () => void): void {
+  const answers = waiting.get(socket) ?? watch(socket);
+  answers.add(response);
+  const pauseIfMany = () => {
+    if (answers.size >= MAX_WAITING) socket.pause();
+  };
+  // Node resumes the socket at the end of each request.
+  queueMicrotask(pauseIfMany);
+  response.once('socket', () => {
+    answers.delete(response);
+    // Node is still passing the socket on, and may resume it.
+    queueMicrotask(() => {
+      pauseIfMany();
+      if (answers.size === MAX_WAITING - 1) socket.resume();
+      if (socket.writable) go();
+    });
+  });
+}
+
+/** When a connection ends, Node emits `close` on its current answer only; a count of answers waits for the others. */
+function watch(socket: Socket): Set<ServerResponse> {
+  const answers = new Set<ServerResponse>();
+  waiting.set(socket, answers);
+  socket.once('close', () => {
+    for (const answer of answers) {
+      answer.destroy();
+      answer.emit('close');
+    }
+  });
+  return answers;
 }

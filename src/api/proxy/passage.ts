@@ -12,9 +12,9 @@ import { checkCaller } from '../../teams/policy/authorize.js';
 import type { Check } from '../../teams/write-guard/check-write.js';
 import type { GuardRule } from '../../teams/write-guard/rule.js';
 import type { Trace } from '../../telemetry/trace.js';
-import { onResponseClosed } from '../http/on-response-closed.js';
+import { readKeyHeaders } from '../http/caller.js';
 import { splitTarget } from '../http/path-gate.js';
-import { readKeyHeaders } from '../http/request-keys.js';
+import { onResponseClosed } from '../http/send.js';
 import { checkBody, checkQuery, findRule, isWrite, mustReadBody, type PassRules, scopeOf } from './checks.js';
 import {
   canonicalFingerprint,

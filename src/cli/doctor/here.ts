@@ -9,8 +9,15 @@ import { refuseForeign, refuseNetworkFolder } from '../../store/embedded/data-fo
 import { refuseDamage, stateFolder } from '../../store/embedded/durable-folders.js';
 import { lockFolder } from '../../store/embedded/folder-lock.js';
 import { FolderInUse } from '../../store/refused.js';
-import { type Check, type Look, runChecks } from '../../telemetry/checks.js';
-import { type CheckResult, notWell, skipped, warning } from '../../telemetry/found.js';
+import {
+  type Check,
+  type CheckResult,
+  type Look,
+  notWell,
+  runChecks,
+  skipped,
+  warning,
+} from '../../telemetry/checks.js';
 import { redisChecks } from './redis.js';
 
 const SILENT = { info() {}, warn() {}, error() {} };

@@ -8,8 +8,7 @@ import {
   type RedisClient,
   type RedisConnection,
 } from '../../store/redis/connect.js';
-import type { Look } from '../../telemetry/checks.js';
-import { type CheckResult, notWell, skipped, warning } from '../../telemetry/found.js';
+import { type CheckResult, type Look, notWell, skipped, warning } from '../../telemetry/checks.js';
 
 type ServerFacts = Awaited<ReturnType<typeof serverFacts>>;
 

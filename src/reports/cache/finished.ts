@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { deflateRawSync, gunzip, inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../../errors.js';
-import { inOwnMemory } from '../../lib/own-memory.js';
 import { nextTurn } from '../../lib/time.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Coding } from '../query/output-options.js';
@@ -290,4 +289,14 @@ export function createAnswerMemory({
       });
     },
   };
+}
+
+/**
+ * A copy in its own memory, for long-lived bytes: a slice keeps its whole buffer alive, such as zlib's output or Node's
+ * pool of small buffers.
+ */
+function inOwnMemory(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }

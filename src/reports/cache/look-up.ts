@@ -3,7 +3,7 @@ import type { CacheDirectives } from '../../lib/http/cache-directives.js';
 import type { Days } from '../days/days.js';
 import type { ReadWhen } from '../days/read-days.js';
 import type { Report } from '../query/canonicalize.js';
-import type { EntryKey } from '../query/keys.js';
+import type { EntryKey } from '../query/platform-call.js';
 import { type EntryRef, newPatience, type Patience } from '../question.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { type Entry, isEntryHeader, type RowsHeader } from '../rows/entry.js';

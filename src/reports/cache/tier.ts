@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
 import { type CacheEntry, type CacheStore, replaces, StoreUnavailable } from '../../store/port.js';
 import type { ReadWhen } from '../days/read-days.js';
-import type { EntryKey } from '../query/keys.js';
+import type { EntryKey } from '../query/platform-call.js';
 import { decodeEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {

@@ -6,7 +6,7 @@ import type { Extent } from '../cache/replacements.js';
 import type { TierWrite } from '../cache/tier.js';
 import type { Gateway } from '../gateway.js';
 import type { Comparison } from '../learn/learn.js';
-import { bytesKey, dayId, type EntryKey, rowsKey } from '../query/keys.js';
+import { bytesKey, dayId, type EntryKey, rowsKey } from '../query/platform-call.js';
 import { dayRef, type Patience } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';

@@ -9,7 +9,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { isObject, parseObject } from '../../lib/json.js';
-import type { OldPinRows } from '../../store/old-pins-port.js';
+import type { OldPinRows } from '../../store/pins-port.js';
 import { isoDay } from '../query/days.js';
 import { type Entry, isEntryHeader, type RowsHeader } from '../rows/entry.js';
 import { crcsInTurns, inflateBodies, type StoredBody } from '../rows/segments.js';

@@ -32,8 +32,7 @@ import {
 import type { Environment } from './environment.js';
 import { lockFolder } from './folder-lock.js';
 import { createLapsingMap, createLapsingRecords, startSweep } from './lapsing.js';
-import { removeOldLayout } from './old-layout.js';
-import { oldPinsOver } from './old-pins.js';
+import { oldPinsOver, removeOldLayout } from './old-layout.js';
 import { pinsOver } from './pins.js';
 import { registryOver } from './registry.js';
 import { createTable } from './table.js';

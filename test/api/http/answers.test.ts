@@ -4,10 +4,9 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { serverTiming } from '../../../src/api/http/finish.js';
-import { inTurns } from '../../../src/api/http/in-turns.js';
 import { nearPath, nearReport } from '../../../src/api/http/not-found.js';
-import { onResponseClosed } from '../../../src/api/http/on-response-closed.js';
 import { isOwnHost } from '../../../src/api/http/own-host.js';
+import { inTurns, onResponseClosed } from '../../../src/api/http/send.js';
 import { withGateway } from '../../support/start-gateway.js';
 
 describe('a large body on its way out', () => {

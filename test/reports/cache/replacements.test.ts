@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTurnQueue } from '../../../src/reports/cache/background.js';
 import { createReplacements, type Extent, isNewest } from '../../../src/reports/cache/replacements.js';
-import { createRememberedQueries, type Sent } from '../../../src/reports/queries.js';
-import type { Query } from '../../../src/reports/query.js';
+import { createRememberedQueries, type Query, type Sent } from '../../../src/reports/query.js';
 import { createListeners } from '../../../src/store/listeners.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 

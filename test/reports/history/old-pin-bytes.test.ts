@@ -1,8 +1,7 @@
 /** Bytes that an earlier release wrote, one part of a pin each, with the headers that they must show. */
 import { describe, expect, it } from 'vitest';
 import { decodeOldRows } from '../../../src/reports/history/old-pin-bytes.js';
-import type { OldPinRows } from '../../../src/store/old-pins-port.js';
-import { readOldRows } from '../../../src/store/old-pins-port.js';
+import { type OldPinRows, readOldRows } from '../../../src/store/pins-port.js';
 
 const ID = 'p1:{t:0}:pin:0';
 const AT = Date.parse('2026-11-21T12:00:00Z');

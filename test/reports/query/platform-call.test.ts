@@ -8,11 +8,13 @@ import {
   type QueryPair,
   writeQueryText,
 } from '../../../src/reports/query/given-parameters.js';
-import { bytesKey, dayId, rowsKey } from '../../../src/reports/query/keys.js';
 import {
   buildPlatformCall,
+  bytesKey,
+  dayId,
   digest,
   readReportAddress,
+  rowsKey,
   seriesId,
   unsplit,
 } from '../../../src/reports/query/platform-call.js';

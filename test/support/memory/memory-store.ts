@@ -9,8 +9,7 @@ import {
   createMemoryQuotas,
 } from '../../../src/store/embedded/embedded-store.js';
 import { createLapsingMap, createLapsingRecords } from '../../../src/store/embedded/lapsing.js';
-import { removeOldLayout } from '../../../src/store/embedded/old-layout.js';
-import { oldPinsOver } from '../../../src/store/embedded/old-pins.js';
+import { oldPinsOver, removeOldLayout } from '../../../src/store/embedded/old-layout.js';
 import { pinsOver } from '../../../src/store/embedded/pins.js';
 import { createListeners } from '../../../src/store/listeners.js';
 import { REGISTRY_LIMITS, type RegistryLimits, type Store } from '../../../src/store/port.js';

@@ -1,7 +1,11 @@
-/** Sends an answer as one write. Node's `writeHead` and `end` check each header again and write three times. */
+/**
+ * Sends answers: small ones as one write, as Node's `writeHead` and `end` check each header again and write three times; large
+ * ones in pieces.
+ */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
-import { wallMs } from '../../lib/time.js';
+import { turn, wallMs } from '../../lib/time.js';
+import { AT_ONCE_BYTES, HIT_BYTES } from '../../reports/report-call.js';
 
 /** A connection outlives the idle time of a load balancer (60 s is common), or it resets under a request. */
 export const KEEP_ALIVE_MS = 72_000;
@@ -84,4 +88,34 @@ export function endEmpty(request: IncomingMessage): void {
   state.closed = true;
   state.closeEmitted = true;
   (request as IncomingMessage & { _dumped: boolean })._dumped = true;
+}
+
+/**
+ * @returns registers a listener for the end of the answer: its last byte was given to the system, or the connection closed.
+ * After the end, the listener is called at once
+ */
+export function onResponseClosed(raw: ServerResponse): (leave: () => void) => void {
+  return (leave) => {
+    if (raw.destroyed || raw.writableFinished) return leave();
+    raw.once('finish', leave);
+    raw.once('close', leave);
+  };
+}
+
+/** The kernel accepts megabytes at once, which would block other answers for milliseconds. */
+const TURN_BYTES = HIT_BYTES;
+
+/** Sends a large body in pieces, over several turns of the event loop. Progress of the caller is measured per piece. */
+export async function* inTurns(content: readonly Buffer[]): AsyncGenerator<Buffer> {
+  let sent = 0;
+  for (const piece of content)
+    for (let at = 0; at < piece.length; at += AT_ONCE_BYTES) {
+      const slice = piece.subarray(at, at + AT_ONCE_BYTES);
+      sent += slice.length;
+      if (sent > TURN_BYTES) {
+        await turn();
+        sent = slice.length;
+      }
+      yield slice;
+    }
 }

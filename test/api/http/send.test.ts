@@ -3,7 +3,7 @@ import { createServer, IncomingMessage, type RequestListener, ServerResponse } f
 import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { endEmpty, headText, KEEP_ALIVE_MS, sendAtOnce } from '../../../src/api/http/send-at-once.js';
+import { endEmpty, headText, KEEP_ALIVE_MS, sendAtOnce } from '../../../src/api/http/send.js';
 import { listenGateway } from '../../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';
 import { REPORT, withTeam } from '../../support/start-gateway.js';
