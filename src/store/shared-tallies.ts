@@ -48,8 +48,6 @@ interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, '
   readonly merge: (one: Tally, other: Tally) => Tally;
   /** The part that is written; default: all. */
   readonly keep?: (all: Tally) => Tally;
-  /** Without a document: the tally of an earlier release, stored elsewhere. It is written to the document, too. */
-  readonly former?: (key: Key) => Promise<Tally | undefined>;
   /** Called with the tally of all replicas. If it throws, the tally is written again. */
   readonly onWritten?: (key: Key, all: Tally) => Promise<void>;
   /** Called with the first of consecutive failures; the tallies wait for the next flush. */
@@ -64,7 +62,6 @@ export type SharedTallies<Key, Tally extends object> = ReturnType<typeof createS
 
 export function createSharedTallies<Key, Tally extends object>(options: SharedTalliesOptions<Key, Tally>) {
   const { documents, documentOf, none, merge, keep = (all) => all, decode, encode, onWritten } = options;
-  const { former = async () => undefined } = options;
   let waiting = new Map<string, { readonly key: Key; readonly tally: Tally }>();
   let underWay: typeof waiting = new Map();
   /** As this process read or wrote it last. */
@@ -87,15 +84,14 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
   async function write(id: string, key: Key, tally: Tally): Promise<void> {
     const before = known.get(id);
     const isKnown = before !== undefined && encode(merge(before, tally)) === encode(before);
-    const earlier = before ?? (await former(key)) ?? none;
     const all = isKnown
       ? before
       : await mergeDocument<Tally>(documents, {
           ...{ key: id, ttlMs: options.ttlMs, decode, encode },
-          add: (others) => keep(merge(others ?? earlier, tally)),
+          add: (others) => keep(merge(others ?? before ?? none, tally)),
         });
     if (all !== null) await onWritten?.(key, all);
-    known.set(id, all ?? merge(earlier, tally));
+    known.set(id, all ?? merge(before ?? none, tally));
   }
 
   async function writeAll(): Promise<void> {
@@ -139,9 +135,9 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
       const text = await documents.get(id);
       const all = text === null ? null : decode(text);
       if (all !== null) known.set(id, all);
-      const before = known.get(id) ?? (text === null ? await former(key) : undefined);
+      const before = known.get(id);
       if (text === null && before !== undefined) {
-        // Lost by the store, or of an earlier release: it is written.
+        // Lost by the store: it is written.
         known.delete(id);
         wait(id, key, before);
       }

@@ -133,14 +133,4 @@ describe('what an assistant was told', () => {
     await shared().manage('PATCH', `/teams/${team.id}`, { advertisers: [1] });
     expect(await columnsOf(first)).toEqual([]);
   });
-
-  it('are taken over, once, from the document of a release that did not tell lists apart', async () => {
-    const { documents } = shared().store;
-    const former = JSON.stringify([{ endpoint: 'campaigns/get', columns: ['fromBefore'] }]);
-    await documents.create(`mcp:columns:${team.id}`, former, 3_600_000);
-    expect(await columnsOf(first)).toEqual(['fromBefore']);
-    expect(await documents.get(`mcp:columns:${team.id}`)).toBeNull();
-    await shared().manage('PATCH', `/teams/${team.id}`, { advertisers: [1] });
-    expect(await columnsOf(first)).toEqual([]);
-  });
 });

@@ -104,21 +104,3 @@ it('leaves a document of a later release as it is, and knows what it has counted
   expect(tallies.unwritten()).toEqual([]);
   expect(await documents.get('letters:k')).toBe('{"form":2}');
 });
-
-it('takes over what an earlier release has written elsewhere, as long as there is no document', async () => {
-  const { documents } = await openInMemory();
-  await documents.create('letters:k', 'x', 60_000);
-  const former = vi.fn(async () => new Set('ab'));
-  const [{ tallies: one }, { tallies: two }] = [
-    await rig(documents, { former }),
-    await rig(documents, { former }),
-  ];
-  one.add('k', new Set('y'));
-  one.add('l', new Set('c'));
-  await one.flush();
-  expect(await documents.get('letters:k')).toBe('xy');
-  expect(await documents.get('letters:l')).toBe('abc');
-  expect(encode(await two.read('m'))).toBe('ab');
-  await two.flush();
-  expect(await documents.get('letters:m')).toBe('ab');
-});

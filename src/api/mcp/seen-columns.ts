@@ -22,9 +22,6 @@ const SeenForm = recordForm(
 );
 type Seen = RecordOf<typeof SeenForm>;
 
-/** Key of documents of older releases, which did not distinguish lists. */
-const formerKeyOf = ({ team }: Caller) => `mcp:columns:${team.id}`;
-
 function keyOf({ team: { id, advertisers }, key: { life } }: Caller): string {
   const list = advertisers === '*' ? '*' : [...advertisers].sort((a, b) => a - b).join();
   return `mcp:columns:${nameInLife(id, life)}:${digest([list]).slice(0, 22)}`;
@@ -35,19 +32,10 @@ export function createSeenColumns(documents: Documents, logger: Logger) {
     logger.debug({ err: error }, 'failed to share the columns that were seen');
   const tallies = createSharedTallies<Caller, Seen>({
     ...{ documents, everyMs: null, ttlMs: KEPT_MS, decode: SeenForm.parse, encode: JSON.stringify },
-    ...{ documentOf: keyOf, former, none: [], onAway },
+    ...{ documentOf: keyOf, none: [], onAway },
     merge: (one, other) =>
       other.reduce((sum, { endpoint, columns }) => withColumns(sum, endpoint, columns), one),
   });
-
-  /** Moves a document of an older release to the current list, once; in a later life of the team it is another team's. */
-  async function former(caller: Caller): Promise<Seen | undefined> {
-    if ((caller.key.life ?? 0) > 0) return undefined;
-    const key = formerKeyOf(caller);
-    const text = await documents.get(key);
-    const isMine = text !== null && (await documents.replace(key, text, null, 0));
-    return isMine ? (SeenForm.parse(text) ?? undefined) : undefined;
-  }
 
   return {
     /** Never rejects: failed writes are repeated with a later answer. */

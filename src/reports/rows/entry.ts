@@ -22,7 +22,6 @@ export interface RowsHeader extends Common {
   /** Facts about each column; see column-types.ts. */
   readonly types?: readonly string[];
   readonly rowCount: number;
-  /** Absent in contents of earlier builds. */
   readonly answerRows: number;
   readonly paging: Paging | null;
   /** For a day split from an answer; null for a whole answer. */
