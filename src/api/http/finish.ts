@@ -34,15 +34,8 @@ export function logRequest(
   const { logger } = log;
   const { trace } = request;
   const ms = Math.round(durationMs * 10) / 10;
-  if (
-    trace.outcome === 'hit' &&
-    complete &&
-    trace.meant.length === 0 &&
-    trace.via === null &&
-    trace.platformCalls === 0 &&
-    traceId === null
-  ) {
-    if (logger.isLevelEnabled('info')) log.write(hitLine(log, plane, request, status, ms));
+  if (isPlain(trace) && complete && status < 500 && traceId === null) {
+    if (logger.isLevelEnabled('info')) log.write(plainLine(log, plane, request, status, ms));
   } else {
     const line = {
       reqId: request.id,
@@ -74,12 +67,18 @@ export function logRequest(
 let lastMs = Number.NaN;
 let lastStart = '';
 let lastMiddle = { plane: '', method: '', path: '', status: 0, text: '' };
-/** Ends of lines, by key. */
-const ends = new Map<string, string>();
-const MAX_ENDS = 1000;
+/** Team and key as in a line, by key. */
+const callers = new Map<string, string>();
+const MAX_CALLERS = 1000;
 
-/** The line of a hit, composed of few prepared parts: most lines are hits. Only the path was chosen by the caller. */
-function hitLine(
+/** Whether the line of a request has the usual members alone. */
+function isPlain({ outcome, key, via, code, cause, meant }: Trace): boolean {
+  const hasMore = via !== null || code !== null || cause !== undefined || meant.length > 0;
+  return outcome !== null && key !== null && !hasMore;
+}
+
+/** The line of most requests, composed of few prepared parts: pino copies each object. Only the path was chosen by the caller. */
+function plainLine(
   log: Pick<Log, 'clean'>,
   plane: string,
   { id, method, trace, originalUrl }: Accounted,
@@ -100,16 +99,18 @@ function hitLine(
     const text = `","plane":"${plane}","method":"${method}","path":"${path}","status":${status},"ms":`;
     lastMiddle = { plane, method, path, status, text };
   }
-  return `${lastStart}${id}${lastMiddle.text}${ms}${endOf(trace)}${trace.rows},"msg":"request"}`;
+  const { outcome, platformCalls, platformMs, rows } = trace;
+  const calls = `"platformCalls":${platformCalls},"platformMs":${Math.round(platformMs)},"rows":${rows}`;
+  return `${lastStart}${id}${lastMiddle.text}${ms}${callerOf(trace)}"outcome":"${outcome}",${calls},"msg":"request"}`;
 }
 
-function endOf({ team, key }: Trace): string {
-  const known = ends.get(key as string);
+function callerOf({ team, key }: Trace): string {
+  const known = callers.get(key as string);
   if (known !== undefined) return known;
-  const end = `,"team":"${team}","key":"${key}","outcome":"hit","platformCalls":0,"platformMs":0,"rows":`;
-  if (ends.size >= MAX_ENDS) ends.clear();
-  ends.set(key as string, end);
-  return end;
+  const caller = `,"team":"${team}","key":"${key}",`;
+  if (callers.size >= MAX_CALLERS) callers.clear();
+  callers.set(key as string, caller);
+  return caller;
 }
 
 /** The path without its query, cut to what a line needs. */
