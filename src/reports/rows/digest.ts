@@ -8,14 +8,16 @@ import { JsonError } from './json.js';
 import {
   agreeOn,
   columnsIn,
+  type Drafted,
+  draftAnswer,
   inOneOrder,
   type Normalized,
   type NormalizeInput,
   namedAlone,
-  normalizeAnswer,
   parseAnswer,
   plansOf,
   typesOf,
+  writeAnswer,
   writeRows,
 } from './normalize.js';
 import { RowsError } from './rows.js';
@@ -51,42 +53,41 @@ export interface Digest
 
 /** @throws JsonError, RowsError */
 export function digestAnswer(text: string, ask: DigestInput): Digest {
-  const answer = normalizeAnswer(text, ask);
-  const { rows, accounts, splittable, paging, place, doubt, flaws } = answer;
+  const drafted = draftAnswer(text, ask);
+  const { drafts, accounts, splittable, paging, place, columns, doubt, flaws } = drafted;
   const { from, to } = ask.period;
-  const isCut = ask.byDate && splittable.ok && from !== null && to !== null;
-  const days = isCut ? splitByDay(answer, daysBetween(from, to)) : null;
-  const isWhole = ask.whole || days === null || doubt !== null;
+  const dates = ask.byDate && splittable.ok && from !== null && to !== null ? daysBetween(from, to) : null;
+  const isWhole = ask.whole || dates === null || doubt !== null;
+  // Days alone are written as days alone: their types are their own.
+  const whole = isWhole ? writeAnswer(drafted) : null;
+  const days = dates === null ? null : splitByDay(drafted, whole, dates);
   return {
     days,
-    whole: isWhole
-      ? blockOf(
-          answer.rows.map(({ json }) => json),
-          answer,
-          answer.types,
-        )
-      : null,
+    whole: whole === null ? null : blockOf(textsOf(whole.rows), whole, whole.types),
     splittable,
-    rowCount: rows.length,
-    lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,
+    rowCount: drafts.length,
+    lastDate: ask.byDate ? (drafts.findLast(({ date }) => date !== null)?.date ?? null) : null,
     accounts,
     paging,
     place,
-    columns: answer.columns,
+    columns,
     doubt,
-    flaws: repeatsRow(answer, days) ? [...flaws, { code: 'duplicate_rows' }] : flaws,
+    flaws: repeatsRow(drafted, whole, days) ? [...flaws, { code: 'duplicate_rows' }] : flaws,
   };
 }
 
+const textsOf = (rows: Normalized['rows']) => rows.map(({ json }) => json);
+
 /** @param days the same rows, if split: they have been checked */
 function repeatsRow(
-  { rows, drafts, types }: Pick<Normalized, 'rows' | 'drafts' | 'types'>,
+  { drafts }: Pick<Drafted, 'drafts'>,
+  whole: Pick<Normalized, 'rows'> | null,
   days: readonly DayBlock[] | null,
 ): boolean {
-  const repeats = days === null ? holdsTwice(rows.map(({ json }) => json)) : days.some((day) => day.repeats);
+  const repeats = days === null ? holdsTwice(textsOf(whole?.rows ?? [])) : days.some((day) => day.repeats);
   if (repeats) return true;
   const ordered = inOneOrder(drafts);
-  return ordered !== null && holdsTwice(writeRows(ordered, types));
+  return ordered !== null && holdsTwice(writeRows(ordered, typesOf(drafts)));
 }
 
 function holdsTwice(texts: readonly string[]): boolean {
@@ -103,38 +104,43 @@ function blockOf(
   return { body, columns, sources, types: encodeTypes(columns, types), rowCount, hash: bodyHash(body) };
 }
 
-/** Rows are in date order. A day without rows is a block too. */
-function splitByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
-  const { rows, drafts } = answer;
+/** Rows are in date order. A day without rows is a block too. @param whole all rows, if they are written */
+function splitByDay(
+  { drafts }: Pick<Drafted, 'drafts'>,
+  whole: Pick<Normalized, 'rows' | 'types'> | null,
+  dates: readonly string[],
+): DayBlock[] {
   const isSettled = [...plansOf(drafts)].some((plan) => plan.isSettled);
   let at = 0;
   return dates.map((date) => {
     const start = at;
-    while (at < rows.length && rows[at]?.date === date) at += 1;
-    return dayBlock(date, answer, { start, end: at, isSettled });
+    while (at < drafts.length && drafts[at]?.date === date) at += 1;
+    const given = drafts.slice(start, at);
+    if (isSettled || whole === null) return dayBlock(date, isSettled ? namedAlone(given) : given, null);
+    return dayBlock(date, given, { texts: textsOf(whole.rows.slice(start, at)), types: whole.types });
   });
 }
 
-/** Types and names depend on the day's own rows only, not on the other days of the request. */
+/**
+ * Types and names depend on the day's own rows only, not on the other days of the request.
+ * @param written texts of the same rows with the types of the answer; null: none
+ */
 function dayBlock(
   date: string,
-  answer: Normalized,
-  { start, end, isSettled }: { readonly start: number; readonly end: number; readonly isSettled: boolean },
+  drafts: Drafted['drafts'],
+  written: { readonly texts: readonly string[]; readonly types: ColumnTypes } | null,
 ): DayBlock {
-  const written = answer.rows.slice(start, end);
-  const given = answer.drafts.slice(start, end);
-  const drafts = isSettled ? namedAlone(given) : given;
   const named = columnsIn(drafts);
   const own = typesOf(drafts);
-  const texts =
-    !isSettled && agreeOn(named.columns, own, answer.types)
-      ? written.map(({ json }) => json)
-      : writeRows(drafts, own);
-  const sorted = texts.toSorted();
-  return Object.assign(blockOf(texts, named, own), {
+  const isWritten = written !== null && agreeOn(named.columns, own, written.types);
+  const texts = isWritten ? written.texts : writeRows(drafts, own);
+  const block = blockOf(texts, named, own);
+  // Mostly: then the digest in any order is that of the body.
+  const isInOrder = texts.every((text, at) => at === 0 || (texts[at - 1] as string) < text);
+  return Object.assign(block, {
     date,
-    sortedHash: sortedHashOf(sorted),
-    repeats: sorted.some((text, at) => text === sorted[at + 1]),
+    sortedHash: isInOrder ? block.hash : sortedHashOf(texts),
+    repeats: !isInOrder && holdsTwice(texts),
   });
 }
 

@@ -43,7 +43,7 @@ interface RowPlan {
   /** In the platform's spelling. */
   readonly names: readonly string[];
   readonly columns: readonly string[];
-  /** Columns as JSON, with a colon. */
+  /** What is before each value: `{"date":`, `,"clicks":`. */
   readonly prefixes: readonly string[];
   /** Whether a member contains text by its name, even if it looks like a number. */
   readonly text: readonly boolean[];
@@ -139,14 +139,16 @@ export function agreeOn(columns: readonly string[], one: ColumnTypes, other: Col
 }
 
 function writeRow({ values, plan, date }: DraftRow, isText: readonly boolean[]): string {
+  if (values.length === 0) return '{}';
   const parts: string[] = [];
   for (let at = 0; at < values.length; at += 1) {
     const isDate = at === plan.dateAt;
     const value = values[at] as Json;
-    const cell = isDate && date !== null ? `"${date}"` : cellJson(value, isText[at] as boolean, isDate);
-    parts.push(plan.prefixes[at] + cell);
+    parts.push(plan.prefixes[at] as string);
+    parts.push(isDate && date !== null ? `"${date}"` : cellJson(value, isText[at] as boolean, isDate));
   }
-  return `{${parts.join()}}`;
+  parts.push('}');
+  return parts.join('');
 }
 
 function cellJson(value: Json, isText: boolean, isDate: boolean): string {
@@ -177,12 +179,10 @@ export interface NormalizedRow extends Pick<DraftRow, 'date'> {
   readonly columns: readonly string[];
 }
 
-export interface Normalized {
-  /** The parsed rows, so that some can be written alone. */
-  readonly drafts: readonly DraftRow[];
-  readonly types: ColumnTypes;
+/** An answer whose rows are not written yet. */
+export interface Drafted {
   /** In date order if split by date; else, and within a day, in the platform's order. */
-  readonly rows: readonly NormalizedRow[];
+  readonly drafts: readonly DraftRow[];
   /** In order of first occurrence. */
   readonly columns: readonly string[];
   /** The columns in the platform's spelling, if any differs. */
@@ -198,6 +198,12 @@ export interface Normalized {
   readonly doubt: string | null;
 }
 
+export interface Normalized extends Drafted {
+  readonly types: ColumnTypes;
+  /** In the same order. */
+  readonly rows: readonly NormalizedRow[];
+}
+
 /** Of one row, nested ones included. What follows takes microseconds for each. */
 const MAX_MEMBERS = 2000;
 /** Of all rows. */
@@ -208,19 +214,14 @@ export const parseAnswer = (text: string): Json =>
   parseJson(text, { allowBom: true, maxPerItem: MAX_MEMBERS });
 
 /** @throws JsonError; RowsError if its rows cannot be identified, or if it is an error */
-export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
+export function draftAnswer(text: string, ask: NormalizeInput): Drafted {
   const document = parseAnswer(text);
   const found = findRows(document, ask);
   refuseManyMembers(found);
   const doubt = judgeShape(document, found, ask, ask.known ?? NOTHING_KNOWN);
   const given = draftRows(found.rows, ask.rule.dateField);
-  const drafts = ask.byDate ? orderByDate(given) : given;
-  const types = typesOf(drafts);
-  const texts = writeRows(drafts, types);
   return {
-    drafts,
-    types,
-    rows: drafts.map(({ date, plan }, at) => ({ json: texts[at] as string, date, columns: plan.columns })),
+    drafts: ask.byDate ? orderByDate(given) : given,
     ...columnsIn(given),
     accounts: [...accountsShown(document, ask.accountPattern, ask.nonAccounts)].map(ownText).sort(),
     splittable: judgeSplittable(
@@ -235,13 +236,30 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
   };
 }
 
+/** Writes the rows of an answer, each with the types of all of them. */
+export function writeAnswer(drafted: Drafted): Normalized {
+  const { drafts } = drafted;
+  const types = typesOf(drafts);
+  const texts = writeRows(drafts, types);
+  const rows = drafts.map(({ date, plan }, at) => ({
+    json: texts[at] as string,
+    date,
+    columns: plan.columns,
+  }));
+  return { ...drafted, types, rows };
+}
+
+/** @throws as {@link draftAnswer} */
+export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
+  return writeAnswer(draftAnswer(text, ask));
+}
+
 export function columnsIn(rows: readonly DraftRow[]): Pick<Normalized, 'columns' | 'sources'> {
-  const [plan, ...others] = plansOf(rows);
-  if (plan !== undefined && others.length === 0) return { columns: plan.columns, sources: plan.sources };
+  const plans = [...plansOf(rows)];
+  const [plan] = plans;
+  if (plan !== undefined && plans.length === 1) return { columns: plan.columns, sources: plan.sources };
   const sources = new Map(
-    [...plansOf(rows)].flatMap(({ names, columns }) =>
-      columns.map((column, at) => [column, names[at] as string]),
-    ),
+    plans.flatMap(({ names, columns }) => columns.map((column, at) => [column, names[at] as string])),
   );
   const columns = [...sources.keys()];
   return { columns, sources: sourcesOf(columns, [...sources.values()]) };
@@ -252,7 +270,9 @@ function sourcesOf(columns: readonly string[], names: readonly string[]): readon
 }
 
 export function plansOf(rows: readonly DraftRow[]): ReadonlySet<RowPlan> {
-  return new Set(rows.map(({ plan }) => plan));
+  const plans = new Set<RowPlan>();
+  for (const { plan } of rows) plans.add(plan);
+  return plans;
 }
 
 /** The parser has counted the members of rows in a list. */
@@ -342,7 +362,7 @@ function planFor(names: readonly string[], dateAt: number, columnOf: ReadonlyMap
   return {
     names,
     columns,
-    prefixes: columns.map((column) => `${JSON.stringify(column)}:`),
+    prefixes: columns.map((column, at) => `${at === 0 ? '{' : ','}${JSON.stringify(column)}:`),
     text: names.map((name, index) => holdsText(name, columns[index] as string)),
     dateAt,
     sources: sourcesOf(columns, names),

@@ -1,5 +1,4 @@
 /** Selects the rows of some campaigns from those of all; never summed or guessed. Pure. */
-import { hash } from 'node:crypto';
 import type { Report } from '../query/canonicalize.js';
 import { decodeFacts } from './column-types.js';
 import { bodyHash, type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
@@ -104,7 +103,7 @@ function columnsOf(
   };
 }
 
-/** Digest of rows in any order, to compare a day of two answers. */
+/** Digest of rows in any order, to compare a day of two answers: that of a body with the rows in order. */
 export function sortedHashOf(texts: readonly string[]): string {
-  return hash('sha256', texts.toSorted().join('\n'), 'base64url').slice(0, 22);
+  return bodyHash(Buffer.from(texts.toSorted().join(ROW_SEPARATOR)));
 }
