@@ -100,8 +100,18 @@ function readFacts(code: string): ColumnFacts {
   return { text: false, scale: scale === '*' ? -1 : Number(scale), idle: idle === 'z', plain: plain === 'p' };
 }
 
-export function encodeTypes(columns: readonly string[], types: ColumnTypes): string[] {
-  return columns.map((column) => encodeFacts(types.get(column) ?? NOTHING));
+/** By columns, and by their text: the one list of all equal ones, so that days are compared by identity. */
+const encoded = new WeakMap<readonly string[], Map<string, readonly string[]>>();
+const ENCODED_MAX = 100;
+
+export function encodeTypes(columns: readonly string[], types: ColumnTypes): readonly string[] {
+  const codes = columns.map((column) => encodeFacts(types.get(column) ?? NOTHING));
+  const known = encoded.get(columns) ?? new Map<string, readonly string[]>();
+  const text = codes.join();
+  const first = known.get(text);
+  if (first !== undefined) return first;
+  if (known.size < ENCODED_MAX) encoded.set(columns, known.set(text, codes));
+  return codes;
 }
 
 export function joinTypes(blocks: readonly TypedColumns[]): ColumnTypes {
@@ -121,8 +131,9 @@ export type Rewrite = readonly (readonly [column: string, facts: string])[];
 
 /** @returns what must be rewritten in each block before they are joined; mostly null */
 export function rewritesFor(blocks: readonly TypedColumns[]): (Rewrite | null)[] {
-  if (areSame(blocks)) return blocks.map(() => null);
-  const joined = joinTypes(blocks);
+  const different = distinct(blocks);
+  if (different.length < 2) return blocks.map(() => null);
+  const joined = joinTypes(different);
   const texts = new Set(
     [...joined].filter(([column, facts]) => holdsTexts(column, facts)).map(([column]) => column),
   );
@@ -135,10 +146,13 @@ export function rewritesFor(blocks: readonly TypedColumns[]): (Rewrite | null)[]
   });
 }
 
-/** Identical lists, as of stored days of one answer: a fast path. */
-export function areSame(blocks: readonly TypedColumns[]): boolean {
-  const [first] = blocks;
-  return blocks.every(({ columns, types }) => columns === first?.columns && types === first.types);
+/** Without those whose lists are identical to those of another, as of most days of one answer. */
+export function distinct<T extends TypedColumns>(blocks: readonly T[]): readonly T[] {
+  const found: T[] = [];
+  for (const block of blocks)
+    if (!found.some(({ columns, types }) => columns === block.columns && types === block.types))
+      found.push(block);
+  return found;
 }
 
 /** Turns numbers of some columns into text, with their original zeros if all had the same scale. */

@@ -17,9 +17,18 @@ export interface RowsPart {
  * @returns mostly the parts themselves
  */
 export function settleNames<P extends RowsPart | Entry>(parts: readonly P[]): readonly P[] {
-  if (parts.length < 2) return parts;
+  if (parts.length < 2 || shareNames(parts)) return parts;
   const columnOf = columnsBySource(parts.flatMap((part) => (hasRows(part) ? sourcesOf(part.header) : [])));
   return parts.map((part) => (hasRows(part) ? renamed(part, columnOf) : part));
+}
+
+/** Identical lists, as of days of one answer: they have the names of its join. */
+function shareNames(parts: readonly (RowsPart | Entry)[]): boolean {
+  const filled = parts.filter(hasRows).filter(({ header }) => header.rowCount > 0);
+  const [first] = filled;
+  return filled.every(
+    ({ header }) => header.columns === first?.header.columns && header.sources === first.header.sources,
+  );
 }
 
 const hasRows = <P extends RowsPart | Entry>(part: P): part is P & RowsPart => 'columns' in part.header;

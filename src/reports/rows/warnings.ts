@@ -2,7 +2,7 @@
 import type { Report } from '../query/canonicalize.js';
 import { didYouMean } from '../query/parameters.js';
 import type { AssembleInput, KnownDay, Past } from './answer.js';
-import { areSame, decodeFacts, holdsTexts } from './column-types.js';
+import { decodeFacts, distinct, holdsTexts } from './column-types.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
 import { expectedFinalDates, type FinalRules, lackingDays, lacksDays } from './freshness.js';
@@ -45,9 +45,10 @@ export function schemaChange(before: Columns, after: Columns): SchemaChange {
  * @returns columns that some days lack, and those with numbers on some days and text on others; null if all are the same
  */
 export function schemaMix(days: readonly Columns[]) {
-  if (areSame(days)) return null;
+  const different = distinct(days);
+  if (different.length < 2) return null;
   const seen = new Map<string, { count: number; readonly kinds: Set<ColumnKind> }>();
-  for (const day of days) {
+  for (const day of different) {
     for (const [column, kind] of kindsOf(day)) {
       const known = seen.get(column) ?? { count: 0, kinds: new Set<ColumnKind>() };
       known.count += 1;
@@ -55,7 +56,7 @@ export function schemaMix(days: readonly Columns[]) {
       seen.set(column, known);
     }
   }
-  const partial = [...seen].filter(([, { count }]) => count < days.length).map(([column]) => column);
+  const partial = [...seen].filter(([, { count }]) => count < different.length).map(([column]) => column);
   const retyped = [...seen]
     .filter(([, { kinds }]) => kinds.has('text') && kinds.has('number'))
     .map(([column]) => column);
@@ -139,8 +140,9 @@ function someOf(names: readonly string[]): string {
 
 function doubtWarnings({ endpoint }: Report, all: readonly Entry[]): readonly Warning[] {
   const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
+  if (doubt === undefined) return [];
   const message = `The platform's answer may not be a report: ${doubt}. It was not cached. If it is one, an operator can declare it with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`;
-  return doubt === undefined ? [] : [{ code: 'shape_unknown', message }];
+  return [{ code: 'shape_unknown', message }];
 }
 
 function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
@@ -197,7 +199,8 @@ function totalsWarnings(
   parts: readonly Entry[],
   rules: FinalRules,
 ): readonly Warning[] {
-  const why = totals === null ? null : whyNoTotals(totals, parts, rules);
+  if (totals === null) return [];
+  const why = whyNoTotals(totals, parts, rules);
   const message = `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead if meta.reach.summable is false.`;
   return why === null ? [] : [{ code: 'totals_unavailable', message }];
 }
@@ -262,8 +265,9 @@ function missingDays(days: readonly string[], isByDate: boolean): string {
 const LATE_HOURS = 24;
 
 function historyWarnings(past: Past | null): readonly Warning[] {
+  if (past === null) return [];
   const daysThat = (isMeant: (day: KnownDay) => boolean) =>
-    [...(past?.days ?? [])].filter(([, day]) => isMeant(day)).map(([date]) => date);
+    [...past.days].filter(([, day]) => isMeant(day)).map(([date]) => date);
   const inexact = (code: 'thinned' | 'history_missed', lacks: KnownDay['lacks'], why: string) => {
     const days = daysThat((day) => day.lacks === lacks);
     const message = `The latest state of ${someOf(days)} at that time ${why}. A slightly earlier one is shown; meta.days (_days=1) has the times.`;
