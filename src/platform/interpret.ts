@@ -99,15 +99,18 @@ function dateOf(headers: Headers, nowMs: number): number {
   return parseHttpDate(single(headers.date), nowMs) ?? nowMs;
 }
 
+const CURRENT_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const RFC_850_DATE = /^[A-Z][a-z]+, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
 /** The three forms of RFC 9110, section 5.6.7; `Date.parse` would take almost anything, `-5` too. */
 function parseHttpDate(value: string | undefined, nowMs: number): number | null {
   const text = value?.trim() ?? '';
-  const clock = '\\d{2}:\\d{2}:\\d{2}';
-  const isCurrent = new RegExp(`^[A-Z][a-z]{2}, \\d{2} [A-Z][a-z]{2} \\d{4} ${clock} GMT$`).test(text);
-  const isRfc850 = new RegExp(`^[A-Z][a-z]+, \\d{2}-[A-Z][a-z]{2}-\\d{2} ${clock} GMT$`).test(text);
-  const isAsctime = new RegExp(`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \\d]\\d ${clock} \\d{4}$`).test(text);
-  if (!isCurrent && !isRfc850 && !isAsctime) return null;
-  const date = Date.parse(isAsctime ? `${text} GMT` : isRfc850 ? inItsCentury(text, nowMs) : text);
+  let usual: string | null = null;
+  if (CURRENT_DATE.test(text)) usual = text;
+  else if (RFC_850_DATE.test(text)) usual = inItsCentury(text, nowMs);
+  else if (ASCTIME_DATE.test(text)) usual = `${text} GMT`;
+  const date = usual === null ? Number.NaN : Date.parse(usual);
   return Number.isNaN(date) ? null : date;
 }
 
