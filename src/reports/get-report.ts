@@ -12,7 +12,7 @@
  * answer does not wait. A failed attempt releases both and fails for all of its waiters, which back off together.
  */
 import { GatewayError } from '../errors.js';
-import { timeoutSignal } from '../lib/time.js';
+import { timeoutSignal, uptimeMs } from '../lib/time.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
 import type { Claim, Claimed } from '../store/days-port.js';
@@ -81,12 +81,12 @@ async function refresh(g: Gateway, { question, context }: Run): Promise<void> {
 
 /** Fetches until nothing is missing or the time is up. Successful parts are stored even if others fail. */
 async function fetchMissing(g: Gateway, run: Run, first: Decision): Promise<Decision> {
-  const signal = timeoutSignal(g.config.platform.timeoutMs);
+  const endsAtMs = uptimeMs() + g.config.platform.timeoutMs;
   let decision = first;
   while (!isAnswered(decision)) {
-    if (signal.aborted) throw new GatewayError('upstream_timeout');
+    if (uptimeMs() >= endsAtMs) throw new GatewayError('upstream_timeout');
     run.compares = decision.compares;
-    decision = settle(g, run, await fetchAll(g, run, decision, signal));
+    decision = settle(g, run, await fetchAll(g, run, decision, endsAtMs));
     if (isAnswered(decision)) decision = await renew(g, run, decision);
     if (isAnswered(decision)) break;
     // Days that another replica fetched are in the store only.
@@ -104,12 +104,12 @@ interface Round {
   readonly unsplittable: 'certain' | 'doubtful' | null;
 }
 
-async function fetchAll(g: Gateway, run: Run, decision: Decision, signal: AbortSignal): Promise<Round> {
+async function fetchAll(g: Gateway, run: Run, decision: Decision, endsAtMs: number): Promise<Round> {
   // A long backfill leaves one call for small requests.
   const atOnce = Math.max(1, g.maxConcurrent() - 1);
   const settled = await settleConcurrently(decision.fetches, atOnce, (plan) =>
     g.platform.retrying(callKind(run.question), g.config.platform.timeoutMs, (deadline, after) =>
-      shareAttempt(g, { run, decision, plan, signal }, deadline, after),
+      shareAttempt(g, { run, decision, plan, endsAtMs }, deadline, after),
     ),
   );
   let failure: unknown = null;
@@ -173,8 +173,8 @@ interface Planned {
   readonly run: Run;
   readonly decision: Decision;
   readonly plan: PlannedFetch;
-  /** Ends the wait for other callers. */
-  readonly signal: AbortSignal;
+  /** End of the wait for other callers, by `uptimeMs`. */
+  readonly endsAtMs: number;
 }
 
 /** Shares one attempt among equal requests of a team, and among requests that failed together. */
@@ -184,7 +184,7 @@ async function shareAttempt(
   deadline: CallDeadline,
   after: CallFailed | null,
 ): Promise<FetchResult> {
-  const { run, decision, plan, signal } = planned;
+  const { run, decision, plan, endsAtMs } = planned;
   const { team, trace } = run.context;
   const epoch = g.purges.seq;
   const names = plan.lockAs === null ? plan.refs.map(({ lock }) => lock) : [plan.lockAs];
@@ -197,7 +197,7 @@ async function shareAttempt(
       const isUnderWay = g.locks.areUnderWay(names, epoch);
       const tried = isUnderWay ? { others: names, epoch } : await fetchLocked(g, planned, names, deadline);
       if (!('others' in tried)) return tried;
-      const result = await g.locks.wait(tried, signal);
+      const result = await g.locks.wait(tried, timeoutSignal(Math.ceil(Math.max(0, endsAtMs - uptimeMs()))));
       trace.mark('wait');
       return { ...(result ?? LOOK_AGAIN), by: 'other' };
     },
