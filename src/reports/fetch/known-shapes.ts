@@ -63,9 +63,10 @@ export function createKnownShapes(
     /** @param earlier columns of the entry to be replaced */
     of(report: Report, earlier: readonly string[]): KnownShape {
       const named = policy.endpoints.get(report.endpoint)?.knownColumns ?? [];
-      const before = [...(tallies.atHand(KEY).get(report.endpoint) ?? []), ...earlier];
+      const seen = tallies.atHand(KEY).get(report.endpoint) ?? [];
       // Without a figure they may be of a refusal that was mistaken for a report.
-      const columns = [...named, ...(named.length > 0 || before.some(isReportFigure) ? before : [])];
+      const isUsable = named.length > 0 || holdsFigure(seen) || holdsFigure(earlier);
+      const columns = isUsable ? [...named, ...seen, ...earlier] : [];
       return { places: places.get(kindOf(report)) ?? [], columns };
     },
     /** Call for answers without doubt. */
@@ -83,11 +84,23 @@ export function createKnownShapes(
       }
       const news = new Map([[report.endpoint, columns]]);
       const seen = tallies.atHand(KEY);
-      if (!columns.some(isReportFigure) || merged(seen, news) === seen) return;
+      if (!holdsFigure(columns) || merged(seen, news) === seen) return;
       tallies.add(KEY, news);
       background(tallies.flush());
     },
   };
+}
+
+/** By list: answers of one kind share theirs. */
+const withFigure = new WeakMap<readonly string[], boolean>();
+
+function holdsFigure(columns: readonly string[]): boolean {
+  let isHeld = withFigure.get(columns);
+  if (isHeld === undefined) {
+    isHeld = columns.some(isReportFigure);
+    withFigure.set(columns, isHeld);
+  }
+  return isHeld;
 }
 
 /** @returns `one` if there is nothing new */

@@ -55,7 +55,11 @@ export function writeQueryText(pairs: readonly QueryPair[]): string {
   return pairs.map(({ name, value }) => `${encode(name)}=${encode(value)}`).join('&');
 }
 
+/** Unreserved: mostly all there is. */
+const UNRESERVED = /^[A-Za-z0-9\-._~]*$/;
+
 function encode(text: string): string {
+  if (UNRESERVED.test(text)) return text;
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

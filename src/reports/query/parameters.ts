@@ -63,11 +63,12 @@ const NAME = /^[A-Za-z][A-Za-z0-9_]*(\[\])?$/;
 export function nameFault(name: string, table: ParameterTable): string | null {
   if (!NAME.test(name))
     return 'is not a parameter name: a letter, then letters, digits or _, at most one [] at the end';
+  if (table.kinds.has(name)) return null;
   const bare = name.endsWith('[]') ? name.slice(0, -2) : name;
   // Such as `constructor`.
   if (bare in Object.prototype) return 'is not allowed as a parameter name';
   const known = table.byPlainName.get(plainName(name));
-  if (known === undefined || known === name) return null;
+  if (known === undefined) return null;
   if (table.kinds.get(bare) === 'set') return null;
   return table.kinds.has(bare) ? 'takes one value, not a list' : `is unknown: ${didYouMean(known)}`;
 }
