@@ -16,15 +16,42 @@ export interface Clock {
 export interface MovableClock extends Clock {
   readonly offsetMs: number;
   moveTo(offsetMs: number): void;
+  /**
+   * Corrects wall time, so that replicas agree on what is past.
+   * @param aheadMs by how much the clock of the store is ahead of `wallMs()` of this process
+   */
+  follow(aheadMs: number): void;
+}
+
+/** Smaller differences may be the time that the store's answer took. */
+const FOLLOW_FROM_MS = 1000;
+/** A store that is further away has a wrong clock itself, as `dsp-gateway doctor` says. */
+const FOLLOW_TO_MS = 300_000;
+
+/** The correction of a clock that follows the store's. */
+export function createCorrection() {
+  let ms = 0;
+  return {
+    get ms() {
+      return ms;
+    },
+    follow(aheadMs: number): void {
+      const size = Math.abs(aheadMs);
+      const wanted = size < FOLLOW_FROM_MS || size > FOLLOW_TO_MS ? 0 : Math.round(aheadMs);
+      if (Math.abs(wanted - ms) >= FOLLOW_FROM_MS) ms = wanted;
+    },
+  };
 }
 
 /** The machine's clock, which the test clock (`GATEWAY_TEST_CLOCK`) may move. */
 export function createClock(): MovableClock {
   let offsetMs = 0;
+  const correction = createCorrection();
   // `performance.now()` is faster, but counts from the start of the process.
   const startedMs = Number(process.hrtime.bigint()) / 1e6 - uptimeMs();
   return {
-    now: () => wallMs() + offsetMs,
+    now: () => wallMs() + correction.ms + offsetMs,
+    follow: correction.follow,
     monotonicMs: () => startedMs + uptimeMs(),
     get offsetMs() {
       return offsetMs;

@@ -43,6 +43,7 @@ import { createQueries, createQueryParser, type Stamps } from '../reports/query.
 import type { ReportPolicy } from '../reports/report-policy.js';
 import type { FreshnessRules } from '../reports/rows/freshness.js';
 import { hourly, type Job } from '../store/jobs.js';
+import { whenAway } from '../store/port.js';
 import type { Identify } from '../teams/auth/authenticate.js';
 import type { TeamLimits } from '../teams/limits/limits.js';
 
@@ -78,17 +79,18 @@ export interface ReportingOptions
 const MAX_WAITING = 10_000;
 
 /** What is stored of reports: whole entries and days, read together. */
-function composeStored({ store, clock: { now }, logger, purges, metrics }: ReportingOptions) {
+function composeStored({ store, clock, logger, purges, metrics }: ReportingOptions) {
   const workerPool = createWorkerPool();
   const tier = createCacheTier({
     ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
   const days = createDays({
-    ...{ store: store.days, encode: workerPool.encodePart, now, logger },
+    ...{ store: store.days, encode: workerPool.encodePart, now: clock.now, logger },
+    ...(store.kind === 'redis' && { onClock: clock.follow }),
     onDamaged: () => metrics.storeFault('damaged'),
   });
-  const lookUp = createLookUp({ tier, days, purges, now, onAway: tier.fail });
+  const lookUp = createLookUp({ tier, days, purges, now: clock.now, onAway: tier.fail });
   return { workerPool, tier, days, lookUp };
 }
 
@@ -204,6 +206,7 @@ export function composeReports(options: ReportingOptions) {
   }
   // Answers that were cached before the start are judged by the retention.
   background(retention.edges());
+  background(g.days.compareClocks().catch(whenAway(() => {})));
   return {
     /** For calls about reports and learned facts. */
     gateway: g,

@@ -1,5 +1,5 @@
 /** The clocks of tests: time is moved, never waited for. */
-import type { MovableClock } from '../../src/lib/clock.js';
+import { createCorrection, type MovableClock } from '../../src/lib/clock.js';
 import type { TimeSource } from '../../src/lib/time.js';
 
 export const SECOND = 1000;
@@ -40,6 +40,8 @@ function createClockOn(monotonicMs: () => number, iso?: string): TestClock {
   let monotonicOffsetMs = 0;
   return {
     now: () => startMs + offsetMs,
+    // It is not the machine's, by which the store is compared.
+    follow() {},
     monotonicMs: () => monotonicMs() + monotonicOffsetMs,
     get offsetMs() {
       return offsetMs;
@@ -65,5 +67,12 @@ function createClockOn(monotonicMs: () => number, iso?: string): TestClock {
 
 /** The clock of a process that has its time from there; nobody moves it. */
 export function clockOf(time: Pick<TimeSource, 'wallMs' | 'uptimeMs'>): MovableClock {
-  return { now: () => time.wallMs(), monotonicMs: () => time.uptimeMs(), offsetMs: 0, moveTo() {} };
+  const correction = createCorrection();
+  return {
+    now: () => time.wallMs() + correction.ms,
+    monotonicMs: () => time.uptimeMs(),
+    follow: correction.follow,
+    offsetMs: 0,
+    moveTo() {},
+  };
 }

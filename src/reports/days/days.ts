@@ -15,6 +15,8 @@ export interface DaysOptions {
   /** Parts as bytes. */
   readonly encode: (days: readonly PartDay[]) => Promise<Buffer>;
   readonly now: () => number;
+  /** Told of the clock of a store on another machine: by how much it is ahead of `wallMs()`. */
+  readonly onClock?: (aheadMs: number) => void;
   /** Called for stored bytes that cannot be read. */
   readonly onDamaged: () => void;
   readonly logger: Logger;
@@ -25,18 +27,17 @@ type Mark = (revisions: Revisions, date: string) => Revisions;
 
 export type Days = ReturnType<typeof createDays>;
 
-export function createDays({ store, encode, now, onDamaged, logger }: DaysOptions) {
+export function createDays({ store, encode, now, onClock, onDamaged, logger }: DaysOptions) {
   const months = createOpenMonths(({ month }) => {
     onDamaged();
     logger.warn({ month }, 'ignored damaged stored days');
   });
   const write = createWriteMonth({ store, months, encode });
-  const orders = createOrders(store);
   const uses = createUses({ store, now, logger });
   const reading = { store, months, now, onDamaged, noteUse: uses.note, logger };
   return {
     ...{ store, months, write, encode, close: uses.close },
-    ...{ claim: orders.claim, nextOrder: orders.next, clockUs: orders.clockUs },
+    ...createOrders(store, onClock),
     ...createShowDays(reading),
     ...createReadStates(reading),
     /**
@@ -60,20 +61,26 @@ export function createDays({ store, encode, now, onDamaged, logger }: DaysOption
 const US_PER_MS = 1000;
 
 /** Orders of fetches: by the clock of the store, as the last claim told it; before one, by that of this process. */
-function createOrders(store: Pick<DaysStore, 'claim'>) {
+function createOrders(store: Pick<DaysStore, 'claim'>, onClock: DaysOptions['onClock']) {
   let [aheadUs, last] = [0, 0];
   const clockUs = () => Math.floor(wallMs() * US_PER_MS + aheadUs);
+  const claim = (async (series, wanted) => {
+    const claimed = await store.claim(series, wanted);
+    aheadUs = claimed.clockUs - wallMs() * US_PER_MS;
+    onClock?.(aheadUs / US_PER_MS);
+    last = Math.max(last, claimed.order);
+    return claimed;
+  }) satisfies DaysStore['claim'];
   return {
     /** The clock of the store now. */
     clockUs,
-    claim: (async (series, claim) => {
-      const claimed = await store.claim(series, claim);
-      aheadUs = claimed.clockUs - wallMs() * US_PER_MS;
-      last = Math.max(last, claimed.order);
-      return claimed;
-    }) satisfies DaysStore['claim'],
+    claim,
+    /** Compares the clocks before the first fetch: a process may read for long. @throws StoreUnavailable */
+    async compareClocks(): Promise<void> {
+      await claim('clock', { owner: 'nobody', names: [], leaseMs: 1, known: [] });
+    },
     /** For a fetch without a claim. Larger than all that this process knows. */
-    next(): number {
+    nextOrder(): number {
       last = Math.max(last + 1, clockUs());
       return last;
     },
