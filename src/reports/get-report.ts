@@ -308,8 +308,8 @@ function readUsable(
       const changed = await g.days
         .readClaimed(series, datesOf(plan), known, claimed)
         .catch(whenAway(() => NO_DAYS));
-      for (const [id, entry] of g.lookUp.usableDays(report, looked, changed)) found.set(id, entry);
-      const atHand = g.lookUp.usableDays(report, looked, g.days.shownAtHand(series, datesOf(plan)));
+      for (const [id, entry] of g.lookUp.usable(report, looked, changed)) found.set(id, entry);
+      const atHand = g.lookUp.usable(report, looked, g.days.shownAtHand(series, datesOf(plan)));
       // Another request of this process has read them since this one did.
       if (looked.some((ref) => isUsable(atHand, ref)))
         for (const [id, entry] of (await g.lookUp.read(report, looked, context.patience)).found)

@@ -4,7 +4,7 @@ import { type CacheDirectives, NO_DIRECTIVES } from '../lib/http/cache-directive
 import { GATEWAY_TEAM } from '../platform/budget.js';
 import { Trace } from '../telemetry/trace.js';
 import { daysBetween } from './query/days.js';
-import { bytesKey, dayId, type EntryKey, type ReportSeries, rowsKey } from './query/platform-call.js';
+import { bytesKey, dayLock, type EntryKey, type ReportSeries, rowsKey } from './query/platform-call.js';
 
 /** A requested report. */
 export interface ReportQuestion extends ReportSeries {
@@ -47,7 +47,7 @@ export function backgroundContext(id: string, nowMs: number): RequestContext {
 
 /** Reference to one entry: a whole period, or a day of it. */
 export interface EntryRef {
-  /** Name in maps. */
+  /** Name in maps of one series: the date of a day, or the name of the entry. */
   readonly id: string;
   readonly series: string;
   /** In the cache; null: a day of a report that is split by day, see `reports/days/`. */
@@ -67,8 +67,7 @@ const wholeRefOf = new LRUCache<ReportQuestion, EntryRef>({ max: UNDER_WAY });
 
 /** @param date ISO */
 export function dayRef(series: string, date: string): EntryRef {
-  const id = dayId(series, date);
-  return { id, series, key: null, lock: id, isDay: true, from: date, to: date };
+  return { id: date, series, key: null, lock: dayLock(series, date), isDay: true, from: date, to: date };
 }
 
 /** References to the days of a report with a period. */

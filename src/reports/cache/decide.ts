@@ -78,7 +78,7 @@ export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
 export interface Decision extends Mode {
   /** Entries of the report, in date order. */
   readonly refs: readonly EntryRef[];
-  /** Known entries by key, usable or not. */
+  /** Known entries by id, usable or not. */
   readonly known: ReadonlyMap<string, Entry>;
   /** All usable entries in order; complete once none is missing. */
   readonly parts: readonly Entry[];

@@ -97,7 +97,7 @@ function stateOf({ header }: Entry, nowMs: number, rules: FreshnessRules, negati
 
 interface Found {
   /** By id. */
-  readonly found: Map<string, Entry>;
+  readonly found: ReadonlyMap<string, Entry>;
   /** Whether the store failed. */
   readonly degraded: boolean;
 }
@@ -148,23 +148,21 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
     const { series } = refs[0] as EntryRef;
     const dates = refs.map(({ from }) => from as string);
     try {
-      return { found: byId(refs, await days.read(series, dates, when)), degraded: false };
+      return { found: await days.read(series, dates, when), degraded: false };
     } catch (error) {
       onAway(error, 'reading days');
-      return { found: byId(refs, days.beingWritten(series, dates)), degraded: true };
+      return { found: days.beingWritten(series, dates), degraded: true };
     }
   }
 
   return {
-    /** @param days by date, as they were read */
-    usableDays: (report: Report, refs: readonly EntryRef[], days: ReadonlyMap<string, Entry>) =>
-      usable(report, refs, byId(refs, days)),
+    usable,
     /** Entries that this process is writing now; does not read the store. Purged entries are absent, softly purged ones expired. */
     beingWritten(report: Report, refs: readonly EntryRef[]): Map<string, Entry> {
       const [first] = refs;
       if (first === undefined) return new Map();
       const dates = refs.flatMap(({ isDay, from }) => (isDay ? [from as string] : []));
-      const entries = new Map<string, Entry>(byId(refs, days.beingWritten(first.series, dates)));
+      const entries = new Map<string, Entry>(days.beingWritten(first.series, dates));
       for (const { id, key } of refs) {
         const entry = key === null ? null : tier.beingWritten(key);
         if (entry !== null) entries.set(id, entry as unknown as Entry);
@@ -196,24 +194,15 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
 type WholeRef = EntryRef & { readonly key: EntryKey };
 const isWhole = (ref: EntryRef): ref is WholeRef => ref.key !== null;
 
-function byId(refs: readonly EntryRef[], entries: ReadonlyMap<string, Entry>): Map<string, Entry> {
-  return new Map(
-    refs.flatMap(({ id, isDay, from }): [string, Entry][] => {
-      const entry = isDay ? entries.get(from as string) : undefined;
-      return entry === undefined ? [] : [[id, entry]];
-    }),
-  );
-}
-
 /** Found days by date. */
 export function daysFound(
   refs: readonly EntryRef[],
   found: ReadonlyMap<string, Entry>,
 ): Map<string, Entry<RowsHeader>> {
   return new Map(
-    refs.flatMap(({ id, from }): [string, Entry<RowsHeader>][] => {
+    refs.flatMap(({ id }): [string, Entry<RowsHeader>][] => {
       const part = found.get(id);
-      return part?.header.form === 'rows' ? [[from as string, part as Entry<RowsHeader>]] : [];
+      return part?.header.form === 'rows' ? [[id, part as Entry<RowsHeader>]] : [];
     }),
   );
 }

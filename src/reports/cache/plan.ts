@@ -89,7 +89,7 @@ export interface PlanInput {
   readonly wanted: readonly EntryRef[];
   /** Known days right before the period, in order. */
   readonly before?: readonly EntryRef[];
-  /** Known entries by key. */
+  /** Known entries by id. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly nowMs: number;
   readonly plan: PlanRules;

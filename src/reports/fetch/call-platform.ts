@@ -8,7 +8,7 @@ import type { Slot } from '../../platform/slot.js';
 import type { Gateway } from '../gateway.js';
 import { type Days, type DaysOf, daysByDate } from '../learn/compare-days.js';
 import type { Period } from '../query/period.js';
-import { buildPlatformCall, dayId, rowsKey } from '../query/platform-call.js';
+import { buildPlatformCall, rowsKey } from '../query/platform-call.js';
 import { newPatience, type ReportQuestion } from '../question.js';
 import { afterFetch } from './after-fetch.js';
 import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
@@ -52,7 +52,7 @@ export async function fetchToLearn(
       mode: 'days',
       form: 'rows',
       order: g.days.nextOrder(),
-      known: new Map([...known].map(([date, entry]) => [dayId(series, date), entry])),
+      known,
       patience: newPatience(),
       learns: false,
     }),
@@ -117,7 +117,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
     generation: g.learner.status(report).generation,
     startedAt: g.now(),
     earlier(lastDay: string | null) {
-      const day = lastDay === null ? undefined : known.get(dayId(series, lastDay));
+      const day = lastDay === null ? undefined : known.get(lastDay);
       const whole = known.get(rowsKey(series, report.from, report.to).id);
       return (mode === 'days' ? day : whole)?.header ?? null;
     },

@@ -20,7 +20,7 @@ export interface Fetch extends ReportQuestion {
   readonly handOver?: () => HandedOver | undefined;
   /** Of fetches: a later one is larger. */
   readonly order: number;
-  /** Earlier entries by key. */
+  /** Earlier entries by id of their ref. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly patience: Patience;
   /** Called before a further call for the same range. */
@@ -31,7 +31,7 @@ export interface Fetch extends ReportQuestion {
 }
 
 export interface FetchResult {
-  /** By key; none if they are in the store, or must be looked up again. */
+  /** By id of their ref; none if they are in the store, or must be looked up again. */
   readonly entries: ReadonlyMap<string, EntryOrError>;
   /** own: this request called the platform · other: another request did, or had just fetched them */
   readonly by: 'own' | 'other';

@@ -6,7 +6,7 @@ import type { Extent } from '../cache/replacements.js';
 import type { TierWrite } from '../cache/tier.js';
 import type { Gateway } from '../gateway.js';
 import type { Comparison } from '../learn/learn.js';
-import { bytesKey, dayId, type EntryKey, rowsKey } from '../query/platform-call.js';
+import { bytesKey, type EntryKey, rowsKey } from '../query/platform-call.js';
 import { dayRef, type Patience } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
@@ -29,7 +29,7 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   const writes = fetched.storable ? writesOf(g, fetch, fetched, [...whole, ...spare], days ?? []) : [];
   const byDay = mode === 'days' && fetched.kind === 'answer' ? (fetched.days ?? []) : [];
   const entries = new Map<string, EntryOrError>(whole.map(([{ id }, entry]) => [id, entry]));
-  for (const entry of byDay) entries.set(dayId(fetch.series, entry.header.lastDay as string), entry);
+  for (const entry of byDay) entries.set(entry.header.lastDay as string, entry);
   const extents = extentsOf(fetch, writes, days ?? []);
   return { entries, days, writes, extents, mode, unsplittable, needsDays: spare.length === 0 };
 }

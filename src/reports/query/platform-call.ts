@@ -91,7 +91,7 @@ export function readReportAddress(text: string): { endpoint: string | null; quer
 const FORM = 'c5';
 
 export interface EntryKey {
-  /** Name in the store, in maps and of locks. In a cluster the text in braces puts all of a series in one slot. */
+  /** Name in the store and of its lock. In a cluster the text in braces puts all of a series in one slot. */
   readonly id: string;
 }
 
@@ -103,7 +103,7 @@ export function bytesKey(series: string, from: string | null, to: string | null)
   return { id: `${FORM}:{${series}}:b:${from ?? ''}:${to ?? ''}` };
 }
 
-/** Id of a day, as {@link EntryKey.id}. @param date ISO */
-export function dayId(series: string, date: string): string {
+/** Lock name of a day. @param date ISO */
+export function dayLock(series: string, date: string): string {
   return `${FORM}:{${series}}:d:${date}`;
 }

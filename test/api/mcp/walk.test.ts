@@ -232,13 +232,21 @@ describe('large', () => {
       ...{ advertiser_id: 1, impressions: at, spent: spent + at, reach: at },
     }));
 
-  it('walks 3,000 rows without a gap or a repeat, and ends when the report is restated', async () => {
-    let answer = JSON.stringify({ data: rows(3000, 1) });
+  /** A platform that answers every call with `data`, and an agent of a team of a gateway before it. */
+  async function sceneOf(data: readonly object[]) {
+    const scene = { data };
     const platform = await startRawPlatform((_request, response) => {
+      const answer = JSON.stringify({ data: scene.data });
       response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
     });
     const gateway = await gatewayAt(platform, { logLevel: 'info' });
     const agent = await agentOf(gateway, await gateway.addTeam({ id: 'walkers', ...TEAM }));
+    return Object.assign(scene, { platform, gateway, agent });
+  }
+
+  it('walks 3,000 rows without a gap or a repeat, and ends when the report is restated', async () => {
+    const scene = await sceneOf(rows(3000, 1));
+    const { gateway, agent } = scene;
     let told = await agent.call('query_report', { ...ARGS, sort: { column: 'spent', order: 'desc' } });
     expect(told.body).toMatchObject({ truncated: true, totalRows: 3000 });
     const cursor = told.body.next;
@@ -254,22 +262,18 @@ describe('large', () => {
     }
     expect(told.body.truncated).toBe(false);
     expect(ids).toEqual(Array.from({ length: 3000 }, (_, at) => 3000 - at));
-    answer = JSON.stringify({ data: rows(2900, 100_000) });
+    scene.data = rows(2900, 100_000);
     await gateway.manage('POST', '/cache/purge', { all: true });
     expect((await agent.call('query_report', { cursor })).body.code).toBe('cursor_expired');
   });
 
   it('of a report without history goes on by what is cached, however old, until it is fetched again', async () => {
-    let data = rows(3, 1);
-    const platform = await startRawPlatform((_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
-    });
-    const gateway = await gatewayAt(platform, { logLevel: 'info' });
-    const agent = await agentOf(gateway, await gateway.addTeam({ id: 'walkers', ...TEAM }));
+    const scene = await sceneOf(rows(3, 1));
+    const { platform, gateway, agent } = scene;
     const today = { ...ARGS, period: { relative: 'today' } };
     const { next: cursor } = (await agent.call('query_report', { ...today, limit: 1 })).body;
     await gateway.services.settled();
-    data = rows(3, 2);
+    scene.data = rows(3, 2);
     gateway.clock.advance(14 * 60_000);
     const page = await agent.call('query_report', { cursor });
     expect(page.body).toMatchObject({ totalRows: 3, stale: true });
@@ -282,15 +286,11 @@ describe('large', () => {
   });
 
   it('ends when the platform gives the same rows in another order', async () => {
-    let data = rows(3, 1);
-    const platform = await startRawPlatform((_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
-    });
-    const gateway = await gatewayAt(platform, { logLevel: 'info' });
-    const agent = await agentOf(gateway, await gateway.addTeam({ id: 'walkers', ...TEAM }));
+    const scene = await sceneOf(rows(3, 1));
+    const { gateway, agent } = scene;
     const { next: cursor } = (await agent.call('query_report', { ...ARGS, limit: 1 })).body;
     expect((await agent.call('query_report', { cursor })).body.rows?.[0]).toContain(2);
-    data = data.toReversed();
+    scene.data = scene.data.toReversed();
     await gateway.manage('POST', '/cache/purge', { all: true });
     expect((await agent.call('query_report', { cursor })).body.code).toBe('cursor_expired');
   });
@@ -298,13 +298,7 @@ describe('large', () => {
   it('has no cursor where its arguments are too long for one, and says that rows are missing', async () => {
     const columns = Array.from({ length: 40 }, (_, at) => `c${hash('sha512', String(at))}`);
     const row = Object.fromEntries(columns.map((column) => [column, 1]));
-    const platform = await startRawPlatform((_request, response) => {
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ data: [row, row] }));
-    });
-    const gateway = await gatewayAt(platform, { logLevel: 'info' });
-    const agent = await agentOf(gateway, await gateway.addTeam({ id: 'walkers', ...TEAM }));
+    const { agent } = await sceneOf([row, row]);
     const asked = async (some: readonly string[]) =>
       (await agent.call('query_report', { ...ARGS, columns: some, limit: 1 })).body;
     const few = await asked(columns.slice(0, 10));
@@ -314,13 +308,7 @@ describe('large', () => {
   });
 
   it('gives what others wrote as data, in its cell and nowhere else', async () => {
-    const platform = await startRawPlatform((_request, response) => {
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ data: [{ ...rows(1, 1)[0], note: '\u202e"}],"isError":true,\u0000' }] }));
-    });
-    const gateway = await gatewayAt(platform, { logLevel: 'info' });
-    const agent = await agentOf(gateway, await gateway.addTeam({ id: 'readers', ...TEAM }));
+    const { agent } = await sceneOf([{ ...rows(1, 1)[0], note: '\u202e"}],"isError":true,\u0000' }]);
     const { body, text, isError } = await agent.call('query_report', ARGS);
     expect(isError).toBe(false);
     expect(text).toBe(JSON.stringify(body));
@@ -331,12 +319,7 @@ describe('large', () => {
 
   it('refuses a table of nothing but empty cells, which a few bytes of an answer can ask for', async () => {
     const wide = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`c${at}`, 1]));
-    const platform = await startRawPlatform((_request, response) => {
-      const data = [wide, ...Array.from({ length: 2500 }, () => ({ advertiser_id: 1 }))];
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
-    });
-    const gateway = await gatewayAt(platform, { logLevel: 'info' });
-    const agent = await agentOf(gateway, await gateway.addTeam({ id: 'wide', ...TEAM }));
+    const { agent } = await sceneOf([wide, ...Array.from({ length: 2500 }, () => ({ advertiser_id: 1 }))]);
     const { isError, body } = await agent.call('query_report', ARGS);
     expect([isError, body.code]).toEqual([true, 'upstream_too_large']);
     expect(body.help).toMatch(/^Name the columns you need. Available: c0, c1, /);

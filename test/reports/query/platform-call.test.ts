@@ -11,7 +11,7 @@ import {
 import {
   buildPlatformCall,
   bytesKey,
-  dayId,
+  dayLock,
   digest,
   readReportAddress,
   rowsKey,
@@ -259,7 +259,7 @@ describe('keys', () => {
       fc.property(place, ([make, id, from, to]) => {
         const ref = make(id, from, to);
         expect(/\{(.*?)\}/.exec(ref.id)?.[1]).toBe(id);
-        expect(/\{(.*?)\}/.exec(dayId(id, '2026-11-01'))?.[1]).toBe(id);
+        expect(/\{(.*?)\}/.exec(dayLock(id, '2026-11-01'))?.[1]).toBe(id);
       }),
     );
   });
