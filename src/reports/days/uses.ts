@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { createLastUsed } from '../../lib/last-used.js';
 import { startTimer, stopTimer, type Timer } from '../../lib/time.js';
 import type { DaysStore, MonthPlace } from '../../store/days-port.js';
+import { dayAt } from '../query/days.js';
 import { placeName } from './open-months.js';
 
-const DAY_MS = 86_400_000;
 const BATCH_MS = 60_000;
 /** A month that is forgotten here is noted again. */
 const MAX_NOTED = 10_000;
@@ -28,7 +28,7 @@ export function createUses({ store, now, logger }: UsesOptions) {
     const batch = waiting;
     waiting = [];
     if (batch.length === 0) return;
-    await store.used(batch, dayOf(now())).catch((error: unknown) => {
+    await store.used(batch, dayAt(now(), 'UTC')).catch((error: unknown) => {
       logger.debug({ err: error, months: batch.length }, 'failed to note the use of stored months');
     });
   }
@@ -36,7 +36,7 @@ export function createUses({ store, now, logger }: UsesOptions) {
   return {
     /** Notes the use of a month. Never throws. */
     note(place: MonthPlace): void {
-      const [name, day] = [placeName(place), dayOf(now())];
+      const [name, day] = [placeName(place), dayAt(now(), 'UTC')];
       if (noted.get(name) === day) return;
       noted.set(name, day);
       if (waiting.push(place) === 1) timer = startTimer(() => void send(), BATCH_MS).unref();
@@ -45,5 +45,3 @@ export function createUses({ store, now, logger }: UsesOptions) {
     close: send,
   };
 }
-
-const dayOf = (ms: number) => Math.floor(ms / DAY_MS);

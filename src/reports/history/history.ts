@@ -302,8 +302,10 @@ function createSweep(options: HistoryOptions): Job {
   const sweep = createSweepDays({ ...limits, days, now: clock.now, logger });
   return async (isStopped) => {
     try {
-      const { earlier } = await sweep(isStopped);
+      const { earlier, expired } = await sweep(isStopped);
       metrics.historyBytes(earlier);
+      if (expired > 0)
+        logger.info({ months: expired }, 'removed earlier states of months past history.retentionDays');
       // Concurrent fetches may have written since, or a process may have ended: erase again.
       const open = erasures.open();
       if (open.length === 0) return;
