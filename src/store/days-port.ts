@@ -51,6 +51,8 @@ export interface MonthWrite extends MonthPlace {
   readonly ttlMs: number | null;
   /** `ttlMs` is the end of the month, although it had a later one, or none. */
   readonly isEnding?: true;
+  /** It removes more than it adds, and is made although the store has no room. */
+  readonly isRemoval?: true;
   /** Locks of the series that end with the write, and a message that follows it; neither if the write is not made. */
   readonly release?: Release;
 }
@@ -153,8 +155,10 @@ export interface DaysStore {
   months(after: MonthPlace | null, limit: number): Promise<MonthPlace[]>;
   /** @returns null for an absent month */
   whole(place: MonthPlace): Promise<WholeMonth | null>;
-  /** Removes all of a month. */
-  remove(place: MonthPlace): Promise<void>;
+  /** Removes all of a month that has this stamp (0: no index). @returns whether it had */
+  remove(place: MonthPlace, stamp: number): Promise<boolean>;
+  /** Puts months back into the list that are stored, but not in it. Visits all. @returns their number */
+  relist(isStopped: () => boolean): Promise<number>;
   /** @returns null: no limit is known */
   room(): DaysRoom | null;
 }

@@ -46,7 +46,8 @@ describe('a pin', () => {
     await restated(BY_DATE);
     await gateway.manage('POST', '/cache/purge', { all: true });
     const { store } = gateway;
-    for (const month of await store.days.months(null, 100)) await store.days.remove(month);
+    for (const place of await store.days.months(null, 100))
+      await store.days.remove(place, (await store.days.whole(place))?.stamp ?? 0);
     gateway.clock.advance(500 * DAY);
     const later = await get(scene, id);
     expect(later.text).toBe(first.text);

@@ -32,6 +32,12 @@ const monthOf = async (days: DaysStore, ...wanted: number[]) =>
 
 const stampOf = async (days: DaysStore) => (await monthOf(days))?.stamp ?? 0;
 
+const removeNow = async (days: DaysStore, place: MonthPlace = PLACE) =>
+  days.remove(place, (await days.whole(place))?.stamp ?? 0);
+
+const namesOf = async (days: DaysStore) =>
+  (await days.months(null, 1000)).map(({ series, month }) => `${series} ${month}`);
+
 const shown = (month: StoredMonth | Written) =>
   month === null || month === 'none'
     ? month
@@ -194,7 +200,7 @@ export function describeDays(open: OpenHarness): void {
           await days.write(
             places.slice(at, at + 50).map((place) => ({ ...monthWrite(0, 'index'), ...place })),
           );
-        await days.remove({ series: 's8', month: MONTH });
+        expect(await removeNow(days, { series: 's8', month: MONTH })).toBe(true);
         const listed: MonthPlace[] = [];
         for (let page: MonthPlace[] = []; ; ) {
           page = await store.days.months(page.at(-1) ?? null, 60);
@@ -207,6 +213,49 @@ export function describeDays(open: OpenHarness): void {
         expect(await days.read('s8', [{ month: MONTH, days: [1] }])).toEqual([null]);
       }));
 
+    it('removes a month only if it has the stamp that was read', () =>
+      withStore(open, async ({ store, another }) => {
+        const { days } = await another();
+        const earlier = new Map([[1, bytes('earlier')]]);
+        await store.days.write([monthWrite(0, 'first')]);
+        const stamp = await stampOf(days);
+        await store.days.write([
+          monthWrite(stamp, 'second', { parts: new Map([['a', bytes('rows')]]), earlier }),
+        ]);
+        for (const former of [0, stamp]) expect(await days.remove(PLACE, former)).toBe(false);
+        expect((await store.days.whole(PLACE))?.parts.size).toBe(1);
+        expect(await namesOf(days)).toEqual([`${SERIES} ${MONTH}`]);
+        expect(await days.remove(PLACE, await stampOf(days))).toBe(true);
+        expect([await store.days.whole(PLACE), await namesOf(days)]).toEqual([null, []]);
+        expect(await days.remove(PLACE, 0)).toBe(true);
+      }));
+
+    it('loses nothing of a month that is written while it is removed', () =>
+      withStore(open, async ({ store, another }) => {
+        const { days } = await another();
+        for (let round = 0; round < 40; round += 1) {
+          const place = { series: `r${round}`, month: MONTH };
+          const writeOf = (stamp: number, name: string) => ({
+            ...{ ...monthWrite(stamp, name, { parts: new Map([[name, bytes(name)]]) }), ...place },
+            earlier: new Map([[1, bytes(name)]]),
+          });
+          if (round % 2 === 0) await store.days.write([writeOf(0, 'before')]);
+          const stamp = (await days.whole(place))?.stamp ?? 0;
+          const [[lost], isRemoved] = await Promise.all([
+            store.days.write([writeOf(stamp, 'now')]),
+            days.remove(place, stamp),
+          ]);
+          const whole = await days.whole(place);
+          const isListed = (await namesOf(days)).includes(`${place.series} ${MONTH}`);
+          // Of an absent month both may be made: the removal first.
+          if (lost === null && stamp !== 0) expect(isRemoved).toBe(false);
+          if (lost !== null) expect([lost, isRemoved]).toEqual(['none', true]);
+          expect([whole?.index?.toString(), whole?.parts.has('now'), whole?.earlier.size, isListed]).toEqual(
+            lost === null ? ['now', true, 1, true] : [undefined, undefined, undefined, false],
+          );
+        }
+      }));
+
     it('tells which months were used longest ago, by the latest day of their use', () =>
       withStore(open, async ({ store, another }) => {
         const { days } = await another();
@@ -215,7 +264,7 @@ export function describeDays(open: OpenHarness): void {
         await store.days.used([placeOf('a'), placeOf('b'), placeOf('c')], 20_500);
         await days.used([placeOf('a'), placeOf('d')], 20_501);
         await days.used([placeOf('a'), placeOf('b')], 20_400);
-        await days.remove(placeOf('c'));
+        await removeNow(days, placeOf('c'));
         expect(await store.days.unused(1)).toEqual([{ ...placeOf('b'), usedOn: 20_500 }]);
         const all = (await store.days.unused(9)).map(({ series, usedOn }) => `${series} ${usedOn}`);
         expect(all.toSorted()).toEqual(['a 20501', 'b 20500', 'd 20501']);
@@ -352,6 +401,9 @@ export function describeDays(open: OpenHarness): void {
           };
           const ahead = await orderOf(60_000_000);
           expect(ahead.next).toBe(ahead.order + 1);
+          const { clockUs } = await days.claim(SERIES, claim('one', [], [0]));
+          expect(ahead.order - clockUs).toBeGreaterThan(0);
+          expect(ahead.order - clockUs).toBeLessThanOrEqual(60_000_000);
           const wrong = await orderOf(3_600_000_000);
           expect(wrong.next).toBeLessThan(wrong.order);
         }));
@@ -373,7 +425,7 @@ export function describeDays(open: OpenHarness): void {
           expect(known.changed.size).toBe(0);
           const told = [...(known.earlier.get(MONTH) ?? [])].map(([day, one]) => [day, one?.toString()]);
           expect(told).toEqual([[1, 'earlier 1']]);
-          await days.remove(PLACE);
+          await removeNow(days);
           const third = await days.claim(SERIES, claim('one', ['x'], [stamp]));
           expect([...third.changed]).toEqual([[MONTH, null]]);
         }));

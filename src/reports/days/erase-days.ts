@@ -23,6 +23,12 @@ interface EraseOptions {
 export async function eraseDays(options: EraseOptions, isStopped: () => boolean): Promise<number> {
   let count = 0;
   let fault: StoreUnavailable | null = null;
+  // The list of months may have been lost.
+  await options.days.store.relist(isStopped).catch(
+    whenAway((error) => {
+      fault = error;
+    }),
+  );
   for await (const place of monthsOf(options.days.store)) {
     if (isStopped()) return count;
     // One month that cannot be written must not keep the others.

@@ -7,7 +7,7 @@ import { randomBuffer } from '../../lib/chance.js';
 import { turn } from '../../lib/time.js';
 import type { MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
 import { StoreUnavailable, whenAway } from '../../store/port.js';
-import { isoDay } from '../query/days.js';
+import { dayAt, isoDay } from '../query/days.js';
 import type { Days } from './days.js';
 import { type Gathered, gather, partsToGather } from './gather.js';
 import type { Month } from './month.js';
@@ -69,6 +69,8 @@ const EMPTY: Omit<Look, 'place' | 'atMs'> = {
 interface Sweep extends SweepOptions {
   /** Of the last turn, by place. */
   looks: Map<string, Look>;
+  /** When months were last put back into their list. */
+  relistedAtMs: number;
   gatheringsLeft: number;
 }
 
@@ -82,12 +84,22 @@ export interface Swept extends Accounts {
  * @returns a turn of the sweep; it throws StoreUnavailable
  */
 export function createSweepDays(options: SweepOptions): (isStopped: () => boolean) => Promise<Swept> {
-  const sweep: Sweep = { ...options, looks: new Map(), gatheringsLeft: 0 };
+  const sweep: Sweep = {
+    ...options,
+    looks: new Map(),
+    relistedAtMs: Number.NEGATIVE_INFINITY,
+    gatheringsLeft: 0,
+  };
   return async (isStopped) => {
     sweep.gatheringsLeft = GATHERED_A_TURN;
     const looks = new Map<string, Look>();
     let expired = 0;
     let fault: StoreUnavailable | null = null;
+    await relist(sweep, isStopped).catch(
+      whenAway((error) => {
+        fault = error;
+      }),
+    );
     for await (const place of monthsOf(sweep.days.store)) {
       if (isStopped()) break;
       const name = placeName(place);
@@ -111,6 +123,15 @@ export function createSweepDays(options: SweepOptions): (isStopped: () => boolea
     if (fault !== null) throw fault;
     return { ...sumOf(sweep), expired };
   };
+}
+
+/** Once a day: an operator or an eviction may have removed the list of months. @throws StoreUnavailable */
+async function relist(sweep: Sweep, isStopped: () => boolean): Promise<void> {
+  const { days, now, logger } = sweep;
+  if (Math.abs(now() - sweep.relistedAtMs) < DAY_MS) return;
+  const months = await days.store.relist(isStopped);
+  if (!isStopped()) sweep.relistedAtMs = now();
+  if (months > 0) logger.warn({ months }, 'stored months were missing in their list: put them back');
 }
 
 function sumOf({ looks }: Sweep): Accounts {
@@ -158,16 +179,15 @@ async function lookAtRest(
   const names = [...(stored?.parts.keys() ?? [])];
   if (before?.stamp !== 0 || !names.every((name) => before.unnamed.has(name)))
     return { ...EMPTY, place, atMs: now(), unnamed: new Set(names) };
-  await days.store.remove(place);
-  days.months.forget(place);
-  return null;
+  const isRemoved = await removeWhole(days, { place, stamp: 0 });
+  return isRemoved ? null : { ...EMPTY, place, atMs: now() };
 }
 
 /** Removes what is not needed, and gathers. */
 async function tidy(sweep: Sweep, whole: WholeMonth, formerlyUnnamed: ReadonlySet<string>) {
   const { days, now, retentionDays } = sweep;
   const { place, stored, stamp } = whole;
-  const oldest = isoDay(Math.floor(now() / DAY_MS) - retentionDays).slice(0, 7);
+  const oldest = isoDay(dayAt(now(), 'UTC') - retentionDays).slice(0, 7);
   const readable = withoutOrphans(whole);
   const kept = place.month < oldest ? unrecorded(readable) : readable;
   const isExpired = kept !== readable;
@@ -239,7 +259,7 @@ function lastFetch({ days }: Month): number {
     check?.endedAt ?? 0,
     passing?.check.endedAt ?? 0,
   ]);
-  return Math.floor(Math.max(0, ...ends) / DAY_MS);
+  return dayAt(Math.max(0, ...ends), 'UTC');
 }
 
 /** Earlier revisions of the oldest months go first; then whole months, those unused for longest first. */

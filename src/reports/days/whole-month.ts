@@ -2,7 +2,7 @@
 import type { DaysStore, MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
 import type { Days } from './days.js';
 import type { OpenMonth } from './note-fetch.js';
-import { emptyMonth, type KnownMonth } from './open-months.js';
+import type { KnownMonth } from './open-months.js';
 import { decodePart, type Part } from './part.js';
 import { monthWrite, partsShown } from './write-months.js';
 
@@ -80,25 +80,31 @@ interface Rewriting {
 
 /** @returns whether it was written: not if another writer was faster. @throws StoreUnavailable */
 export async function rewrite(
-  { store, months }: Days,
+  { store, months }: Pick<Days, 'store' | 'months'>,
   whole: WholeMonth,
   after: OpenMonth,
-  { added = new Map(), dropped, ...of }: Rewriting,
+  { added = new Map(), dropped, endsInMs }: Rewriting,
 ): Promise<boolean> {
-  const endsInMs = after.days.size === 0 ? 1 : of.endsInMs;
+  if (after.days.size === 0) return await removeWhole({ store, months }, whole);
   const write = monthWrite(whole.place, whole, after, {
     ...{ parts: added, dropped, order: 0, ttlMs: endsInMs ?? 1 },
   });
-  const isEnding = endsInMs !== undefined && write.ttlMs !== null;
   months.forget(whole.place);
-  const [present] = await store.write([isEnding ? { ...write, isEnding } : write]);
+  const [present] = await store.write([
+    {
+      ...write,
+      ...(endsInMs !== undefined && write.ttlMs !== null && { isEnding: true }),
+      ...(added.size === 0 && { isRemoval: true }),
+    },
+  ]);
   return present === null;
 }
 
-/** Removes what is stored of a month, unless another writer was faster. @throws StoreUnavailable */
-export function removeWhole(days: Days, whole: WholeMonth): Promise<boolean> {
-  const { stored, month } = whole;
-  const before = new Map([...stored.earlier.keys()].map((day) => [day, []]));
-  const nothing = { ...emptyMonth(month.kind), before };
-  return rewrite(days, whole, nothing, { dropped: [...stored.parts.keys()] });
+/** Removes all of a month. @returns whether it was removed: not if another writer was faster. @throws StoreUnavailable */
+export function removeWhole(
+  { store, months }: Pick<Days, 'store' | 'months'>,
+  { place, stamp }: Pick<WholeMonth, 'place' | 'stamp'>,
+): Promise<boolean> {
+  months.forget(place);
+  return store.remove(place, stamp);
 }

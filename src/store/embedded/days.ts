@@ -1,6 +1,6 @@
 /**
  * The days of reports in the environment of the history. The keys, with the digest (16 bytes) of the series:
- * `d` digest · month · `i`: stamp (6 bytes), end (8, epoch milliseconds), index; `e` day: earlier revisions;
+ * `d` digest · month · `i`: stamp (6 bytes), end (8, epoch milliseconds), length of the series (2), the series, index; `e` day: earlier revisions;
  * `p` name · `:` · number: a piece of a part
  * `u` month · digest: marks a month; the value is the day of its last use (4 bytes) and the series
  * Numbers are big endian. Locks are in memory.
@@ -22,14 +22,18 @@ import type { Bus, Leases } from '../port.js';
 import { newStamp } from '../stamp.js';
 import { orDamaged, type Reader, type StoredRecord, type View } from './environment.js';
 import { wholeTable } from './records.js';
-import { type Draft, removeRange, type Table } from './table.js';
+import type { Draft, Table } from './table.js';
 
 const [DAYS, MONTHS] = ['d', 'u'] as const;
 /** A larger record is copied and checked in one go while hits wait. */
 const PIECE_BYTES = 65_536;
-const [STAMP_BYTES, FRONT_BYTES] = [6, 14];
+/** The series follows the front. */
+const [STAMP_BYTES, SERIES_AT, FRONT_BYTES] = [6, 14, 16];
 const MONTH_CHARS = 7;
 const DIGEST_BYTES = 16;
+/** In keys: where the month begins, and where what all keys of a month begin with ends. */
+const NAME_AT = DAYS.length + DIGEST_BYTES;
+const MONTH_BYTES = NAME_AT + MONTH_CHARS;
 
 /**
  * @param leases hold the locks
@@ -53,7 +57,7 @@ export function daysOver(
       return { stamp: present.stamp, index: present.index, parts: new Map(), earlier };
     }
     draft.set(keys.index, indexValue(write, present, now()));
-    if (present === null && !draft.has(keys.mark)) draft.set(keys.mark, markValue(0, write.series));
+    if (!draft.has(keys.mark)) draft.set(keys.mark, markValue(0, write.series));
     for (const [name, part] of write.parts)
       for (let at = 0; at * PIECE_BYTES < Math.max(1, part.length); at += 1)
         draft.set(keys.piece(name, at), part.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES));
@@ -130,16 +134,72 @@ export function daysOver(
       return table.read((view) => view.range({ from: start, to, limit }, () => {})).map(markedMonth);
     },
     whole: async (place) => table.read((view) => wholeIn(view, keysOf(place), now())),
-    remove: (place) => removeMonth(table, keysOf(place)),
+    remove: (place, stamp) => table.change((draft) => removeMonth(draft, keysOf(place), stamp, now())),
+    relist: (isStopped) => relist(table, isStopped),
     room: () => null,
   };
 }
 
-async function removeMonth(table: Table, { index, mark, all }: Keys): Promise<void> {
-  // First: a reader meanwhile finds nothing instead of a part.
-  await table.change((draft) => draft.set(index, null));
-  await removeRange(table, all.from, all.to);
-  await table.change((draft) => draft.set(mark, null));
+type Bounds = Parameters<Draft['range']>[0];
+
+/** All at once: of a month that is written meanwhile nothing may go. */
+function removeMonth(draft: Draft, keys: Keys, stamp: number, nowMs: number): boolean {
+  if ((indexIn(draft, keys, nowMs)?.stamp ?? 0) !== stamp) return false;
+  removeAll(draft, keys.all);
+  draft.set(keys.mark, null);
+  return true;
+}
+
+function removeAll(draft: Draft, bounds: Bounds): void {
+  const damaged: Buffer[] = [];
+  const found = draft.range(bounds, Number.MAX_SAFE_INTEGER, ({ key }) => damaged.push(key));
+  for (const key of [...found.map((one) => one.key), ...damaged]) draft.set(key, null);
+}
+
+/** Months that are visited in one transaction. */
+const VISITED_AT_ONCE = 100;
+
+/** Marks months whose mark is damaged or missing. Of one whose series is not known either, all is removed. */
+async function relist(table: Table, isStopped: () => boolean): Promise<number> {
+  let [count, isOver] = [0, false];
+  const { from: start, to } = wholeTable(DAYS);
+  let from: Buffer = start;
+  while (!isOver && !isStopped())
+    await table.change((draft) => {
+      for (let visited = 0; visited < VISITED_AT_ONCE && !isOver; visited += 1) {
+        const first = firstIn(draft, { from, to });
+        if (first === null) isOver = true;
+        else {
+          const month = first.subarray(0, MONTH_BYTES);
+          if (remark(draft, month)) count += 1;
+          from = Buffer.concat([month, Buffer.of(0xff)]);
+        }
+      }
+    });
+  return count;
+}
+
+function firstIn(draft: Draft, bounds: Bounds): Buffer | null {
+  const damaged: Buffer[] = [];
+  const [first] = draft.range(bounds, 1, ({ key }) => damaged.push(key));
+  return [...(first === undefined ? [] : [first.key]), ...damaged].sort(Buffer.compare)[0] ?? null;
+}
+
+/** @param month begin of the keys of a month. @returns whether its mark was set */
+function remark(draft: Draft, month: Buffer): boolean {
+  const [digest, name] = [month.subarray(DAYS.length, NAME_AT), month.subarray(NAME_AT)];
+  const mark = Buffer.concat([Buffer.from(MONTHS), name, digest]);
+  const present = recordIn(draft, mark);
+  if (present !== null && present !== 'damaged') return false;
+  const index = recordIn(draft, Buffer.concat([month, Buffer.from('i')]));
+  const series = Buffer.isBuffer(index) ? seriesIn(index) : null;
+  if (series !== null && keysOf({ series, month: name.toString() }).mark.equals(mark)) {
+    draft.set(mark, markValue(0, series));
+    return true;
+  }
+  removeAll(draft, { from: month, to: Buffer.concat([month, Buffer.of(0xff)]) });
+  draft.set(mark, null);
+  return false;
 }
 
 type Keys = ReturnType<typeof keysOf>;
@@ -149,6 +209,7 @@ function keysOf({ series, month }: MonthPlace) {
   const start = Buffer.concat([Buffer.from(DAYS), digest, Buffer.from(month)]);
   const key = (rest: string | Buffer) => Buffer.concat([start, Buffer.from(rest)]);
   return {
+    series,
     index: key('i'),
     earlier: (day: number) => key(`e${String(day).padStart(2, '0')}`),
     piece: (name: string, at: number) => key(`p${name}:${String(at).padStart(6, '0')}`),
@@ -172,9 +233,17 @@ function indexIn(reader: Reader, keys: Keys, nowMs: number): FoundIndex | null {
   const bytes = recordIn(reader, keys.index);
   if (bytes === null) return null;
   if (bytes === 'damaged') return { stamp: reader.stampOf(keys.index), ...DAMAGED };
+  // An earlier layout has none.
+  if (seriesIn(bytes) !== keys.series) return { stamp: reader.stampOf(keys.index), ...DAMAGED };
   const endsAtMs = bytes.readDoubleBE(STAMP_BYTES);
   if (nowMs >= endsAtMs) return null;
-  return { stamp: bytes.readUIntBE(0, STAMP_BYTES), endsAtMs, ...readTable(bytes.subarray(FRONT_BYTES)) };
+  const table = bytes.subarray(FRONT_BYTES + bytes.readUInt16BE(SERIES_AT));
+  return { stamp: bytes.readUIntBE(0, STAMP_BYTES), endsAtMs, ...readTable(table) };
+}
+
+function seriesIn(index: Buffer): string | null {
+  if (index.length < FRONT_BYTES) return null;
+  return index.toString('utf8', FRONT_BYTES, FRONT_BYTES + index.readUInt16BE(SERIES_AT));
 }
 
 const DAMAGED = {
@@ -195,7 +264,9 @@ function indexValue(write: MonthWrite, present: FoundIndex | null, nowMs: number
   const endsAtMs = write.ttlMs === null ? Number.POSITIVE_INFINITY : nowMs + write.ttlMs;
   const latestMs = write.isEnding ? 0 : (present?.endsAtMs ?? 0);
   front.writeDoubleBE(Math.max(endsAtMs, latestMs), STAMP_BYTES);
-  return Buffer.concat([front, withTable(write)]);
+  const series = Buffer.from(write.series);
+  front.writeUInt16BE(series.length, SERIES_AT);
+  return Buffer.concat([front, series, withTable(write)]);
 }
 
 function partsIn(view: View, keys: Keys, names: readonly string[]): ReadonlyMap<string, Buffer> {

@@ -12,11 +12,19 @@ const TABLE_AT = 10;
 const [ORDER_FROM, DAY_BEFORE] = [TABLE_AT + 1, TABLE_AT + DAYS_AT];
 const COUNT_FROM = DAY_BEFORE + DAYS_IN_TABLE + 1;
 
+/** `indexOf(hash)`: the index with its stamp; false without one. */
+const INDEX_OF = `
+local function indexOf(hash)
+  local index = redis.pcall('HGET', hash, 'i')
+  if type(index) == 'string' and #index >= 6 then return index end
+  return false
+end`;
+
 /**
  * `monthOf(hash, index, days, earlier)`: the index, or what stands for it; names and values of small parts of the days, as they
  * fit into `room`, and of their earlier revisions if they are wanted.
  */
-const READ_MONTH = `
+const READ_MONTH = `${INDEX_OF}
 local room = ${ALL_ALONG_BYTES}
 local function partsOf(index)
   local parts, at = {}, ${COUNT_FROM + 1}
@@ -28,11 +36,6 @@ local function partsOf(index)
     at = at + length + 5
   end
   return parts
-end
-local function indexOf(hash)
-  local index = redis.pcall('HGET', hash, 'i')
-  if type(index) == 'string' and #index >= 6 then return index end
-  return false
 end
 local function monthOf(hash, index, days, earlier)
   if not index then return {false} end
@@ -166,10 +169,11 @@ return 1`;
 
 /**
  * Writes a month that has its stamp. The first change is one command that needs room: a Redis without room, or without the right,
- * refuses it, and nothing is changed. What follows must not fail: Redis takes nothing back.
+ * refuses it, and nothing is changed. What follows must not fail: Redis takes nothing back. A removal begins with one that needs no
+ * room, after which Redis takes all others of the script, although it is full.
  *
  * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none; negative:
- * although it had a later one, or none); numbers of fields that were sent ahead, to set, and to remove; fields sent ahead; fields and values; fields to remove; channel ('': no
+ * although it had a later one, or none); numbers of fields that were sent ahead, to set, and to remove; 1 for a removal; fields sent ahead; fields and values; fields to remove; channel ('': no
  * message), message, owner, names of locks. Returns 1 if it was written, 0 if the month has another stamp, -1 if a field that was
  * sent ahead is not there.
  */
@@ -180,10 +184,11 @@ local isForeign = type(index) == 'table'
 if isForeign or (index and #index < 6) then index = false end
 if string.sub(index or '', 1, 6) ~= ARGV[1] then return 0 end
 local ahead, set, removed = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-for at = 7, 6 + ahead do
+for at = 8, 7 + ahead do
   if isForeign or redis.call('HEXISTS', hash, ARGV[at]) == 0 then return -1 end
 end
-local at = 7 + ahead
+local at = 8 + ahead
+if ARGV[7] == '1' then redis.call('HDEL', hash, '') end
 if isForeign then redis.call('UNLINK', hash) end
 redis.call('HSET', hash, 'i', ARGV[2], unpack(ARGV, at, at + 2 * set - 1))
 at = at + 2 * set
@@ -198,4 +203,10 @@ else
 end
 release(locks, ARGV[at + 2], at + 3, #ARGV)
 if ARGV[at] ~= '' then redis.pcall('PUBLISH', ARGV[at], ARGV[at + 1]) end
+return 1`;
+
+/** Removes a month that has its stamp. KEYS: the month. ARGV: stamp ('': none). Returns 1 if it had. */
+export const removeDays = script<0 | 1>('dgwRemoveDays')`${INDEX_OF}
+if string.sub(indexOf(KEYS[1]) or '', 1, 6) ~= ARGV[1] then return 0 end
+redis.call('UNLINK', KEYS[1])
 return 1`;

@@ -1,3 +1,4 @@
+import type { MonthPlace } from '../days-port.js';
 import { StoreRefused } from '../refused.js';
 
 /** Version of the key layout: changed when values of an older release must not be read. */
@@ -40,6 +41,12 @@ export function createKeys(prefix: string) {
       months: `${base}:days`,
       uses: `${base}:days-used`,
       month: (series: string, month: string) => `${base}:days:{${series}}:${month}`,
+      /** Pattern of the keys of all months. */
+      anyMonth: `${base}:days:{*}:????-??`,
+      placeOf(key: string): MonthPlace {
+        const [from, to] = [`${base}:days:{`.length, key.lastIndexOf('}:')];
+        return { series: key.slice(from, to), month: key.slice(to + 2) };
+      },
       locks: (series: string) => `${base}:days:{${series}}:locks`,
     },
     /** In one slot, with the index of their ends. */

@@ -4,6 +4,7 @@
  * series are a hash. Two sorted sets have the months of all series: by name, and by the day of their last use.
  */
 import { crc32 } from 'node:zlib';
+import { turn } from '../../lib/time.js';
 import { checksumOf } from '../checksum.js';
 import type {
   DaysRoom,
@@ -18,7 +19,16 @@ import type {
 import { readTable, withTable } from '../month-table.js';
 import { type Bus, type BusMessage, StoreUnavailable, whenAway } from '../port.js';
 import { newStamp, STAMP_BYTES, stampBytes, stampOf } from '../stamp.js';
-import { claimDays, type MonthReply, readDays, releaseDays, renewDays, writeDays } from './days-scripts.js';
+import { serversOf } from './connect.js';
+import {
+  claimDays,
+  type MonthReply,
+  readDays,
+  releaseDays,
+  removeDays,
+  renewDays,
+  writeDays,
+} from './days-scripts.js';
 import { unavailable } from './failure.js';
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
@@ -76,8 +86,9 @@ export function createRedisDays(
 /** Of `maxmemory`: what may be used of it by all before no days are written. Teams, tokens and purges must be writable. */
 const USED_BY_DAYS = 0.9;
 
-/** What only removes, or changes the index of a month that is there, needs no room. */
-function bytesAdded({ stamp, index, parts, earlier }: MonthWrite): number {
+/** What removes, or changes only the index of a month that is there, needs no room. */
+function bytesAdded({ stamp, index, parts, earlier, isRemoval }: MonthWrite): number {
+  if (isRemoval) return 0;
   const added = [...parts.values(), ...earlier.values()].reduce((sum, one) => sum + (one?.length ?? 0), 0);
   return added > 0 || stamp === 0 ? added + index.length : 0;
 }
@@ -111,7 +122,7 @@ function fieldsIn(hash: string, [, names = [], values = []]: MonthReply) {
     const [field, value] = [name.toString('latin1'), values[at] ?? null];
     if (value === null) continue;
     const bytes = opened(hash, field, value);
-    if (field.startsWith(EARLIER)) earlier.set(dayOf(field), bytes);
+    if (field.startsWith(EARLIER)) earlier.set(dayIn(field), bytes);
     else if (bytes !== null) parts.set(field.slice(PART.length), bytes);
   }
   return { parts, earlier };
@@ -164,7 +175,7 @@ function createReads(link: Link, keys: DaysKeys) {
       let fields: readonly string[] = [];
       for (let tries = 0; ; tries += 1) {
         fields = await link.call('hkeys', (client) => client.hkeys(hash));
-        const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [dayOf(field)] : []));
+        const days = fields.flatMap((field) => (field.startsWith(EARLIER) ? [dayIn(field)] : []));
         found = await earlier(place, days);
         // Else a write came in between: fields of its index may not be among these.
         if (before?.stamp === found?.stamp) break;
@@ -200,10 +211,10 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
       link,
       [hash, keys.locks(series)],
       [
-        stamp === 0 ? '' : stampBytes(stamp),
+        stampArg(stamp),
         index,
         endOf(write),
-        ...[ahead.length, set.length, removed.length],
+        ...[ahead.length, set.length, removed.length, write.isRemoval ? 1 : 0],
         ...ahead.map(([field]) => field),
         ...set.flat(),
         ...removed,
@@ -223,6 +234,9 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
     return null;
   };
 }
+
+/** For scripts; empty: there is no index. */
+const stampArg = (stamp: number) => (stamp === 0 ? '' : stampBytes(stamp));
 
 /** For the script. */
 function endOf({ ttlMs, isEnding }: MonthWrite): number | '' {
@@ -259,7 +273,7 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
         [
           ...[owner, Math.ceil(leaseMs), names.length],
           ...names,
-          ...known.flatMap(({ stamp, days }) => [stamp === 0 ? '' : stampBytes(stamp), Buffer.from(days)]),
+          ...known.flatMap(({ stamp, days }) => [stampArg(stamp), Buffer.from(days)]),
         ],
       );
       const changed = new Map<string, StoredMonth | null>();
@@ -285,7 +299,10 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
   };
 }
 
-function createList(link: Link, keys: DaysKeys): Pick<DaysStore, 'used' | 'unused' | 'months' | 'remove'> {
+function createList(
+  link: Link,
+  keys: DaysKeys,
+): Pick<DaysStore, 'used' | 'unused' | 'months' | 'remove' | 'relist'> {
   return {
     async used(months, day) {
       if (months.length === 0) return;
@@ -305,18 +322,45 @@ function createList(link: Link, keys: DaysKeys): Pick<DaysStore, 'used' | 'unuse
       );
       return found.map(placeOf);
     },
-    async remove(place) {
-      await link.call('unlink', (client) => client.unlink(keys.month(place.series, place.month)));
-      await link.call('zrem', (client) => client.zrem(keys.months, memberOf(place)));
-      await link.call('zrem', (client) => client.zrem(keys.uses, memberOf(place)));
+    async remove(place, stamp) {
+      const [hash, member] = [keys.month(place.series, place.month), memberOf(place)];
+      if ((await removeDays(link, [hash], [stampArg(stamp)])) === 0) return false;
+      await link.call('zrem', (client) => client.zrem(keys.months, member));
+      await link.call('zrem', (client) => client.zrem(keys.uses, member));
+      // Written since: its writer may have put it into the list before it was taken off.
+      if ((await link.call('exists', (client) => client.exists(hash))) > 0)
+        await link.call('zadd', (client) => client.zadd(keys.months, 0, member));
+      return true;
     },
+    relist: (isStopped) => relist(link, keys, isStopped),
   };
+}
+
+/** Keys that one command visits. */
+const SCANNED_AT_ONCE = 500;
+
+/** On each server of a cluster. */
+async function relist(link: Link, keys: DaysKeys, isStopped: () => boolean): Promise<number> {
+  let count = 0;
+  for (const server of await link.call('ping', async (client) => serversOf(client)))
+    for (let [cursor, isOver] = ['0', false]; !isOver && !isStopped(); isOver = cursor === '0') {
+      const [next, found] = await link.call('scan', () =>
+        server.scan(cursor, 'MATCH', keys.anyMonth, 'COUNT', SCANNED_AT_ONCE),
+      );
+      cursor = next;
+      const members = found.flatMap((key) => ['0', memberOf(keys.placeOf(key))]);
+      if (members.length > 0)
+        count += Number(await link.call('zadd', (client) => client.zadd(keys.months, 'NX', ...members)));
+      // Requests go first.
+      await turn();
+    }
+  return count;
 }
 
 const [EARLIER, PART] = ['e:', 'p:'];
 const MONTH_CHARS = 7;
 
-const dayOf = (field: string) => Number(field.slice(EARLIER.length));
+const dayIn = (field: string) => Number(field.slice(EARLIER.length));
 const earlierField = (day: number) => EARLIER + String(day).padStart(2, '0');
 const memberOf = ({ series, month }: MonthPlace) => `${month}|${series}`;
 const placeOf = (member: string): MonthPlace => ({

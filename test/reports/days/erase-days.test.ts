@@ -53,6 +53,13 @@ it('all of a report that names the account goes, its name in the index too', asy
   expect(await scene.erase('1')).toBe(0);
 });
 
+it('of a month that is missing in the list of months it goes too', async () => {
+  const scene = await openWith(['1', '2'], ['1'], ['2']);
+  scene.loseList();
+  expect(await scene.erase('1')).toBe(2);
+  expect([await scene.statesLeft(), await scene.accountsLeft()]).toEqual([[0, 0], []]);
+});
+
 it('of a report that does not name it, the states go whose rows hold it, and no others', async () => {
   const scene = await openWith(['2'], ['1', '2'], ['2'], ['1']);
   expect(await scene.erase('1')).toBe(2);

@@ -82,6 +82,8 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
   return {
     ...own,
     ...{ clock, log, store, open },
+    /** The store without its list of months. */
+    loseList: () => table.drop('u'),
     createSweep: (limits: Limits = {}) => {
       const options = { ...NO_LIMITS, ...limits, now: clock.now, logger: log.logger };
       const turn = createSweepDays({ ...options, days: own.days });

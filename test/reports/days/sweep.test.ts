@@ -17,6 +17,7 @@ import {
 } from './stored-days.js';
 
 const FIRST = '2026-09-01';
+const NO_PARTS = { named: new Map(), parts: new Map(), earlier: new Map() };
 
 const placeOf = (month: string, series = SERIES): MonthPlace => ({ series, month });
 const whole = ({ store }: StoredDays, place = PLACE) => store.whole(place);
@@ -270,6 +271,47 @@ describe('without room for the latest states', () => {
     await sweep();
     expect((await left(scene)).filter((isLeft) => isLeft)).toHaveLength(2);
   });
+});
+
+it('months that are missing in their list are found again within a day', async () => {
+  const scene = openAfter(FIRST);
+  await fetchValues(scene, FIRST, [1]);
+  const sweep = scene.createSweep();
+  await sweep();
+  scene.loseList();
+  scene.clock.pass(HOUR);
+  await sweep();
+  expect(await scene.store.months(null, 9)).toEqual([]);
+  scene.clock.pass(DAY);
+  expect((await sweep()).current).toBeGreaterThan(0);
+  expect(await scene.store.months(null, 9)).toEqual([PLACE]);
+  expect(scene.log.lines.at(-1)).toMatchObject({ level: 'warn', months: 1 });
+});
+
+it('a month without an index that is written while the sweep removes its rest loses nothing', async () => {
+  let isRacing = false;
+  const scene = openAfter(FIRST, undefined, (store) => ({
+    ...store,
+    async whole(place) {
+      const found = await store.whole(place);
+      if (isRacing) {
+        isRacing = false;
+        await scene.fetch([fetchedDay(FIRST, [rowOf(FIRST, 7)], scene.clock.now())]);
+      }
+      return found;
+    },
+  }));
+  await fetchValues(scene, FIRST, [1]);
+  const sweep = scene.createSweep();
+  await scene.store.remove(PLACE, (await whole(scene))?.stamp ?? 0);
+  await scene.store.write([
+    { ...PLACE, stamp: 0, index: Buffer.from([1]), order: 0, ttlMs: 1, dropped: [], ...NO_PARTS },
+  ]);
+  scene.clock.pass(2);
+  await sweep();
+  isRacing = true;
+  await sweep();
+  expect(await shownOf(scene, FIRST)).toContain('"spent":7');
 });
 
 it('a gathering that finds no room is left out: nothing is lost, and the sweep goes on', async () => {

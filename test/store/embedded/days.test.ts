@@ -11,8 +11,7 @@ import { monthWrite } from '../conformance-days.js';
 const PLACE = { series: 's', month: '2026-03' };
 
 /** A table in which records are damaged whose key ends so. */
-function damagedTable(isDamaged: (key: string) => boolean): Table {
-  const table = new MemoryTable();
+function damagedTable(isDamaged: (key: string) => boolean, table = new MemoryTable()): Table {
   const damageOf = (key: Buffer) => new RecordDamaged('folder', key, true);
   const damagedView = (view: View): View => ({
     ...view,
@@ -33,7 +32,13 @@ function damagedTable(isDamaged: (key: string) => boolean): Table {
   });
   return {
     read: (use) => table.read((view) => use(damagedView(view))),
-    change: (apply) => table.change((draft) => apply({ ...draft, get: damagedView(draft as never).get })),
+    change: (apply) =>
+      table.change((draft) => {
+        const { get } = damagedView(draft as never);
+        const range: typeof draft.range = (bounds, limit, onDamaged) =>
+          damagedView({ ...draft, range: (one) => draft.range(one, limit) }).range(bounds, onDamaged);
+        return apply({ ...draft, get, range });
+      }),
   };
 }
 
@@ -76,4 +81,28 @@ it.each([
   expect(await days.write([monthWrite(month?.stamp ?? 0, 'again')])).toEqual([null]);
   damaged = '';
   expect((await days.whole(PLACE))?.index?.toString()).toBe('again');
+});
+
+it('a month whose mark is missing or damaged is found and marked again; what nobody can name is removed', async () => {
+  let damaged = '';
+  const clock = createStandingClock();
+  const table = new MemoryTable();
+  const seen = damagedTable((key) => damaged !== '' && key.startsWith(damaged), table);
+  const days = daysOver(seen, createMemoryLeases(clock), async () => {}, clock.now);
+  const parts = new Map([['a', Buffer.from('rows')]]);
+  for (const series of ['s', 't']) await days.write([{ ...monthWrite(0, 'index', { parts }), series }]);
+  expect(await days.relist(() => false)).toBe(0);
+  table.drop('u');
+  expect(await days.months(null, 9)).toEqual([]);
+  expect(await days.relist(() => false)).toBe(2);
+  damaged = 'u';
+  expect(await days.months(null, 9)).toEqual([]);
+  expect(await days.relist(() => false)).toBe(2);
+  damaged = '';
+  expect((await days.months(null, 9)).map(({ series }) => series).sort()).toEqual(['s', 't']);
+  table.drop('u');
+  damaged = 'd';
+  expect(await days.relist(() => false)).toBe(0);
+  damaged = '';
+  expect(await days.whole(PLACE)).toBeNull();
 });

@@ -118,6 +118,50 @@ it('a server without memory answers reads, grants locks, and refuses a write as 
   expect(past?.earlier.get(1)?.toString()).toBe('earlier');
 });
 
+it('a full server lets months go, and earlier revisions and parts', async () => {
+  const full = await startServer('--maxmemory-policy', 'noeviction');
+  const days = await openDays(full.url);
+  const other = { ...PLACE, month: '2026-04' };
+  const earlier = new Map([1, 2].map((day) => [day, Buffer.alloc(20_000, day)]));
+  const parts = new Map([['a', Buffer.from('rows of a')]]);
+  await days.write([
+    monthWrite(0, 'index', { earlier, parts }),
+    { ...monthWrite(0, 'index', { earlier }), ...other },
+  ]);
+  const stampNow = async (place: typeof PLACE) => (await days.whole(place))?.stamp ?? 0;
+  await withControl(full.url, async (control) => {
+    await control.config('SET', 'maxmemory', '100kb');
+    await expect(control.set('more', 'x')).rejects.toThrow('OOM');
+  });
+  // A list that became shorter is set, and its day's other list goes.
+  const shorter = new Map([
+    [1, Buffer.from('shorter')],
+    [2, null],
+  ]);
+  const removal = { earlier: shorter, dropped: ['a'], isRemoval: true as const };
+  expect(await days.write([monthWrite(await stampNow(PLACE), 'next', removal)])).toEqual([null]);
+  const left = await days.whole(PLACE);
+  expect([
+    left?.index?.toString(),
+    left?.earlier.get(1)?.toString(),
+    left?.earlier.size,
+    left?.parts.size,
+  ]).toEqual(['next', 'shorter', 1, 0]);
+  expect(await days.remove(other, await stampNow(other))).toBe(true);
+  expect((await days.months(null, 9)).map(({ month }) => month)).toEqual(['2026-03']);
+});
+
+it('months that are stored, but not in the list of months, are found and put back into it', async () => {
+  const days = await openFilled();
+  await days.write([{ ...monthWrite(0, 'index'), series: 'of {odd} name' }]);
+  await days.claim('s', { owner: 'one', names: ['a'], leaseMs: 60_000, known: [] });
+  await withControl(server.url, (control) => control.del('dgw:1:days'));
+  expect(await days.months(null, 9)).toEqual([]);
+  expect(await days.relist(() => false)).toBe(2);
+  expect((await days.months(null, 9)).map(({ series }) => series).sort()).toEqual(['of {odd} name', 's']);
+  expect(await days.relist(() => false)).toBe(0);
+});
+
 it('above 90 % of its memory a server takes no days, so that teams and tokens have room; it is read, and days can go', async () => {
   const full = await startServer('--maxmemory', '24mb', '--maxmemory-policy', 'noeviction');
   const { store } = await openStore(full.url);
