@@ -2,8 +2,9 @@
  * The days of a series in one month, and their stored form: JSON, deflated, after a byte that names the form. Cache and history
  * of a day are one line of it; docs/architecture.md, "Days".
  */
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { inflateRawSync } from 'node:zlib';
 import Type, { type Static } from 'typebox';
+import { deflateSmall } from '../../lib/deflate.js';
 import { recordForm } from '../../lib/record.js';
 import { type Revision, RevisionForm, type Revisions } from '../history/revision.js';
 import type { Flaw } from '../rows/flaws.js';
@@ -110,8 +111,6 @@ export interface Month {
 export const NO_DAY: Day = { latest: null, check: null, earlier: 0 };
 
 const FORM = 1;
-/** Smaller than the default, which takes longer to prepare. */
-const OPTIONS = { windowBits: 13, memLevel: 6 };
 
 export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
   const checks: Check[] = [];
@@ -166,7 +165,7 @@ export const encodeEarlier = (revisions: Revisions): Buffer => sealed(revisions)
 export const decodeEarlier = (bytes: Buffer): Revisions | null => opened(bytes, EarlierForm);
 
 function sealed(value: unknown): Buffer {
-  return Buffer.concat([Buffer.of(FORM), deflateRawSync(JSON.stringify(value), OPTIONS)]);
+  return Buffer.concat([Buffer.of(FORM), deflateSmall(Buffer.from(JSON.stringify(value)))]);
 }
 
 function opened<T>(bytes: Buffer, form: { parse(text: string): T | null }): T | null {

@@ -3,8 +3,9 @@
  * endian), the head as JSON, the rows of each day. Small parts are deflated as a whole after the first byte; in a large one each
  * day is a segment, which is joined to an answer as it is.
  */
-import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { crc32, inflateRawSync } from 'node:zlib';
 import Type from 'typebox';
+import { deflateSmall } from '../../lib/deflate.js';
 import { parseOrNull } from '../../lib/json.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import type { RowsHeader } from '../rows/entry.js';
@@ -58,8 +59,6 @@ const [SMALL, LARGE] = [1, 2] as const;
 const LENGTH_BYTES = 4;
 /** Plain rows of a small part at most. */
 export const SMALL_PART_BYTES = 65_536;
-/** Smaller than the default, which takes longer to prepare. */
-const OPTIONS = { windowBits: 15, memLevel: 8 };
 
 export function encodePart(days: readonly PartDay[]): Buffer {
   const isSmall = days.reduce((sum, { body }) => sum + body.length, 0) <= SMALL_PART_BYTES;
@@ -69,7 +68,7 @@ export function encodePart(days: readonly PartDay[]): Buffer {
   length.writeUInt32BE(head.length);
   const pieces = [length, head, ...bodies];
   return isSmall
-    ? Buffer.concat([Buffer.of(SMALL), deflateRawSync(Buffer.concat(pieces), OPTIONS)])
+    ? Buffer.concat([Buffer.of(SMALL), deflateSmall(Buffer.concat(pieces))])
     : Buffer.concat([Buffer.of(LARGE), ...pieces]);
 }
 
