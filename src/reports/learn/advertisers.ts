@@ -130,12 +130,18 @@ export function namesIn(
 ): ReadonlyMap<string, string | null> {
   const found = new Map<string, string | null>();
   let leftBytes = MAX_BYTES;
-  for (const { header, body } of entries) {
-    const members = membersOf(header.columns, accountFields);
-    if (members.length === 0 || header.rowCount === 0) continue;
+  for (const { header, body } of entries.toReversed()) {
+    const { accounts, columns, rowCount } = header;
+    const members = membersOf(columns, accountFields);
+    if (members.length === 0 || rowCount === 0) continue;
+    // Earlier rows of an account tell nothing more.
+    const name = accounts.length === 1 ? found.get(accounts[0] as string) : undefined;
+    if (name !== undefined && (name !== null || !members.some(tellsName))) continue;
     const rows = rowsWithin(body, leftBytes);
-    if (header.accounts.length === 1) readLast(rows, members, found);
-    else for (const row of rows) readRow(row, members, found);
+    const own = new Map<string, string | null>();
+    if (accounts.length === 1) readLast(rows, members, own);
+    else for (const row of rows) readRow(row, members, own);
+    for (const [id, text] of own) found.set(id, found.get(id) ?? text);
     leftBytes -= body.length;
     if (leftBytes <= 0) break;
   }

@@ -66,7 +66,7 @@ describe('names in rows', () => {
         ),
       );
     expect(of([row('Old'), row('New')], [row('Newer'), row('Newest')])).toEqual({ 1: 'Newest' });
-    expect(parse).toHaveBeenCalledTimes(2);
+    expect(parse).toHaveBeenCalledTimes(1);
     expect(of([row('Old'), row('Named'), row(), row()], [row()])).toEqual({ 1: 'Named' });
     expect(of([{ clicks: 1 }, { advertiserId: 1 }])).toEqual({ 1: null });
     expect(of([{ advertiserId: 1 }, { clicks: 1 }])).toEqual({ 1: null });
