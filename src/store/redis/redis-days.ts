@@ -77,7 +77,17 @@ export function createRedisDays(
       // All or none: which of them were made could not be told.
       const added = writes.reduce((sum, write) => sum + bytesAdded(write), 0);
       if (added > 0) takeRoom(added);
-      return await Promise.all(writes.map(writeMonth));
+      const fresh = writes.filter(({ stamp }) => stamp === 0).flatMap((write) => ['0', memberOf(write)]);
+      const list = async () => {
+        if (fresh.length > 0) await link.call('zadd', (client) => client.zadd(keys.months, ...fresh));
+      };
+      // First: nobody would find a month that is not in the list.
+      await list();
+      const written = writes.map(writeMonth);
+      await Promise.allSettled(written);
+      // Again: who removed the former month may have taken it off the list meanwhile.
+      await list();
+      return await Promise.all(written);
     },
     room: () => roomIn(memory),
   };
@@ -202,9 +212,6 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
     const hash = keys.month(series, month);
     const index = Buffer.concat([stampBytes(newStamp()), sealed(hash, 'i', withTable(write))]);
     const { ahead, set, removed } = fieldsOf(hash, write);
-    const list = () => link.call('zadd', (client) => client.zadd(keys.months, 0, memberOf(write)));
-    // First: nobody would find a month that is not in the list.
-    if (stamp === 0) await list();
     // Awaited: an index never names a part that is not there.
     if (ahead.length > 0) await link.call('hset', (client) => client.hset(hash, new Map(ahead)));
     const answer = await writeDays(
@@ -228,8 +235,6 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
       const days = [...write.earlier.keys()];
       return (await read.some(series, [{ month, days, withEarlier: true }]))[0] ?? 'none';
     }
-    // Again: who removed the former month may have taken it off the list meanwhile.
-    if (stamp === 0) await list();
     await news.tell(release?.news);
     return null;
   };

@@ -1,6 +1,7 @@
 /** The commands that each call of the store sends to Redis. */
 import { expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
+import { monthWrite } from '../conformance-days.js';
 import { bodiesOf, keep } from '../entries.js';
 import { openStore, startServer, withControl } from './open-store.js';
 
@@ -28,7 +29,7 @@ it('sends no more commands than each call needs', async () => {
       await mark('end');
       return seen.map((one) => one.split(' ')[0] ?? '').filter((name) => name !== 'info' && name !== 'echo');
     }
-    const { cache, leases, registry, counters, charges, documents, quotas, presence, bus } = store;
+    const { cache, days, leases, registry, counters, charges, documents, quotas, presence, bus } = store;
     const take = { want: 1, capacity: 9, refillPerMs: 0, nowMs: 0, ttlMs: HOUR_MS };
     const charge = { id: 'c', purse: 'p', amount: 1, max: 9, note: '', ttlMs: HOUR_MS };
     const { epoch } = await registry.load();
@@ -69,6 +70,8 @@ it('sends no more commands than each call needs', async () => {
       beat: () => presence.beat('me', '', HOUR_MS),
       present: () => presence.list(),
       publish: () => bus.publish('news', 'hello'),
+      'new months of three series': () =>
+        days.write(['a', 'b', 'c'].map((series) => monthWrite(0, 'index', { series }))),
     };
     const sent: Record<string, string> = {};
     for (const [name, call] of Object.entries(calls)) sent[name] = (await commandsOf(call)).join(' ');
@@ -88,6 +91,7 @@ it('sends no more commands than each call needs', async () => {
         "hit": "mget",
         "hit of two": "mget",
         "miss": "mget",
+        "new months of three series": "zadd eval evalsha evalsha zadd",
         "note of a charge": "eval",
         "open charges": "hgetall",
         "present": "eval",
