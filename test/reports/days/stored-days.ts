@@ -55,11 +55,18 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
   const table = new MemoryTable();
   const store = wrap(daysOver(table, createMemoryLeases(clock), async () => {}, clock.now));
   const log = createRecordedLog();
+  let lastOrder = 0;
+  const nextOrder = () => {
+    lastOrder = Math.max(lastOrder + 1, clock.now() * 1000);
+    return lastOrder;
+  };
   const open = () => {
-    const days = createDays({
+    const made = createDays({
       ...{ store, now: clock.now, logger: log.logger, onDamaged: () => {} },
       encode: async (some) => encodePart(some),
     });
+    // Orders follow the clock of the test, not that of the machine.
+    const days = { ...made, nextOrder, clockUs: () => Number.MAX_SAFE_INTEGER };
     const recorder = createRecorder({
       ...{ days, isErased, credential: () => null, onFault: () => {}, logger: log.logger },
       metrics: { history: () => {}, schemaChange: () => {} },
