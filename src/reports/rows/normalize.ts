@@ -118,13 +118,14 @@ export function inOneOrder(rows: readonly DraftRow[]): readonly DraftRow[] | nul
 /** As compact JSON, in the same order. */
 export function writeRows(rows: readonly DraftRow[], types: ColumnTypes): string[] {
   const texts = new Map<RowPlan, readonly boolean[]>();
+  const parts: string[] = [];
   return rows.map((row) => {
     let isText = texts.get(row.plan);
     if (isText === undefined) {
       isText = row.plan.columns.map((column) => isTextIn(types, column));
       texts.set(row.plan, isText);
     }
-    return writeRow(row, isText);
+    return writeRow(row, isText, parts);
   });
 }
 
@@ -138,16 +139,19 @@ export function agreeOn(columns: readonly string[], one: ColumnTypes, other: Col
   return columns.every((column) => isTextIn(one, column) === isTextIn(other, column));
 }
 
-function writeRow({ values, plan, date }: DraftRow, isText: readonly boolean[]): string {
+/** @param parts is overwritten: one list for all rows, as each would grow its own */
+function writeRow({ values, plan, date }: DraftRow, isText: readonly boolean[], parts: string[]): string {
   if (values.length === 0) return '{}';
-  const parts: string[] = [];
+  const end = values.length * 2;
+  parts.length = end + 1;
   for (let at = 0; at < values.length; at += 1) {
     const isDate = at === plan.dateAt;
     const value = values[at] as Json;
-    parts.push(plan.prefixes[at] as string);
-    parts.push(isDate && date !== null ? `"${date}"` : cellJson(value, isText[at] as boolean, isDate));
+    parts[at * 2] = plan.prefixes[at] as string;
+    parts[at * 2 + 1] =
+      isDate && date !== null ? `"${date}"` : cellJson(value, isText[at] as boolean, isDate);
   }
-  parts.push('}');
+  parts[end] = '}';
   return parts.join('');
 }
 
