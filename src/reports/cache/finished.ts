@@ -3,9 +3,10 @@
  * requested again; the next request inflates it in about 30 µs, and it stays inflated.
  */
 import { promisify } from 'node:util';
-import { deflateRawSync, gunzip, inflateRawSync } from 'node:zlib';
+import { gunzip, inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../../errors.js';
+import { deflateSmall } from '../../lib/deflate.js';
 import { nextTurn } from '../../lib/time.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Coding } from '../query/output-options.js';
@@ -149,8 +150,7 @@ export function pack(finished: Finished, pieces: BodyPieces | null): Finished {
   const [only] = body;
   if (only === undefined || body.length > 1 || coding !== 'identity') return finished;
   if (bytes < PACK_FROM_BYTES || bytes > PACK_TO_BYTES) return finished;
-  const deflated =
-    pieces === null ? [deflateRawSync(only, { level: 1, chunkSize: bytes })] : joinDeflate(pieces);
+  const deflated = pieces === null ? [deflateSmall(only, 1)] : joinDeflate(pieces);
   const size = sizeOf(deflated);
   if (size > bytes * WORTH_PART) return finished;
   return withBody(finished, [inOwnMemory(Buffer.concat(deflated, size))], { inflatesTo: bytes });
