@@ -2,9 +2,9 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { useChance } from '../../../src/lib/chance.js';
-import { type TimeSource, useTime } from '../../../src/lib/time.js';
+import { type Timer, type TimeSource, useTime } from '../../../src/lib/time.js';
 import { decodeMonth } from '../../../src/reports/days/month.js';
 import { LostToOthers } from '../../../src/reports/days/write-months.js';
 import type { DaysStore, MonthWrite } from '../../../src/store/days-port.js';
@@ -13,9 +13,15 @@ import { openInMemory } from '../../support/shared-registry.js';
 import { daysOn } from '../history/on-disk.js';
 import { changeOf, dateIn, fetchOf, MONTH } from './fetches.js';
 
+interface Pause extends Timer {
+  readonly untilMs: number;
+  readonly end: () => void;
+  stop(): void;
+}
+
 /** Time in which pauses end one after the other, each when all else is done: however slow the machine is. */
 function inTurn(): TimeSource {
-  const pauses: { readonly untilMs: number; readonly end: () => void }[] = [];
+  const pauses: Pause[] = [];
   let [nowMs, isRunning] = [0, false];
   async function run(): Promise<void> {
     for (isRunning = true; pauses.length > 0; ) {
@@ -27,23 +33,32 @@ function inTurn(): TimeSource {
     }
     isRunning = false;
   }
+  function after(ms: number, end: () => void): Pause {
+    const same = () => pause;
+    const stop = () => void (pauses.includes(pause) && pauses.splice(pauses.indexOf(pause), 1));
+    const pause: Pause = { ...{ untilMs: nowMs + ms, end, stop }, ref: same, unref: same };
+    pauses.push(pause);
+    if (!isRunning) void run();
+    return pause;
+  }
   return {
     uptimeMs: () => nowMs,
     wallMs: () => nowMs,
-    startTimer: setTimeout,
-    stopTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
+    startTimer: (work, ms) => after(ms, work),
+    stopTimer: (timer) => (timer as Pause).stop(),
     startTicks: setInterval,
     stopTicks: (timer) => clearInterval(timer as NodeJS.Timeout),
     nextTurn: (work) => void setImmediate().then(work),
     turn: () => setImmediate(),
-    sleep: (ms) =>
-      new Promise((end) => {
-        pauses.push({ untilMs: nowMs + ms, end });
-        if (!isRunning) void run();
-      }),
+    sleep: (ms) => new Promise((end) => void after(ms, end)),
     timeoutSignal: AbortSignal.timeout,
   };
 }
+
+beforeEach(() => {
+  useTime(inTurn());
+  return () => useTime(null);
+});
 
 /** A store, and each of its write calls so far. */
 async function open(more: (store: DaysStore) => Partial<DaysStore> = () => ({})) {
@@ -160,11 +175,7 @@ describe('several writers of a month', () => {
         return seed / 2_147_483_647;
       },
     });
-    useTime(inTurn());
-    onTestFinished(() => {
-      useChance(null);
-      useTime(null);
-    });
+    onTestFinished(() => useChance(null));
     const writers = Array.from({ length: 8 }, () => daysOn(store));
     const noted = await Promise.all(writers.map((days, at) => days.write(oneOf('s', at + 1, at + 1))));
     expect(noted.flatMap(({ days }) => days.map(({ kind }) => kind))).toEqual(writers.map(() => 'appended'));
