@@ -169,6 +169,8 @@ it('a lock that is granted when its report was given long ago is let go: whoever
     days: {
       ...store.days,
       async claim(...args) {
+        // At the start the clocks are compared.
+        if (args[1].names.length === 0) return await store.days.claim(...args);
         late.claims += 1;
         const claimed = await store.days.claim(...args);
         await told.pass();
