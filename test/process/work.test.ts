@@ -64,17 +64,24 @@ async function startReplicas() {
   return { one, other, key, messages: watchMessages(redis) };
 }
 
+/** Periods of nine days in other months. Work of the processes at intervals falls into a slow miss: it only adds. */
+const PERIODS = [NINE_DAYS, byDay('2026-06-01', '2026-06-09'), byDay('2026-05-01', '2026-05-09')];
+
 it('a miss, a hit in memory and a hit in Redis send Redis so many messages, and no more', async () => {
   const { one, other, key, messages } = await startReplicas();
-  const sentBy = async (gateway: TestGateway, outcome: string) =>
-    messages.during(async () => expect(await ask(gateway, key, NINE_DAYS)).toContain(outcome));
+  const sentBy = async (gateway: TestGateway, outcome: string) => {
+    const all: { readonly messages: readonly string[]; readonly atServer: number }[] = [];
+    for (const period of PERIODS)
+      all.push(await messages.during(async () => expect(await ask(gateway, key, period)).toContain(outcome)));
+    return all.toSorted((a, b) => a.messages.length - b.messages.length || a.atServer - b.atServer)[0];
+  };
   const miss = await sentBy(one, 'fwd=miss; stored; detail="days=9/9"');
-  expect(miss.messages.length, miss.messages.join('\n')).toBeLessThanOrEqual(MESSAGES_PER_MISS);
-  expect(miss.atServer).toBeLessThanOrEqual(COMMANDS_PER_MISS);
+  expect(miss?.messages.length, miss?.messages.join('\n')).toBeLessThanOrEqual(MESSAGES_PER_MISS);
+  expect(miss?.atServer).toBeLessThanOrEqual(COMMANDS_PER_MISS);
   const memory = await sentBy(one, 'detail=l1');
-  expect(memory.messages).toEqual([]);
+  expect(memory?.messages).toEqual([]);
   const store = await sentBy(other, 'detail=store');
-  expect(store.messages.length, store.messages.join('\n')).toBeLessThanOrEqual(MESSAGES_PER_REDIS_HIT);
+  expect(store?.messages.length, store?.messages.join('\n')).toBeLessThanOrEqual(MESSAGES_PER_REDIS_HIT);
 });
 
 /** zlib makes a handle for each stream and each synchronous call. */
@@ -95,10 +102,8 @@ async function workDuring(work: () => Promise<unknown>) {
 
 it('a miss makes so many compressors and writes so many texts, and no more', async () => {
   const { one, key } = await startReplicas();
-  const periods = [NINE_DAYS, byDay('2026-06-01', '2026-06-09'), byDay('2026-05-01', '2026-05-09')];
   const misses: Awaited<ReturnType<typeof workDuring>>[] = [];
-  for (const period of periods) misses.push(await workDuring(() => ask(one, key, period)));
-  // Work of the processes at intervals falls into a slow miss: it only adds.
+  for (const period of PERIODS) misses.push(await workDuring(() => ask(one, key, period)));
   const [compressors, texts] = [
     Math.min(...misses.map((miss) => miss.compressors)),
     Math.min(...misses.map((miss) => miss.texts)),

@@ -133,6 +133,8 @@ export function showId(id: string | null): number | string | null {
   return Number.isSafeInteger(Number(id)) ? Number(id) : id;
 }
 
+const isFromHistory = ({ forgotten }: Facts, date: string) => forgotten?.days.includes(date) === true;
+
 /** Every day of the period, with the part that contains it. */
 function showDays({ report, parts, nowMs, rules, past }: AssembleInput): readonly object[] {
   const { from, to } = report;
@@ -146,7 +148,8 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): readonl
     const known = past?.days.get(date);
     return {
       date,
-      asOf: new Date(lastSeenMs(header)).toISOString(),
+      // Of a whole, other days than those from history came with the fetch.
+      asOf: new Date(isFromHistory(header, date) ? lastSeenMs(header) : header.fetchedAt).toISOString(),
       final:
         known?.final ??
         isFinal(header === whole ? { ...header, firstDay: date, lastDay: date } : header, rules),

@@ -123,6 +123,21 @@ describe('assemble: JSON', () => {
     ]);
   });
 
+  it('shows when a day from history was seen last, and the other days of the same answer as of its fetch', () => {
+    const seenMs = FETCHED_AT - HOUR;
+    const forgotten = {
+      ...{ code: 'beyond_retention' as const, days: ['2026-11-15'], sinceMs: FETCHED_AT, seenMs },
+      ...{ final: true, againMs: HOUR },
+    };
+    const part = rowsEntry(ROWS, { byDate: true, lastDay: '2026-11-16', forgotten });
+    const query = 'byDate=1&dateFrom=2026-11-15&dateTo=2026-11-16';
+    const { meta } = jsonOf(assemble(ask({ parts: [part], days: true }, query)));
+    expect(meta.days).toMatchObject([
+      { date: '2026-11-15', asOf: '2026-11-21T11:00:00.000Z' },
+      { date: '2026-11-16', asOf: '2026-11-21T12:00:00.000Z' },
+    ]);
+  });
+
   it('shows the age of each day of an answer made of days', () => {
     const day = (lastDay: string, fetchedAt: number) => rowsEntry([], { lastDay, fetchedAt });
     const parts = [day('2026-11-09', FETCHED_AT - HOUR), day('2026-11-10', FETCHED_AT)];
