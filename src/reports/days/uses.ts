@@ -22,6 +22,7 @@ export function createUses({ store, now, logger }: UsesOptions) {
   const noted = createLastUsed<number>(MAX_NOTED);
   let waiting: MonthPlace[] = [];
   let timer: Timer | undefined;
+  let isClosed = false;
 
   async function send(): Promise<void> {
     stopTimer(timer);
@@ -36,12 +37,17 @@ export function createUses({ store, now, logger }: UsesOptions) {
   return {
     /** Notes the use of a month. Never throws. */
     note(place: MonthPlace): void {
+      // Requests may outlast the close; their timer would use the closed store.
+      if (isClosed) return;
       const [name, day] = [placeName(place), dayAt(now(), 'UTC')];
       if (noted.get(name) === day) return;
       noted.set(name, day);
       if (waiting.push(place) === 1) timer = startTimer(() => void send(), BATCH_MS).unref();
     },
-    /** Sends the last ones. Never rejects. */
-    close: send,
+    /** Sends the last ones; later ones are not noted. Never rejects. */
+    close(): Promise<void> {
+      isClosed = true;
+      return send();
+    },
   };
 }

@@ -1,4 +1,4 @@
-/** The use of months is noted for the room of days: once a day for each month, in batches of a minute. */
+/** The use of months is noted for the room of days: once a day for each month, in batches of a minute, until the close. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { DAY, MINUTE } from '../../support/test-clock.js';
 import { fetchedDay, MONTH, openDays, PLACE, rowOf, SERIES } from './stored-days.js';
@@ -30,4 +30,25 @@ it('a plain report notes each month that it finds, once a day, in one call a min
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(calls.slice(1)).toEqual([[[MONTH], today + 1]]);
   expect(await store.unused(9)).toContainEqual({ ...PLACE, usedOn: today + 1 });
+});
+
+it('the close sends the last uses, and what is read after it starts no timer', async () => {
+  const calls: string[][] = [];
+  const { days, clock, fetch } = openDays(undefined, (store) => ({
+    ...store,
+    async used(months) {
+      calls.push(months.map(({ month }) => month));
+    },
+  }));
+  const [date, other] = [`${MONTH}-01`, '2026-08-31'];
+  await fetch([date, other].map((one) => fetchedDay(one, [rowOf(one, 1)], clock.now())));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await days.read(SERIES, [date]);
+  const closed = days.close();
+  // A request that outlasts the drain reads while and after its process closes.
+  await days.read(SERIES, [other]);
+  await closed;
+  expect(calls).toEqual([[MONTH]]);
+  expect(vi.getTimerCount()).toBe(0);
 });
