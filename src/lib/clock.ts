@@ -7,7 +7,7 @@ import { uptimeMs, wallMs } from './time.js';
  * `monotonicMs()` never jumps: leases, timeouts and durations use it.
  */
 export interface Clock {
-  /** Milliseconds since the Unix epoch, with the test offset applied. */
+  /** Milliseconds since the Unix epoch, with the test offset applied, and corrected by the clock of the store. */
   now(): number;
   /** Milliseconds from an arbitrary start, the same for all processes of a machine; only differences mean anything. */
   monotonicMs(): number;
@@ -25,7 +25,7 @@ export interface MovableClock extends Clock {
 
 /** Smaller differences may be the time that the store's answer took. */
 const FOLLOW_FROM_MS = 1000;
-/** A store that is further away has a wrong clock itself, as `dsp-gateway doctor` says. */
+/** Of clocks that are further apart nobody knows which one is wrong: `dsp-gateway doctor` tells the difference. */
 const FOLLOW_TO_MS = 300_000;
 
 /** The correction of a clock that follows the store's. */
@@ -36,8 +36,7 @@ export function createCorrection() {
       return ms;
     },
     follow(aheadMs: number): void {
-      const size = Math.abs(aheadMs);
-      const wanted = size < FOLLOW_FROM_MS || size > FOLLOW_TO_MS ? 0 : Math.round(aheadMs);
+      const wanted = Math.abs(aheadMs) > FOLLOW_TO_MS ? 0 : Math.round(aheadMs);
       if (Math.abs(wanted - ms) >= FOLLOW_FROM_MS) ms = wanted;
     },
   };

@@ -22,6 +22,13 @@ it('a clock follows that of the store from a second on, and keeps its test offse
   expect(aheadS(clock)).toBe(3600);
 });
 
+it('a clock that follows does not jump where the difference is about a second', () => {
+  const clock = createClock();
+  clock.follow(1001);
+  clock.follow(999);
+  expect(clock.now() - wallMs()).toBeCloseTo(1001, -2);
+});
+
 it('a clock does not follow a store that is more than five minutes away', () => {
   const clock = createClock();
   clock.follow(90_000);

@@ -1,7 +1,7 @@
 /** The days of reports: read for plain reports and for history, written after a fetch, marked. */
 import type { Logger } from 'pino';
-import { wallMs } from '../../lib/time.js';
-import type { DaysStore, MonthPlace } from '../../store/days-port.js';
+import { uptimeMs, wallMs } from '../../lib/time.js';
+import { type DaysStore, type MonthPlace, ORDER_LEAD_MAX_US } from '../../store/days-port.js';
 import type { Revisions } from '../history/revision.js';
 import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
 import { createOpenMonths, type MonthChange } from './open-months.js';
@@ -59,15 +59,19 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
 }
 
 const US_PER_MS = 1000;
+/** Answers of the store that come later say too little of its clock. */
+const MEASURABLE_MS = 500;
 
-/** Orders of fetches: by the clock of the store, as the last claim told it; before one, by that of this process. */
+/** Orders of fetches, by the clock of the store as the last claim told it. Before the first claim it is that of this process. */
 function createOrders(store: Pick<DaysStore, 'claim'>, onClock: DaysOptions['onClock']) {
   let [aheadUs, last] = [0, 0];
   const clockUs = () => Math.floor(wallMs() * US_PER_MS + aheadUs);
   const claim = (async (series, wanted) => {
+    const sentMs = uptimeMs();
     const claimed = await store.claim(series, wanted);
     aheadUs = claimed.clockUs - wallMs() * US_PER_MS;
-    onClock?.(aheadUs / US_PER_MS);
+    // The time on the way would count as a difference of the clocks.
+    if (uptimeMs() - sentMs < MEASURABLE_MS) onClock?.(aheadUs / US_PER_MS);
     last = Math.max(last, claimed.order);
     return claimed;
   }) satisfies DaysStore['claim'];
@@ -81,7 +85,9 @@ function createOrders(store: Pick<DaysStore, 'claim'>, onClock: DaysOptions['onC
     },
     /** For a fetch without a claim. Larger than all that this process knows. */
     nextOrder(): number {
-      last = Math.max(last + 1, clockUs());
+      // The clock of the store was wrong when it gave an order that is far ahead of it now.
+      const known = last > clockUs() + ORDER_LEAD_MAX_US ? 0 : last;
+      last = Math.max(known + 1, clockUs());
       return last;
     },
   };

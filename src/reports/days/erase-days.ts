@@ -8,7 +8,7 @@ import type { Days } from './days.js';
 import { NO_DAY, type Passing } from './month.js';
 import { type OpenMonth, revisionsOf } from './note-fetch.js';
 import { nameOf } from './part.js';
-import { monthsOf, openWhole, readParts, removeWhole, rewrite, unnamedParts } from './whole-month.js';
+import { monthsOf, openWhole, readParts, rewrite, unnamedParts } from './whole-month.js';
 
 interface EraseOptions {
   readonly days: Days;
@@ -71,9 +71,7 @@ export async function eraseMonth({ days, isErased }: EraseOptions, place: MonthP
   // Nobody knows any more whose rows those are that nothing names, or that cannot be read.
   const dropped = new Set(unnamedParts(whole, after));
   for (const name of whole.stored.parts.keys()) if (!parts.has(name)) dropped.add(name);
-  // Accounts that the report names lie in the index.
-  if (count > 0 && after.days.size === 0) await removeWhole(days, whole);
-  else if (count > 0 || dropped.size > 0) await rewrite(days, whole, after, { dropped: [...dropped] });
+  if (count > 0 || dropped.size > 0) await rewrite(days, whole, after, { dropped: [...dropped] });
   return count;
 }
 

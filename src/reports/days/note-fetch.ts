@@ -82,7 +82,7 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
   const checkOf = createChecks(fetched.order);
   const noted = fetched.days.map((entry): NotedDay => {
     const at = dayOf(dateOf(entry));
-    const known = days.get(at) ?? NO_DAY;
+    const known = withoutLead(days.get(at) ?? NO_DAY, fetched.clockUs);
     const none = { entry, revisions: [], observation: null };
     if (isLate(fetched, known)) return { ...none, kind: 'late' };
     const check = checkOf(entry);
@@ -107,10 +107,24 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
   };
 }
 
-/** Whether a later fetch is noted. An order five minutes ahead of the store was given by a wrong clock, and is before all others. */
+/** Whether a later fetch is noted. */
 function isLate({ order, clockUs }: FetchedMonth, known: Day): boolean {
-  const counted = (one: number) => (one > clockUs + ORDER_LEAD_MAX_US ? 0 : one);
-  return counted(orderOf(known)) > counted(order);
+  return orderOf(known) > countedOrder(order, clockUs);
+}
+
+/** An order five minutes ahead of the store was given by a wrong clock: it is before all others. */
+const countedOrder = (order: number, clockUs: number) => (order > clockUs + ORDER_LEAD_MAX_US ? 0 : order);
+
+/** The day with its orders as they count. */
+function withoutLead(day: Day, clockUs: number): Day {
+  if (orderOf(day) === countedOrder(orderOf(day), clockUs)) return day;
+  const counted = (check: Check) => ({ ...check, order: countedOrder(check.order, clockUs) });
+  const { check, passing } = day;
+  return {
+    ...day,
+    check: check === null ? null : counted(check),
+    ...(passing !== undefined && { passing: { ...passing, check: counted(passing.check) } }),
+  };
 }
 
 /** Of a day whose earlier revisions are at hand, oldest first. */

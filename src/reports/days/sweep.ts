@@ -96,8 +96,11 @@ export function createSweepDays(options: SweepOptions): (isStopped: () => boolea
     let expired = 0;
     let fault: StoreUnavailable | null = null;
     await relist(sweep, isStopped).catch(
-      whenAway((error) => {
-        fault = error;
+      whenAway((err) => {
+        sweep.logger.warn(
+          { err },
+          'failed to look for months that are missing in their list; retrying in the next turn',
+        );
       }),
     );
     for await (const place of monthsOf(sweep.days.store)) {
@@ -307,7 +310,8 @@ async function free(
   let [months, bytes, upTo] = [0, 0, ''];
   for (const look of candidates) {
     if (bytes >= excess || isStopped()) break;
-    const freed = await freeOne(sweep, look, what);
+    // A month that others keep writing is passed over.
+    const freed = await freeOne(sweep, look, what).catch(whenAway(() => 0));
     await turn();
     if (freed === 0) continue;
     months += 1;

@@ -180,9 +180,7 @@ export async function record(r: Recorder, fetched: RecordedDays): Promise<Record
   }
   r.waitingBytes += bytes;
   try {
-    const recorded = await write(r, { ...fetched, days });
-    r.isFull = false;
-    return recorded;
+    return await write(r, { ...fetched, days });
   } catch (error) {
     miss(r, series, recorded, error);
     return NOT_STORED;
@@ -223,6 +221,8 @@ async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
   try {
     await begin;
     const noted = (await Promise.all(changes.map(r.days.write))).flatMap((one) => one.days);
+    // A confirmation needs no room.
+    if (noted.some(({ kind }) => kind === 'appended')) r.isFull = false;
     // Data erased during the write must not come back.
     const erased = new Set(days.filter(isErased).map((entry) => dateOf(entry).slice(0, 7)));
     for (const month of erased) await eraseMonth(r, { series, month });

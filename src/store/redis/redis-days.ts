@@ -85,8 +85,8 @@ export function createRedisDays(
       await list();
       const written = writes.map(writeMonth);
       await Promise.allSettled(written);
-      // Again: who removed the former month may have taken it off the list meanwhile.
-      await list();
+      // Again: a removal of the former month may have taken it off the list meanwhile. The daily search finds what this misses.
+      await list().catch(whenAway(() => {}));
       return await Promise.all(written);
     },
     room: () => roomIn(memory),
@@ -353,9 +353,15 @@ async function relist(link: Link, keys: DaysKeys, isStopped: () => boolean): Pro
         server.scan(cursor, 'MATCH', keys.anyMonth, 'COUNT', SCANNED_AT_ONCE),
       );
       cursor = next;
-      const members = found.flatMap((key) => ['0', memberOf(keys.placeOf(key))]);
-      if (members.length > 0)
-        count += Number(await link.call('zadd', (client) => client.zadd(keys.months, 'NX', ...members)));
+      const members = found.map((key) => memberOf(keys.placeOf(key)));
+      const scores =
+        members.length === 0
+          ? []
+          : await link.call('zmscore', (client) => client.zmscore(keys.months, members));
+      // A full Redis refuses the command even if none is missing.
+      const missing = members.filter((_member, at) => scores[at] === null).flatMap((member) => ['0', member]);
+      if (missing.length > 0)
+        count += Number(await link.call('zadd', (client) => client.zadd(keys.months, 'NX', ...missing)));
       // Requests go first.
       await turn();
     }

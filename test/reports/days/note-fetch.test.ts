@@ -159,6 +159,15 @@ it('a fetch that began before the latest changes nothing, and a wrong clock five
   expect(note(wrong, late).kinds).toEqual(['appended']);
 });
 
+it('a flawed answer after a fetch whose clock was five minutes ahead is shown', () => {
+  const wrong = noted(fetchOf(400_000, [{ day: 5, spent: 2 }]));
+  const flaws = [{ code: 'rows_capped', rows: 2 }] as never;
+  const flawed = fetchOf(1, [{ day: 5, spent: 3, more: { flaws, fetchedAt: NOON } }]);
+  const { after, kinds } = note(wrong, flawed);
+  expect([kinds, knownOf(after, 5).check?.order]).toEqual([['passing'], 0]);
+  expect(textOf(after, 5)).toBe(textOf(noted(fetchOf(1, [{ day: 5, spent: 3 }])), 5));
+});
+
 it('a fetch that lasted longer than five minutes changes nothing of a day that a later one brought', () => {
   const minutes = (count: number) => count * 60_000;
   const long = fetchOf(minutes(1), [{ day: 5, spent: 1 }], { clockUs: minutes(8) * 1000 });

@@ -149,6 +149,8 @@ it('a full server lets months go, and earlier revisions and parts', async () => 
   ]).toEqual(['next', 'shorter', 1, 0]);
   expect(await days.remove(other, await stampNow(other))).toBe(true);
   expect((await days.months(null, 9)).map(({ month }) => month)).toEqual(['2026-03']);
+  // None is missing.
+  expect(await days.relist(() => false)).toBe(0);
 });
 
 it('months that are stored, but not in the list of months, are found and put back into it', async () => {
