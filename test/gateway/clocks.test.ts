@@ -20,7 +20,7 @@ const ahead = (store: Store): Store => ({
   },
 });
 
-it('the clock of a replica is told by how much the one of the store is ahead, before its first fetch', async () => {
+it('a replica learns before its first fetch by how much the clock of the store is ahead', async () => {
   const platform = await startRawPlatform(sends('{"data":[{"impressions":7}]}'));
   const follow = vi.fn<(aheadMs: number) => void>();
   const clock = Object.assign(createTestClock(), { follow });

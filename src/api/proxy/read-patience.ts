@@ -1,10 +1,11 @@
 /**
  * Decides when a streamed body has stopped for too long, and whether the platform is silent or the caller is slow. While the
- * caller does not read, the platform does not count as silent. Pure.
+ * caller does not read, the platform does not count as silent.
  */
 
 import type { Socket } from 'node:net';
 import { startTicks, stopTicks, uptimeMs } from '../../lib/time.js';
+
 export interface PatienceRules {
   /** Longest silence of the platform, milliseconds. */
   readonly silenceMs: number;

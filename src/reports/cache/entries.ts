@@ -20,9 +20,9 @@ export interface HeldEntry {
 export type EntryOrError = Entry | GatewayError;
 
 export interface Entries {
-  /** By key. */
+  /** By id of their ref. */
   readonly known: ReadonlyMap<string, HeldEntry>;
-  /** Answers that may not be reports, by key; served only if there is nothing else. */
+  /** Answers that may not be reports, by id; served only if there is nothing else. */
   readonly doubtful: ReadonlyMap<string, Entry>;
 }
 

@@ -53,7 +53,7 @@ export interface DayObservation {
 /** What became of a fetched day; without `observation` where it is no state of history. */
 export interface NotedDay {
   readonly entry: Entry<RowsHeader>;
-  /** late: a fetch that began later is noted · passing: shown for a while, not recorded */
+  /** late: a fetch that began later is noted, or its own order was given by a wrong clock · passing: shown for a while, not recorded */
   readonly kind: 'appended' | 'confirmed' | 'passing' | 'late';
   readonly revisions: Revisions;
   readonly observation: DayObservation | null;

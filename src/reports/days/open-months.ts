@@ -18,7 +18,7 @@ export interface MonthChange {
   readonly place: MonthPlace;
   /** Days of the month that it concerns; their earlier revisions are read for it. */
   readonly days: readonly number[];
-  /** Pure. @returns the same month if there is nothing to write */
+  /** Changes nothing itself. @returns the same month if there is nothing to write */
   readonly apply: (month: OpenMonth) => NotedMonth;
   /** Milliseconds until the month ends by itself, if history records nothing of it; 0: as it is. */
   readonly ttlMs: number;

@@ -1,7 +1,7 @@
 /**
  * The days of reports in the environment of the history. The keys, with the digest (16 bytes) of the series:
- * `d` digest · month · `i`: stamp (6 bytes), end (8, epoch milliseconds), length of the series (2), the series, index; `e` day: earlier revisions;
- * `p` name · `:` · number: a piece of a part
+ * `d` digest · month · `i`: stamp (6 bytes), end (8, epoch milliseconds), length of the series (2), the series, index;
+ * `e` day: earlier revisions; `p` name · `:` · number: a piece of a part
  * `u` month · digest: marks a month; the value is the day of its last use (4 bytes) and the series
  * Numbers are big endian. Locks are in memory.
  */
@@ -233,7 +233,7 @@ function indexIn(reader: Reader, keys: Keys, nowMs: number): FoundIndex | null {
   const bytes = recordIn(reader, keys.index);
   if (bytes === null) return null;
   if (bytes === 'damaged') return { stamp: reader.stampOf(keys.index), ...DAMAGED };
-  // An earlier layout has none.
+  // That of another series: the digest of its name is the same, or its bytes are damaged.
   if (seriesIn(bytes) !== keys.series) return { stamp: reader.stampOf(keys.index), ...DAMAGED };
   const endsAtMs = bytes.readDoubleBE(STAMP_BYTES);
   if (nowMs >= endsAtMs) return null;

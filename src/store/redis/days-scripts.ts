@@ -173,8 +173,8 @@ return 1`;
  * room, after which Redis takes all others of the script, although it is full.
  *
  * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none; negative:
- * although it had a later one, or none); numbers of fields that were sent ahead, to set, and to remove; 1 for a removal; fields sent ahead; fields and values; fields to remove; channel ('': no
- * message), message, owner, names of locks. Returns 1 if it was written, 0 if the month has another stamp, -1 if a field that was
+ * although it had a later one, or none); numbers of fields that were sent ahead, to set, and to remove; 1 for a removal; fields
+ * sent ahead; fields and values; fields to remove; channel ('': no message), message, owner, names of locks. Returns 1 if it was written, 0 if the month has another stamp, -1 if a field that was
  * sent ahead is not there.
  */
 export const writeDays = script<-1 | 0 | 1>('dgwWriteDays')`${RELEASE}

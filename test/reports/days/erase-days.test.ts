@@ -53,7 +53,7 @@ it('all of a report that names the account goes, its name in the index too', asy
   expect(await scene.erase('1')).toBe(0);
 });
 
-it('of a month that is missing in the list of months it goes too', async () => {
+it('an erasure finds a month that is missing in the list of months', async () => {
   const scene = await openWith(['1', '2'], ['1'], ['2']);
   scene.loseList();
   expect(await scene.erase('1')).toBe(2);

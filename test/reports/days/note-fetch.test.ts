@@ -176,7 +176,7 @@ it('a fetch that lasted longer than five minutes changes nothing of a day that a
   expect([kinds, after.month.days]).toEqual([['late'], newer.month.days]);
 });
 
-it('a fetch whose own order is five minutes ahead of the store changes nothing of a known day', () => {
+it('an order five minutes ahead of the store, given by a wrong clock, makes a fetch late for known days', () => {
   const clockUs = 1000;
   const ahead = fetchOf(300_002, [{ day: 5, spent: 2 }], { clockUs });
   const known = noted(fetchOf(1, [{ day: 5, spent: 1 }]));
