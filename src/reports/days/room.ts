@@ -24,13 +24,21 @@ export interface RoomLimits {
 const [CURRENT_SHARE, EARLIER_SHARE] = [0.5, 0.25];
 export const isTight = (room: DaysRoom | null): boolean => room !== null && room.excessBytes > 0;
 
+/** Memory above the tight part at which whole months go as well: a little more, and new days are refused. */
+const NEARLY_CLOSED_SHARE = 0.03;
+
 /** @returns by how many bytes each account is too large */
 export function excessOf({ current, earlier }: Accounts, limits: RoomLimits, room: DaysRoom | null) {
   const most = room?.maxBytes ?? Number.POSITIVE_INFINITY;
   const earlierMax = Math.min(limits.maxBytes, most * EARLIER_SHARE);
+  const tight = room?.excessBytes ?? 0;
   return {
-    current: current - (limits.currentMaxBytes ?? most * CURRENT_SHARE),
-    earlier: Math.max(earlier - earlierMax, room?.excessBytes ?? 0),
+    current: Math.max(
+      current - (limits.currentMaxBytes ?? most * CURRENT_SHARE),
+      // Whatever fills the memory: months that nobody uses make room for those of now.
+      tight > most * NEARLY_CLOSED_SHARE ? tight - earlier : 0,
+    ),
+    earlier: Math.max(earlier - earlierMax, tight),
   };
 }
 

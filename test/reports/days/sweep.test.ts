@@ -261,6 +261,18 @@ describe('without room for the latest states', () => {
     expect(await shownOf(scene, FIRST, 'c')).toContain('"spent":5');
   });
 
+  it('those unused for longest go where something else fills the memory, before new days are refused', async () => {
+    const { scene, current } = await openCache();
+    const maxBytes = 20 * current;
+    const sweep = scene.createSweep();
+    scene.store.room = () => ({ maxBytes, excessBytes: 0.03 * maxBytes - 1 });
+    await sweep();
+    expect(await left(scene)).toEqual([true, true, true]);
+    scene.store.room = () => ({ maxBytes, excessBytes: 0.03 * maxBytes + 1 });
+    await sweep();
+    expect((await left(scene)).filter((isLeft) => isLeft)).toHaveLength(1);
+  });
+
   it('half of the memory of the store is the limit, if none is configured', async () => {
     const { scene, current } = await openCache();
     scene.store.room = () => ({ maxBytes: 2 * current + 2, excessBytes: -1 });
