@@ -148,7 +148,12 @@ function namesInYaml(): Set<string> {
 function shown(was: unknown, schema: SchemaNode): string {
   if (was === undefined) return 'not set';
   const plain = typeof was !== 'object' && schema.type !== 'object' && schema.type !== 'array';
-  return plain ? JSON.stringify(was) : kindOf(was);
+  return plain ? onOneLine(was) : kindOf(was);
+}
+
+/** JSON leaves two line ends of Unicode as they are. */
+function onOneLine(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
 }
 
 function kindOf(value: unknown): string {
@@ -239,7 +244,7 @@ function takeValue(setting: Setting, env: Environment, tree: Tree, faults: strin
   if (raw === undefined || raw === '') return;
   const value = coerce(raw, setting.schema);
   if (value === undefined) {
-    faults.push(`${setting.env}: was ${JSON.stringify(raw)}; allowed is ${allowed(setting.schema)}`);
+    faults.push(`${setting.env}: was ${onOneLine(raw)}; allowed is ${allowed(setting.schema)}`);
   } else {
     put(tree, setting.path, value);
   }

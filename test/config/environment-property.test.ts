@@ -30,6 +30,7 @@ const text = fc.oneof(
     'INFO',
     'silent',
     'null',
+    '\u2028',
   ),
 );
 
