@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { mkdir, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type TimeSource, useTime } from '../../../src/lib/time.js';
 import { lockFolder, parseStart } from '../../../src/store/embedded/folder-lock.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
@@ -25,6 +27,20 @@ const elsewhere = JSON.stringify({
   host: 'another-container',
   realm: 'another kernel',
   startedAt: '7',
+});
+
+/** The machine's time, in which nobody goes on from a pause before something else has happened. */
+const sleepingAfter = (ready: Promise<void>): TimeSource => ({
+  uptimeMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  startTimer: setTimeout,
+  stopTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
+  startTicks: setInterval,
+  stopTicks: (timer) => clearInterval(timer as NodeJS.Timeout),
+  nextTurn: setImmediate,
+  turn: () => pause(0),
+  sleep: (ms) => ready.then(() => pause(ms)),
+  timeoutSignal: AbortSignal.timeout,
 });
 
 describe('the lock on a data folder', () => {
@@ -145,11 +161,16 @@ describe('a lock that was lost', () => {
     inFolder(async (folder) => {
       await writeFile(lockFile(folder), elsewhere);
       await utimes(lockFile(folder), new Date(0), new Date(0));
+      let go = () => {};
+      useTime(sleepingAfter(new Promise<void>((resolve) => (go = resolve))));
+      onTestFinished(() => useTime(null));
       const taking = lock(folder, 60_000);
       taking.catch(() => {}); // looked at below
       while ((await readFile(lockFile(folder), 'utf8').catch(() => elsewhere)) === elsewhere);
       await rm(lockFile(folder));
       const rival = await open(lockFile(folder), 'wx');
+      await rival.write(elsewhere, 0);
+      go();
       const beat = setInterval(() => void rival.write(elsewhere, 0), 20);
       await expect(taking).rejects.toThrow(`${folder} is in use by process 1 on another-container`);
       clearInterval(beat);
