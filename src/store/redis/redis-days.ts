@@ -353,17 +353,15 @@ async function relist(link: Link, keys: DaysKeys, isStopped: () => boolean): Pro
         server.scan(cursor, 'MATCH', keys.anyMonth, 'COUNT', SCANNED_AT_ONCE),
       );
       cursor = next;
+      // Requests go first.
+      await turn();
       const members = found.map((key) => memberOf(keys.placeOf(key)));
-      const scores =
-        members.length === 0
-          ? []
-          : await link.call('zmscore', (client) => client.zmscore(keys.months, members));
+      if (members.length === 0) continue;
+      const scores = await link.call('zmscore', (client) => client.zmscore(keys.months, members));
       // A full Redis refuses the command even if none is missing.
       const missing = members.filter((_member, at) => scores[at] === null).flatMap((member) => ['0', member]);
       if (missing.length > 0)
         count += Number(await link.call('zadd', (client) => client.zadd(keys.months, 'NX', ...missing)));
-      // Requests go first.
-      await turn();
     }
   return count;
 }
