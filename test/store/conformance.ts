@@ -23,7 +23,7 @@ export function describeStore(kind: Store['kind'], open: OpenHarness, name: stri
     it('says what it is and that it is well', () =>
       withStore(open, async ({ store }) => {
         expect(store.kind).toBe(kind);
-        expect(store.health()).toEqual({ ok: true });
+        await expect.poll(() => store.health()).toEqual({ ok: true });
       }));
 
     describeCache(open);

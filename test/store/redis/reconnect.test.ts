@@ -76,7 +76,7 @@ describe('reconnect', () => {
     await expect(bad).rejects.toThrow(StoreUnavailable);
     await good;
     await untilItWorks(() => keep(store.cache, put('second')));
-    expect(store.health()).toEqual({ ok: true });
+    await expect.poll(() => store.health()).toEqual({ ok: true });
     await store.close();
   });
 });

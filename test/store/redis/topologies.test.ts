@@ -95,7 +95,7 @@ describe('a Redis cluster', () => {
     }
     expect(await other.presence.list()).toHaveLength(tags.length);
     await hears(store, other);
-    expect(store.health()).toEqual({ ok: true });
+    await expect.poll(() => store.health()).toEqual({ ok: true });
 
     await withoutOneNode(servers, tags, await open(TIMEOUT_MS));
     await Promise.all([store.close(), other.close()]);
