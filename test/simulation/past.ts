@@ -77,6 +77,10 @@ function mayBe(
   isExact: boolean,
 ): boolean {
   const [begun = [], over = []] = saidBy(world, then, date);
-  const sinceMs = isCalm(world) && isExact ? Math.max(0, ...over.map(({ atMs }) => atMs)) : 0;
+  const isAsked = ({ atMs }: Said) =>
+    !world.rotations.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs <= untilMs);
+  // An end without rows is not believed at first: the rows before it stay.
+  const written = over.filter((one) => isAsked(one) && !one.isEmptyEnd);
+  const sinceMs = isCalm(world) && isExact ? Math.max(0, ...written.map(({ atMs }) => atMs)) : 0;
   return begun.some((one: Said) => one.value === value && one.endMs >= sinceMs);
 }

@@ -87,7 +87,8 @@ async function play(
   platform.issueToken();
   const oracle = createOracle({ platform, scheduler, faults, shape });
   const world: WorldOfSeed = {
-    ...{ scheduler, platform, oracle, faults, shape, chance: chance('workload'), keys: [], owners: [] },
+    ...{ scheduler, platform, oracle, faults, shape, chance: chance('workload') },
+    ...{ keys: [], owners: [], rotations: [] },
     writeChance: chance('writes'),
     readChance: chance('reads'),
     replicas: new Map(),

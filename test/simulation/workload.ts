@@ -108,9 +108,12 @@ async function rotate(world: WorldOfSeed, replica: Replica): Promise<void> {
   const secret = platform.issueToken();
   const made: Change = { byReplica: replica.name, askedMs: scheduler.nowMs, doneMs: null };
   const token = { secret, source: 'manual', expiresAt: null } as const;
+  const rotation = { fromMs: scheduler.nowMs, untilMs: Number.POSITIVE_INFINITY };
+  world.rotations.push(rotation);
   const done = await change(world, replica, made, () =>
     replica.services.rotation.rotate(token as never, true, OPERATOR),
   );
+  rotation.untilMs = scheduler.nowMs;
   // A registry that is lost takes the token with it, and the first one is taken again.
   if (!done || isLossy || world.shape.end === 'lost-registry') return;
   await lapse(world, chance.between(2_000, 4_000));

@@ -32,6 +32,8 @@ export interface WorldOfSeed {
   readonly shape: Shape;
   /** All processes there were. */
   readonly owners: string[];
+  /** When a new token was compared with the active one, by reports that nobody is shown: by the scheduler's time. */
+  readonly rotations: { readonly fromMs: number; untilMs: number }[];
 }
 
 /** Lets time pass. */
