@@ -1,9 +1,10 @@
 /**
- * Runs the quick tests of the rooms that changed: `npm run test:quick`, or `npm run test:quick -- --since main`.
+ * Checks the types, and runs the quick tests of the rooms that changed: `npm run test:quick`, or `npm run test:quick -- --since main`.
  * A file of `src/` stands for the folder of `test/` that mirrors its own, and for the tests elsewhere that import it; a
  * test stands for itself.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,7 +19,8 @@ const { values, positionals } = parseArgs({
 if (values.help) {
   process.stdout.write(`usage: npm run test:quick -- [--since <commit>] [folder or file …]
 
-Without arguments: the rooms of what is not committed yet, else of the last commit.
+Without arguments: the rooms of what is not committed yet, else of the last commit. Types are checked beside the tests: of
+the program and its tests, and of the pages where these changed.
   --since <commit>  the rooms of all that changed since the fork from that commit
   folder or file    these tests, whatever changed
 `);
@@ -53,8 +55,30 @@ function importersOf(file) {
   return status === 0 ? stdout.split('\n').filter(Boolean) : [];
 }
 
-const found = positionals.length > 0 ? positionals : [...new Set(changed().flatMap(testsOf))].sort();
+/** Vitest does not check types. What did not change since the last run is not checked again. */
+function typeChecks(files) {
+  const web = files.some((file) => file.startsWith('src/web/')) ? ['src/web'] : [];
+  return ['tsconfig.json', ...web].map((project) => {
+    const info = `node_modules/.cache/dsp-gateway/${project.replaceAll('/', '-')}.tsbuildinfo`;
+    return ['tsc', '-p', project, '--noEmit', '--incremental', '--tsBuildInfoFile', info];
+  });
+}
+
+/** @param stdio `inherit`, or `pipe` to show the output once it has ended. @returns its exit code */
+async function run(args, stdio) {
+  const child = spawn('npx', args, { stdio: ['ignore', stdio, stdio] });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece) => output.push(piece));
+  const [code] = await once(child, 'close');
+  process.stdout.write(Buffer.concat(output));
+  return code ?? 1;
+}
+
+const files = changed();
+const found = positionals.length > 0 ? positionals : [...new Set(files.flatMap(testsOf))].sort();
 const tests = found.length > 0 ? found : CORE;
-process.stdout.write(`quick tests of ${tests.join(', ')}\n`);
-const args = ['vitest', 'run', '--project', 'quick', '--project', 'alone', '--passWithNoTests', ...tests];
-process.exit(spawnSync('npx', args, { stdio: 'inherit' }).status ?? 1);
+process.stdout.write(`types, and quick tests of ${tests.join(', ')}\n`);
+const vitest = ['vitest', 'run', '--project', 'quick', '--project', 'alone', '--passWithNoTests', ...tests];
+const types = typeChecks([...files, ...positionals]).map((args) => run(args, 'pipe'));
+const codes = await Promise.all([run(vitest, 'inherit'), ...types]);
+process.exit(codes.find((code) => code !== 0) ?? 0);
