@@ -79,21 +79,24 @@ async function refresh(g: Gateway, { question, context }: Run): Promise<void> {
   }
 }
 
-/** Fetches until nothing is missing or the time is up. Successful parts are stored even if others fail. */
+/**
+ * Fetches until nothing is missing or the time is up. Successful parts are stored even if others fail.
+ * @returns a decision of one state of its days, whichever of them came from this request, from another, or from the store
+ */
 async function fetchMissing(g: Gateway, run: Run, first: Decision): Promise<Decision> {
   const endsAtMs = uptimeMs() + g.config.platform.timeoutMs;
   let decision = first;
-  while (!isAnswered(decision)) {
+  for (;;) {
+    if (isAnswered(decision)) decision = await renew(g, run, decision);
+    if (isAnswered(decision)) return decision;
     if (uptimeMs() >= endsAtMs) throw new GatewayError('upstream_timeout');
     run.compares = decision.compares;
     decision = settle(g, run, await fetchAll(g, run, decision, endsAtMs));
-    if (isAnswered(decision)) decision = await renew(g, run, decision);
-    if (isAnswered(decision)) break;
+    if (isAnswered(decision)) continue;
     // Days that another replica fetched are in the store only.
     await look(g, run, decision.missing);
     decision = decideFor(g, run);
   }
-  return decision;
 }
 
 /** The result of a decision's calls. */
