@@ -81,16 +81,14 @@ const MAX_WAITING = 10_000;
 /** What is stored of reports: whole entries and days, read together. */
 function composeStored({ store, clock, logger, purges, metrics }: ReportingOptions) {
   const workerPool = createWorkerPool();
-  const tier = createCacheTier({
-    ...{ store: store.cache, encode: workerPool.encode, logger },
-    onFault: metrics.storeFault,
-  });
+  const onFault = metrics.storeFault;
+  const tier = createCacheTier({ store: store.cache, encode: workerPool.encode, logger, onFault });
   const days = createDays({
     ...{ store: store.days, encode: workerPool.encodePart, now: clock.now, logger },
     ...(store.kind === 'redis' && { onClock: clock.follow }),
-    onDamaged: () => metrics.storeFault('damaged'),
+    onDamaged: () => onFault('damaged'),
   });
-  const lookUp = createLookUp({ tier, days, purges, now: clock.now, onAway: tier.fail });
+  const lookUp = createLookUp({ tier, days, purges, now: clock.now, onFault, logger });
   return { workerPool, tier, days, lookUp };
 }
 

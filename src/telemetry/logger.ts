@@ -94,6 +94,7 @@ export function createLog({ level, stream, secrets }: LoggerOptions) {
         censor: REDACTED,
       },
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
       hooks: {
         streamWrite: (line) => {
           const clean = scrub(line, known());
@@ -131,6 +132,12 @@ export function createLog({ level, stream, secrets }: LoggerOptions) {
     /** Flushes, within a time limit. To be awaited before the process ends. */
     close: async () => output?.close(CLOSE_MS),
   };
+}
+
+/** Where an expected fault came up says nothing. By name: the store's errors are of a room above. */
+function describeError(error: Error): object {
+  if (error?.name !== 'StoreUnavailable') return pino.stdSerializers.err(error);
+  return { type: error.name, message: error.message };
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Reads the entries of a report from the store in one round trip, and grades them. */
+import type { Logger } from 'pino';
 import type { CacheDirectives } from '../../lib/http/cache-directives.js';
+import { createOutage } from '../../telemetry/outage.js';
 import type { Days } from '../days/days.js';
 import type { ReadWhen } from '../days/read-days.js';
 import type { Report } from '../query/canonicalize.js';
@@ -20,7 +22,7 @@ import {
 } from '../rows/freshness.js';
 import type { HeldEntry } from './entries.js';
 import type { PurgeSubject, Purges } from './purges.js';
-import type { CacheTier } from './tier.js';
+import type { CacheTier, TierFault } from './tier.js';
 
 /** stale: usable now, with a background refresh · error-only: usable if the platform fails */
 export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
@@ -102,15 +104,27 @@ interface Found {
   readonly degraded: boolean;
 }
 
+interface ReadOfStore extends Pick<Found, 'found'> {
+  /** Why the store failed; null: it did not. */
+  readonly fault: unknown;
+}
+
 interface LookUpOptions {
   readonly tier: CacheTier;
   readonly days: Pick<Days, 'read' | 'beingWritten'>;
   readonly purges: Pick<Purges, 'expiredAt'>;
   readonly now: () => number;
-  readonly onAway: (error: unknown, doing: string) => void;
+  readonly onFault: (fault: TierFault) => void;
+  readonly logger: Logger;
 }
 
-export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions) {
+export function createLookUp({ tier, days, purges, now, onFault, logger }: LookUpOptions) {
+  const reads = createOutage({
+    ...{ logger, counted: 'requests' },
+    lasts: 'the store cannot be read: reports come from memory and from the platform',
+    over: 'reports are read from the store again',
+  });
+
   /** Without purged entries; softly purged ones are expired. */
   function usable(
     report: Report,
@@ -132,8 +146,8 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
     return found;
   }
 
-  async function readWhole(refs: readonly WholeRef[], when: ReadWhen): Promise<Found> {
-    const { entries, degraded } = await tier.read(
+  async function readWhole(refs: readonly WholeRef[], when: ReadWhen): Promise<ReadOfStore> {
+    const { entries, fault } = await tier.read(
       refs.map(({ key }) => key),
       when,
     );
@@ -141,17 +155,17 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
       const entry = entries[at] ?? null;
       return entry !== null && isEntryHeader(entry.header) ? [[id, entry as Entry]] : [];
     });
-    return { found: new Map(found), degraded };
+    return { found: new Map(found), fault };
   }
 
-  async function readDays(refs: readonly EntryRef[], when: ReadWhen): Promise<Found> {
+  async function readDays(refs: readonly EntryRef[], when: ReadWhen): Promise<ReadOfStore> {
     const { series } = refs[0] as EntryRef;
     const dates = refs.map(({ from }) => from as string);
     try {
-      return { found: await days.read(series, dates, when), degraded: false };
-    } catch (error) {
-      onAway(error, 'reading days');
-      return { found: days.beingWritten(series, dates), degraded: true };
+      return { found: await days.read(series, dates, when), fault: null };
+    } catch (fault) {
+      onFault('unavailable');
+      return { found: days.beingWritten(series, dates), fault };
     }
   }
 
@@ -179,12 +193,16 @@ export function createLookUp({ tier, days, purges, now, onAway }: LookUpOptions)
       if (refs.length === 0) return { found: new Map(), degraded: false };
       if (patience.isSpent) return { found: new Map(), degraded: true };
       const [byDay, whole] = [refs.filter(({ isDay }) => isDay), refs.filter(isWhole)];
-      const none = { found: new Map<string, Entry>(), degraded: false };
+      const none = { found: new Map<string, Entry>(), fault: null };
       const [days, rest] = await Promise.all([
         byDay.length === 0 ? none : readDays(byDay, when),
         whole.length === 0 ? none : readWhole(whole, when),
       ]);
-      const degraded = days.degraded || rest.degraded;
+      const fault = days.fault ?? rest.fault;
+      const degraded = fault !== null;
+      // Its request reads no more: it is counted once.
+      if (degraded) reads.failed({ err: fault });
+      else reads.worked();
       patience.isSpent ||= degraded;
       return { found: usable(report, refs, new Map([...days.found, ...rest.found])), degraded };
     },

@@ -1,18 +1,19 @@
 /**
- * The store as a cache that never throws: an unavailable store or an unreadable entry is a miss, a log line and a metric.
+ * The store as a cache that never throws: an unavailable store or an unreadable entry is a miss and a metric.
  * Own writes can be read before they are stored.
  */
 import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
 import { type CacheEntry, type CacheStore, replaces, StoreUnavailable } from '../../store/port.js';
+import { createOutage } from '../../telemetry/outage.js';
 import type { ReadWhen } from '../days/read-days.js';
 import type { EntryKey } from '../query/platform-call.js';
 import { decodeEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
-  /** Whether the store failed. */
-  readonly degraded: boolean;
+  /** Why the store failed; null: it did not. */
+  readonly fault: unknown;
 }
 
 export interface TierWrite extends Omit<RawWrite, 'id'> {
@@ -43,7 +44,13 @@ export function createCacheTier({
   /** Pending writes by name, readable until stored. */
   const underWay = new Map<string, TierWrite>();
 
-  function fail(error: unknown, doing: string): void {
+  const writes = createOutage({
+    ...{ logger, counted: 'answers' },
+    lasts: 'the cache cannot be written: answers stay in memory',
+    over: 'the cache is written again',
+  });
+
+  function notWritten(error: unknown): void {
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
       onFault('full');
       // Debug level: a full store is reported elsewhere.
@@ -51,7 +58,7 @@ export function createCacheTier({
       return;
     }
     onFault('unavailable');
-    logger.warn({ err: error }, `the cache store failed while ${doing}`);
+    writes.failed({ err: error });
   }
 
   async function decode({ id }: EntryKey, found: CacheEntry | null): Promise<RawEntry | null> {
@@ -72,10 +79,10 @@ export function createCacheTier({
         after,
       );
       const entries = await Promise.all(keys.map((key, at) => decode(key, found[at] ?? null)));
-      return { entries, degraded: false };
-    } catch (error) {
-      fail(error, 'reading');
-      return { entries: keys.map(() => null), degraded: true };
+      return { entries, fault: null };
+    } catch (fault) {
+      onFault('unavailable');
+      return { entries: keys.map(() => null), fault };
     }
   }
 
@@ -90,9 +97,10 @@ export function createCacheTier({
           ...{ id, version, ttlMs, bytes: encoded[at] as Buffer },
         })),
       );
+      writes.worked();
       return true;
     } catch (error) {
-      fail(error, 'writing');
+      notWritten(error);
       return false;
     }
   }
@@ -103,8 +111,8 @@ export function createCacheTier({
     /** @param keys of one series */
     async read(keys: readonly EntryKey[], when: ReadWhen = {}): Promise<TierRead> {
       const written = keys.map(({ id }) => underWay.get(id) ?? null);
-      const { entries, degraded } = await readStore(keys, when);
-      return { entries: entries.map((entry, at) => newerOf(written[at] ?? null, entry)), degraded };
+      const { entries, fault } = await readStore(keys, when);
+      return { entries: entries.map((entry, at) => newerOf(written[at] ?? null, entry)), fault };
     },
     /**
      * @param entries of one series
@@ -121,7 +129,6 @@ export function createCacheTier({
       for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
       return isStored;
     },
-    fail,
   };
 }
 

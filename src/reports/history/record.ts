@@ -7,6 +7,7 @@ import { randomBuffer } from '../../lib/chance.js';
 import { groupBy } from '../../lib/group-by.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { StoreUnavailable } from '../../store/port.js';
+import { createOutage } from '../../telemetry/outage.js';
 import type { TierFault } from '../cache/tier.js';
 import type { Days } from '../days/days.js';
 import { eraseMonth } from '../days/erase-days.js';
@@ -135,6 +136,8 @@ export interface Recorded {
 
 /** Limit of pending writes; a fetch beyond it is not stored, unless it is the only one. */
 const MAX_WAITING_BYTES = 16_777_216;
+/** As long as a slow store takes less than is fetched. */
+const QUEUE_FULL = 'the write queue is full';
 /** LRU limit of days per process. */
 const REMEMBERED_DAYS = 10_000;
 /** An ISO date, and what divides it from its series. */
@@ -165,6 +168,16 @@ export function createRecorder(options: {
     waitingBytes: 0,
     /** Whether the store had no room for the last days. */
     isFull: false,
+    full: createOutage({
+      ...{ logger, counted: 'answers' },
+      lasts: 'the store has no room for days of reports: answers stay in memory, and history misses them',
+      over: 'the store has room for days of reports again',
+    }),
+    away: createOutage({
+      ...{ logger, counted: 'answers' },
+      lasts: 'days of reports cannot be stored: answers stay in memory, and history misses them',
+      over: 'days of reports are stored again',
+    }),
   };
 }
 
@@ -175,7 +188,7 @@ export async function record(r: Recorder, fetched: RecordedDays): Promise<Record
   const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
   const recorded = isRecorded ? days.filter(isState) : [];
   if (r.waitingBytes > 0 && r.waitingBytes + bytes > MAX_WAITING_BYTES) {
-    miss(r, series, recorded, 'the write queue is full');
+    miss(r, series, recorded, QUEUE_FULL);
     return NOT_STORED;
   }
   r.waitingBytes += bytes;
@@ -200,7 +213,9 @@ function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], w
     if (!r.missed.has(name)) r.missed.set(name, entry.header.fetchedAt);
   }
   if (days.length > 0) r.metrics.history('missed', days.length);
-  r.logger.warn({ err: why, days: days.length }, 'failed to store fetched days');
+  if (isFull) r.full.failed({ err: why });
+  else if (why instanceof StoreUnavailable || why === QUEUE_FULL) r.away.failed({ err: why });
+  else r.logger.warn({ err: why, days: days.length }, 'failed to store fetched days');
 }
 
 /** @throws StoreUnavailable, LostToOthers */
@@ -222,7 +237,11 @@ async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
     await begin;
     const noted = (await Promise.all(changes.map(r.days.write))).flatMap((one) => one.days);
     // A confirmation needs no room.
-    if (noted.some(({ kind }) => kind === 'appended')) r.isFull = false;
+    if (noted.some(({ kind }) => kind === 'appended')) {
+      r.isFull = false;
+      r.full.worked();
+    }
+    r.away.worked();
     // Data erased during the write must not come back.
     const erased = new Set(days.filter(isErased).map((entry) => dateOf(entry).slice(0, 7)));
     for (const month of erased) await eraseMonth(r, { series, month });

@@ -17,6 +17,7 @@ import {
 import type { Logger } from 'pino';
 import { VERSION } from '../../lib/package-root.js';
 import { sleep, uptimeMs } from '../../lib/time.js';
+import { createOutage } from '../outage.js';
 import type { Tracing, TracingOptions } from '../tracing.js';
 import { createRecorder, type EndedStoreCall } from './record-request.js';
 
@@ -33,40 +34,22 @@ export function samplerOf(name: string, share: number): Sampler {
 
 // An exporter that logs failures at intervals.
 
-/** Interval of log lines about a failing collector. */
-const TELL_EVERY_MS = 60_000;
-
 /** @param nowMs a clock that never jumps, milliseconds */
 export function telling(
   exporter: SpanExporter,
   logger: Pick<Logger, 'warn' | 'info'>,
   nowMs: () => number = uptimeMs,
 ): SpanExporter {
-  let lost = 0;
-  let toldAtMs: number | null = null;
-
-  function failed(spans: number, error: Error | undefined): void {
-    lost += spans;
-    const now = nowMs();
-    if (toldAtMs !== null && now - toldAtMs < TELL_EVERY_MS) return;
-    toldAtMs = now;
-    logger.warn(
-      { spans: lost, cause: error?.message },
-      'failed to export spans to the OpenTelemetry collector; they are lost',
-    );
-  }
-
-  function taken(): void {
-    if (lost > 0) logger.info({ spans: lost }, 'the OpenTelemetry collector accepts spans again');
-    lost = 0;
-    toldAtMs = null;
-  }
-
+  const outage = createOutage({
+    ...{ logger, nowMs, counted: 'spans', quietMs: 0 },
+    lasts: 'failed to export spans to the OpenTelemetry collector; they are lost',
+    over: 'the OpenTelemetry collector accepts spans again',
+  });
   return {
     export(spans, done) {
       exporter.export(spans, ({ code, error }) => {
-        if (code === ExportResultCode.SUCCESS) taken();
-        else failed(spans.length, error);
+        if (code === ExportResultCode.SUCCESS) outage.worked();
+        else outage.failed({ cause: error?.message }, spans.length);
         done({ code: ExportResultCode.SUCCESS });
       });
     },

@@ -39,10 +39,10 @@ describe('createCacheTier', () => {
         { key: keyOf('b'), ...ENTRY, body: Buffer.alloc(0) },
       ]),
     ).toBe(true);
-    const { entries, degraded } = await tier.read(['b', 'x', 'a'].map(keyOf));
+    const { entries, fault } = await tier.read(['b', 'x', 'a'].map(keyOf));
     expect(entries.map((entry) => entry?.body.toString() ?? null)).toEqual(['', null, '{"a":1}']);
     expect(entries[2]?.header).toEqual({ form: 'rows' });
-    expect([degraded, faults]).toEqual([false, []]);
+    expect([fault, faults]).toEqual([null, []]);
   });
 
   it('gives what it is writing, unless the store has newer content', async () => {
@@ -70,29 +70,29 @@ describe('createCacheTier', () => {
     const { tier, cache, log, faults } = await openTier();
     await tier.write([{ key: keyOf('whole'), ...ENTRY }]);
     await cache.write([{ id: 'foreign', bytes: Buffer.from('{"data":[]}'), version: 2, ttlMs: 1000 }]);
-    const { entries, degraded } = await tier.read(['foreign', 'whole'].map(keyOf));
+    const { entries, fault } = await tier.read(['foreign', 'whole'].map(keyOf));
     expect(entries.map((entry) => entry === null)).toEqual([true, false]);
-    expect([degraded, faults]).toEqual([false, ['damaged']]);
+    expect([fault, faults]).toEqual([null, ['damaged']]);
     expect(log.lines).toEqual([{ level: 'warn', key: 'foreign', msg: 'ignored a damaged cache entry' }]);
   });
 
-  it.each<[string, () => Promise<never>]>([
-    ['fails', async () => Promise.reject(new StoreUnavailable('away'))],
+  const AWAY = new StoreUnavailable('away');
+  const DEFECT = new TypeError('a defect');
+  it.each<[string, Error, () => Promise<never>]>([
+    ['fails', AWAY, async () => Promise.reject(AWAY)],
     [
       'throws at once',
+      DEFECT,
       () => {
-        throw new TypeError('a defect');
+        throw DEFECT;
       },
     ],
-  ])('answers as if nothing were cached when the store %s', async (_how, fail) => {
+  ])('answers as if nothing were cached when the store %s', async (_how, error, fail) => {
     const { tier, log, faults } = await openTier((store) => ({ ...store, read: fail, write: fail }));
-    expect(await tier.read(['a', 'b'].map(keyOf))).toEqual({ entries: [null, null], degraded: true });
+    expect(await tier.read(['a', 'b'].map(keyOf))).toEqual({ entries: [null, null], fault: error });
     expect(await tier.write([{ key: keyOf('a'), ...ENTRY }])).toBe(false);
     expect(faults).toEqual(['unavailable', 'unavailable']);
-    expect(log.messages('warn')).toEqual([
-      'the cache store failed while reading',
-      'the cache store failed while writing',
-    ]);
+    expect(log.messages('warn')).toEqual(['the cache cannot be written: answers stay in memory']);
   });
 
   it('says nothing of what a later release has written, for it is no damage', async () => {
@@ -100,7 +100,7 @@ describe('createCacheTier', () => {
     await tier.write([{ key: keyOf('a'), ...ENTRY }]);
     const [entry] = await cache.read(['a']);
     await cache.write([{ id: 'a', ...laterForm('a', entry as CacheEntry), ttlMs: 60_000 }]);
-    expect(await tier.read([keyOf('a')])).toEqual({ entries: [null], degraded: false });
+    expect(await tier.read([keyOf('a')])).toEqual({ entries: [null], fault: null });
     expect(faults).toEqual([]);
   });
 });
@@ -119,7 +119,8 @@ async function opened() {
     onFault: () => {},
   });
   const days = { read: async () => new Map(), beingWritten: () => new Map() };
-  const lookUp = createLookUp({ tier, days, purges, now: () => 0, onAway: () => {} });
+  const { logger } = createRecordedLog();
+  const lookUp = createLookUp({ tier, days, purges, now: () => 0, onFault: () => {}, logger });
   return {
     lookUp,
     purges,

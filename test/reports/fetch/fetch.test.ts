@@ -67,7 +67,8 @@ async function openKeep() {
     logger: createRecordedLog().logger,
   });
   const purges = countedPurges(registry);
-  const lookUp = createLookUp({ ...{ tier, days, purges }, now: () => 0, onAway: tier.fail });
+  const { logger } = createRecordedLog();
+  const lookUp = createLookUp({ tier, days, purges, now: () => 0, onFault: () => {}, logger });
   const compared: Comparison[] = [];
   const g = {
     ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },
