@@ -82,15 +82,22 @@ export function hourly(job: Job, atOnce: boolean): Job {
   };
 }
 
-const URGENT_EVERY_MS = 60_000;
+const SOON_MS = 60_000;
 
-/** As {@link hourly}, due at the first call; at once where it begins to be urgent, and each minute while it is. */
-export function hourlyOrUrgent(job: Job, isUrgent: () => boolean): Job {
-  const inTurn = hourly(job, true);
-  let urgentFromMs = Number.NEGATIVE_INFINITY;
+/**
+ * Hourly, due at the first call; at once where it begins to be urgent, and each minute while it is, or until it is done.
+ * @param job returns whether it is done
+ */
+export function hourlyOrUrgent(
+  job: (isStopped: () => boolean) => Promise<boolean>,
+  isUrgent: () => boolean,
+): Job {
+  let [dueAtMs, urgentFromMs] = [uptimeMs(), Number.NEGATIVE_INFINITY];
   return async (isStopped) => {
-    if (!isUrgent() || uptimeMs() < urgentFromMs) return await inTurn(isStopped);
-    urgentFromMs = uptimeMs() + URGENT_EVERY_MS;
-    await job(isStopped);
+    const [now, isInTurn] = [uptimeMs(), uptimeMs() >= dueAtMs];
+    if (!isInTurn && !(isUrgent() && now >= urgentFromMs)) return;
+    urgentFromMs = now + SOON_MS;
+    if (isInTurn) dueAtMs = now + HOUR_MS;
+    if (!(await job(isStopped))) dueAtMs = Math.min(dueAtMs, uptimeMs() + SOON_MS);
   };
 }

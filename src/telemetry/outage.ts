@@ -9,7 +9,7 @@ const QUIET_MS = 10_000;
 interface OutageOptions {
   readonly logger: Pick<Logger, 'warn' | 'info'>;
   /** What is counted, as a member of the lines. */
-  readonly counted: 'requests' | 'answers' | 'spans';
+  readonly counted: 'requests' | 'answers' | 'spans' | 'turns';
   readonly lasts: string;
   readonly over: string;
   /** It is over with the first success that comes so long after the last failure. */

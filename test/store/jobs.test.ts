@@ -130,13 +130,14 @@ it('ends what it leads when the store no longer grants it', async () => {
   job.finish();
 });
 
-it('an hourly job that becomes urgent runs at once, and each minute while it is', async () => {
+it('an hourly job runs at once where it becomes urgent, and each minute while it is, or until it is done', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  let [runs, isUrgent] = [0, false];
+  let [runs, isUrgent, isDone] = [0, false, true];
   const job = hourlyOrUrgent(
     async () => {
       runs += 1;
+      return isDone;
     },
     () => isUrgent,
   );
@@ -157,4 +158,9 @@ it('an hourly job that becomes urgent runs at once, and each minute while it is'
   isUrgent = false;
   expect(await runsWithin(600)).toBe(0);
   expect(await runsWithin(3600)).toBe(1);
+  isDone = false;
+  expect(await runsWithin(3600)).toBeGreaterThanOrEqual(10);
+  isDone = true;
+  expect(await runsWithin(60)).toBe(1);
+  expect(await runsWithin(3000)).toBe(0);
 });

@@ -21,14 +21,20 @@ interface EraseOptions {
  * @throws StoreUnavailable
  */
 export async function eraseDays(options: EraseOptions, isStopped: () => boolean): Promise<number> {
+  // The list of months may have been lost.
+  const unlisted = await options.days.store.relist(isStopped).then(
+    () => null,
+    whenAway((error) => error),
+  );
+  const count = await eraseListed(options, isStopped);
+  if (unlisted !== null) throw unlisted;
+  return count;
+}
+
+/** As {@link eraseDays}, where months that are missing in their list have just been looked for. */
+export async function eraseListed(options: EraseOptions, isStopped: () => boolean): Promise<number> {
   let count = 0;
   let fault: StoreUnavailable | null = null;
-  // The list of months may have been lost.
-  await options.days.store.relist(isStopped).catch(
-    whenAway((error) => {
-      fault = error;
-    }),
-  );
   for await (const place of monthsOf(options.days.store)) {
     if (isStopped()) return count;
     // One month that cannot be written must not keep the others.

@@ -33,6 +33,7 @@ import {
 } from './whole-month.js';
 import { partsShown } from './write-months.js';
 
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** Of a month past retention. */
 const ENDS_IN_MS = 30 * DAY_MS;
@@ -67,8 +68,10 @@ const EMPTY: Omit<Look, 'place' | 'atMs'> = {
 };
 
 interface Sweep extends SweepOptions {
-  /** Of the last turn, by place. */
+  /** The last one at each month, by place. */
   looks: Map<string, Look>;
+  /** Those of a turn that failed, which the next one goes on with; null: there is none. */
+  unfinished: { readonly sinceMs: number; readonly looks: ReadonlyMap<string, Look> } | null;
   /** When months were last put back into their list. */
   relistedAtMs: number;
   gatheringsLeft: number;
@@ -80,58 +83,82 @@ export interface Swept extends Accounts {
 }
 
 /**
- * Looks at months that changed since its last turn, and once a day at each.
- * @returns a turn of the sweep; it throws StoreUnavailable
+ * Looks at months that changed since its last turn, and once a day at each. After a turn that failed, it looks at the rest of them.
+ * @returns a turn of the sweep. `isListNeeded`: it fails unless it has looked for months that are missing in their list. It
+ *   throws StoreUnavailable
  */
-export function createSweepDays(options: SweepOptions): (isStopped: () => boolean) => Promise<Swept> {
+export function createSweepDays(options: SweepOptions) {
   const sweep: Sweep = {
     ...options,
     looks: new Map(),
+    unfinished: null,
     relistedAtMs: Number.NEGATIVE_INFINITY,
     gatheringsLeft: 0,
   };
-  return async (isStopped) => {
+  return async (isStopped: () => boolean, isListNeeded = false): Promise<Swept> => {
     sweep.gatheringsLeft = GATHERED_A_TURN;
-    const looks = new Map<string, Look>();
-    let expired = 0;
-    let fault: StoreUnavailable | null = null;
-    await relist(sweep, isStopped).catch(
-      whenAway((err) => {
-        sweep.logger.warn(
-          { err },
-          'failed to look for months that are missing in their list; retrying in the next turn',
-        );
-      }),
+    const unlisted = await relist(sweep, isStopped, isListNeeded).then(
+      () => null,
+      whenAway((error) => error),
     );
-    for await (const place of monthsOf(sweep.days.store)) {
-      if (isStopped()) break;
-      const name = placeName(place);
-      const before = sweep.looks.get(name);
-      // One month that cannot be read or written must not keep the others.
-      const look = await lookAt(sweep, place, before, () => {
-        expired += 1;
-      }).catch(
-        whenAway((error) => {
-          fault ??= error;
-          return before ?? null;
-        }),
-      );
-      if (look !== null) looks.set(name, look);
-      // Requests for reports go first.
-      await turn();
-    }
-    // A turn that was stopped has not seen all.
-    sweep.looks = isStopped() ? new Map([...sweep.looks, ...looks]) : looks;
+    const { expired, fault } = await lookAtAll(sweep, isStopped);
     await makeRoom(sweep, isStopped);
-    if (fault !== null) throw fault;
+    const failure = fault ?? (isListNeeded ? unlisted : null);
+    if (failure !== null) throw failure;
+    if (unlisted !== null) sweep.logger.warn({ err: unlisted }, NOT_LISTED);
     return { ...sumOf(sweep), expired };
   };
 }
 
-/** Once a day: an operator or an eviction may have removed the list of months. @throws StoreUnavailable */
-async function relist(sweep: Sweep, isStopped: () => boolean): Promise<void> {
+const NOT_LISTED = 'failed to look for months that are missing in their list; retrying in the next turn';
+
+/** @returns months past retention; why some were not looked at */
+async function lookAtAll(sweep: Sweep, isStopped: () => boolean) {
+  const { unfinished, now } = sweep;
+  // Of a month that always fails, the others must not wait for longer.
+  const isGoingOn = unfinished !== null && Math.abs(now() - unfinished.sinceMs) < HOUR_MS;
+  const { sinceMs, looks: seen } = isGoingOn
+    ? unfinished
+    : { sinceMs: now(), looks: new Map<string, Look>() };
+  const looks = new Map(seen);
+  let expired = 0;
+  let fault: StoreUnavailable | null = null;
+  const fail = whenAway((error) => {
+    fault ??= error;
+    return null;
+  });
+  const look = async (place: MonthPlace): Promise<void> => {
+    const name = placeName(place);
+    if (seen.has(name)) return;
+    // One month that cannot be read or written must not keep the others.
+    const found = await lookAt(sweep, place, sweep.looks.get(name), () => {
+      expired += 1;
+    }).catch(fail);
+    if (found !== null) looks.set(name, found);
+    // Requests for reports go first.
+    await turn();
+  };
+  try {
+    for await (const place of monthsOf(sweep.days.store)) {
+      if (isStopped()) break;
+      await look(place);
+    }
+  } catch (error) {
+    fail(error);
+  }
+  const isOver = fault === null && !isStopped();
+  sweep.looks = isOver ? looks : new Map([...sweep.looks, ...looks]);
+  sweep.unfinished = fault === null ? null : { sinceMs, looks };
+  return { expired, fault: fault as StoreUnavailable | null };
+}
+
+/**
+ * An operator or an eviction may have removed the list of months. @param isNeeded now; else once a day
+ * @throws StoreUnavailable
+ */
+async function relist(sweep: Sweep, isStopped: () => boolean, isNeeded: boolean): Promise<void> {
   const { days, now, logger } = sweep;
-  if (Math.abs(now() - sweep.relistedAtMs) < DAY_MS) return;
+  if (!isNeeded && Math.abs(now() - sweep.relistedAtMs) < DAY_MS) return;
   const months = await days.store.relist(isStopped);
   if (!isStopped()) sweep.relistedAtMs = now();
   if (months > 0) logger.warn({ months }, 'stored months were missing in their list: put them back');

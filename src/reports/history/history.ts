@@ -6,12 +6,13 @@ import type { Clock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { repeat } from '../../lib/repeat.js';
 import { turn } from '../../lib/time.js';
-import { hourlyOrUrgent, type Job } from '../../store/jobs.js';
+import { hourlyOrUrgent } from '../../store/jobs.js';
 import { type Store, whenAway } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
+import { createOutage } from '../../telemetry/outage.js';
 import type { Purges } from '../cache/purges.js';
 import type { Days } from '../days/days.js';
-import { eraseDays } from '../days/erase-days.js';
+import { eraseDays, eraseListed } from '../days/erase-days.js';
 import { isTight } from '../days/room.js';
 import { createSweepDays } from '../days/sweep.js';
 import { daysOfMonth, monthsOf } from '../days/whole-month.js';
@@ -294,26 +295,34 @@ export function createHistory(options: HistoryOptions) {
   };
 }
 
-function createSweep(options: HistoryOptions): Job {
+/** @returns a turn of the sweep, which tells whether it was made */
+function createSweep(options: HistoryOptions) {
   const { config, store, days, metrics, clock, erasures, logger } = options;
   const currentMaxBytes =
     store.kind === 'embedded' ? config.cache.embeddedMaxBytes : (config.redis.cacheMaxBytes ?? null);
   const limits = { ...config.history, currentMaxBytes };
   const sweep = createSweepDays({ ...limits, days, now: clock.now, logger });
-  return async (isStopped) => {
+  const outage = createOutage({
+    ...{ logger, counted: 'turns', quietMs: 0 },
+    lasts: 'the sweep of stored days failed; trying again each minute',
+    over: 'the sweep of stored days was made',
+  });
+  return async (isStopped: () => boolean): Promise<boolean> => {
     try {
-      const { earlier, expired } = await sweep(isStopped);
+      // Concurrent fetches may have written since an erasure, or a process may have ended: they are erased again.
+      const open = erasures.open();
+      const { earlier, expired } = await sweep(isStopped, open.length > 0);
       metrics.historyBytes(earlier);
       if (expired > 0)
         logger.info({ months: expired }, 'removed earlier states of months past history.retentionDays');
-      // Concurrent fetches may have written since, or a process may have ended: erase again.
-      const open = erasures.open();
-      if (open.length === 0) return;
       const over = open.filter(({ at }) => at < clock.now() - FETCH_MS);
-      await eraseDays({ days, isErased: erasures.isErased }, isStopped);
+      if (open.length > 0) await eraseListed({ days, isErased: erasures.isErased }, isStopped);
       if (over.length > 0 && !isStopped()) await erasures.close(over);
+      outage.worked();
+      return true;
     } catch (error) {
-      logger.warn({ err: error }, 'the sweep of stored days failed; retrying in an hour');
+      outage.failed({ err: error });
+      return false;
     }
   };
 }

@@ -4,7 +4,7 @@ import { decodeMonth } from '../../../src/reports/days/month.js';
 import { dayNumber, daysBetween } from '../../../src/reports/query/days.js';
 import type { DaysStore, MonthPlace } from '../../../src/store/days-port.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
-import { DAY, HOUR } from '../../support/test-clock.js';
+import { DAY, HOUR, MINUTE } from '../../support/test-clock.js';
 import {
   allShown,
   bytesOf,
@@ -350,4 +350,52 @@ it('a gathering that finds no room is left out: nothing is lost, and the sweep g
   const index = decodeMonth((await whole(scene))?.index as Buffer);
   expect(new Set([...(index?.days.values() ?? [])].map(({ latest }) => latest?.part)).size).toBe(1);
   expect(await allShown(scene)).toEqual(before);
+});
+
+describe('a turn that the store refuses in its midst', () => {
+  const SERIES_OF_ALL = ['a', 'b', 'c'];
+
+  /** The month of the second series cannot be read. */
+  async function openBreaking() {
+    const state = { refused: 'b' as string | null };
+    const looks: string[] = [];
+    const scene = openAfter(FIRST, undefined, (store) => ({
+      ...store,
+      async months(...page) {
+        if (state.refused === 'list') throw new StoreUnavailable('away');
+        return await store.months(...page);
+      },
+      async whole(place) {
+        if (place.series === state.refused) throw new StoreUnavailable('away');
+        looks.push(place.series);
+        return await store.whole(place);
+      },
+    }));
+    for (const series of SERIES_OF_ALL) await fetchValues(scene, FIRST, [1], series);
+    return { scene, sweep: scene.createSweep(), looks, state };
+  }
+
+  it('fails, and the next one looks at the months that are left', async () => {
+    const { scene, sweep, looks, state } = await openBreaking();
+    await expect(sweep()).rejects.toThrow(StoreUnavailable);
+    expect(looks.toSorted()).toEqual(['a', 'c']);
+    await scene.fetch([fetchedDay(FIRST, [rowOf(FIRST, 1)], scene.clock.now())], { series: 'd' });
+    state.refused = 'list';
+    scene.clock.pass(MINUTE);
+    await expect(sweep()).rejects.toThrow(StoreUnavailable);
+    state.refused = null;
+    scene.clock.pass(MINUTE);
+    const { current } = await sweep();
+    expect(looks.toSorted()).toEqual(['a', 'b', 'c', 'd']);
+    const sizes = [...SERIES_OF_ALL, 'd'].map((series) => bytesOf(scene, placeOf(PLACE.month, series)));
+    expect(current).toBe((await Promise.all(sizes)).reduce((sum, size) => sum + size, 0));
+  });
+
+  it('and an hour later looks at all that changed', async () => {
+    const { scene, sweep, looks } = await openBreaking();
+    await expect(sweep()).rejects.toThrow(StoreUnavailable);
+    await fetchValues(scene, FIRST, [2], 'a');
+    await expect(sweep()).rejects.toThrow(StoreUnavailable);
+    expect(looks.toSorted()).toEqual(['a', 'a', 'c']);
+  });
 });
