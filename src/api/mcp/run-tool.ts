@@ -60,10 +60,11 @@ export async function pageAt(
   const cursor = tools.cursors.read(call.caller, name, text);
   const ask = askOf(tools, cursor.args, cursor.fromRow);
   let failure: unknown = null;
-  for (const { args, cacheControl } of readingsOf(name, cursor)) {
+  for (const { args, cacheControl, knownByMs } of readingsOf(name, cursor)) {
     try {
       const page = await read(tools, { ...call, cacheControl }, name, args, ask);
-      if (page.state === cursor.state) return write(tools, call, name, page, cursor);
+      const isOfLaterFetch = knownByMs !== undefined && Date.parse(page.knownAt ?? '') > knownByMs;
+      if (page.state === cursor.state && !isOfLaterFetch) return write(tools, call, name, page, cursor);
     } catch (error) {
       if (!(error instanceof GatewayError) || !GONE.has(error.code)) failure ??= error;
     }
@@ -86,6 +87,8 @@ const GONE: ReadonlySet<string> = new Set(['not_known_then', 'not_cached', 'not_
 interface Reading {
   readonly args: object;
   readonly cacheControl?: string;
+  /** Rows of a later fetch are others, though they may look the same: those of the first page were erased. Epoch milliseconds. */
+  readonly knownByMs?: number;
 }
 
 /** Whatever is cached, however old: a walk is about the rows of its first page. */
@@ -101,7 +104,7 @@ function readingsOf(name: ToolName, { args, atMs }: Cursor): readonly Reading[] 
     return [{ args: { ...args, to: to === 'latest' ? moment : to } }];
   }
   // The cache has states that history lacks: recorded in this moment, or never, as in a full store.
-  return [{ args: { ...args, asOf: moment } }, { args, cacheControl: CACHED }];
+  return [{ args: { ...args, asOf: moment } }, { args, cacheControl: CACHED, knownByMs: atMs }];
 }
 
 /** @param cursor of this page */

@@ -143,7 +143,7 @@ describe('a walk by cursor', () => {
     expect(await codeOf(agent, 'query_report', { cursor })).toBeUndefined();
   });
 
-  it('ends with the erasure of its numbers, and not with that of others', async () => {
+  it('ends with the erasure of its numbers, also where the same are fetched anew, and not with that of others', async () => {
     const agent = await agentOf(gateway, key);
     const cursor = (await agent.call('query_report', BY_CAMPAIGN)).body.next as string;
     await gateway.services.settled();
@@ -153,7 +153,12 @@ describe('a walk by cursor', () => {
     const calls = gateway.simulator.callCount;
     expect((await agent.call('query_report', { cursor })).body.code).toBe('cursor_expired');
     expect(gateway.simulator.callCount).toBe(calls);
+    gateway.clock.advance(1000);
     const next = (await agent.call('query_report', BY_CAMPAIGN)).body.next as string;
+    expect((await agent.call('query_report', { cursor: next })).isError).toBe(false);
+    // The same numbers were fetched anew.
+    await gateway.services.settled();
+    expect((await agent.call('query_report', { cursor })).body.code).toBe('cursor_expired');
     expect((await agent.call('query_report', { cursor: next })).isError).toBe(false);
   });
 });
