@@ -37,6 +37,8 @@ interface Fetches {
   count: number;
   /** The last of them, in order. */
   latest: readonly Extent[];
+  /** Newest fetch time that an answer rests on, epoch milliseconds. */
+  givenMs: number;
 }
 
 /** The number of fetches of a series that are taken into account. */
@@ -88,10 +90,17 @@ export function createReplacements(bus: Bus, logger: Logger, onReleased: (names:
     /** Call before reading parts of a series. */
     basisOf(series: string): Basis {
       const before = known.get(series);
-      const fetches = before ?? { count: 0, latest: [] };
+      const fetches = before ?? { count: 0, latest: [], givenMs: 0 };
       if (before === undefined) known.set(series, fetches);
       return { fetches, seen: fetches.count };
     },
+    /** An answer is given that rests on fetches up to this time. */
+    gave(series: string, newestMs: number): void {
+      const fetches = known.peek(series);
+      if (fetches !== undefined) fetches.givenMs = Math.max(fetches.givenMs, newestMs);
+    },
+    /** @returns the newest fetch time that an answer rests on */
+    givenMs: (series: string): number => known.peek(series)?.givenMs ?? 0,
     /** The message to other replicas, for a write that carries it. @param released names of locks that end with the write */
     newsOf: (series: string, fetched: readonly Extent[], released: readonly string[]): BusMessage => ({
       channel: CHANNEL,

@@ -96,6 +96,9 @@ export async function renew(g: Gateway, run: Run, decision: Decision): Promise<D
     run.entries.addNewer(found, g.now());
     current = decideFor(g, run);
   }
+  const newestMs = Math.max(0, ...current.parts.map(({ header }) => header.fetchedAt));
+  // What another fetch brings from here on is newer than this answer.
+  g.replacements.gave(run.question.series, newestMs);
   return current;
 }
 

@@ -7,7 +7,7 @@ import type { Gateway } from '../gateway.js';
 import type { FetchedDays } from '../history/record.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Fetch, Fetched, FetchResult } from './fetched.js';
-import { prepareResult, previousDays } from './keep.js';
+import { afterGiven, prepareResult, previousDays } from './keep.js';
 import { noteReference } from './reference-reports.js';
 import { observeSelection } from './select.js';
 
@@ -17,8 +17,8 @@ export async function afterFetch(
   fetch: Fetch,
   fetched: Fetched,
 ): Promise<{ readonly result: FetchResult; readonly kept: Promise<unknown> }> {
-  const { report } = fetch;
-  const prepared = prepareResult(g, fetch, fetched);
+  const { report, series } = fetch;
+  const prepared = prepareResult(g, fetch, afterGiven(fetched, g.replacements.givenMs(series)));
   const { entries, days, mode, unsplittable } = prepared;
   const answered = g.turns.next();
   // Rows from history are no new platform data.

@@ -9,7 +9,7 @@ import type { Comparison } from '../learn/learn.js';
 import { bytesKey, type EntryKey, rowsKey } from '../query/platform-call.js';
 import { dayRef, type Patience } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
+import { type FreshnessRules, freshForMs, MAX_FUTURE_MS } from '../rows/freshness.js';
 import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
 
 /**
@@ -32,6 +32,25 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   for (const entry of byDay) entries.set(entry.header.lastDay as string, entry);
   const extents = extentsOf(fetch, writes, days ?? []);
   return { entries, days, writes, extents, mode, unsplittable, needsDays: spare.length === 0 };
+}
+
+/**
+ * History tells states of a day apart by their times. An answer without these rows may have been given since they were
+ * fetched, or in the same millisecond: what it rests on is older.
+ */
+export function afterGiven(fetched: Fetched, givenMs: number): Fetched {
+  if (fetched.kind === 'refusal') return fetched;
+  const later = <E extends Entry>(entry: E): E => {
+    const { fetchedAt } = entry.header;
+    // A time far ahead was given by a wrong clock.
+    if (fetchedAt > givenMs || givenMs > fetchedAt + MAX_FUTURE_MS) return entry;
+    return { ...entry, header: { ...entry.header, fetchedAt: givenMs + 1 } };
+  };
+  const { rows, bytes, days } = fetched;
+  return {
+    ...fetched,
+    ...{ rows: rows && later(rows), bytes: bytes && later(bytes), days: days && days.map(later) },
+  };
 }
 
 function extentsOf(

@@ -90,6 +90,24 @@ it('a day that was fetched again while another one was awaited is given as it is
   await expectRecorded();
 });
 
+it('what a fetch brings in the millisecond of an answer without it is known after that answer', async () => {
+  const { ask, arrived, answer, clock, settled, expectRecorded } = await open();
+  const replies = [ask(range(2, 3)), ask(range(1, 2))];
+  await arrived(2, 3);
+  await arrived(1, 1);
+  answer(2, 3);
+  expect(await spentOf(replies[0] as Promise<Reply>)).toEqual([1, 1]);
+  clock.advance(1);
+  const later = ask(range(2, 2));
+  await arrived(2, 2);
+  answer(1, 1);
+  expect(await spentOf(replies[1] as Promise<Reply>)).toEqual([2, 1]);
+  answer(2, 2);
+  expect(await spentOf(later)).toEqual([3]);
+  await settled();
+  await expectRecorded();
+});
+
 const step = fc.oneof(
   fc.record({
     kind: fc.constant('ask' as const),
@@ -109,7 +127,6 @@ it('each answer is what _asOf of its knownAt gives, whichever call begins or end
       const { held, ask, clock, settled, expectRecorded } = await open();
       const replies: Promise<Reply>[] = [];
       for (const one of steps) {
-        clock.advance(1);
         if (one.kind === 'wait') clock.advance(1);
         else if (one.kind === 'answer') held.splice(one.which % Math.max(1, held.length), 1)[0]?.answer();
         else replies.push(ask(range(one.first, one.first + one.length), one));

@@ -73,7 +73,7 @@ async function openKeep() {
   const g = {
     ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },
     ...{ turns: createTurnQueue(), writeBehind: createWriteBehind(() => {}) },
-    replacements: { note: async () => {} },
+    replacements: { note: async () => {}, givenMs: () => 0 },
     history: { record: (_report: unknown, fetched: FetchedDays) => record(fetched) },
     ...{ advertisers: { observed: () => {} } },
     evidence: { observed: () => {}, finalized: () => {} },
