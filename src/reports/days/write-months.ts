@@ -1,6 +1,6 @@
 /**
- * Writes changes of months: those of one process together, in batches. The first change of an idle process goes at once; those
- * of the next 20 ms go in one batch. A month that another writer has changed is decided again, on what it has become.
+ * Writes changes of months: those of one process together, in batches. Changes that come to an idle process together go at
+ * once; those of the next 20 ms go in one batch. A month that another writer has changed is decided again, on what it has become.
  */
 import { randomShare } from '../../lib/chance.js';
 import { sleep, startTimer, type Timer, turn, uptimeMs } from '../../lib/time.js';
@@ -68,7 +68,8 @@ export function createWriteMonth(options: WriteOptions): (change: MonthChange) =
     new Promise((resolve, reject) => {
       const name = placeName(change.place);
       waiting.set(name, [...(waiting.get(name) ?? []), { change, resolve, reject }]);
-      start();
+      // All months of one answer go in one batch.
+      queueMicrotask(start);
     });
 }
 

@@ -153,8 +153,10 @@ export async function openEnvironment(options: EnvironmentOptions) {
       refuseClosed();
       for (const { key } of writes) checkKey(key);
       try {
-        if (!(await held())) throw new Error('another process has taken over the folder');
-        if (!(await isOnDisk()))
+        // Both at once: each takes a turn of the event loop, which may be long.
+        const [isHeld, isStillThere] = await Promise.all([held(), isOnDisk()]);
+        if (!isHeld) throw new Error('another process has taken over the folder');
+        if (!isStillThere)
           throw new Error(
             'data.mdb was removed or replaced: stop the gateway, and put it back or restore a backup',
           );

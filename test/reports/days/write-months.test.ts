@@ -89,8 +89,19 @@ async function statesOf(store: DaysStore, series: string, day = 5): Promise<read
 describe('a batch', () => {
   it('has what came within 20 ms after the first change, which went at once', async () => {
     const { calls, days } = await open();
-    await Promise.all(['a', 'b', 'c', 'a'].map((series, at) => days.write(oneOf(series, at + 1))));
+    const first = days.write(oneOf('a', 1));
+    await setImmediate();
+    expect(seriesIn(calls)).toEqual([['a']]);
+    await Promise.all([first, ...['b', 'c', 'a'].map((series, at) => days.write(oneOf(series, at + 2)))]);
     expect(seriesIn(calls)).toEqual([['a'], ['b', 'c', 'a']]);
+  });
+
+  it('has all months of one answer, though it is the first one', async () => {
+    const { calls, days } = await open();
+    const change = oneOf('a', 1);
+    const next = { ...change, place: { ...change.place, month: '2026-12' } };
+    await Promise.all([change, next].map(days.write));
+    expect(seriesIn(calls)).toEqual([['a', 'a']]);
   });
 
   it('has several changes of a month as one write, without parts that none of them names in the end', async () => {
@@ -99,9 +110,9 @@ describe('a batch', () => {
     const unrecorded = [4, 5].map((at) =>
       changeOf('s', fetchOf(at, [{ day: 6, spent: at }], { isRecorded: false })),
     );
-    await Promise.all([days.write(oneOf('other', 1)), ...[...changes, ...unrecorded].map(days.write)]);
-    const [, second] = calls;
-    expect(second?.map(({ parts, order }) => [[...parts.keys()], order])).toEqual([
+    await Promise.all([...changes, ...unrecorded].map(days.write));
+    const [only] = calls;
+    expect(only?.map(({ parts, order }) => [[...parts.keys()], order])).toEqual([
       [['p1', 'p2', 'p3', 'p5'], 5000],
     ]);
     expect(await statesOf(store, 's')).toEqual(['rows-2', 'rows-1', 'rows-2']);
