@@ -26,22 +26,43 @@ export function createBackground(logger: Logger) {
 /** The share of the waiting work that runs in a turn, as waiting work keeps its answers in memory. */
 const TURN_PART = 1 / 16;
 
-/** Runs one piece of background work per turn of the event loop, for the sake of new requests; more if many wait. */
+/**
+ * Turns of the event loop. What follows an answer runs in a turn of its own, for the sake of new requests; more at once if many
+ * wait. Long work waits for it, and is alone in its turn: else a burst of answers of the platform would be parsed before
+ * anything of the first one is written.
+ */
 export function createTurnQueue() {
   const waiting: (() => void)[] = [];
+  const long: (() => void)[] = [];
+  let isUnderWay = false;
+
+  function begin(): void {
+    if (isUnderWay) return;
+    isUnderWay = true;
+    nextTurn(turn);
+  }
 
   function turn(): void {
-    for (const start of waiting.splice(0, Math.ceil(waiting.length * TURN_PART))) start();
-    if (waiting.length > 0) nextTurn(turn);
+    isUnderWay = false;
+    const due = waiting.splice(0, Math.ceil(waiting.length * TURN_PART));
+    const starts = due.length > 0 ? due : long.splice(0, 1);
+    for (const start of starts) start();
+    // The next long work waits for this one, too.
+    if (starts.length > 0) begin();
   }
 
   return {
-    /** Resolves in a later turn, in order. */
+    /** For what follows an answer. Resolves in a later turn, in order. */
     next(): Promise<void> {
-      if (waiting.length === 0) nextTurn(turn);
+      begin();
       return new Promise((resolve) => {
         waiting.push(resolve);
       });
+    },
+    /** For work of milliseconds. Resolves at once if nothing has had this turn, or waits for one; else in order. */
+    async long(): Promise<void> {
+      if (isUnderWay) await new Promise<void>((resolve) => void long.push(resolve));
+      else begin();
     },
   };
 }

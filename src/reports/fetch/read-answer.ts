@@ -234,6 +234,8 @@ export async function readAnswer(
   response: Response,
   chunks: readonly Buffer[],
 ): Promise<Fetched> {
+  // The next answer is parsed when the write of the one before it has begun.
+  await g.turns.long();
   const rule = g.policy.endpoints.get(asked.report.endpoint);
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
   const caching = originCaching(response.headers, asked.startedAt, g.now());
