@@ -234,7 +234,7 @@ export async function readAnswer(
   response: Response,
   chunks: readonly Buffer[],
 ): Promise<Fetched> {
-  // The next answer is parsed when the write of the one before it has begun.
+  // What follows the answer before this one goes first.
   await g.turns.long();
   const rule = g.policy.endpoints.get(asked.report.endpoint);
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
