@@ -113,7 +113,6 @@ const step = fc.oneof(
     kind: fc.constant('ask' as const),
     first: fc.integer({ min: 1, max: 6 }),
     length: fc.integer({ min: 1, max: 5 }),
-    replica: fc.constantFrom(0, 0, 0, 1),
     forced: fc.constantFrom(true, true, true, false),
   }),
   fc.record({ kind: fc.constant('answer' as const), which: fc.nat(3) }),
@@ -121,6 +120,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const) }),
 );
 
+// Of one process: another one is told of a fetch when it is stored.
 it('each answer is what _asOf of its knownAt gives, whichever call begins or ends first', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
