@@ -13,7 +13,7 @@ export const LAYOUT = 2;
 const LOOK_EVERY_MS = 1000;
 
 /**
- * @param hold called once if there are such processes; its result is called when they are gone
+ * @param hold called once if there are such processes, or while the store does not tell; its result is called when there are none
  * @param presence of the store
  */
 export async function awaitOthers(
@@ -23,17 +23,19 @@ export async function awaitOthers(
   everyMs = LOOK_EVERY_MS,
 ): Promise<void> {
   let release: (() => Promise<void>) | null = null;
+  let isTold = false;
   for (;;) {
     const others = await presence.list().catch(whenAway(() => null));
     const old = others?.filter(({ info }) => !isOfLayout(info)) ?? [];
-    if (old.length === 0 && (others !== null || release === null)) break;
-    if (release === null) {
+    if (others !== null && old.length === 0) break;
+    if (old.length > 0 && !isTold) {
+      isTold = true;
       logger.error(
         { processes: old.length },
         'processes of an earlier release use this store: waiting until they have ended; scale the gateway to 0, then start this release',
       );
-      release = await hold();
     }
+    release ??= await hold();
     await sleep(everyMs);
   }
   await release?.();

@@ -37,10 +37,16 @@ it('a start waits, not ready, until processes of an earlier release have ended, 
   expect(lines.map(({ msg }) => msg)).toEqual([expect.stringContaining('scale the gateway to 0')]);
 });
 
-it('a start waits for no process of its own or a later release, and not for a store that is away', async () => {
+it('a start waits for no process of its own or a later release', async () => {
   const later = process('later', { layout: LAYOUT + 1 });
   expect((await started([[NEW, later]])).done).toEqual(['2']);
-  expect((await started(['away'])).done).toEqual([]);
+});
+
+it('a start waits, not ready, for a store that is away at the first look, and then for processes of an earlier release', async () => {
+  expect((await started(['away', [NEW]])).done).toEqual(['held', '1', 'released']);
+  const { done, lines } = await started(['away', 'away', [OLD], [NEW]]);
+  expect(done).toEqual(['held', '1', '1', 'released']);
+  expect(lines.map(({ msg }) => msg)).toEqual([expect.stringContaining('scale the gateway to 0')]);
 });
 
 it('a start waits for a process whose report it cannot read', async () => {
