@@ -1,9 +1,9 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import type { Clock } from '../../lib/clock.js';
 import { startTimer, stopTimer, type Timer, turn, uptimeMs } from '../../lib/time.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import type { StoreLog } from '../refused.js';
-import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
+import { disconnect, type RedisClient, retryDelayMs, serversOf } from './connect.js';
 import { bounded, describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
 
 /** A call of Redis that has ended: a command, a script, or a batch of them. */
@@ -66,8 +66,7 @@ export class Link {
    * @throws StoreUnavailable whenever `run` fails; it holds no secret
    */
   async call<T>(name: string, run: (client: RedisClient) => Promise<T>): Promise<T> {
-    const { ok, reason } = this.health();
-    if (!ok) throw unavailable(reason ?? 'not connected to Redis');
+    this.#requireHealth();
     const { onCall } = this.#options;
     if (onCall === undefined) return this.#attempt(this.client, run(this.client));
     const startedMs = uptimeMs();
@@ -79,6 +78,17 @@ export class Link {
     } finally {
       onCall({ name, startedMs, failed });
     }
+  }
+
+  /** Each server, of a cluster those with keys. @throws StoreUnavailable */
+  servers(): readonly Redis[] {
+    this.#requireHealth();
+    return serversOf(this.client);
+  }
+
+  #requireHealth(): void {
+    const { ok, reason } = this.health();
+    if (!ok) throw unavailable(reason ?? 'not connected to Redis');
   }
 
   health(): StoreHealth {

@@ -4,7 +4,6 @@
  * series are a hash. Two sorted sets have the months of all series: by name, and by the day of their last use.
  */
 import { crc32 } from 'node:zlib';
-import { turn } from '../../lib/time.js';
 import { checksumOf } from '../checksum.js';
 import type {
   DaysRoom,
@@ -19,7 +18,6 @@ import type {
 import { readTable, withTable } from '../month-table.js';
 import { type Bus, type BusMessage, StoreUnavailable, whenAway } from '../port.js';
 import { newStamp, STAMP_BYTES, stampBytes, stampOf } from '../stamp.js';
-import { serversOf } from './connect.js';
 import {
   claimDays,
   type MonthReply,
@@ -34,6 +32,7 @@ import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory, USED_PART } from './memory.js';
 import { pairsOf } from './script.js';
+import { walkKeys } from './walk-keys.js';
 
 /** Larger parts are sent ahead of the script, as it copies its arguments. */
 const AHEAD_BYTES = 32_768;
@@ -341,28 +340,16 @@ function createList(
   };
 }
 
-/** Keys that one command visits. */
-const SCANNED_AT_ONCE = 500;
-
-/** On each server of a cluster. */
 async function relist(link: Link, keys: DaysKeys, isStopped: () => boolean): Promise<number> {
   let count = 0;
-  for (const server of await link.call('ping', async (client) => serversOf(client)))
-    for (let [cursor, isOver] = ['0', false]; !isOver && !isStopped(); isOver = cursor === '0') {
-      const [next, found] = await link.call('scan', () =>
-        server.scan(cursor, 'MATCH', keys.anyMonth, 'COUNT', SCANNED_AT_ONCE),
-      );
-      cursor = next;
-      // Requests go first.
-      await turn();
-      const members = found.map((key) => memberOf(keys.placeOf(key)));
-      if (members.length === 0) continue;
-      const scores = await link.call('zmscore', (client) => client.zmscore(keys.months, members));
-      // A full Redis refuses the command even if none is missing.
-      const missing = members.filter((_member, at) => scores[at] === null).flatMap((member) => ['0', member]);
-      if (missing.length > 0)
-        count += Number(await link.call('zadd', (client) => client.zadd(keys.months, 'NX', ...missing)));
-    }
+  for await (const found of walkKeys(link, keys.anyMonth, isStopped)) {
+    const members = found.keys.map((key) => memberOf(keys.placeOf(key)));
+    const scores = await link.call('zmscore', (client) => client.zmscore(keys.months, members));
+    // A full Redis refuses the command even if none is missing.
+    const missing = members.filter((_member, at) => scores[at] === null).flatMap((member) => ['0', member]);
+    if (missing.length > 0)
+      count += Number(await link.call('zadd', (client) => client.zadd(keys.months, 'NX', ...missing)));
+  }
   return count;
 }
 

@@ -164,6 +164,16 @@ it('months that are stored, but not in the list of months, are found and put bac
   expect(await days.relist(() => false)).toBe(0);
 });
 
+it('a search for missing months is traced as the commands that it sends', async () => {
+  const names: string[] = [];
+  const { store } = await openStore(server.url, { onCall: ({ name }) => void names.push(name) });
+  onTestFinished(() => store.close());
+  names.length = 0;
+  await store.days.relist(() => false);
+  expect(names).toContain('scan');
+  expect(names.filter((name) => name === 'ping')).toEqual([]);
+});
+
 it('above 90 % of its memory a server takes no days, so that teams and tokens have room; it is read, and days can go', async () => {
   const full = await startServer('--maxmemory', '24mb', '--maxmemory-policy', 'noeviction');
   const { store } = await openStore(full.url);
