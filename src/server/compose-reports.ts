@@ -82,11 +82,14 @@ const MAX_WAITING = 10_000;
 function composeStored({ store, clock, logger, purges, metrics }: ReportingOptions) {
   const workerPool = createWorkerPool();
   const onFault = metrics.storeFault;
-  const tier = createCacheTier({ store: store.cache, encode: workerPool.encode, logger, onFault });
   const days = createDays({
     ...{ store: store.days, encode: workerPool.encodePart, now: clock.now, logger },
     ...(store.kind === 'redis' && { onClock: clock.follow }),
     onDamaged: () => onFault('damaged'),
+  });
+  const tier = createCacheTier({
+    ...{ store: store.cache, encode: workerPool.encode, logger, onFault },
+    versionClockMs: () => days.clockUs() / 1000,
   });
   const lookUp = createLookUp({ tier, days, purges, now: clock.now, onFault, logger });
   return { workerPool, tier, days, lookUp };

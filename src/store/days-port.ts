@@ -117,6 +117,10 @@ export interface Claimed {
 /** After a failover the clock may be behind: orders must grow all the same. */
 export const ORDER_LEAD_MAX_US = 5 * 60_000_000;
 
+/** An order five minutes ahead of the clock of the store was given by a wrong one: it is before all others. */
+export const countedOrder = (order: number, clockUs: number): number =>
+  order > clockUs + ORDER_LEAD_MAX_US ? 0 : order;
+
 /** Parts that an index may name for its days. */
 export const PARTS_MAX = 62;
 

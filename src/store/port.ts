@@ -3,7 +3,7 @@
  * `redis` and `embedded`. The store handles text and bytes, never queries, teams or tokens.
  */
 import type { Charges } from './charges-port.js';
-import type { DaysStore } from './days-port.js';
+import { type DaysStore, ORDER_LEAD_MAX_US } from './days-port.js';
 import type { OldPinStore, PinStore } from './pins-port.js';
 
 /** An entry: one period of a report. The store does not parse its bytes, which may be shared and must not be changed. */
@@ -15,6 +15,8 @@ export interface CacheEntry {
 
 export interface CacheWrite extends CacheEntry {
   readonly id: string;
+  /** The clock of the versions at the write, for {@link replaces}; default: `version`. */
+  readonly atMs?: number;
   /** In real time, to collect garbage. A finite number, else a RangeError; below 1 ms the entry is deleted. */
   readonly ttlMs: number;
 }
@@ -33,11 +35,15 @@ export interface CacheStore {
   write(entries: readonly CacheWrite[]): Promise<void>;
 }
 
-export const VERSION_LEAD_MAX_MS = 5 * 60_000;
+/** As {@link countedOrder} of the days, in milliseconds. */
+export const VERSION_LEAD_MAX_MS = ORDER_LEAD_MAX_US / 1000;
 
-/** Whether content of `version` replaces content of the version `present`, which a wrong clock may have put too far ahead. */
-export function replaces(version: number, present: number): boolean {
-  return present <= version || present > version + VERSION_LEAD_MAX_MS;
+/**
+ * Whether content of `version` replaces content of the version `present`, which a wrong clock may have put too far ahead.
+ * @param atMs the clock of the versions now: a fetch may have begun long before
+ */
+export function replaces(version: number, present: number, atMs: number): boolean {
+  return present <= version || present > Math.max(version, atMs) + VERSION_LEAD_MAX_MS;
 }
 
 /** Leases on names, in real time, of at least 1 ms. They expire, and do not fence writes. */

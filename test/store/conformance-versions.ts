@@ -24,6 +24,18 @@ export function describeVersions(open: OpenHarness): void {
         expect(await bodiesOf(cache, ['{s}a', '{s}b'])).toEqual([Buffer.from('ahead'), Buffer.from('now')]);
       }));
 
+    it('stay where a slow fetch is written: five minutes ahead of the time of its write, not of its begin', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        const newer = NOON + 2 * VERSION_LEAD_MAX_MS;
+        await keep(cache, [entry('{s}a', 'newer', newer), entry('{s}b', 'too far ahead', newer + 1)]);
+        const slow = { version: NOON, atMs: NOON + VERSION_LEAD_MAX_MS };
+        await keep(cache, [
+          { ...entry('{s}a', 'slow', NOON), ...slow },
+          { ...entry('{s}b', 'slow', NOON), ...slow },
+        ]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}b'])).toEqual([Buffer.from('newer'), Buffer.from('slow')]);
+      }));
+
     it('let an older write change nothing of a newer entry, neither its lifetime nor that it is there', () =>
       withStore(open, async ({ store: { cache }, elapse }) => {
         await keep(cache, [entry('{s}a', 'new', NOON, 2 * MINUTE), entry('{s}b', 'new', NOON, 9 * MINUTE)]);

@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { randomId } from '../../lib/chance.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { ORDER_LEAD_MAX_US } from '../../store/days-port.js';
+import { countedOrder } from '../../store/days-port.js';
 import type { Bus, BusMessage } from '../../store/port.js';
 
 const Extent = Type.Object({
@@ -146,8 +146,8 @@ export function isNewest(basis: Basis, held: readonly Extent[]): boolean {
 }
 
 function isReplaced(part: Extent, fetch: Extent): boolean {
-  // An order far ahead was given by a wrong clock. What is voided without need is read again.
-  if (fetch.order <= part.order && part.order <= fetch.order + ORDER_LEAD_MAX_US) return false;
+  // The clock of now is not asked: what is voided without need is read again.
+  if (fetch.order <= countedOrder(part.order, fetch.order)) return false;
   if (fetch.isWhole) return part.isWhole && part.from === fetch.from && part.to === fetch.to;
   return (part.from ?? '') <= (fetch.to ?? '') && (part.to === null || part.to >= (fetch.from ?? ''));
 }

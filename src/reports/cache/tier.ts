@@ -28,12 +28,15 @@ export type CacheTier = ReturnType<typeof createCacheTier>;
 
 interface Encoding {
   readonly store: CacheStore;
+  /** The clock of the versions, which is that of the store of days. */
+  readonly versionClockMs: () => number;
   /** Entries as bytes, in the same order; large ones on another thread. */
   readonly encode: (entries: readonly RawWrite[]) => Promise<readonly Buffer[]>;
 }
 
 export function createCacheTier({
   store,
+  versionClockMs,
   encode,
   logger,
   onFault,
@@ -94,7 +97,7 @@ export function createCacheTier({
       );
       await store.write(
         entries.map(({ key: { id }, version, ttlMs }, at) => ({
-          ...{ id, version, ttlMs, bytes: encoded[at] as Buffer },
+          ...{ id, version, ttlMs, bytes: encoded[at] as Buffer, atMs: versionClockMs() },
         })),
       );
       writes.worked();
@@ -112,7 +115,10 @@ export function createCacheTier({
     async read(keys: readonly EntryKey[], when: ReadWhen = {}): Promise<TierRead> {
       const written = keys.map(({ id }) => underWay.get(id) ?? null);
       const { entries, fault } = await readStore(keys, when);
-      return { entries: entries.map((entry, at) => newerOf(written[at] ?? null, entry)), fault };
+      return {
+        entries: entries.map((entry, at) => newerOf(written[at] ?? null, entry, versionClockMs())),
+        fault,
+      };
     },
     /**
      * @param entries of one series
@@ -122,7 +128,7 @@ export function createCacheTier({
     async write(entries: readonly TierWrite[], begin: Promise<unknown> = turn()): Promise<boolean> {
       for (const entry of entries) {
         // The newer content wins, as in the store.
-        if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
+        if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0, versionClockMs()))
           underWay.set(entry.key.id, entry);
       }
       const isStored = await writeStore(entries, begin);
@@ -133,7 +139,7 @@ export function createCacheTier({
 }
 
 /** By the stores' rule: a pending write may be older than the entry of another replica. */
-function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
+function newerOf(written: TierWrite | null, present: RawEntry | null, atMs: number): RawEntry | null {
   if (written === null || present === null) return written ?? present;
-  return replaces(written.version, present.version) ? written : present;
+  return replaces(written.version, present.version, atMs) ? written : present;
 }

@@ -1,7 +1,7 @@
 /** The days of reports: read for plain reports and for history, written after a fetch, marked. */
 import type { Logger } from 'pino';
 import { uptimeMs, wallMs } from '../../lib/time.js';
-import { type DaysStore, type MonthPlace, ORDER_LEAD_MAX_US } from '../../store/days-port.js';
+import { countedOrder, type DaysStore, type MonthPlace } from '../../store/days-port.js';
 import type { Revisions } from '../history/revision.js';
 import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
 import { createOpenMonths, type MonthChange } from './open-months.js';
@@ -85,9 +85,7 @@ function createOrders(store: Pick<DaysStore, 'claim'>, onClock: DaysOptions['onC
     },
     /** For a fetch without a claim. Larger than all that this process knows. */
     nextOrder(): number {
-      // The clock of the store was wrong when it gave an order that is far ahead of it now.
-      const known = last > clockUs() + ORDER_LEAD_MAX_US ? 0 : last;
-      last = Math.max(known + 1, clockUs());
+      last = Math.max(countedOrder(last, clockUs()) + 1, clockUs());
       return last;
     },
   };

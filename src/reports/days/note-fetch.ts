@@ -1,6 +1,6 @@
 /** What a fetch changes in a month: the only rule, for what is written and for what is read while a write is under way. Pure. */
 import { LRUCache } from 'lru-cache';
-import { ORDER_LEAD_MAX_US } from '../../store/days-port.js';
+import { countedOrder } from '../../store/days-port.js';
 import type { Erasures } from '../history/erasures.js';
 import {
   noteMissed,
@@ -111,9 +111,6 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
 function isLate({ order, clockUs }: FetchedMonth, known: Day): boolean {
   return orderOf(known) > countedOrder(order, clockUs);
 }
-
-/** An order five minutes ahead of the store was given by a wrong clock: it is before all others. */
-const countedOrder = (order: number, clockUs: number) => (order > clockUs + ORDER_LEAD_MAX_US ? 0 : order);
 
 /** The day with its orders as they count. */
 function withoutLead(day: Day, clockUs: number): Day {

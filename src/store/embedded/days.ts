@@ -8,10 +8,10 @@
 import { hash } from 'node:crypto';
 import {
   type Claimed,
+  countedOrder,
   type DaysStore,
   type MonthPlace,
   type MonthWrite,
-  ORDER_LEAD_MAX_US,
   type StoredMonth,
   type WantedMonth,
   type WholeMonth,
@@ -109,7 +109,7 @@ export function daysOver(
           const keys = keysOf({ series, month });
           const present = indexIn(view, keys, now());
           const before = present?.order ?? 0;
-          if (before < clockUs + ORDER_LEAD_MAX_US) lastOrder = Math.max(lastOrder, before + 1);
+          lastOrder = Math.max(lastOrder, countedOrder(before, clockUs) + 1);
           earlier.set(month, present === null ? new Map() : earlierIn(view, keys, days));
           if ((present?.stamp ?? 0) !== stamp)
             changed.set(month, monthOf(view, { series, month }, { days, withEarlier: true }));

@@ -103,8 +103,8 @@ export function createDiskCache(options: DiskCacheOptions): CacheStore {
       return await Promise.all(ids.map(readOne));
     },
     async write(entries) {
-      const writes = entries.map(({ id, version, bytes, ttlMs }) => ({
-        ...{ id, version: wholeVersion(version), bytes, ttlMs: wholeMs(ttlMs) },
+      const writes = entries.map(({ id, version, bytes, ttlMs, atMs = version }) => ({
+        ...{ id, version: wholeVersion(version), bytes, ttlMs: wholeMs(ttlMs), atMs },
       }));
       if (writes.length === 0) return;
       if (!(await hasRoom()))
@@ -158,9 +158,14 @@ function aliveIn(held: Held, nowMs: number): EntryRecord | null {
 }
 
 /** Whether the present entry wins over a write. An incomplete one does not. */
-function presentWins(reader: Reader, held: Held, { version }: CacheWrite, nowMs: number): boolean {
+function presentWins(
+  reader: Reader,
+  held: Held,
+  { version, atMs = version }: CacheWrite,
+  nowMs: number,
+): boolean {
   const present = aliveIn(held, nowMs);
-  if (present === null || replaces(version, present.version)) return false;
+  if (present === null || replaces(version, present.version, atMs)) return false;
   return !present.isLarge || pieceKeys(present.bytes).every(reader.has);
 }
 

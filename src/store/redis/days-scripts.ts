@@ -125,7 +125,7 @@ for at = 2, #KEYS do
   if index then
     local before = 0
     for n = ${ORDER_FROM}, ${DAY_BEFORE} do before = before * 256 + (string.byte(index, n) or 0) end
-    if before < latest then order = math.max(order, before + 1) end
+    if before <= latest then order = math.max(order, before + 1) end
   end
   if string.sub(index or '', 1, 6) == stamp and index then index = 0 end
   months[at - 1] = monthOf(KEYS[at], index, days, true)

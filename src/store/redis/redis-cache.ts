@@ -12,7 +12,8 @@ const VERSION_BYTES = 6;
 /**
  * Deletes an entry that a new one replaces, as `replaces` of the port says. The new one follows in the same transaction, as a
  * plain command that sets absent keys only: Lua would copy it twice more. The text is sent each time, as a transaction
- * cannot be repeated if the server has lost the script. KEYS: the entry. ARGV: the new version.
+ * cannot be repeated if the server has lost the script. KEYS: the entry. ARGV: the new version, and the latest that a
+ * present one may have.
  */
 const MAKE_WAY = `
 local head, version, present = redis.pcall('GETRANGE', KEYS[1], 0, ${VERSION_BYTES - 1}), tonumber(ARGV[1]), -1
@@ -20,7 +21,7 @@ if type(head) == 'string' and #head == ${VERSION_BYTES} then
   present = 0
   for at = 1, ${VERSION_BYTES} do present = present * 256 + string.byte(head, at) end
 end
-if present <= version or present > version + ${VERSION_LEAD_MAX_MS} then redis.call('UNLINK', KEYS[1]) end`;
+if present <= version or present > tonumber(ARGV[2]) then redis.call('UNLINK', KEYS[1]) end`;
 
 export function createRedisCache(link: Link, keys: Keys, bound: Pick<CacheBound, 'admit'>): CacheStore {
   return {
@@ -32,14 +33,15 @@ export function createRedisCache(link: Link, keys: Keys, bound: Pick<CacheBound,
     },
     async write(entries) {
       if (entries.length === 0) return;
-      const writes = entries.map(({ id, version, bytes, ttlMs }) => ({
+      const writes = entries.map(({ id, version, bytes, ttlMs, atMs = version }) => ({
         ...{ key: keys.cache(id), version: wholeVersion(version), ttlMs: wholeMs(ttlMs), bytes },
+        latest: Math.max(wholeVersion(version), Math.floor(atMs)) + VERSION_LEAD_MAX_MS,
       }));
       await bound.admit(writes.reduce((sum, { bytes }) => sum + bytes.length, 0));
       await link.call('multi', async (client) => {
         const transaction = client.multi();
-        for (const { key, version, ttlMs, bytes } of writes) {
-          transaction.eval(MAKE_WAY, 1, key, version);
+        for (const { key, version, latest, ttlMs, bytes } of writes) {
+          transaction.eval(MAKE_WAY, 1, key, version, latest);
           if (ttlMs < 1) continue;
           const front = Buffer.alloc(VERSION_BYTES);
           front.writeUIntBE(version, 0, VERSION_BYTES);

@@ -10,17 +10,19 @@ import { countedPurges } from '../../support/counted-purges.js';
 import { encodeHere } from '../../support/encode-here.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openInMemory, openReplica } from '../../support/shared-registry.js';
+import { MINUTE } from '../../support/test-clock.js';
 import { get } from '../query/canonical-request.js';
 import { rowsEntry } from '../rows/entries.js';
 import { laterForm } from './later-form.js';
 
-async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => store) {
+async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => store, nowMs = 0) {
   const log = createRecordedLog();
   const faults: string[] = [];
   const { cache } = await openInMemory();
   const tier = createCacheTier({
     store: wrap(cache),
     encode: encodeHere,
+    versionClockMs: () => nowMs,
     logger: log.logger,
     onFault: (fault) => void faults.push(fault),
   });
@@ -64,6 +66,18 @@ describe('createCacheTier', () => {
     expect(await bodyOf()).toBe('newer');
     held[0]?.();
     expect([await written, await bodyOf(), tier.beingWritten(keyOf('a'))]).toEqual([true, 'newer', null]);
+  });
+
+  it('keeps newer content that was stored while a fetch took more than five minutes, but none of a clock that was wrong', async () => {
+    const [began, nowMs] = [1_000_000, 1_000_000 + 10 * MINUTE];
+    const { tier } = await openTier(undefined, nowMs);
+    const storedAfter = async (id: string, version: number) => {
+      await tier.write([{ key: keyOf(id), ...ENTRY, version, body: Buffer.from('newer') }]);
+      await tier.write([{ key: keyOf(id), ...ENTRY, version: began, body: Buffer.from('slow') }]);
+      return (await tier.read([keyOf(id)])).entries[0]?.body.toString();
+    };
+    expect(await storedAfter('a', nowMs - 1)).toBe('newer');
+    expect(await storedAfter('b', nowMs + 5 * MINUTE + 1)).toBe('slow');
   });
 
   it('takes what is damaged or foreign for absent, says so, and counts it', async () => {
@@ -115,6 +129,7 @@ async function opened() {
   const tier = createCacheTier({
     store: store.cache,
     encode: encodeHere,
+    versionClockMs: () => 0,
     logger: createRecordedLog().logger,
     onFault: () => {},
   });

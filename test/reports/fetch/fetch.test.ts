@@ -63,7 +63,7 @@ async function openKeep() {
   );
   const { record } = recorderOn(days);
   const tier = createCacheTier({
-    ...{ store: store.cache, encode: encodeHere, onFault: () => {} },
+    ...{ store: store.cache, encode: encodeHere, versionClockMs: () => 0, onFault: () => {} },
     logger: createRecordedLog().logger,
   });
   const purges = countedPurges(registry);

@@ -23,12 +23,12 @@ export function createMemoryCache(clock: Clock, entries: SavedMap<MemoryEntry>):
       });
     },
     async write(writes) {
-      const checked = writes.map(({ id, version, bytes, ttlMs }) => ({
-        ...{ id, version: wholeVersion(version), bytes: Buffer.from(bytes), ttlMs: wholeMs(ttlMs) },
+      const checked = writes.map(({ id, version, bytes, ttlMs, atMs = version }) => ({
+        ...{ id, version: wholeVersion(version), bytes: Buffer.from(bytes), ttlMs: wholeMs(ttlMs), atMs },
       }));
-      for (const { id, version, bytes, ttlMs } of checked) {
+      for (const { id, version, bytes, ttlMs, atMs } of checked) {
         const present = alive(id);
-        if (present !== null && !replaces(version, present.version)) continue;
+        if (present !== null && !replaces(version, present.version, atMs)) continue;
         if (ttlMs < 1) entries.delete(id);
         else entries.set(id, { version, bytes, endsAtMs: Math.floor(clock.now()) + ttlMs });
       }
