@@ -207,7 +207,9 @@ export function composeReports(options: ReportingOptions) {
   }
   // Answers that were cached before the start are judged by the retention.
   background(retention.edges());
-  background(g.days.compareClocks().catch(whenAway(() => {})));
+  // A store that is away is looked at again in an hour, or by the next fetch.
+  const compareClocks = () => g.days.compareClocks().catch(whenAway(() => {}));
+  background(compareClocks());
   return {
     /** For calls about reports and learned facts. */
     gateway: g,
@@ -227,6 +229,8 @@ export function composeReports(options: ReportingOptions) {
     eraseHistory: (advertiserId: string, audit: string) => eraseHistory(g, advertiserId, audit),
     /** Retention of the platform by endpoint. Never rejects. */
     retentionEdges: retention.edges,
+    /** Jobs of each process. */
+    everywhere: { 'look at the clock of the store': hourly(compareClocks, false) },
     /** Jobs of the leader. */
     led: {
       'sweep of the history': g.history.sweep,

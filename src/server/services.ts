@@ -76,7 +76,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
   await recallShares(limits.shares, usage, logger);
   const { everywhere, led } = await start(() => parts.isIdle() && parts.budget.running === 0);
   const jobs = startJobs({
-    everywhere,
+    everywhere: { ...everywhere, ...reporting.everywhere },
     led: { ...led, ...reporting.led },
     ...{ leases: parts.store.registryLeases, logger },
   });

@@ -79,7 +79,7 @@ function createOrders(store: Pick<DaysStore, 'claim'>, onClock: DaysOptions['onC
     /** The clock of the store now. */
     clockUs,
     claim,
-    /** Compares the clocks before the first fetch: a process may read for long. @throws StoreUnavailable */
+    /** Compares the clocks without a fetch: a process may serve hits for long. @throws StoreUnavailable */
     async compareClocks(): Promise<void> {
       await claim('clock', { owner: 'nobody', names: [], leaseMs: 1, known: [] });
     },
