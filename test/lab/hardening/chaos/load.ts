@@ -134,6 +134,6 @@ function dryRun(): Call {
       query: '',
       path: '/api/v1/campaign/create?_dryRun=1',
     },
-    options: { method: 'POST', json: CAMPAIGN },
+    options: { method: 'POST', json: { ...CAMPAIGN, userId: 2 } },
   };
 }
