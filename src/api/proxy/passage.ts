@@ -116,6 +116,9 @@ export function recognize(
   return caller;
 }
 
+/** JSON and forms up to this size are searched for `_method`, whoever sends them (contract). */
+const SEARCHED_BYTES = 1_048_576;
+
 /**
  * The request, checked to be unambiguous for the platform. Accounts are checked elsewhere.
  * @throws GatewayError `invalid_request`, `invalid_query`, `invalid_body`, `body_too_large`, `unsupported_media_type`
@@ -137,7 +140,8 @@ export async function readQuestion(
   const reads = mustReadBody(caller, rule) || key !== null;
   const need = needOf(guarding, reads, dryRun || givenChecksum !== null);
   const sent = { stream: request.body as Readable | null | undefined, headers };
-  const { fault = null, ...taken } = await takeBody(sent, need, maxBodyBytes);
+  const maxBytes = need === 'none' ? Math.max(maxBodyBytes, SEARCHED_BYTES) : maxBodyBytes;
+  const { fault = null, ...taken } = await takeBody(sent, need, maxBytes);
   const { body, parsed } = taken;
   if (parsed !== null) checkBody(parsed);
   const asked = { method, path, query };

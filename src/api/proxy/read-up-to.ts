@@ -7,8 +7,6 @@ type ReadUpTo =
   | { readonly whole: null; readonly rest: Readable };
 
 interface Reading {
-  /** Called with each piece, and with null at the end; throwing aborts the stream. */
-  readonly look?: (piece: Buffer | null) => void;
   /** Discards the rest. The connection of a request stays open for its answer. */
   readonly letGo?: () => unknown;
 }
@@ -16,12 +14,8 @@ interface Reading {
 /** @throws the stream's error if it ends early */
 export async function readUpTo(stream: Readable, maxBytes: number, reading: Reading = {}): Promise<ReadUpTo> {
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
-  const { look = () => {}, letGo = () => pieces.return?.() } = reading;
-  const next = async (): Promise<Buffer | null> => {
-    const { value = null } = await pieces.next();
-    look(value);
-    return value;
-  };
+  const { letGo = () => pieces.return?.() } = reading;
+  const next = async (): Promise<Buffer | null> => (await pieces.next()).value ?? null;
   const taken: Buffer[] = [];
   for (let size = 0; size <= maxBytes; ) {
     const piece = await next();

@@ -1,17 +1,17 @@
-/** Reads the body of a pass-through request if it must be checked, else scans it while streaming. */
+/** Reads the body of a pass-through request if it must be checked; larger ones and other types are streamed. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../errors.js';
 import type { JsonObject } from '../../reports/rows/json.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
-import { bodyTooLarge, readRequestBody } from '../http/request-body.js';
-import { bodyKindOf, overrideRefused, searchOverride } from './method-override.js';
+import { readRequestBody } from '../http/request-body.js';
+import { bodyKindOf, mayOverride, overrideRefused } from './method-override.js';
 import { readUpTo } from './read-up-to.js';
 
 export interface TakenBody {
   /** The checked bytes; null without a body, or if it is streamed. */
   readonly body: Buffer | null;
-  /** The streamed body, scanned on the way; null without a body, or if it was read. */
+  /** The streamed body; null without a body, or if it was read. */
   readonly stream: Readable | null;
   /** The object in a JSON `body`. */
   readonly parsed: JsonObject | null;
@@ -21,7 +21,8 @@ export interface TakenBody {
 
 /**
  * Why a body is read. json: its content is checked, so other bodies are refused; guarded: the same, but the write guard
- * refuses; whole: its bytes are compared; none: it is streamed
+ * refuses; whole: its bytes are compared; none: JSON and forms are searched for `_method` if small, else it is streamed. Who may
+ * stream a write may also write by any method: a guard reads every body
  */
 export type BodyNeed = 'json' | 'guarded' | 'whole' | 'none';
 
@@ -31,11 +32,9 @@ const BODY_LIMITS: BodyLimits = { maxMembers: 10_000, maxItems: 100_000 };
 const PLAIN_JSON = /^\s*application\/json\s*(?:;|$)/i;
 /** One content type, without a charset other than UTF-8. */
 const GUARDED_TYPE = /^\s*application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
-/** Bytes of an upload that are checked before the platform is called. */
-const UPLOAD_BYTES = 65_536;
 
 /**
- * Bodies in which a framework looks for `_method` are read whole if small, else scanned while streaming.
+ * @param maxBytes longer bodies are refused if they must be read, else streamed
  * @throws GatewayError `unsupported_media_type`, `invalid_body`, `body_too_large`
  */
 export async function takeBody(
@@ -64,23 +63,14 @@ export async function takeBody(
       return { ...none, body, fault: error.options.detail ?? error.message };
     }
   }
-  const isWhole = need === 'whole';
   const kind = coding === undefined ? bodyKindOf(type) : null;
-  if (kind === null)
-    return isWhole
-      ? { ...none, body: await readRequestBody(stream, headers, maxBytes) }
-      : { ...none, stream };
-  const search = searchOverride(kind);
-  const most = kind === 'multipart' && !isWhole ? UPLOAD_BYTES : maxBytes;
-  const look = (piece: Buffer | null): void => {
-    // An incomplete body has no effect on the platform.
-    if (search(piece)) throw overrideRefused();
-  };
-  const { whole: body, rest } = await readUpTo(stream, most, { look });
-  if (body === null && isWhole) throw bodyTooLarge(maxBytes);
-  return {
-    body,
-    stream: rest,
-    parsed: body !== null && PLAIN_JSON.test(type ?? '') ? parseJsonBody(body, BODY_LIMITS) : null,
-  };
+  if (need === 'none' && kind === null) return { ...none, stream };
+  const { whole: body, rest } =
+    need === 'whole'
+      ? { whole: await readRequestBody(stream, headers, maxBytes), rest: null }
+      : await readUpTo(stream, maxBytes);
+  if (body === null) return { ...none, stream: rest };
+  if (kind !== null && mayOverride(kind, body)) throw overrideRefused();
+  const isObject = kind === 'json' && PLAIN_JSON.test(type ?? '');
+  return { ...none, body, parsed: isObject ? parseJsonBody(body, BODY_LIMITS) : null };
 }
