@@ -28,6 +28,14 @@ export const CATALOGUE = {
     meaning: 'The request body is not the JSON this call expects.',
     remedy: 'Send one JSON object without duplicate members, corrected as `detail` says.',
   },
+  undeclared_parameter: {
+    status: 400,
+    title: 'Undeclared parameter',
+    meaning:
+      'The team is limited to certain advertisers, and a parameter of the report is not declared, or not of its declared kind.',
+    remedy:
+      'Omit the parameters listed in `errors`, or send them as their kind; else ask your operator to declare them in `report.endpoints.*.knownParameters`.',
+  },
   invalid_path: {
     status: 400,
     title: 'Invalid path',

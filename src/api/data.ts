@@ -3,6 +3,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
 import { VERSION } from '../lib/package-root.js';
+import { namesIn } from '../reports/query/parameters.js';
 import type { Services } from '../server/services.js';
 import { createSessions } from '../teams/sessions/sessions.js';
 import { teamAdvertisers } from './data/advertisers.js';
@@ -74,7 +75,7 @@ function registerAgents(app: FastifyInstance, services: Services): void {
 
 function describedReports({ report }: Config, known: readonly string[]): DescribedReports {
   const { currentSeconds, restatingSeconds, finalSeconds } = report.freshness;
-  const further = Object.values(report.endpoints).flatMap(({ knownParameters }) => knownParameters);
+  const further = Object.values(report.endpoints).flatMap(({ knownParameters }) => namesIn(knownParameters));
   return {
     endpoints: Object.keys(report.endpoints),
     parameters: [...new Set([...known, ...further])],

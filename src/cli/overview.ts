@@ -48,11 +48,21 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
       'retention',
       `${endpoint}: the platform has no rows older than ${days} days (${source}); they are served from history`,
     ]),
+    ...describeUndeclared(status),
     ['store', `${worst.store}, ${store.kind}`],
     ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
     ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
   ]);
   return `${found === '' ? 'WELL\n' : found}\n${lines}`;
+}
+
+function describeUndeclared({ undeclaredParameters: seen }: AnswerOf<typeof getStatus>): [string, string][] {
+  if (seen === null) return [];
+  if (seen.length === 0) return [['undeclared', 'observed; nothing would be refused so far']];
+  return seen.map(({ team, endpoint, parameter, message }) => [
+    'undeclared',
+    `would be refused: ${parameter} in ${endpoint} of the team ${team}: ${message}`,
+  ]);
 }
 
 export const addUsageCommand = steps({

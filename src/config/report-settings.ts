@@ -63,8 +63,8 @@ export const endpoint = Type.Object(
     ),
     freshness: choice(['own', 'origin'], 'own', '`origin`: by the response headers (RFC 9111).'),
     knownParameters: list(
-      'Further valid parameters; treated neither as misspelled nor as an account, without a warning.',
-      { pattern: '^[A-Za-z][A-Za-z0-9_]*$' },
+      'Further valid parameters, as name or path:kind, e.g. filter.status:set; treated neither as misspelled nor as an account, without a warning. Kinds flag, int, set, date and word (default) are for limited teams.',
+      { pattern: '^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*)*(:(flag|int|set|date|word))?$' },
     ),
     unknownParameters: choice(
       ['pass', 'refuse'],
@@ -116,8 +116,18 @@ export const report = group(
         allowed: 'a regular expression',
       },
     ),
+    limitedTeams: group(
+      {
+        undeclared: choice(
+          ['refuse', 'observe'],
+          'refuse',
+          'What becomes of a report of a limited team with a parameter that is not declared, or not of its kind: 400 `undeclared_parameter`; or it is passed on unless it looks like an account, and listed by `dsp-gateway status`.',
+        ),
+      },
+      'Teams with a list of advertisers.',
+    ),
     nonAccountParameters: list(
-      'Parameters and columns that match accountPattern but are not accounts, e.g. clientTimezone; open to limited teams.',
+      'Parameters and columns that match accountPattern but are not accounts, e.g. clientTimezone; limited teams may send anything in them, expressions and objects too.',
       { pattern: '^[A-Za-z][A-Za-z0-9_]*$' },
     ),
     maxRows: count(

@@ -4,6 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
+import type { FieldFault } from '../errors.js';
 import { readCacheDirectives } from '../lib/http/cache-directives.js';
 import type { Team } from '../teams/auth/team.js';
 import type { AccessRequest } from '../teams/policy/authorize.js';
@@ -76,8 +77,10 @@ export function createQueryParser(options: {
   readonly compressMinBytes: number;
   readonly now: () => number;
   readonly rulesOf: (report: Report) => FinalRules;
+  /** Notes undeclared parameters of a limited team, which are then passed on by the former check; absent: they are refused. */
+  readonly onUndeclared?: (team: string, endpoint: string, faults: readonly FieldFault[]) => void;
 }) {
-  const { canonical: rules, compressMinBytes } = options;
+  const { canonical: rules, compressMinBytes, onUndeclared } = options;
   const { account, baseUrl } = options.policy.identity;
   const questionOf = (report: Report, form: ReportQuestion['form']): ReportQuestion => ({
     report,
@@ -97,7 +100,7 @@ export function createQueryParser(options: {
     const lenient = defaultFormat === 'raw';
     if (!lenient) refuseMisspelt(endpoint, rules.endpoints);
     const canonical = canonicalize({ endpoint, method, query, body, lenient }, rules);
-    const { report: wanted, today, lookalikes } = canonical;
+    const { report: wanted, today, lookalikes, undeclared } = canonical;
     const format = negotiateFormat(canonical.options.format, accept, defaultFormat);
     const shape = shapeOf(format, canonical.options);
     const final = finalOption(canonical, shape, options.rulesOf(wanted));
@@ -116,8 +119,16 @@ export function createQueryParser(options: {
       access: {
         namesAccount: wanted.namesAccount,
         accounts: [...accountsInPath(endpoint), ...wanted.accounts],
-        // Evaluated per caller.
-        lookalikes,
+        ...(onUndeclared === undefined
+          ? { lookalikes: () => [], undeclared }
+          : {
+              lookalikes,
+              undeclared(team: string) {
+                const faults = undeclared();
+                if (faults.length > 0 && wanted.namesAccount) onUndeclared(team, endpoint, faults);
+                return [];
+              },
+            }),
         accountFields: rules.accountFields,
         rangeDays: rangeDays(wanted, today),
         opensEarly: wanted.from === null && wanted.to !== null,

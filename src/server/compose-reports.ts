@@ -32,6 +32,7 @@ import { createAdvertisers } from '../reports/learn/advertisers.js';
 import { DayEvidence, type DayEvidenceOptions } from '../reports/learn/day-evidence.js';
 import { createKinds, createLearner } from '../reports/learn/learn.js';
 import { createPartRefusals } from '../reports/learn/part-refusals.js';
+import { createSeenUndeclared } from '../reports/learn/seen-undeclared.js';
 import { createSelectable } from '../reports/learn/selectable.js';
 import { divisibilityId } from '../reports/learn/state.js';
 import { createLearnFrom } from '../reports/learn/try-kind.js';
@@ -100,6 +101,21 @@ function composePins({ store, erasures, logger }: ReportingOptions, { format }: 
   return createPins({ store: store.pins, isErased: erasures.isErased, old });
 }
 
+function composeParser(
+  { config, store, logger }: ReportingOptions,
+  rules: Pick<Parameters<typeof createQueryParser>[0], 'canonical' | 'policy' | 'now' | 'rulesOf'>,
+) {
+  const observed =
+    config.report.limitedTeams.undeclared === 'observe'
+      ? createSeenUndeclared({ documents: store.documents, now: rules.now, logger })
+      : null;
+  const parse = createQueryParser({
+    ...{ ...rules, compressMinBytes: config.cache.compressMinBytes },
+    ...(observed !== null && { onUndeclared: observed.note }),
+  });
+  return { parse, observed };
+}
+
 function composeGateway(options: ReportingOptions) {
   const { config, store, clock, logger, registry, purges, metrics } = options;
   const [{ now }, { accountFields, endpoints }] = [clock, options.policy];
@@ -138,8 +154,7 @@ function composeGateway(options: ReportingOptions) {
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
   const canonical = canonicalRules(options);
-  const rules = { canonical, policy, now, rulesOf: rulesFor };
-  const parse = createQueryParser({ ...rules, compressMinBytes: config.cache.compressMinBytes });
+  const { parse, observed } = composeParser(options, { canonical, policy, now, rulesOf: rulesFor });
   const g: Gateway = {
     ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
     ...{ admit: createAdmit(options), parse, lives: options.lives },
@@ -170,9 +185,10 @@ function composeGateway(options: ReportingOptions) {
     pins: composePins(options, stored.workerPool),
     onReport: options.onReport,
   };
-  const learned = [evidence, retention, advertisers];
+  const learned = [evidence, retention, advertisers, ...(observed === null ? [] : [observed])];
   return {
     g,
+    observed,
     /** Waits for work that outlives its request. */
     settled: () =>
       background
@@ -189,7 +205,7 @@ function composeGateway(options: ReportingOptions) {
 }
 
 export function composeReports(options: ReportingOptions) {
-  const { g, settled, close } = composeGateway(options);
+  const { g, observed, settled, close } = composeGateway(options);
   const { parse, now, learner, evidence, retention, background } = g;
   const memory = createAnswerMemory({
     l1: options.l1,
@@ -231,6 +247,8 @@ export function composeReports(options: ReportingOptions) {
     retentionEdges: retention.edges,
     /** Jobs of each process. */
     everywhere: { 'look at the clock of the store': hourly(compareClocks, false) },
+    /** What limited teams send that would be refused; null: it is refused. Never rejects. */
+    observedUndeclared: async () => (observed === null ? null : await observed.list()),
     /** Jobs of the leader. */
     led: {
       'sweep of the history': g.history.sweep,

@@ -13,6 +13,7 @@ import {
 
 const WHOLE = 'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-02';
 const FORBIDDEN = '403 advertiser_forbidden';
+const UNDECLARED = '400 undeclared_parameter';
 
 interface Told {
   readonly passedOn?: readonly string[];
@@ -24,8 +25,8 @@ const told = (reply: Reply): Told => reply.json<{ meta: Told }>().meta;
 const codes = ({ warnings }: Told) => warnings?.map(({ code }) => code);
 const errorsIn = (problem: Problem) => problem.errors?.map(({ param, message }) => `${param}: ${message}`);
 
-async function open(settings: object = {}, team: object = {}) {
-  const gateway = await withGateway({ config: rule(settings) });
+async function open(settings: object = {}, team: object = {}, report: object = {}) {
+  const gateway = await withGateway({ config: { report: { ...rule(settings).report, ...report } } });
   const key = await gateway.addTeam({ ...team });
   return {
     ...{ gateway, key },
@@ -192,17 +193,46 @@ describe('a name that an operator vouches for', () => {
     const { gateway, key, ask, post } = await open(settings, { advertisers: [1] });
     expect((await ask(`${WHOLE}&clientTimezone=UTC`)).status).toBe(200);
     const inside = { advertiserId: 1, filter: { clientTimezone: 'UTC' } };
-    expect(outcomeOf(await post(inside))).toBe(FORBIDDEN);
+    expect(outcomeOf(await post(inside))).toBe(UNDECLARED);
     // Its value is looked at as before: it is an account by its name.
     expect(outcomeOf(await ask(`${WHOLE}&accountId=2`))).toBe(FORBIDDEN);
     expect((await ask(`${WHOLE}&accountId=1`)).status).toBe(200);
     const other = await gateway.call(`/api/v1/report/creatives/get?${WHOLE}&clientTimezone=UTC`, { key });
-    expect(outcomeOf(other)).toBe(FORBIDDEN);
+    expect(outcomeOf(other)).toBe(UNDECLARED);
   });
 
-  it('may still say an account by its value', async () => {
-    const settings = { readByPost: true, knownParameters: ['filter', 'client', 'ids', 'sort'] };
+  it('may have a value of its kind, which is no account', async () => {
+    const settings = {
+      readByPost: true,
+      knownParameters: ['filter', 'client', 'ids:set', 'sort', 'page.size:int'],
+    };
     const { ask, post } = await open(settings, { advertisers: [1] });
+    for (const refused of [
+      'filter=advertiserId:2',
+      'filter=advertiser,eq,2',
+      'filter=spent%3E5',
+      'client=%7B%22user.id%22:2%7D',
+      'client[]=mobile',
+      'dimension=advertiser&ids=2',
+      'ids=acme',
+      'sort=advertiserId',
+    ])
+      expect(outcomeOf(await ask(`${WHOLE}&${refused}`)), refused).toBe(UNDECLARED);
+    for (const member of [
+      { filter: { by: 'advertiser', values: [2] } },
+      { page: { size: 'all' } },
+      { page: [{ size: 5 }] },
+    ])
+      expect(outcomeOf(await post({ advertiserId: 1, ...member })), JSON.stringify(member)).toBe(UNDECLARED);
+    for (const own of ['filter=brand', 'client=2', 'ids=7', 'ids[]=7', 'sort=-spent,clicks', 'limit=5'])
+      expect((await ask(`${WHOLE}&${own}`)).status, own).toBe(200);
+    expect((await post({ advertiserId: 1, ids: [7], page: { size: 5 } })).status).toBe(200);
+  });
+
+  it('may still say an account by its value, while what is undeclared is observed', async () => {
+    const settings = { readByPost: true, knownParameters: ['filter', 'client', 'ids', 'sort'] };
+    const observe = { limitedTeams: { undeclared: 'observe' } };
+    const { ask, post } = await open(settings, { advertisers: [1] }, observe);
     for (const foreign of [
       'filter=advertiserId:2',
       'filter=advertiser,eq,2',

@@ -57,6 +57,7 @@ export function registerStatus(
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries, reports: reportsOf(l1, clock.now()) },
       platform: { state: state.platform, ...platformOf(load, options) },
       retention: await reporting.retentionEdges(),
+      undeclaredParameters: await reporting.observedUndeclared(),
       writes: brake.stops(),
       processes,
     };

@@ -139,13 +139,14 @@ function insideOfQuery<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== 'invalid_query') throw error;
+    if (!(error instanceof GatewayError) || !/^(?:invalid_query|undeclared_parameter)$/.test(error.code))
+      throw error;
     const { errors = [], ...more } = error.options;
-    throw new GatewayError('invalid_query', {
+    throw new GatewayError(error.code, {
       ...more,
-      errors: errors.map(({ param, message }) => ({
-        param: param === '' ? 'query' : `query.${param}`,
-        message,
+      errors: errors.map((fault) => ({
+        ...fault,
+        param: fault.param === '' ? 'query' : `query.${fault.param}`,
       })),
     });
   }

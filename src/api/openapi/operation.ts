@@ -27,6 +27,7 @@ export const BODY_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_med
 /** Problems of a call about a report. */
 export const REPORT_PROBLEMS = [
   'invalid_query',
+  'undeclared_parameter',
   'scope_missing',
   'advertiser_forbidden',
   'advertiser_required',

@@ -122,6 +122,16 @@ const Status = titled('Status', {
   retention: Type.Array(RetentionStatus, {
     description: 'Endpoints whose old days the platform has deleted; those are served from history.',
   }),
+  undeclaredParameters: nullable(
+    Type.Array(
+      titled('UndeclaredParameter', {
+        ...{ team: Type.String(), endpoint: Type.String(), parameter: Type.String() },
+        message: text('What `refuse` would say of it.'),
+        lastSeen: instant('Hour of the last such request that was not cached as a query.'),
+      }),
+    ),
+    'What report.limitedTeams.undeclared: refuse would refuse, of the last seven days; null: it is refused.',
+  ),
   writes: Stops,
   processes: Type.Array(
     titled('Process', {

@@ -74,8 +74,8 @@ function shorten(text: string, most: number): string {
 
 function describeError({ code, options: { errors = [], detail, help } }: GatewayError) {
   const [first, ...others] = errors;
-  // Only these two codes name fields to a caller whose key or admin token is valid.
-  const namesFields = first !== undefined && /^invalid_(query|body)$/.test(code);
+  // Only these codes name fields to a caller whose key or admin token is valid.
+  const namesFields = first !== undefined && /^(?:invalid_(?:query|body)|undeclared_parameter)$/.test(code);
   const ofFaults = namesFields ? describeFaults([first, ...others]) : null;
   const { meaning, remedy } = CATALOGUE[code];
   return {

@@ -4,7 +4,7 @@
  * send them. Exception: an object that names only own accounts and contains no other number. Pure.
  */
 import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from '../rows/json.js';
-import { ACTS_AS, OWNER } from './account-words.js';
+import { ACTS_AS, OWNER, SHORT_NAME } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
 import {
   choosesByAccount,
@@ -78,8 +78,7 @@ export interface OwnIds {
   readonly bareIds: boolean;
 }
 
-/** Short words count as whole names only: `adv` also begins `advanced`. */
-const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|aid|uid|org|organi[sz]ation|company)s?(?:ids?)?$`);
+const OWNER_NAME = new RegExp(`${OWNER}|${SHORT_NAME.source}`);
 /** A split by accounts names none if it is only on or off. */
 const SPLIT = /^by[A-Z]/;
 /** Filters by field, unlike a full-text search. */

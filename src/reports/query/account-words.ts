@@ -6,6 +6,8 @@ export const OWNER = 'user|account|acct|advertiser|client|customer|agenc(?:y|ie)
 /** Plain names that make the platform act as another account. */
 export const ACTS_AS =
   /impersonat|onbehalf|^x?(?:act(?:ing)?|run|login|view)as(?:id)?$|^x?sudo(?:er|id|as)?$/;
+/** Short words for accounts count as whole names only: `adv` also begins `advanced`. */
+export const SHORT_NAME = /^(?:adv|acc|aid|uid|org|organi[sz]ation|company)s?(?:ids?)?$/;
 const ONE = `(?:sub|child|parent|main|master)?(?:${OWNER}|adv)s?`;
 const KEY = '(?:ids?|no|nr|numbers?|codes?|keys?|refs?|uuids?|guids?|lists?)';
 /** `sub_account_id`, `subaccountid`, `advertiser.no`; short words count by themselves only: `adv_id`. */

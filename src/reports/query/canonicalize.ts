@@ -5,6 +5,7 @@
 import { type FieldFault, GatewayError } from '../../errors.js';
 import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
 import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './asked-accounts.js';
+import { undeclaredParameters } from './declared-parameters.js';
 import {
   isOwn,
   type Member,
@@ -50,6 +51,8 @@ export interface ParsedReport {
   readonly report: Report;
   /** Parameters that look like an account and are not checked as one; computed on call. */
   readonly lookalikes: (isOwn: OwnIds['isOwn']) => readonly string[];
+  /** See {@link undeclaredParameters}; computed on the first call. */
+  readonly undeclared: () => readonly FieldFault[];
   readonly options: OutputOptions;
   /** The platform's today at parsing, as a day number. */
   readonly today: number;
@@ -92,7 +95,8 @@ export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedR
   return {
     options,
     today,
-    lookalikes: onceForEach((isOwn) => lookalikesOf(given, declaredNames(endpoint, rules), rules, isOwn)),
+    lookalikes: (isOwn) => lookalikesOf(given, declaredNames(endpoint, rules), rules, isOwn),
+    undeclared: once(() => undeclaredParameters(given, endpoint, rules)),
     report: {
       endpoint,
       method: request.method,
@@ -113,11 +117,10 @@ function byPlaceAndName(a: Member, b: Member): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Memoizes the last result: a cached query is mostly used by one team. */
-function onceForEach(find: ParsedReport['lookalikes']): ParsedReport['lookalikes'] {
-  let last: { readonly isOwn: OwnIds['isOwn']; readonly found: readonly string[] } | null = null;
-  return (isOwn) => {
-    if (last?.isOwn !== isOwn) last = { isOwn, found: find(isOwn) };
-    return last.found;
+function once<T>(find: () => T): () => T {
+  let found: { readonly value: T } | null = null;
+  return () => {
+    found ??= { value: find() };
+    return found.value;
   };
 }

@@ -166,9 +166,18 @@ function readSet(values: readonly (string | null)[]): ReadValue {
   return { texts: [...texts].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) };
 }
 
+/** What a team with a list of advertisers may send as the value of a parameter; see {@link declarationOf}. */
+export type DeclaredKind = 'flag' | 'int' | 'set' | 'date' | 'word';
+
+/** `filter.status:set` of the setting `knownParameters`: the member `status` of `filter` is a set. Without a kind: a word. */
+export function declarationOf(entry: string): { readonly path: string; readonly kind: DeclaredKind } {
+  const [path = '', kind = 'word'] = entry.split(':');
+  return { path, kind: kind as DeclaredKind };
+}
+
 /** Configuration of a declared endpoint. */
 export interface EndpointNames {
-  /** Names that the platform knows, and that name no account. */
+  /** Parameters that the platform knows, and that name no account; see {@link declarationOf}. */
   readonly knownParameters: readonly string[];
   readonly unknownParameters: 'pass' | 'refuse';
 }
@@ -201,8 +210,14 @@ function aliasOf(...meant: string[]) {
   return (alias: string): [string, readonly string[]] => [plainName(alias), meant];
 }
 
+/** Parameters that an operator declares for an endpoint. */
 export function declaredNames(endpoint: string, { endpoints }: NameRules): readonly string[] {
-  return endpoints.get(endpoint)?.knownParameters ?? [];
+  return namesIn(endpoints.get(endpoint)?.knownParameters ?? []);
+}
+
+/** `filter` of `filter.status:set`. */
+export function namesIn(entries: readonly string[]): readonly string[] {
+  return [...new Set(entries.map((entry) => declarationOf(entry).path.replace(/\..*/, '')))];
 }
 
 /** @param given without the gateway's own parameters */
@@ -251,7 +266,7 @@ export function unknownNameFaults(
 ): FieldFault[] {
   const names = rules.endpoints.get(endpoint);
   if (names === undefined) return [];
-  const allowed = [...rules.table.kinds.keys(), ...names.knownParameters].join(', ');
+  const allowed = [...rules.table.kinds.keys(), ...namesIn(names.knownParameters)].join(', ');
   return unknown.flatMap(({ name, meant }): FieldFault[] => {
     const [nearest] = meant;
     if (nearest !== undefined && (!lenient || names.unknownParameters === 'refuse')) {

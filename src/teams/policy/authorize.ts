@@ -1,6 +1,6 @@
 /** Authorization: {@link checkCaller} before the query is parsed, {@link checkQuery} after; both before the cache. */
 import ipaddr from 'ipaddr.js';
-import { GatewayError } from '../../errors.js';
+import { type FieldFault, GatewayError } from '../../errors.js';
 import { clipName } from '../../lib/http/problem.js';
 import type { NamedAccount } from '../../reports/query/asked-accounts.js';
 import type { Caller } from '../auth/authenticate.js';
@@ -23,7 +23,10 @@ export function checkCaller(caller: Caller, address: string, scope: Scope): void
   checkScope(caller, scope);
 }
 
-/** @throws GatewayError 403 `advertiser_required`, `advertiser_forbidden`; 400 `invalid_query` for a long range */
+/**
+ * @throws GatewayError 403 `advertiser_required`, `advertiser_forbidden`; 400 `undeclared_parameter`, `invalid_query` for a long
+ *   range
+ */
 export function checkQuery(caller: Caller, access: AccessRequest): void {
   checkAdvertiser(caller, access);
   checkRange(caller, access);
@@ -110,6 +113,8 @@ interface AccountRequest {
   readonly accounts: readonly NamedAccount[];
   /** Unchecked parameters that look like an account. Slow, so called for limited teams only. */
   readonly lookalikes: (isOwn: (account: string) => boolean) => readonly string[];
+  /** Of a report: faults of parameters that a limited team may not send. Equal for all of them. */
+  readonly undeclared?: (team: string) => readonly FieldFault[];
   /** The fields that could carry the account, for the message. */
   readonly accountFields: readonly string[];
 }
@@ -117,6 +122,7 @@ interface AccountRequest {
 /**
  * A limited team must name one of its advertisers, and no other anywhere. Every account-like value counts, because the
  * platform may use any of them.
+ * @throws GatewayError 403 `advertiser_required`, `advertiser_forbidden`; 400 `undeclared_parameter`
  */
 export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
   const { id, advertisers } = team;
@@ -139,6 +145,8 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
       help: `Omit ${name} and name the advertiser by ${fields}; if it is not an account, ask your operator to add it to report.nonAccountParameters.`,
     });
   }
+  const errors = access.undeclared?.(id) ?? [];
+  if (errors.length > 0) throw new GatewayError('undeclared_parameter', { errors });
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
       detail: `The team is limited to certain advertisers; name one by ${fields}.`,
