@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/errors.js';
+import { DECLARED } from '../../src/reports/query/declared-parameters.js';
 import { GATEWAY_PARAMETERS } from '../../src/reports/query/parameters.js';
 import { SCOPES } from '../../src/teams/auth/team.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
@@ -90,6 +91,9 @@ describe('the contract', () => {
   it('names every error, parameter and scope', () => {
     expect(told('## Errors', 1)).toEqual(Object.keys(CATALOGUE).toSorted());
     expect(told('### Parameters of a report', 0)).toEqual([...GATEWAY_PARAMETERS].toSorted());
+    const ofLimitedTeams = page('docs/contract.md').split('### Parameters of a limited team')[1] ?? '';
+    for (const [name, kind] of DECLARED)
+      expect(ofLimitedTeams).toMatch(new RegExp(`\\| [^|]*\`${name}\`[^|]* \\| \`${kind}\` \\|`));
     expect(told('### Scopes', 0)).toEqual([...SCOPES].toSorted());
   });
 

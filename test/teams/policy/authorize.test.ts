@@ -115,6 +115,29 @@ describe('authorize: advertisers', () => {
   });
 });
 
+describe('authorize: undeclared parameters', () => {
+  const errors = [{ param: 'sort2', message: 'is not declared', help: 'Omit sort2.' }];
+
+  it('refuses them to a team with a list of advertisers, and does not look for them for a team of all', () => {
+    const access = { ...NOTHING, ...named('1'), undeclared: () => errors };
+    const error = thrownBy(() => checkQuery(callerOf({ advertisers: [1] }), access));
+    expect(error).toMatchObject({ code: 'undeclared_parameter', status: 400, options: { errors } });
+    expect(toProblem(error, 'r')).toMatchObject({
+      ...{ detail: 'sort2 is not declared.', help: 'Omit sort2.' },
+      errors: [{ param: 'sort2', message: 'is not declared' }],
+    });
+    const undeclared = () => {
+      throw new Error('looked for');
+    };
+    expect(codeOf(() => checkQuery(callerOf({ advertisers: '*' }), { ...access, undeclared }))).toBeNull();
+  });
+
+  it('names an advertiser of another team first', () => {
+    const access = { ...NOTHING, ...named('2'), undeclared: () => errors };
+    expect(codeOf(() => checkQuery(callerOf({ advertisers: [1] }), access))).toBe('advertiser_forbidden');
+  });
+});
+
 describe('authorize: names of parameters', () => {
   it.each([
     ['that may be an account', { ...NOTHING, ...named('1'), lookalikes: () => ['userId'.repeat(500)] }],
