@@ -44,6 +44,15 @@ describe('settings of the YAML', () => {
     expect(config.platform.loginPaths).toEqual([]);
   });
 
+  it('declare a parameter by its name or path, with a kind or as a word', () => {
+    const yaml = (entry: string) =>
+      stringify({ report: { endpoints: { 'a/b': { knownParameters: [entry] } } } });
+    for (const entry of ['sort2', 'limit2:int', 'filter.status:set', 'a.b.c'])
+      expect(load(BASE, yaml(entry)).report.endpoints['a/b']?.knownParameters).toEqual([entry]);
+    for (const entry of ['limit2:number', 'filter.:set', '.status', 'a b', 'a:'])
+      expect(faultsOf(BASE, yaml(entry)).join()).toContain('knownParameters');
+  });
+
   it('may be there with nothing after them', () => {
     const config = load(
       BASE,

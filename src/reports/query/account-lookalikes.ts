@@ -1,7 +1,8 @@
 /**
  * Parameters that may name an account but are not checked as one: `client`, `sub_account_id`, a filter that mentions
  * `advertiserId`, ids next to a word such as `advertiser`. The platform may interpret any of them, so limited teams may not
- * send them. Exception: an object that names only own accounts and contains no other number. Pure.
+ * send them in calls that are passed through, nor in reports while undeclared parameters are observed. Exception: an object that
+ * names only own accounts and contains no other number. Pure.
  */
 import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from '../rows/json.js';
 import { ACTS_AS, OWNER, SHORT_NAME } from './account-words.js';
