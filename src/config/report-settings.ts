@@ -63,8 +63,8 @@ export const endpoint = Type.Object(
     ),
     freshness: choice(['own', 'origin'], 'own', '`origin`: by the response headers (RFC 9111).'),
     knownParameters: list(
-      'Further valid parameters, as name or path:kind, e.g. filter.status:set; treated neither as misspelled nor as an account, without a warning. Kinds flag, int, set, date and word (default) are for limited teams.',
-      { pattern: '^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*)*(:(flag|int|set|date|word))?$' },
+      'Further valid parameters, as name or path:kind, e.g. filter.status:set; treated neither as misspelled nor as an account, without a warning. Kinds flag, int, set, date, zone and word (default) are for limited teams.',
+      { pattern: '^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*)*(:(flag|int|set|date|zone|word))?$' },
     ),
     unknownParameters: choice(
       ['pass', 'refuse'],

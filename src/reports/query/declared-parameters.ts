@@ -22,8 +22,20 @@ import {
 /** Declared without settings, beside the parameters of the platform's document and `by…` as a flag. */
 export const DECLARED: ReadonlyMap<string, DeclaredKind> = new Map([
   ...of('int', 'limit', 'offset', 'page', 'perPage', 'pageSize'),
-  ...of('word', 'sort', 'sortBy', 'order', 'orderBy', 'direction', 'timezone', 'tz', 'currency'),
-  ...of('word', 'lang', 'locale', 'granularity', 'interval'),
+  ...of(
+    'word',
+    'sort',
+    'sortBy',
+    'order',
+    'orderBy',
+    'direction',
+    'currency',
+    'lang',
+    'locale',
+    'granularity',
+  ),
+  ...of('word', 'interval'),
+  ...of('zone', 'timezone', 'tz'),
   ...of('set', 'campaignId', 'campaignIds', 'creativeIds', 'dealIds'),
 ]);
 
@@ -81,13 +93,14 @@ const EXPECTED: Readonly<Record<DeclaredKind, string>> = {
   set: 'a list of whole numbers',
   date: 'a calendar day as YYYY-MM-DD',
   word: 'one word of at most 64 letters, digits and _ . , : -',
+  zone: 'a time zone, e.g. Europe/Berlin, CET or +02:00',
 };
 
 /** Why a value is not of a kind; null: it is. */
 function faultOf(kind: DeclaredKind, value: Json, rules: LookalikeRules): string | null {
   const texts = kind === 'set' && isJsonArray(value) ? value.map(textOf) : [textOf(value)];
   if (!texts.every((text) => text !== null && isOfKind(kind, text))) return `must be ${EXPECTED[kind]}`;
-  return kind === 'word' && texts.some((text) => saysAccount(text as string, rules))
+  return (kind === 'word' || kind === 'zone') && texts.some((text) => saysAccount(text as string, rules))
     ? 'must not be an account field, nor name one before a number'
     : null;
 }
@@ -99,6 +112,9 @@ function textOf(value: Json): string | null {
 }
 
 const WORD = /^[A-Za-z0-9_.,:-]{0,64}$/;
+/** Names of the IANA time zone database, and offsets (RFC 3339, section 5.6). */
+const ZONE =
+  /^(?:[A-Za-z0-9]{1,24}(?:[/_-][A-Za-z0-9]{1,24}){0,6}|Etc\/GMT[+-][0-9]{1,2}|(?:UTC|GMT)?[+-][0-9]{2}:?[0-9]{2})?$/;
 
 function isOfKind(kind: DeclaredKind, text: string): boolean {
   switch (kind) {
@@ -112,6 +128,8 @@ function isOfKind(kind: DeclaredKind, text: string): boolean {
       return dayNumber(text) !== null;
     case 'word':
       return WORD.test(text);
+    case 'zone':
+      return ZONE.test(text);
   }
 }
 

@@ -167,7 +167,7 @@ function readSet(values: readonly (string | null)[]): ReadValue {
 }
 
 /** What a team with a list of advertisers may send as the value of a parameter; see {@link declarationOf}. */
-export type DeclaredKind = 'flag' | 'int' | 'set' | 'date' | 'word';
+export type DeclaredKind = 'flag' | 'int' | 'set' | 'date' | 'word' | 'zone';
 
 /** `filter.status:set` of the setting `knownParameters`: the member `status` of `filter` is a set. Without a kind: a word. */
 export function declarationOf(entry: string): { readonly path: string; readonly kind: DeclaredKind } {
