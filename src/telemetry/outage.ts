@@ -18,8 +18,6 @@ interface OutageOptions {
   readonly nowMs?: () => number;
 }
 
-export type Outage = ReturnType<typeof createOutage>;
-
 export function createOutage(options: OutageOptions) {
   const { logger, counted, lasts, over, quietMs = QUIET_MS, nowMs = uptimeMs } = options;
   let count = 0;

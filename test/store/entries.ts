@@ -9,9 +9,7 @@ export interface NamedEntry {
 }
 
 export function keep(cache: CacheStore, entries: readonly NamedEntry[]): Promise<void> {
-  return cache.write(
-    entries.map(({ key, value, ...more }) => ({ id: key, bytes: value, ...more })),
-  );
+  return cache.write(entries.map(({ key, value, ...more }) => ({ id: key, bytes: value, ...more })));
 }
 
 /** @returns bytes, in the order of the ids; null for what is absent */

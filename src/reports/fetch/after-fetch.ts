@@ -17,8 +17,8 @@ export async function afterFetch(
   fetch: Fetch,
   fetched: Fetched,
 ): Promise<{ readonly result: FetchResult; readonly kept: Promise<unknown> }> {
-  const { report, series } = fetch;
-  const prepared = prepareResult(g, fetch, afterGiven(fetched, g.replacements.givenMs(series)));
+  const { report } = fetch;
+  const prepared = prepareResult(g, fetch, afterGiven(g, fetch, fetched));
   const { entries, days, mode, unsplittable } = prepared;
   const answered = g.turns.next();
   // Rows from history are no new platform data.

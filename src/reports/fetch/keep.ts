@@ -9,7 +9,7 @@ import type { Comparison } from '../learn/learn.js';
 import { bytesKey, type EntryKey, rowsKey } from '../query/platform-call.js';
 import { dayRef, type Patience } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { type FreshnessRules, freshForMs, MAX_FUTURE_MS } from '../rows/freshness.js';
+import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
 
 /**
@@ -34,23 +34,40 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   return { entries, days, writes, extents, mode, unsplittable, needsDays: spare.length === 0 };
 }
 
+/** A longer wait of an answer for its turn is not known; a clock that was set back must not date fetches ahead. */
+const WAITED_MS = 10_000;
+
 /**
- * History tells states of a day apart by their times. An answer without these rows may have been given since they were
- * fetched, or in the same millisecond: what it rests on is older.
+ * History tells states of a day apart by their times. An answer without a state may have been given since it was fetched, or
+ * in the same millisecond: what that answer rests on is older.
  */
-export function afterGiven(fetched: Fetched, givenMs: number): Fetched {
-  if (fetched.kind === 'refusal') return fetched;
-  const later = <E extends Entry>(entry: E): E => {
-    const { fetchedAt } = entry.header;
-    // A time far ahead was given by a wrong clock.
-    if (fetchedAt > givenMs || givenMs > fetchedAt + MAX_FUTURE_MS) return entry;
-    return { ...entry, header: { ...entry.header, fetchedAt: givenMs + 1 } };
-  };
+export function afterGiven(g: Gateway, fetch: Fetch, fetched: Fetched): Fetched {
+  if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
   const { rows, bytes, days } = fetched;
+  const givenMs = g.replacements.givenMs(fetch.series);
+  const isLate = ({ header: { fetchedAt } }: Entry) =>
+    fetchedAt <= givenMs && givenMs <= fetchedAt + WAITED_MS;
+  if (!days.some(isLate) || !areNews(g, fetch, days, givenMs)) return fetched;
+  const later = <E extends Entry>(entry: E): E =>
+    isLate(entry) ? { ...entry, header: { ...entry.header, fetchedAt: givenMs + 1 } } : entry;
   return {
     ...fetched,
-    ...{ rows: rows && later(rows), bytes: bytes && later(bytes), days: days && days.map(later) },
+    ...{ rows: rows && later(rows), bytes: bytes && later(bytes), days: days.map(later) },
   };
+}
+
+/** Whether an answer may have been given with other rows of one of these days. */
+function areNews(g: Gateway, { series, known }: Fetch, days: readonly Entry<RowsHeader>[], givenMs: number) {
+  const dates = days.map(({ header }) => header.lastDay as string);
+  const now = new Map([...g.days.shownAtHand(series, dates), ...g.days.beingWritten(series, dates)]);
+  return days.some(({ header }) => {
+    const date = header.lastDay as string;
+    const before = (now.get(date) ?? known.get(date))?.header;
+    if (before === undefined) return false;
+    // What was known when the call was planned may have been replaced since.
+    if (!now.has(date) && givenMs > before.fetchedAt) return true;
+    return !('splitFrom' in before) || before.splitFrom?.sortedHash !== header.splitFrom?.sortedHash;
+  });
 }
 
 function extentsOf(

@@ -176,6 +176,7 @@ describe('a final day with rows after it', () => {
     state.lost = '2026-11-01';
     await expectLook(3, THIRTY_DAYS_S);
     state.lost = '';
+    clock.advance(1);
     await expectLook(4, THIRTY_DAYS_S, 'no-cache');
     state.lost = '2026-11-02';
     await expectLook(4, AN_HOUR_S, 'no-cache');
