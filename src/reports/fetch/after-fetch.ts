@@ -7,7 +7,7 @@ import type { Gateway } from '../gateway.js';
 import type { FetchedDays } from '../history/record.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Fetch, Fetched, FetchResult } from './fetched.js';
-import { afterGiven, prepareResult, previousDays } from './keep.js';
+import { afterGiven, isOlderThanGiven, prepareResult, previousDays } from './keep.js';
 import { noteReference } from './reference-reports.js';
 import { observeSelection } from './select.js';
 
@@ -18,7 +18,8 @@ export async function afterFetch(
   fetched: Fetched,
 ): Promise<{ readonly result: FetchResult; readonly kept: Promise<unknown> }> {
   const { report } = fetch;
-  const prepared = prepareResult(g, fetch, afterGiven(g, fetch, fetched));
+  const dated = isOlderThanGiven(g, fetch, fetched) ? await afterGiven(g, fetch, fetched) : fetched;
+  const prepared = prepareResult(g, fetch, dated);
   const { entries, days, mode, unsplittable } = prepared;
   const answered = g.turns.next();
   // Rows from history are no new platform data.

@@ -1,5 +1,7 @@
 /** Converts an answer of the platform to what is kept of it: days, a whole, or a refusal. */
+
 import { GatewayError } from '../../errors.js';
+import { sleep } from '../../lib/time.js';
 import type { EntryOrError } from '../cache/entries.js';
 import { daysFound } from '../cache/look-up.js';
 import type { Extent } from '../cache/replacements.js';
@@ -34,26 +36,33 @@ export function prepareResult(g: Gateway, fetch: Fetch, fetched: Fetched) {
   return { entries, days, writes, extents, mode, unsplittable, needsDays: spare.length === 0 };
 }
 
-/** A longer wait of an answer for its turn is not known; a clock that was set back must not date fetches ahead. */
-const WAITED_MS = 10_000;
+/** A clock that was set back is not waited for. */
+const WAITS = 10;
 
 /**
  * History tells states of a day apart by their times. An answer without a state may have been given since it was fetched, or
- * in the same millisecond: what that answer rests on is older.
+ * in the same millisecond. Then the state is dated now, after the times that this answer rests on.
  */
-export function afterGiven(g: Gateway, fetch: Fetch, fetched: Fetched): Fetched {
-  if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
+export async function afterGiven(g: Gateway, fetch: Fetch, fetched: Fetched): Promise<Fetched> {
+  const givenMs = () => g.replacements.givenMs(fetch.series);
+  for (let waits = 0; waits < WAITS && g.now() <= givenMs(); waits += 1) await sleep(1);
+  const fetchedAt = g.now();
+  if (fetchedAt <= givenMs()) return fetched;
+  const dated = <E extends Entry>(entry: E): E => ({ ...entry, header: { ...entry.header, fetchedAt } });
+  if (fetched.kind === 'refusal') return fetched;
   const { rows, bytes, days } = fetched;
-  const givenMs = g.replacements.givenMs(fetch.series);
-  const isLate = ({ header: { fetchedAt } }: Entry) =>
-    fetchedAt <= givenMs && givenMs <= fetchedAt + WAITED_MS;
-  if (!days.some(isLate) || !areNews(g, fetch, days, givenMs)) return fetched;
-  const later = <E extends Entry>(entry: E): E =>
-    isLate(entry) ? { ...entry, header: { ...entry.header, fetchedAt: givenMs + 1 } } : entry;
   return {
     ...fetched,
-    ...{ rows: rows && later(rows), bytes: bytes && later(bytes), days: days.map(later) },
+    ...{ rows: rows && dated(rows), bytes: bytes && dated(bytes), days: days?.map(dated) ?? null },
   };
+}
+
+/** Whether an answer without these rows may have been given since they were fetched. */
+export function isOlderThanGiven(g: Gateway, fetch: Fetch, fetched: Fetched): boolean {
+  if (fetched.kind === 'refusal' || fetched.days === null) return false;
+  const givenMs = g.replacements.givenMs(fetch.series);
+  const isOlder = fetched.days.some(({ header }) => header.fetchedAt <= givenMs);
+  return isOlder && areNews(g, fetch, fetched.days, givenMs);
 }
 
 /** Whether an answer may have been given with other rows of one of these days. */
