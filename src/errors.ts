@@ -1,7 +1,4 @@
-/**
- * Every error that a caller may see: code, status, title, meaning, remedy. `detail` is shown; `internal` and `cause` are
- * only logged, as separate members, so that an internal message never reaches a caller by accident.
- */
+/** Every error that a caller may see. `detail` is shown; `internal` and `cause` are only logged, as separate members. */
 
 interface Entry {
   readonly status: number;
@@ -31,10 +28,8 @@ export const CATALOGUE = {
   undeclared_parameter: {
     status: 400,
     title: 'Undeclared parameter',
-    meaning:
-      'The team is limited to certain advertisers, and a parameter of the report is not declared, or not of its declared kind.',
-    remedy:
-      'Omit the parameters listed in `errors`, or send them as their kind; else ask your operator to declare them in `report.endpoints.*.knownParameters`.',
+    meaning: 'A parameter is not declared for teams with a list of advertisers, or not of its kind.',
+    remedy: 'Omit what `errors` lists, or send it as its kind, or ask your operator to declare it.',
   },
   invalid_path: {
     status: 400,
@@ -361,10 +356,7 @@ export interface FieldFault {
 export interface GatewayErrorOptions {
   /** Shown to the caller instead of the catalogue's meaning. Must hold nothing secret. */
   readonly detail?: string;
-  /**
-   * Replaces the catalogue's remedy. For a caller with a valid key it may name things of that team only; for any other
-   * caller only what the request itself says.
-   */
+  /** Replaces the catalogue's remedy. Names things of the caller's team only; without a valid key, of the request only. */
   readonly help?: string;
   /** For the log only. */
   readonly internal?: string;

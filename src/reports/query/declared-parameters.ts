@@ -146,13 +146,8 @@ function saysAccount(word: string, rules: LookalikeRules): boolean {
     SHORT_NAME.test(plainName(text)) ||
     ACTS_AS.test(plainName(text));
   if (isField(word.replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, ''))) return true;
-  const before = parts.slice(
-    0,
-    Math.max(
-      0,
-      parts.findLastIndex((part) => /^[0-9]/.test(part)),
-    ),
-  );
+  const lastNumber = parts.findLastIndex((part) => /^[0-9]/.test(part));
+  const before = lastNumber < 0 ? [] : parts.slice(0, lastNumber);
   return before.some((_, at) => {
     const runs = Array.from({ length: MAX_PARTS }, (_none, more) => before.slice(at, at + more + 1));
     return runs.some((run) => isField(run.join('')));
