@@ -135,7 +135,7 @@ function describe(explained: Explanation): string {
   const facts: readonly (readonly [name: string, value: string | null])[] = [
     ['key', key],
     ['kept', `${kept}: ${policy.because}`],
-    ['learned', describeLearned(policy.divisibility)],
+    ['learned', describeLearned(explained)],
     ['store', storeAway ? 'unavailable: no lookup' : null],
     ['refused', refusal && `by the platform with ${refusal.status}, cached for ${span(refusal.ttlSeconds)}`],
     ...warnings.map(({ message }) => ['warning', message] as const),
@@ -163,13 +163,10 @@ function describe(explained: Explanation): string {
   ].join('\n');
 }
 
-/** The evidence that counts in the current state. */
-function describeLearned(learned: Explanation['policy']['divisibility']): string | null {
-  if (learned === null) return null;
-  const { state, agreements, trials = [], restatements } = learned;
-  const seen =
-    state === 'learning' ? counted(agreements.length, 'agreement') : counted(trials.length, 'trial');
-  return `${state}, ${seen}, ${counted(restatements, 'restatement')} of final days`;
+function describeLearned({ policy, inWords }: Explanation): string | null {
+  if (policy.divisibility === null) return inWords.divisibility ?? null;
+  const { state, restatements } = policy.divisibility;
+  return `${state}, ${counted(restatements, 'restatement')} of final days. ${inWords.divisibility ?? ''}`.trimEnd();
 }
 
 const showRange = ({ from, to }: Explanation['calls'][number]) => `  ${from ?? 'open'} to ${to ?? 'open'}`;

@@ -20,15 +20,17 @@ import type { createWriteBehind } from './fetch/keep.js';
 import type { createKnownShapes } from './fetch/known-shapes.js';
 import type { ReferenceReport } from './fetch/reference-reports.js';
 import type { SelectionEvent } from './fetch/select.js';
+import type { createWeekly } from './fetch/weekly.js';
 import type { createRetention } from './history/forgotten.js';
 import type { AcceptedEmpty, createHistory } from './history/history.js';
 import type { createPins, TeamLives } from './history/pins.js';
 import type { createAdvertisers } from './learn/advertisers.js';
+import type { ComparedShapes } from './learn/compared.js';
 import type { DayEvidence } from './learn/day-evidence.js';
-import type { DivisibilityEvent, Learner } from './learn/learn.js';
+import type { Comparison, DivisibilityEvent, Learner } from './learn/learn.js';
 import type { createPartRefusals } from './learn/part-refusals.js';
+import type { Prover } from './learn/prove-kind.js';
 import type { createSelectable } from './learn/selectable.js';
-import type { LearnFrom } from './learn/try-kind.js';
 import type { ParseRules } from './query/canonicalize.js';
 import type { ParseQuery } from './query.js';
 import type { ReportPolicy } from './report-policy.js';
@@ -80,10 +82,14 @@ export interface Gateway {
 
   /** What is learned from fetches. */
   readonly learner: Learner;
-  readonly learnFrom: LearnFrom;
+  /** Call for every split answer of a caller's report, with the earlier entries of its days as `known`. */
+  readonly learnFrom: (news: Comparison) => Promise<void>;
+  readonly prover: Prover;
+  readonly compared: ComparedShapes;
   readonly partRefusals: ReturnType<typeof createPartRefusals>;
   readonly selectable: ReturnType<typeof createSelectable>;
   readonly checks: ReturnType<typeof createCheckSchedule>;
+  readonly weekly: ReturnType<typeof createWeekly>;
   readonly explorer: ReturnType<typeof createExplorer>;
   readonly caps: ReturnType<typeof createCaps>;
   readonly shapes: ReturnType<typeof createKnownShapes>;

@@ -21,7 +21,7 @@ import { COULD_NOT_SPLIT, type Decision, isAnswered } from './cache/decide.js';
 import { leftToFetch, type PlannedFetch } from './cache/plan.js';
 import { decideFor, isFresh, look, type Run, renew, startRun } from './cache/run.js';
 import { callKind, fetchDays, isShareSpent } from './fetch/call-platform.js';
-import { checkCouldNotRun, checkFrom, noteCompared } from './fetch/cross-check.js';
+import { checkCouldNotRun, checkFrom, mayServe, noteCompared } from './fetch/cross-check.js';
 import type { FetchLock } from './fetch/fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch/fetched.js';
 import { selectFromAll } from './fetch/select.js';
@@ -39,6 +39,15 @@ import type { Entry } from './rows/entry.js';
 
 /** @throws GatewayError for everything but an answer or a refusal of the platform */
 export async function getReport(
+  g: Gateway,
+  question: ReportQuestion,
+  context: RequestContext,
+): Promise<ReportAnswer> {
+  const answer = await makeAnswer(g, question, context);
+  return (await mayServe(g, question, answer, context)) ? answer : await makeAnswer(g, question, context);
+}
+
+async function makeAnswer(
   g: Gateway,
   question: ReportQuestion,
   context: RequestContext,

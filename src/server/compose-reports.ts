@@ -16,26 +16,28 @@ import { createReply } from '../reports/cache/reply.js';
 import { createWorkerPool, type WorkerPool } from '../reports/cache/threads/worker-pool.js';
 import { createCacheTier, type TierFault } from '../reports/cache/tier.js';
 import { createDays } from '../reports/days/days.js';
-import { fetchToLearn } from '../reports/fetch/call-platform.js';
+import { fetchToLearn, probe } from '../reports/fetch/call-platform.js';
 import { createCaps, createKnownCaps } from '../reports/fetch/caps.js';
-import { checkAfterHit, createCheckSchedule } from '../reports/fetch/cross-check.js';
+import { createCheckSchedule, noteAgreed, usedFromMemory } from '../reports/fetch/cross-check.js';
 import { createExplorer, createSharedAttempts } from '../reports/fetch/explore.js';
 import { createFetchLocks } from '../reports/fetch/fetch-locks.js';
 import { createWriteBehind } from '../reports/fetch/keep.js';
 import { createKnownShapes } from '../reports/fetch/known-shapes.js';
+import { createWeekly } from '../reports/fetch/weekly.js';
 import type { Gateway } from '../reports/gateway.js';
 import { createRetention } from '../reports/history/forgotten.js';
 import { createAcceptedEmpty, createHistory, type HistoryOptions } from '../reports/history/history.js';
 import { createOldPins } from '../reports/history/old-pins.js';
 import { createPins, isGone, type TeamLives } from '../reports/history/pins.js';
 import { createAdvertisers } from '../reports/learn/advertisers.js';
+import { createCompared } from '../reports/learn/compared.js';
 import { DayEvidence, type DayEvidenceOptions } from '../reports/learn/day-evidence.js';
-import { createKinds, createLearner } from '../reports/learn/learn.js';
+import { type Comparison, createKinds, createLearner } from '../reports/learn/learn.js';
 import { createPartRefusals } from '../reports/learn/part-refusals.js';
+import { createProver } from '../reports/learn/prove-kind.js';
 import { createSeenUndeclared } from '../reports/learn/seen-undeclared.js';
 import { createSelectable } from '../reports/learn/selectable.js';
 import { divisibilityId } from '../reports/learn/state.js';
-import { createLearnFrom } from '../reports/learn/try-kind.js';
 import type { ParseRules, Report } from '../reports/query/canonicalize.js';
 import { dayAt, startOfDay } from '../reports/query/days.js';
 import type { Format } from '../reports/query/output-options.js';
@@ -155,8 +157,10 @@ function composeGateway(options: ReportingOptions) {
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
   const canonical = canonicalRules(options);
   const { parse, observed } = composeParser(options, { canonical, policy, now, rulesOf: rulesFor });
+  const self = randomId();
+  const compared = createCompared(store.documents, now);
   const g: Gateway = {
-    ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
+    ...{ config, logger, now, metrics, self, policy, canonical },
     ...{ admit: createAdmit(options), parse, lives: options.lives },
     ...{ store, purges, ...stored },
     writeBehind: createWriteBehind(background.add),
@@ -168,16 +172,18 @@ function composeGateway(options: ReportingOptions) {
     background: background.add,
     turns: createTurnQueue(),
     refreshes: createRefreshes(now, logger, background.add),
-    learner,
+    ...{ learner, compared },
+    learnFrom: (news) => learnFrom(g, news),
     // The one circular dependency: learning from fetches may need further fetches.
-    learnFrom: createLearnFrom({
-      learner,
-      policy,
-      fetchDays: (of, from, to) => fetchToLearn(g, of, from, to),
+    prover: createProver({
+      ...{ learner, compared, policy, now, self, logger, recentCalls: options.recentCalls },
+      leases: store.registryLeases,
+      ask: (of, from, to) => probe(g, of, from, to),
     }),
     partRefusals: createPartRefusals(registry, behind),
     selectable: createSelectable(registry, behind),
-    checks: createCheckSchedule(config.report.crossCheckEvery, { learner, policy, now }),
+    checks: createCheckSchedule(config.report.crossCheckEvery, { learner, policy, now, compared }),
+    weekly: createWeekly(),
     explorer: createExplorer(store.documents),
     caps: createCaps(knownCaps, clock),
     shapes: createKnownShapes(store.documents, behind),
@@ -211,10 +217,7 @@ export function composeReports(options: ReportingOptions) {
     l1: options.l1,
     purges: g.purges,
     background,
-    onCheckDue(question) {
-      const check = checkAfterHit(g, question);
-      if (check !== null) background(check);
-    },
+    onCheckDue: (question) => usedFromMemory(g, question),
   });
   function stampsOf(report: Report): Stamps {
     const [endedMs, edgeDays] = [retention.endedMs(report.endpoint), retention.edgeDays(report.endpoint)];
@@ -261,10 +264,17 @@ export function composeReports(options: ReportingOptions) {
     settled,
 
     async close(): Promise<void> {
-      for (const part of [g.explorer, g.locks, g.replacements]) part.stop();
+      for (const part of [g.prover, g.weekly, g.explorer, g.locks, g.replacements]) part.stop();
       await close();
     },
   };
+}
+
+/** Compares a fetched answer with what is known of its days, and then has its kind proven. */
+async function learnFrom(g: Gateway, news: Comparison): Promise<void> {
+  const result = await g.learner.compare(news, (from, to) => fetchToLearn(g, news, from, to));
+  await noteAgreed(g, news, result);
+  if (result.verdict === 'same') await g.prover.fetched(news);
 }
 
 /** At the start; what fails is repeated after an hour. */

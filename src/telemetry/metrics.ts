@@ -180,7 +180,7 @@ const COUNTERS = {
   ],
   dsp_gateway_divisibility_events_total: [
     ['event'],
-    'Kinds that entered probation, were proven or refuted, and restated final days.',
+    'Kinds whose divisibility by day is being proven, was proven, refuted or left unknown, and restated final days.',
   ],
   dsp_gateway_history_days_total: [
     ['event'],

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
+import { rule } from '../support/scene.js';
 import {
   ADMIN_TOKEN,
   gatewayAt,
@@ -252,7 +253,7 @@ async function today(gateway: TestGateway, team: string) {
 
 describe('usage', () => {
   it('counts misses, hits and stale answers, their rows and bytes, and what they cost and saved', async () => {
-    const { gateway, key } = await withTeam({}, { id: 'a' });
+    const { gateway, key } = await withTeam({ config: rule({ divisible: 'never' }) }, { id: 'a' });
     const first = await gateway.report(key, LARGE);
     const { rowCount } = reportIn(first).meta;
     expect(rowCount).toBeGreaterThan(0);

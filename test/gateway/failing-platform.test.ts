@@ -4,6 +4,7 @@ import type { TailLine } from '../../src/api/tail/tail.js';
 import type { Conditions } from '../../src/telemetry/health.js';
 import type { Verdict } from '../../src/telemetry/verdict.js';
 import { agentOf } from '../api/mcp/agent.js';
+import { rule } from '../support/scene.js';
 import { gatewayAt, type SimulatedGateway, type TestGateway, withTeam } from '../support/start-gateway.js';
 import { DAY, MINUTE, NOON, SECOND } from '../support/test-clock.js';
 
@@ -32,7 +33,7 @@ async function verdict(gateway: TestGateway): Promise<Verdict> {
 }
 
 const FAILS = { status: 500 };
-const CALM = { config: { platform: { circuit: { failures: 1000 } } } };
+const CALM = { config: { platform: { circuit: { failures: 1000 } }, ...rule({ divisible: 'never' }) } };
 
 it('the platform answers 500 to nine of ten calls: not well in status, doctor, /readyz and gauges', async () => {
   const { gateway, key } = await withTeam(CALM);

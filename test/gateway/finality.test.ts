@@ -441,8 +441,16 @@ it('divisibility is told by kind, with the endpoint and split it is about, its s
   expect(kinds).toEqual([
     {
       ...{ id: expect.any(String), endpoint: 'campaigns/get', split: ['date'], spentBased: null },
-      ...{ passedOn: [], state: 'proven', inWords: expect.stringMatching(/^Served by day; /) },
-      ...{ agreedDays: expect.any(Number), neededDays: 3, trials: expect.any(Number) },
+      ...{
+        passedOn: [],
+        state: 'proven',
+        inWords: expect.stringMatching(/^Cached by day\. A period of 28 days /),
+      },
+      proof: {
+        ...{ at: expect.stringMatching(/^2026-11-21/), from: '2026-10-16', to: '2026-11-12', calls: 6 },
+        found: expect.any(String),
+      },
+      tryAgainAt: null,
       ...{ provenAt: expect.stringMatching(/^2026-11-/), refutedUntil: null, wholeUntil: null },
       ...{ restatements: 0, oldestRestatementDays: 0 },
     },
@@ -450,7 +458,8 @@ it('divisibility is told by kind, with the endpoint and split it is about, its s
   expect(pinned).toEqual([]);
   await ask(gateway, key);
   gateway.clock.advance(8 * DAY);
-  await ask(gateway, key);
+  await gateway.report(key, QUERY, { headers: { 'cache-control': 'no-cache' } });
+  await gateway.services.settled();
   for (const of of ['finality', 'truth']) {
     for (const about of [ABOUT, 'advertiserId=1']) {
       const own = (await gateway.call(`/gateway/v1/${of}?${about}`, { key })).json();

@@ -5,6 +5,7 @@ import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { exchange, head } from '../support/raw-socket.js';
+import { rule } from '../support/scene.js';
 import { gatewayAt, outcomeOf, REPORT, reportIn, withGateway, withTeam } from '../support/start-gateway.js';
 import { cacheOf, FINAL, RESTATING } from './reports.js';
 
@@ -155,7 +156,7 @@ function escaped(text: string): string {
 
 describe('compression', () => {
   it('gives the same body in every coding, with a tag of its own', async () => {
-    const { gateway, key } = await withTeam();
+    const { gateway, key } = await withTeam({ config: rule({ divisible: 'never' }) });
     const query = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-10-01&dateTo=2026-11-10';
     const plain = await gateway.report(key, query);
     expect(plain.headers['content-encoding']).toBeUndefined();

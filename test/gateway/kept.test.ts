@@ -41,7 +41,7 @@ describe('of an answer', () => {
   const days = ['day 1', 'day 2', 'day 3'];
   it.each<[string, string, object, readonly string[]]>([
     ['of a kind that is split, its days', BY_DAY, ALWAYS, days],
-    ['of a kind that is learned, its days and its rows', BY_DAY, {}, [...days, 'rows']],
+    ['of a kind that is not proven, its days and its rows', `${BY_DAY}&x=1`, {}, [...days, 'rows']],
     [
       'whose bytes are asked for, of a kind that is split, those and its days',
       `${BY_DAY}&_format=raw`,
@@ -49,8 +49,8 @@ describe('of an answer', () => {
       ['bytes', ...days],
     ],
     [
-      'whose bytes are asked for, of a kind that is learned, those, its days and its rows',
-      `${BY_DAY}&_format=raw`,
+      'whose bytes are asked for, of a kind that is not proven, those, its days and its rows',
+      `${BY_DAY}&x=1&_format=raw`,
       {},
       ['bytes', ...days, 'rows'],
     ],

@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { listenGateway } from '../support/listen-gateway.js';
 import { sends, startHeldPlatform } from '../support/raw-platform.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';
+import { rule } from '../support/scene.js';
 import { ADMIN_TOKEN, gatewayAt, REPORT, withGateway } from '../support/start-gateway.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -226,7 +227,7 @@ describe('behind a write that is still with the platform', () => {
 });
 
 it('hits that were sent ahead are each answered, in one write', async () => {
-  const gateway = await withGateway({ logLevel: 'info' });
+  const gateway = await withGateway({ logLevel: 'info', config: rule({ divisible: 'never' }) });
   const [key, url] = [await gateway.addTeam(), await listenGateway(gateway)];
   for (let times = 0; times < 2; times += 1) await gateway.report(key, QUERY);
   const before = gateway.simulator.callCount;

@@ -4,7 +4,7 @@ import { invalidQuery } from '../../errors.js';
 import type { Gateway } from '../../reports/gateway.js';
 import type { Learner } from '../../reports/learn/learn.js';
 import { type Scope, scopeOf } from '../../reports/learn/scope.js';
-import { NEEDED_DAYS } from '../../reports/learn/state.js';
+import { inWords } from '../../reports/learn/state.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import type { Services } from '../../server/services.js';
 import { findAdvertisers } from '../data/advertisers.js';
@@ -25,7 +25,7 @@ export function registerLearned(
   { reporting: { gateway: g } }: Pick<Services, 'reporting'>,
 ): void {
   serve(app, getDivisibility, async () => ({
-    kinds: g.learner.list().map(([id, known]) => showKind(id, known)),
+    kinds: g.learner.list().map(([id, known]) => showKind(id, known, g.now())),
     pinned: [...g.policy.endpoints].flatMap(([endpoint, { divisible }]) =>
       divisible === 'auto' ? [] : [{ endpoint, divisible }],
     ),
@@ -54,9 +54,8 @@ function scopesAsked(
   return scopesNamed(query, scopeOfReport, scopesOf);
 }
 
-/** Without the internals of the proof. */
-function showKind(id: string, known: ReturnType<Learner['list']>[number][1]): object {
-  const { state, about, agreements, trials = [] } = known;
+function showKind(id: string, known: ReturnType<Learner['list']>[number][1], nowMs: number): object {
+  const { state, about, proof } = known;
   const time = (ms: number | null | undefined) =>
     ms === null || ms === undefined ? null : new Date(ms).toISOString();
   return {
@@ -66,10 +65,9 @@ function showKind(id: string, known: ReturnType<Learner['list']>[number][1]): ob
     spentBased: about?.spentBased ?? null,
     passedOn: about?.passedOn ?? [],
     state,
-    inWords: WORDS[state] ?? 'State of a newer release.',
-    agreedDays: new Set(agreements.map(({ date }) => date)).size,
-    neededDays: NEEDED_DAYS,
-    trials: trials.length,
+    inWords: inWords(known, nowMs),
+    proof: proof === undefined ? null : { ...proof, at: time(proof.at) },
+    tryAgainAt: state === 'unknown' ? time(known.tryAgainAt) : null,
     provenAt: time(known.provenAt),
     refutedUntil: state === 'refuted' ? time(known.refutedUntil) : null,
     wholeUntil: time(known.wholeUntil),
@@ -77,10 +75,3 @@ function showKind(id: string, known: ReturnType<Learner['list']>[number][1]): ob
     oldestRestatementDays: known.oldestRestatementDays,
   };
 }
-
-const WORDS: Readonly<Record<string, string>> = {
-  learning: 'Served as a whole until days of overlapping answers are seen to agree.',
-  probation: 'Served as a whole; per-day results are being verified and are not served yet.',
-  proven: 'Served by day; joined days are compared with a whole answer of the platform now and then.',
-  refuted: 'The numbers of a day depend on the requested period: served as a whole, for at least a day.',
-};

@@ -5,7 +5,7 @@ import type { Decision, Mode } from '../../reports/cache/decide.js';
 import { decideFor, isFresh, type Run, startRun } from '../../reports/cache/run.js';
 import { selectFromAll } from '../../reports/fetch/select.js';
 import type { Gateway } from '../../reports/gateway.js';
-import { currentState } from '../../reports/learn/state.js';
+import { currentState, inWords } from '../../reports/learn/state.js';
 import type { Format } from '../../reports/query/output-options.js';
 import type { Period } from '../../reports/query/period.js';
 import { buildPlatformCall } from '../../reports/query/platform-call.js';
@@ -57,6 +57,7 @@ async function explainQuery(g: Gateway, { question, totals, moment }: Query, nam
     inWords: {
       kept: isPast ? FROM_HISTORY : keptInWords({ mode, because }),
       price: priceInWords(calls, behind),
+      divisibility: divisibilityInWords(g, question),
     },
     price: { calls: calls.length, behind: behind.length },
     canonical: buildPlatformCall(report, report.from, report.to),
@@ -159,6 +160,12 @@ function explainEntry(
   };
 }
 
+/** Null for a report that is never split by day, or whose kind is configured. */
+function divisibilityInWords(g: Gateway, { report }: ReportQuestion): string | null {
+  if (!report.split.includes('date') || g.learner.status(report).pinned) return null;
+  return inWords(g.learner.show(report), g.now());
+}
+
 const FROM_HISTORY =
   'Answered from history alone, with the data of each day at a past moment. The cache is not used.';
 
@@ -200,5 +207,6 @@ export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamEx
   // Learned data and keys would reveal queries of other teams.
   const { series: _series, key: _key, policy, ...shown } = explanation;
   const { divisibility: _divisibility, ...own } = policy;
-  return { ...shown, policy: own };
+  const { divisibility: _words, ...inWords } = shown.inWords;
+  return { ...shown, inWords, policy: own };
 }

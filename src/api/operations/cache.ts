@@ -36,6 +36,12 @@ const EXPLAINED = {
   inWords: Type.Object({
     kept: text('Whether it is cached by day or as a whole, and why.'),
     price: text('Platform calls that an answer costs now.'),
+    divisibility: Type.Optional(
+      nullable(
+        Type.String(),
+        'For operators: whether such reports can be cached by day, why, and what is missing; null for reports not by date, and where it is configured.',
+      ),
+    ),
   }),
   price: Type.Object({
     calls: Type.Integer({ description: 'Platform calls before the answer; the length of calls.' }),

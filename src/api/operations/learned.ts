@@ -17,14 +17,19 @@ const Kind = titled('DivisibilityOfKind', {
   passedOn: Type.Array(Type.String(), {
     description: 'Names of the parameters passed to the platform unread.',
   }),
-  state: Type.Enum(['learning', 'probation', 'proven', 'refuted']),
-  inWords: Type.String(),
-  agreedDays: count,
-  neededDays: count,
-  trials: Type.Integer({
-    minimum: 0,
-    description: 'On probation: periods whose joined days equalled the whole answer.',
-  }),
+  state: Type.Enum(['unknown', 'proving', 'proven', 'refuted']),
+  inWords: text('What the state means, why it is so, and what is missing.'),
+  proof: nullable(
+    Type.Object({
+      at: time,
+      from: nullable(Type.String()),
+      to: nullable(Type.String()),
+      calls: count,
+      found: Type.String(),
+    }),
+    'The last time that the gateway fetched a period and its parts to compare them: the longest period that was answered, the platform calls, and what was found.',
+  ),
+  tryAgainAt: nullable(time, 'While unknown: a report after it starts the next comparison.'),
   provenAt: timeOrNull,
   refutedUntil: timeOrNull,
   wholeUntil: timeOrNull,

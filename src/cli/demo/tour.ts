@@ -1,5 +1,4 @@
 /** Calls through the demo gateway, compared with the simulator's data, with their cost in platform calls. */
-import { explainCache } from '../../api/operations/cache.js';
 import { uptimeMs } from '../../lib/time.js';
 import type { TruthQuery } from '../../simulator/simulator.js';
 import type { Demo } from './start-demo.js';
@@ -20,8 +19,6 @@ interface Step {
   readonly direct?: number;
   /** Number of people who request it, one after another; default 1. */
   readonly people?: number;
-  /** Ranges requested before it. */
-  readonly before?: readonly Days[];
   /** Default 200. */
   readonly status?: number;
   /** Days whose rows are compared with the platform's. */
@@ -38,26 +35,20 @@ interface Report {
 const REPORT = '/api/v1/report/campaigns/get';
 const PEOPLE = 50;
 
-/** Ranges of different lengths and ends that complete the probation of the report. */
-const PROBATION: readonly Days[] = [
-  [29, 13],
-  [28, 14],
-  [32, 15],
-  [34, 16],
-];
-
 /** In order: each builds on the cache of the ones before. */
 function stepsOf(day: DayOf, range: (days: Days) => string): Step[] {
   const rows = (...truth: Days) => ({ query: range(truth), truth });
   return [
     {
       ...rows(20, 7),
-      title: 'A new report: the gateway calls the platform with its token.',
+      title:
+        'A new report: one platform call. Then four weeks and parts of them are fetched, to see that a day has the same numbers in each.',
       calls: 1,
+      background: 6,
     },
     {
       ...rows(20, 7),
-      title: 'The same report, spelled differently by another app: served from memory.',
+      title: 'The same report, spelled differently by another app: served from the cache.',
       query: `dateTo=${day(7)}&byDate=true&dateFrom=${day(20)}&byCampaign=0&advertiserId=1`,
       calls: 0,
     },
@@ -68,35 +59,19 @@ function stepsOf(day: DayOf, range: (days: Days) => string): Step[] {
       check: checkCsv,
     },
     {
-      ...rows(19, 6),
-      title: 'An overlapping range. Not known yet to be divisible by day: fetched as a whole, and compared.',
-      calls: 1,
-    },
-    {
-      ...rows(30, 12),
-      title: 'Another one. The overlapping days agree: the report is on probation now.',
-      calls: 1,
-      background: 1,
-    },
-    {
       ...rows(28, 8),
       title: 'A new range with all days cached: joined from days, no platform call.',
-      before: PROBATION,
       calls: 0,
-      background: 1,
     },
     {
       ...rows(28, 5),
-      title:
-        'Three more days, two of them cached: one call. The first joins are verified, so it fetches the whole range.',
+      title: 'Two more days: one call. The first joins are verified, so it fetches the whole range.',
       calls: 1,
     },
     {
       title: 'With true totals: a person seen on two days counts once, so daily reach must not be summed.',
       query: `${range([20, 7])}&_totals=1`,
       calls: 1,
-      // The first join of 14 days: joins of each length are verified separately.
-      background: 1,
       direct: 2,
       check: checkTotals,
     },
@@ -109,7 +84,7 @@ function stepsOf(day: DayOf, range: (days: Days) => string): Step[] {
     },
     {
       ...rows(28, 5),
-      title: `A dashboard: ${PEOPLE} people open the report of step 7.`,
+      title: `A dashboard: ${PEOPLE} people open the report of step 5.`,
       people: PEOPLE,
       calls: 0,
       direct: PEOPLE,
@@ -142,11 +117,10 @@ export async function tour(demo: Demo, print: (line: string) => void) {
   const atStart = simulator.callCount;
   let [questions, direct] = [0, 0];
   for (const [index, step] of steps.entries()) {
-    const { title, query, people = 1, background = 0, before = [], status = 200 } = step;
-    if (before.length > 0) await passProbation(demo, before.map(range), print);
+    const { title, query, people = 1, background = 0, status = 200 } = step;
     // Each of them would be one call without the gateway.
-    questions += before.length + people;
-    direct += before.length + (step.direct ?? 1);
+    questions += people;
+    direct += step.direct ?? 1;
     const callsBefore = simulator.callCount;
     let answer = await ask(demo, query);
     for (let person = 1; person < people; person++) answer = await ask(demo, query);
@@ -214,27 +188,4 @@ function sameRows({ simulator }: Demo, text: string, query: TruthQuery): string 
   );
   if (wrong >= 0) throw new Error(`row ${wrong + 1} differs from the platform`);
   return `checked: ${data.length} rows, all values equal those of the platform`;
-}
-
-/** Probation happens once per kind. */
-async function passProbation(
-  demo: Demo,
-  queries: readonly string[],
-  print: (line: string) => void,
-): Promise<void> {
-  const before = demo.simulator.callCount;
-  for (const query of queries) {
-    await ask(demo, query);
-    await demo.settled();
-  }
-  const [query = ''] = queries;
-  const { policy } = await demo.admin.ask(explainCache, { query: { endpoint: 'campaigns/get', query } });
-  if (policy.divisibility?.state !== 'proven') throw new Error('the report was not proven divisible by day');
-  print(
-    `   (Probation: ${queries.length} more ranges were fetched as a whole and compared with the join of their days.`,
-  );
-  print(
-    `   It took ${demo.simulator.callCount - before} platform calls, once for this kind of report, which is now proven.)`,
-  );
-  print('');
 }

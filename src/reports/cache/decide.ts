@@ -27,8 +27,8 @@ const KEPT_AS_WHOLE = whole('cached as one period, although its kind is split by
 export const COULD_NOT_SPLIT = whole('its answer could not be split by day');
 
 const NOT_DAYS = {
-  learning: 'not yet proven divisible by day',
-  probation: 'being tested: answers by day are kept and compared, and not served yet',
+  unknown: 'not yet proven divisible by day',
+  proving: 'being tested: a period and its parts are being fetched and compared',
   refuted: 'found not to be divisible by day',
 };
 

@@ -4,12 +4,18 @@ import { GatewayError } from '../../errors.js';
 import { GATEWAY_TEAM } from '../../platform/budget.js';
 import { single } from '../../platform/interpret.js';
 import { readBody } from '../../platform/read-body.js';
+import type { Refusal } from '../../platform/read-refusal.js';
 import type { Slot } from '../../platform/slot.js';
+import { daysFound } from '../cache/look-up.js';
 import type { Gateway } from '../gateway.js';
 import { type Days, type DaysOf, daysByDate } from '../learn/compare-days.js';
+import type { PlatformSays } from '../learn/proof.js';
+import { daysBetween } from '../query/days.js';
 import type { Period } from '../query/period.js';
-import { buildPlatformCall, rowsKey } from '../query/platform-call.js';
-import { newPatience, type ReportQuestion } from '../question.js';
+import { buildPlatformCall, type ReportSeries, rowsKey } from '../query/platform-call.js';
+import { dayRef, newPatience, type ReportQuestion } from '../question.js';
+import type { RefusalHeader } from '../rows/entry.js';
+import { isCut } from '../rows/freshness.js';
 import { afterFetch } from './after-fetch.js';
 import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
 import { type Fetch, type Fetched, type FetchResult, LOOK_AGAIN } from './fetched.js';
@@ -39,26 +45,56 @@ export async function fetchDays(
   return { fetched, result, kept };
 }
 
-/** Fetches a range for comparison. Charged to the gateway, stored, and not learned from again. */
+/**
+ * Fetches a range for comparison. Stored, and not learned from again.
+ * @param team charged, when its request waits for the comparison
+ */
 export async function fetchToLearn(
   g: Gateway,
-  { report, series, known }: DaysOf,
+  of: DaysOf,
   from: string,
   to: string,
+  team = GATEWAY_TEAM,
 ): Promise<Days | null> {
-  const { fetched } = await withSlot(g, { report, team: GATEWAY_TEAM }, (slot) =>
-    fetchDays(g, slot, {
-      ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
-      mode: 'days',
-      form: 'rows',
-      order: g.days.nextOrder(),
-      known,
-      patience: newPatience(),
-      learns: false,
-    }),
-  );
-  if (fetched.kind !== 'answer' || fetched.days === null) return null;
-  return daysByDate(fetched.days);
+  const fetch = learningFetch(g, of, { from, to }, team);
+  const { fetched } = await withSlot(g, fetch, (slot) => fetchDays(g, slot, fetch));
+  return fetched.kind === 'answer' && fetched.days !== null ? daysByDate(fetched.days) : null;
+}
+
+/** One call of a proof, and no further one whatever it brings. Stored if nothing is strange about it. */
+export async function probe(g: Gateway, of: ReportSeries, from: string, to: string): Promise<PlatformSays> {
+  const { report, series } = of;
+  const refs = daysBetween(from, to).map((date) => dayRef(series, date));
+  const known = daysFound(refs, (await g.lookUp.read(report, refs)).found);
+  const fetch = learningFetch(g, { report, series, known }, { from, to }, GATEWAY_TEAM);
+  const fetched = await withSlot(g, fetch, (slot) => fetchOnce(g, slot, fetch, fetch.range));
+  if (fetched.kind === 'refusal')
+    return { kind: 'refused', status: fetched.refusal.header.status, words: wordsOf(fetched.refusal.header) };
+  const { days, splittable, rowCount } = fetched;
+  if (days === null)
+    return { kind: 'undivided', reason: splittable.ok ? 'it may be no report' : splittable.reason };
+  const caps = g.policy.rulesFor(report);
+  if (days.some(({ header }) => isCut(header, caps)) || g.caps.suspects(of, `${from}/${to}`, rowCount))
+    return { kind: 'cut' };
+  const hasRows = (date: string) => (known.get(date)?.header.rowCount ?? 0) > 0;
+  const isLosing = days.some(({ header }) => header.rowCount === 0 && hasRows(header.lastDay as string));
+  if (!isLosing) await afterFetch(g, fetch, fetched);
+  return { kind: 'days', days };
+}
+
+function learningFetch(g: Gateway, of: DaysOf, range: Period, team: string): Fetch {
+  const { report, series, known } = of;
+  return {
+    ...{ report, series, range, team, known, mode: 'days', form: 'rows' },
+    order: g.days.nextOrder(),
+    patience: newPatience(),
+    learns: false,
+  };
+}
+
+function wordsOf({ status, upstream }: RefusalHeader): string {
+  const { message } = upstream as Refusal;
+  return message === null ? `status ${status}.` : `status ${status}, "${message}".`;
 }
 
 function withSlot<T>(

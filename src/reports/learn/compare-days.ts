@@ -1,11 +1,10 @@
 /** Compares the days of a new answer with those of earlier answers. */
 import { groupBy } from '../../lib/group-by.js';
-import type { DayRange } from '../cache/plan.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, RowsHeader, SplitFrom } from '../rows/entry.js';
 import { type FreshnessRules, isFinal } from '../rows/freshness.js';
-import { type Agreement, independentRange, pairId } from './state.js';
+import { independentRange } from './state.js';
 
 /** Days by date. */
 export type Days = ReadonlyMap<string, Entry<RowsHeader>>;
@@ -14,7 +13,7 @@ export function daysByDate(entries: readonly Entry<RowsHeader>[]): Days {
   return new Map(entries.map((entry) => [entry.header.lastDay as string, entry]));
 }
 
-interface DaysInput extends Pick<DaysOf, 'series' | 'known'> {
+interface DaysInput extends Pick<DaysOf, 'known'> {
   readonly fresh: readonly Entry<RowsHeader>[];
   /** Current version of what is learned about reports of this kind; days of another one are ignored. */
   readonly generation: string;
@@ -28,35 +27,22 @@ export interface DayPair {
   readonly newer: Entry<RowsHeader>;
 }
 
-export type DaysCompared = Readonly<ReturnType<typeof compareDays>>;
-
-export function compareDays({ series, fresh, known, generation, rules }: DaysInput) {
-  /** Between answers that differ in both ends; only days with rows. */
-  const agreements: Agreement[] = [];
+export function compareDays({ fresh, known, generation, rules }: DaysInput) {
   /** With different rows. */
   const disputes: DayPair[] = [];
-  /** With equal rows, in answers that share one end: they prove nothing. */
-  const shared: DayPair[] = [];
-  /** Dates on which answers for different periods agree, also without rows. */
-  const same = new Set<string>();
+  /** With equal rows in answers for different periods; only days with rows. */
+  const agreed: DayPair[] = [];
   for (const newer of fresh) {
     const date = newer.header.lastDay as string;
     const older = known.get(date);
     if (older === undefined || ![older, newer].every((entry) => isComparable(entry, generation, rules)))
       continue;
     const [a, b] = [splitFromOf(older), splitFromOf(newer)];
-    if (a.sortedHash !== b.sortedHash) {
-      disputes.push({ date, older, newer });
-      continue;
-    }
-    const otherEnds = Number(a.from !== b.from) + Number(a.to !== b.to);
-    if (otherEnds === 0) continue;
-    same.add(date);
-    if (newer.header.rowCount === 0) continue;
-    if (otherEnds === 1) shared.push({ date, older, newer });
-    else agreements.push({ date, pair: pairId(series, `${a.from}/${a.to}`, `${b.from}/${b.to}`) });
+    if (a.sortedHash !== b.sortedHash) disputes.push({ date, older, newer });
+    else if (newer.header.rowCount > 0 && (a.from !== b.from || a.to !== b.to))
+      agreed.push({ date, older, newer });
   }
-  return { agreements, disputes, shared, same };
+  return { disputes, agreed };
 }
 
 /** Only final days can be compared: others may differ legitimately. A purged day is not trusted. */
@@ -70,7 +56,7 @@ export function isComparable(
 }
 
 /** Of a day that {@link isComparable}. */
-function splitFromOf({ header }: Entry<RowsHeader>): SplitFrom {
+export function splitFromOf({ header }: Entry<RowsHeader>): SplitFrom {
   return header.splitFrom as SplitFrom;
 }
 
@@ -78,9 +64,6 @@ export interface DaysOf extends ReportSeries {
   /** Known days, to confirm empty ones. */
   readonly known: Days;
 }
-
-/** @returns null if the platform refused, or if its answer cannot be split */
-export type FetchDays = (what: DaysOf, from: string, to: string) => Promise<Days | null>;
 
 // Two answers disagree on final days: did the platform restate them, or do its numbers depend on the requested range? A third
 // range with other ends than both must agree with the newer answer. The older range, fetched again, must agree too: a difference
@@ -120,7 +103,7 @@ function confirms(days: Days | null, disputes: readonly DayPair[]): Verdict {
 }
 
 /** The range to fetch about days of two answers; see {@link independentRange}. */
-export function independentOf(pairs: readonly DayPair[]): DayRange | null {
+function independentOf(pairs: readonly DayPair[]): ReturnType<typeof independentRange> {
   const cuts = pairs.flatMap(({ older, newer }) => [splitFromOf(older), splitFromOf(newer)]);
   const numbers = (dates: readonly string[]) => dates.map((date) => dayNumber(date) as number);
   return independentRange(

@@ -10,27 +10,22 @@ import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
+import { compareDays, type DayPair, type DaysOf, type FetchRange, settleDisputes } from './compare-days.js';
 import {
-  compareDays,
-  type DayPair,
-  type DaysCompared,
-  type DaysOf,
-  type FetchRange,
-  settleDisputes,
-} from './compare-days.js';
-import {
-  agree,
   askAsWhole,
+  beginProof,
+  callsLeft,
   currentState,
   Divisibility,
   type DivisibilityState,
   divisibilityId,
+  endProof,
   isProven,
+  mayProve,
   noteRestatement,
-  passTrial,
+  type ProofResult,
   refute,
   startLearning,
-  type Trial,
   WHOLE_MS,
   wholeUntil,
 } from './state.js';
@@ -108,14 +103,14 @@ export function createKinds(registry: Registry) {
 
 /** Rank for eviction: effort to relearn. */
 function worth(value: Divisibility | null): number {
-  return value === null ? 0 : ['learning', 'refuted', 'probation', 'proven'].indexOf(value.state);
+  return value === null ? 0 : ['unknown', 'proving', 'refuted', 'proven'].indexOf(value.state);
 }
 
 function newGeneration(): string {
   return randomBuffer(6).toString('hex');
 }
 
-export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
+export type DivisibilityEvent = 'proving' | 'unknown' | 'proven' | 'refuted' | 'restated' | 'whole';
 
 export interface DivisibilityStatus {
   readonly id: string;
@@ -133,9 +128,11 @@ export interface Comparison extends DaysOf {
   readonly fresh: readonly Entry<RowsHeader>[];
 }
 
-interface ComparisonResult extends Pick<DaysCompared, 'same' | 'shared'> {
+export interface ComparisonResult {
   /** same: consistent · refuted: numbers depend on the range · changed: restated, or undecided */
   readonly verdict: 'same' | 'refuted' | 'changed';
+  /** Days with equal rows in answers for different periods. */
+  readonly agreed: readonly DayPair[];
 }
 
 interface LearnerOptions {
@@ -148,7 +145,7 @@ interface LearnerOptions {
   readonly onDependent: (report: Report, dates: readonly string[]) => void;
 }
 
-const NOTHING: ComparisonResult = { verdict: 'same', same: new Set(), shared: [] };
+const NOTHING: ComparisonResult = { verdict: 'same', agreed: [] };
 
 interface LearnerState extends LearnerOptions {
   /** Until when kinds are fetched as a whole, by id, while the registry is told: the next request of this process must know. */
@@ -171,12 +168,26 @@ export function createLearner(given: LearnerOptions) {
       options.kinds.list().map(([id, known]) => [id, { ...known, state: stateOf(known, options.now()) }]),
     /** For people. */
     show: (report: Report): Divisibility | null => options.kinds.get(idOf(options, report)),
-    /** On probation (agreed so far, joins not yet served): a whole answer equals the join of its days. */
-    async passed(report: Report, trial: Trial): Promise<void> {
-      if (statusOf(options, report).pinned) return;
-      options.onEvent('tried');
-      await change(options, report, (value) => passTrial(value, trial, options.now()));
+    /** Whether a proof of its kind may begin now. @param isAsked for by a person */
+    mayProve(report: Report, isAsked = false): boolean {
+      if (statusOf(options, report).pinned) return false;
+      return mayProve(options.kinds.get(idOf(options, report)), options.now(), isAsked);
     },
+    /** @returns the calls that the proof may make; 0: it may not begin, or another replica has begun it */
+    async beginProof(report: Report, isAsked = false): Promise<number> {
+      let isMine = false;
+      const { after } = await change(options, report, (value) => {
+        const next = beginProof(value, options.now(), isAsked);
+        isMine = next !== value;
+        return next;
+      });
+      return isMine ? callsLeft(after, options.now()) : 0;
+    },
+    async endProof(report: Report, result: ProofResult): Promise<void> {
+      await change(options, report, (value) => endProof(value, result, newGeneration(), options.now()));
+    },
+    /** The platform changed final days while they were compared. */
+    noteRestated: (report: Report, days: readonly DayPair[]) => noteRestated(options, report, days),
   };
 }
 
@@ -196,7 +207,7 @@ function statusOf(options: LearnerState, report: Report): DivisibilityStatus {
 }
 
 function stateOf(record: Divisibility | null, nowMs: number): DivisibilityState {
-  return record === null ? 'learning' : currentState(record, nowMs);
+  return record === null ? 'unknown' : currentState(record, nowMs);
 }
 
 function markOf(options: LearnerOptions, report: Report, mark: 'generationOf' | 'stampOf'): string {
@@ -207,20 +218,15 @@ function markOf(options: LearnerOptions, report: Report, mark: 'generationOf' | 
 
 async function compare(
   options: LearnerState,
-  { report, series, fresh, known }: Comparison,
+  { report, fresh, known }: Comparison,
   fetch: FetchRange,
 ): Promise<ComparisonResult> {
   const { pinned, generation } = statusOf(options, report);
   if (pinned) return NOTHING;
   const rules = options.policy.rulesFor(report);
-  const { agreements, disputes, ...compared } = compareDays({ series, fresh, known, generation, rules });
-  if (disputes.length > 0) {
-    const verdict = await settle(options, report, disputes, fetch);
-    if (verdict === 'refuted') return { verdict, ...compared };
-  }
-  if (agreements.length > 0)
-    await change(options, report, (value) => agree(value, agreements, options.now()));
-  return { verdict: disputes.length === 0 ? 'same' : 'changed', ...compared };
+  const { disputes, agreed } = compareDays({ fresh, known, generation, rules });
+  if (disputes.length === 0) return { verdict: 'same', agreed };
+  return { verdict: await settle(options, report, disputes, fetch), agreed: [] };
 }
 
 async function settle(
@@ -236,12 +242,19 @@ async function settle(
   const { id, state } = statusOf(options, report);
   // Before the proof, whole answers were served.
   if (state === 'proven') options.onDependent(report, dates);
-  await change(options, report, (value) => refute(value, newGeneration(), options.now()));
+  await change(options, report, (value) =>
+    refute(value, newGeneration(), refutedFor(disputes), options.now()),
+  );
   options.logger.error(
     { kind: id, date: dates[0], days: dates.length },
     'the numbers of a day depend on the requested period: reports of this kind cannot be split by day; voided their split and joined data, and fetching them as a whole for a day',
   );
   return 'refuted';
+}
+
+function refutedFor(disputes: readonly DayPair[]): string {
+  const dates = disputes.slice(0, SHOWN_DATES).map(({ date }) => date);
+  return `Two answers for different periods had different rows for ${dates.join(', ')}, and had them again when they were repeated.`;
 }
 
 async function noteRestated(
@@ -267,15 +280,18 @@ async function change(
   options: LearnerOptions,
   report: Report,
   step: (value: Divisibility) => Divisibility,
-): Promise<void> {
+): ReturnType<Kinds['change']> {
   const id = idOf(options, report);
-  const { before, after } = await options.kinds.change(id, (value) => {
+  const changed = await options.kinds.change(id, (value) => {
     const next = step(value);
     return next === value ? value : { ...next, about: aboutOf(report) };
   });
-  if (after.state === before.state || after.state === 'learning') return;
-  options.onEvent(after.state);
-  options.logger.info({ kind: id, state: after.state }, 'divisibility of a report kind changed');
+  const { state } = changed.after;
+  if (state !== changed.before.state) {
+    options.onEvent(state);
+    options.logger.info({ kind: id, state }, 'divisibility of a report kind changed');
+  }
+  return changed;
 }
 
 async function couldNotSplit(options: LearnerState, report: Report, reason: string): Promise<void> {

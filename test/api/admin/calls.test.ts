@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { prove } from '../../support/prove.js';
+import { rule } from '../../support/scene.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import {
   gatewayAt,
@@ -30,7 +31,8 @@ describe('PUT /admin/v1/clock', () => {
     const simulator = await startSimulator({ clock: createTestClock(), switches: { rateLimitPerMinute: 0 } });
     onTestFinished(() => simulator.close());
     const sharedStore = await openInMemory();
-    const open = () => gatewayAt(simulator, { sharedStore, config: { testClock } });
+    const open = () =>
+      gatewayAt(simulator, { sharedStore, config: { testClock, ...rule({ divisible: 'never' }) } });
     return { here: await open(), there: await open(), simulator };
   }
 

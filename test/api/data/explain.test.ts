@@ -243,33 +243,27 @@ describe('explain', () => {
 
   it('shows what is learned so far', async () => {
     const { gateway, report, key } = await watched({});
-    await report(byDay('2026-11-01', '2026-11-03'));
-    await report(byDay('2026-11-02', '2026-11-04'));
+    // A kind with an unknown parameter waits for a second period.
+    await report(`${byDay('2026-11-01', '2026-11-03')}&x=1`);
     await gateway.services.settled();
-    const learning = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
-    expect(learning.policy.divisibility).toMatchObject({ state: 'learning' });
-    expect(learning.policy.divisibility?.agreements.map(({ date }) => date)).toEqual([
-      '2026-11-02',
-      '2026-11-03',
+    const unknown = await explain(gateway, `${byDay('2026-11-01', '2026-11-03')}&x=1`);
+    expect([unknown.policy.because, unknown.policy.divisibility]).toEqual([
+      'not yet proven divisible by day',
+      null,
     ]);
+    expect(unknown.inWords.divisibility).toContain('has not yet compared a period with its parts');
     // By day also while it is one entry; how many rows a day has is not known then.
-    expect(learning.days?.map(({ state, rows }) => [state, rows])).toEqual([
+    expect(unknown.days?.map(({ state, rows }) => [state, rows])).toEqual([
       ['final', null],
       ['final', null],
       ['final', null],
     ]);
-    expect(learning.whole).toMatchObject({ state: 'final', rows: 3 });
-    await report(byDay('2026-11-03', '2026-11-05'));
-    await gateway.services.settled();
-    const onProbation = (await explain(gateway, byDay('2026-11-01', '2026-11-03'))).policy;
-    expect([onProbation.mode, onProbation.divisibility]).toEqual([
-      'whole',
-      expect.objectContaining({ state: 'probation', trials: [expect.objectContaining({ days: 3 })] }),
-    ]);
-    expect(onProbation.because).toContain('being tested');
+    expect(unknown.whole).toMatchObject({ state: 'final', rows: 3 });
     await prove(gateway, key);
-    const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
+    const { policy, inWords } = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
     expect([policy.mode, policy.because]).toEqual(['days', 'proven divisible by day']);
+    expect(policy.divisibility).toMatchObject({ state: 'proven', proof: { to: '2026-11-12', calls: 6 } });
+    expect(inWords.divisibility).toMatch(/^Cached by day\. A period of 28 days /);
   });
 
   it('says that the store is away', async () => {

@@ -159,7 +159,8 @@ describe('a report that a token can be proven with', () => {
   it('is none that may still change, is no single day, was refused, or leaves the period to the platform', async () => {
     expect(
       await noted(
-        'advertiserId=1&byDate=1&dateFrom=2026-11-18&dateTo=2026-11-21',
+        // With an unknown parameter: its kind is not proven with final days.
+        'advertiserId=1&byDate=1&x=1&dateFrom=2026-11-18&dateTo=2026-11-21',
         'advertiserId=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-02',
         'advertiserId=999999&dateFrom=2026-11-01&dateTo=2026-11-01',
         'advertiserId=1',

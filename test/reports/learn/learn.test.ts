@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { FetchRange } from '../../../src/reports/learn/compare-days.js';
 import { createKinds, createLearner, MAX_KINDS } from '../../../src/reports/learn/learn.js';
 import {
-  agree,
-  type Divisibility,
+  beginProof,
   noteRestatement,
   REFUTED_MS,
   refute,
@@ -101,31 +100,18 @@ const OLD: readonly [string, string] = ['2026-11-01', '2026-11-07'];
 const NEW: readonly [string, string] = ['2026-11-02', '2026-11-08'];
 const [THIRD, FOURTH, FIFTH] = ['2026-11-03', '2026-11-04', '2026-11-05'] as const;
 
-const TRIALS = [
-  { from: '2026-11-01', to: '2026-11-03', days: 3 },
-  { from: '2026-11-01', to: '2026-11-04', days: 4 },
-  { from: '2026-11-01', to: '2026-11-05', days: 5 },
-  { from: '2026-11-01', to: '2026-11-06', days: 6 },
-  { from: '2026-10-20', to: '2026-11-07', days: 19 },
-];
+const FOUND = { from: OLD[0], to: OLD[1], calls: 6, found: 'So it was.' };
 
 /** Proves the kind of `report`. */
-async function prove(rig: { learner: ReturnType<typeof createLearner> }, generation = 'first') {
-  await overlap(rig, generation);
-  for (const trial of TRIALS) await rig.learner.passed(report, trial);
-}
-
-/** Enough agreements for probation. */
-async function overlap(rig: { learner: ReturnType<typeof createLearner> }, generation = 'first') {
-  const on = (date: string, of: readonly [string, string]) => ({ date, of, generation });
-  await compare(rig, [on(THIRD, OLD), on(FOURTH, OLD)], [on(THIRD, NEW), on(FOURTH, NEW)]);
-  await compare(rig, [on(FIFTH, OLD)], [on(FIFTH, ['2026-11-03', '2026-11-09'])]);
+async function prove({ learner }: { learner: ReturnType<typeof createLearner> }) {
+  await learner.beginProof(report);
+  await learner.endProof(report, { ...FOUND, verdict: 'proven' });
 }
 
 describe('the status of a kind', () => {
-  it('begins with learning, under a generation that all replicas share; an undeclared one is refuted', async () => {
+  it('begins as unknown, under a generation that all replicas share; an undeclared one is refuted', async () => {
     const { learner } = await alone();
-    expect(learner.status(report)).toMatchObject({ state: 'learning', pinned: false, generation: 'first' });
+    expect(learner.status(report)).toMatchObject({ state: 'unknown', pinned: false, generation: 'first' });
     expect(learner.show(report)).toBeNull();
     for (const endpoint of ['other/get', 'constructor'])
       expect(learner.status({ ...report, endpoint }).state).toBe('refuted');
@@ -136,43 +122,43 @@ describe('the status of a kind', () => {
     ['never', 'refuted'],
   ] as const)('pinned to %s is %s, whatever is compared', async (divisible, state) => {
     const rig = await alone(divisible);
-    await prove(rig);
+    expect(rig.learner.mayProve(report, true)).toBe(false);
     await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW, clicks: 2 }]);
     expect(rig.learner.status(report)).toMatchObject({ state, pinned: true });
     expect([rig.events, rig.learner.show(report)]).toEqual([[], null]);
   });
 });
 
-describe('learning', () => {
-  it('is done after five trials, and is said once', async () => {
+describe('answers of callers', () => {
+  it('prove nothing, whatever agrees, and the days that do are told', async () => {
     const rig = await alone();
-    await overlap(rig);
-    for (const trial of TRIALS) {
-      expect(rig.learner.status(report).state).toBe('probation');
-      await rig.learner.passed(report, trial);
-    }
-    expect(rig.learner.status(report).state).toBe('proven');
-    await prove(rig);
-    expect(rig.events.filter((event) => event !== 'tried')).toEqual(['probation', 'proven']);
+    const known = [THIRD, FOURTH].map((date) => ({ date, of: OLD }));
+    const fresh = [THIRD, FOURTH].map((date) => ({ date, of: NEW }));
+    const { verdict, agreed } = await compare(rig, known, fresh);
+    expect([verdict, agreed.map(({ date }) => date)]).toEqual(['same', [THIRD, FOURTH]]);
+    expect(rig.learner.show(report)).toBeNull();
   });
 
   it.each<[string, SplitFrom, SplitFrom]>([
-    ['periods that begin alike', { date: THIRD, of: OLD }, { date: THIRD, of: ['2026-11-01', '2026-11-08'] }],
-    ['a day without rows', { date: THIRD, of: OLD, empty: true }, { date: THIRD, of: NEW, empty: true }],
     ['a day not final in the older', { date: THIRD, of: OLD, on: '2026-11-08' }, { date: THIRD, of: NEW }],
     ['a day of an older generation', { date: THIRD, of: OLD, generation: 'older' }, { date: THIRD, of: NEW }],
     ['a softly purged day', { date: THIRD, of: OLD, expiredAtMs: 1 }, { date: THIRD, of: NEW }],
     ['a day that was not known', { date: FOURTH, of: OLD }, { date: THIRD, of: NEW }],
-  ])('takes nothing from %s', async (_what, known, fresh) => {
-    const rig = await alone();
-    await compare(rig, [known], [fresh]);
-    expect(rig.learner.show(report)).toBeNull();
-    // Nor is a difference taken from it; the same day does count where nothing of that stands in the way.
-    if ((known.on ?? known.generation ?? known.expiredAtMs) !== undefined)
+  ])(
+    'are not compared in %s, neither where they agree nor where they differ',
+    async (_what, known, fresh) => {
+      const rig = await alone();
+      expect((await compare(rig, [known], [fresh])).agreed).toEqual([]);
       await compare(rig, [known], [{ ...fresh, clicks: 2 }]);
-    expect(rig.events).toEqual([]);
-    await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW }]);
-    expect(rig.learner.show(report)?.agreements).toHaveLength(1);
+      expect([rig.learner.show(report), rig.events]).toEqual([null, []]);
+    },
+  );
+
+  it.each<[string, SplitFrom, SplitFrom]>([
+    ['a day without rows', { date: THIRD, of: OLD, empty: true }, { date: THIRD, of: NEW, empty: true }],
+    ['a day of the same period', { date: THIRD, of: OLD }, { date: THIRD, of: OLD }],
+  ])('do not agree in %s', async (_what, known, fresh) => {
+    expect((await compare(await alone(), [known], [fresh])).agreed).toEqual([]);
   });
 });
 
@@ -194,8 +180,7 @@ function saying(
 describe('a disagreement on a final day', () => {
   const disagree = (rig: Awaited<ReturnType<typeof alone>>, fetch: FetchRange, of = NEW) =>
     compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of, clicks: 2 }], fetch);
-  const told = ({ events }: { events: string[] }) =>
-    events.filter((event) => event !== 'tried' && event !== 'probation');
+  const told = ({ events }: { events: string[] }) => events.filter((event) => event !== 'proving');
 
   it('is a restatement when the platform says the same whatever the period is', async () => {
     const rig = await alone();
@@ -280,7 +265,7 @@ describe('a disagreement on a final day', () => {
     expect(rig.learner.show(report)?.restatements).toBe(3);
   });
 
-  it('ends the comparison: agreements beside it prove nothing', async () => {
+  it('refutes whatever agrees beside it', async () => {
     const rig = await alone();
     await prove(rig);
     await compare(
@@ -295,47 +280,39 @@ describe('a disagreement on a final day', () => {
       ],
       saying({}, 3),
     );
-    expect(rig.learner.show(report)).toMatchObject({ state: 'refuted', agreements: [] });
+    expect(rig.learner.show(report)).toMatchObject({
+      state: 'refuted',
+      refutedFor: expect.stringContaining(THIRD),
+    });
   });
 
-  it('lasts a day; then segments of the new generation are learned from', async () => {
+  it('lasts a day; then another proof may begin', async () => {
     const rig = await alone();
     await disagree(rig, saying({}, 3));
     rig.advance(REFUTED_MS - 1);
-    await prove(rig, rig.learner.status(report).generation);
+    await prove(rig);
     expect(rig.learner.status(report).state).toBe('refuted');
     rig.advance(1);
     await prove(rig);
-    expect(rig.learner.status(report).state).toBe('learning');
-    await prove(rig, rig.learner.status(report).generation);
     expect(rig.learner.status(report).state).toBe('proven');
   });
 });
 
-it('several replicas share what each of them learns, also what they learn at once', async () => {
+it('several replicas share what each of them learns; one of them makes the proof', async () => {
   const store = await openInMemory();
   const [one, two] = await Promise.all([openReplica(withoutBus(store)), openReplica(withoutBus(store))]);
   const [here, there] = [learnerOn(one.registry), learnerOn(two.registry)];
-  await Promise.all([
-    compare(here, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW }]),
-    compare(there, [{ date: FOURTH, of: OLD }], [{ date: FOURTH, of: ['2026-11-03', '2026-11-09'] }]),
-  ]);
+  const calls = await Promise.all([here.learner.beginProof(report), there.learner.beginProof(report)]);
+  expect(calls.toSorted()).toEqual([0, 8]);
   await Promise.all([one.registry.refresh(), two.registry.refresh()]);
-  const dates = (shown: Divisibility | null) => shown?.agreements.map(({ date }) => date).sort();
-  expect(dates(here.learner.show(report))).toEqual([THIRD, FOURTH]);
-  expect(dates(there.learner.show(report))).toEqual([THIRD, FOURTH]);
-  await compare(here, [{ date: FIFTH, of: OLD }], [{ date: FIFTH, of: NEW }]);
+  expect([here, there].map(({ learner }) => learner.status(report).state)).toEqual(['proving', 'proving']);
+  await here.learner.endProof(report, { ...FOUND, verdict: 'proven' });
   await two.registry.refresh();
-  expect(there.learner.status(report)).toMatchObject({ state: 'probation' });
-  for (const [index, trial] of TRIALS.entries()) {
-    await (index % 2 === 0 ? here : there).learner.passed(report, trial);
-  }
+  expect(there.learner.status(report)).toMatchObject({ state: 'proven' });
+  await compare(there, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW, clicks: 2 }], saying({}, 3));
   await one.registry.refresh();
-  expect(here.learner.status(report)).toMatchObject({ state: 'proven' });
-  await compare(here, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW, clicks: 2 }], saying({}, 3));
-  await two.registry.refresh();
-  const { generation } = here.learner.status(report);
-  expect(there.learner.status(report)).toMatchObject({ state: 'refuted', generation });
+  const { generation } = there.learner.status(report);
+  expect(here.learner.status(report)).toMatchObject({ state: 'refuted', generation });
 });
 
 it('an answer that could not be split makes its kind be asked for as a whole for a day, on every replica, and is said once', async () => {
@@ -369,21 +346,15 @@ it('an answer that could not be split is known to its process before the registr
 describe('an application that invents parameters', () => {
   const kind = (value: number) =>
     get(`advertiserId=1&byDate=1&x=${value}&dateFrom=2026-11-01&dateTo=2026-11-07`).report;
-  const learn = (rig: { learner: ReturnType<typeof createLearner> }, value: number, clicks: number) =>
-    rig.learner.compare(
-      {
-        report: kind(value),
-        series: 's',
-        known: byDate([cutDay({ date: THIRD, of: OLD })]),
-        fresh: [cutDay({ date: THIRD, of: NEW, clicks })],
-      },
-      saying({}, 3),
-    );
+  const learn = async ({ learner }: { learner: ReturnType<typeof createLearner> }, value: number) => {
+    await learner.beginProof(kind(value));
+    await learner.endProof(kind(value), { ...FOUND, verdict: 'unknown' });
+  };
 
   it('does not fill the registry; the oldest are forgotten first, and what is proven last', async () => {
     const rig = await alone();
     await prove(rig);
-    for (let value = 1; value <= 560; value++) await learn(rig, value, 1);
+    for (let value = 1; value <= 560; value++) await learn(rig, value);
     expect(rig.registry.list('divisible/').length).toBeLessThanOrEqual(MAX_KINDS);
     expect([1, 560].map((value) => rig.learner.show(kind(value)) === null)).toEqual([true, false]);
     expect(rig.learner.status(report).state).toBe('proven');
@@ -409,7 +380,7 @@ describe('an application that invents parameters', () => {
     expect(rig.registry.list('divisible/').length).toBeLessThanOrEqual(MAX_KINDS);
     for (const value of [0, 1, 30]) {
       const { state, generation } = rig.learner.status(kind(value));
-      expect(state).toBe('learning');
+      expect(state).toBe('unknown');
       // What was ever cut of it is void.
       expect(cutUnder.get(value)?.has(generation)).toBe(false);
     }
@@ -421,17 +392,13 @@ const NEWER = { of: 'a newer release' };
 it('a kind that a newer release wrote keeps what is not known of it through every change', async () => {
   const { registry } = await openReplica(await openInMemory());
   const kinds = createKinds(registry);
-  const theirs = {
-    ...startLearning('first'),
-    agreements: [{ date: '2026-11-01', pair: 'a', newer: NEWER }],
-    newer: NEWER,
-  };
+  const theirs = { ...startLearning('first'), newer: NEWER };
   await registry.commit({ writes: new Map([['divisible/k', JSON.stringify(theirs)]]) });
 
-  await kinds.change('k', (kind) => agree(kind, [{ date: '2026-11-02', pair: 'b' }], 0));
-  expect(kinds.get('k')).toMatchObject({ newer: NEWER, agreements: [{ newer: NEWER }, { pair: 'b' }] });
+  await kinds.change('k', (kind) => beginProof(kind, 0));
+  expect(kinds.get('k')).toMatchObject({ state: 'proving', newer: NEWER });
   await kinds.change('k', (kind) => noteRestatement(kind, 3));
-  await kinds.change('k', (kind) => refute(kind, 'second', 0));
+  await kinds.change('k', (kind) => refute(kind, 'second', 'They differed.', 0));
   expect(JSON.parse(registry.get('divisible/k')?.value ?? '')).toMatchObject({
     state: 'refuted',
     restatements: 1,

@@ -1,184 +1,137 @@
-/** Divisibility as a state: agreements, trials, refutations. */
+/** Divisibility as a state: proofs, refutations, and when the next proof may begin. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DayRange } from '../../../src/reports/cache/plan.js';
 import {
-  type Agreement,
-  agree,
+  beginProof,
+  callsLeft,
   currentState,
   type Divisibility,
   divisibilityId,
+  endProof,
   independentRange,
-  isNewTrial,
-  isProbationOver,
-  LONG_TRIAL_DAYS,
-  NEEDED_DAYS,
-  NEEDED_PAIRS,
-  NEEDED_TRIALS,
+  inWords,
+  MAX_CALLS,
+  mayProve,
   noteRestatement,
-  pairId,
-  passTrial,
-  piecesToTry,
+  PROVING_MS,
+  type ProofResult,
   REFUTED_MS,
-  rangeToTry,
   refute,
   startLearning,
-  type Trial,
 } from '../../../src/reports/learn/state.js';
-import { isoDay } from '../../../src/reports/query/days.js';
+import { DAY, HOUR, MINUTE } from '../../support/test-clock.js';
 import { get, post } from '../query/canonical-request.js';
 
-const NOW = Date.parse('2026-11-21T12:00:00Z');
+const NOW = Date.parse('2026-11-21T00:00:00Z');
 const START = startLearning('first');
-const agreement = fc.record({
-  date: fc.integer({ min: 1, max: 5 }).map((day) => `2026-11-0${day}`),
-  pair: fc.integer({ min: 1, max: 30 }).map((pair) => `pair-${pair}`),
+const BASE = 20_000;
+
+const ending = (verdict: ProofResult['verdict'], calls = 6): ProofResult => ({
+  ...{ verdict, calls, found: 'So it was.' },
+  ...{ from: '2026-10-19', to: '2026-11-15' },
 });
-const TRIALS = [3, 4, 5, 6, 14].map((days, index) => ({
-  from: '2026-10-01',
-  to: `2026-11-0${index + 1}`,
-  days,
-}));
-const ON_PROBATION: Divisibility = { ...START, state: 'probation', trials: [] };
-const PROVEN = TRIALS.reduce((known, trial) => passTrial(known, trial, NOW), ON_PROBATION);
+const proofOf = (known: Divisibility, verdict: ProofResult['verdict'], nowMs = NOW, calls = 6) =>
+  endProof(beginProof(known, nowMs), ending(verdict, calls), 'second', nowMs);
 
-/** What one comparison brings: some days of some pairs. */
-const batches = fc.array(fc.array(agreement, { maxLength: 6 }), { maxLength: 30 });
-
-const learn = (known: Divisibility, news: readonly (readonly Agreement[])[], nowMs = NOW) =>
-  news.reduce((before, batch) => agree(before, batch, nowMs), known);
-const on = (date: string, pair: string): Agreement => ({ date, pair });
-
-describe('learning', () => {
-  it('leads to probation as soon as, and not before, three days of two pairs were seen to agree', () => {
-    fc.assert(
-      fc.property(batches, (news) => {
-        let known = START;
-        const seen: Agreement[] = [];
-        for (const batch of news) {
-          known = agree(known, batch, NOW);
-          seen.push(...batch);
-          const days = new Set(seen.map(({ date }) => date)).size;
-          const pairs = new Set(seen.map(({ pair }) => pair)).size;
-          const enough = days >= NEEDED_DAYS && pairs >= NEEDED_PAIRS;
-          expect(known.state).toBe(enough ? 'probation' : 'learning');
-        }
-      }),
-      { numRuns: 200 },
-    );
-    expect([NEEDED_DAYS, NEEDED_PAIRS]).toEqual([3, 2]);
+describe('a proof', () => {
+  it('under way is over with its process, after ten minutes, and another one may begin', () => {
+    const proving = beginProof(START, NOW);
+    expect([currentState(proving, NOW), mayProve(proving, NOW)]).toEqual(['proving', false]);
+    expect(beginProof(proving, NOW)).toBe(proving);
+    const later = NOW + PROVING_MS;
+    expect([currentState(proving, later), mayProve(proving, later)]).toEqual(['unknown', true]);
+    // A clock that ran ahead is not believed.
+    expect(currentState(proving, NOW - DAY)).toBe('unknown');
   });
 
-  it('keeps a short record whatever it is told, and the same value when nothing is new', () => {
-    fc.assert(
-      fc.property(batches, (news) => {
-        const known = learn(START, news);
-        expect(known.agreements.length).toBeLessThanOrEqual(NEEDED_DAYS + NEEDED_PAIRS);
-        expect(agree(known, known.agreements, NOW)).toBe(known);
-        expect(agree(known, [], NOW)).toBe(known);
-      }),
-    );
+  it('that found all equal proves the kind in its generation, and none may begin then', () => {
+    const proven = proofOf(START, 'proven');
+    expect(proven).toMatchObject({ state: 'proven', generation: 'first', provenAt: NOW });
+    expect(mayProve(proven, NOW + 100 * DAY, true)).toBe(false);
   });
 
-  it('keeps no agreements on probation, and changes nothing there or later', () => {
-    const news = [on('2026-11-01', 'a'), on('2026-11-02', 'a'), on('2026-11-03', 'b')];
-    const onProbation = agree(START, news, NOW);
-    expect(onProbation).toEqual({ ...START, state: 'probation', trials: [] });
-    expect(agree(onProbation, news, NOW)).toBe(onProbation);
-    expect(agree(PROVEN, news, NOW)).toBe(PROVEN);
-  });
-});
-
-describe('probation', () => {
-  it('is over with the fifth range, and not before', () => {
-    const states: string[] = [];
-    TRIALS.reduce((known, trial) => {
-      const after = passTrial(known, trial, NOW);
-      states.push(currentState(after, NOW));
-      return after;
-    }, ON_PROBATION);
-    expect(states).toEqual(['probation', 'probation', 'probation', 'probation', 'proven']);
-    expect(PROVEN).toMatchObject({ provenAt: NOW, triedGeneration: 'first' });
+  it('proves nothing without what it asked and found, as a record of another release', () => {
+    const theirs: Divisibility = { ...START, state: 'proven', provenAt: NOW };
+    expect(currentState(theirs, NOW)).toBe('unknown');
+    expect(currentState({ ...START, state: 'trusted' as 'proven' }, NOW)).toBe('unknown');
   });
 
-  it('is not passed by the same length, the same end or without a long range', () => {
-    const short = TRIALS.slice(0, 4);
-    const four = short.reduce((known, trial) => passTrial(known, trial, NOW), ON_PROBATION);
-    for (const trial of [
-      { from: '2026-09-01', to: '2026-11-09', days: 6 },
-      { from: '2026-09-01', to: '2026-11-04', days: 40 },
-    ]) {
-      expect(passTrial(four, trial, NOW)).toBe(four);
+  it('that found too little waits 1, 2, 4, 8, 16, then 24 hours; a person need not wait', () => {
+    let [known, nowMs] = [START, NOW];
+    const hours: number[] = [];
+    for (let times = 0; times < 7; times += 1) {
+      known = proofOf(known, 'unknown', nowMs, 0);
+      const waitMs = (known.tryAgainAt ?? 0) - nowMs;
+      expect([mayProve(known, nowMs + waitMs - 1), mayProve(known, nowMs + waitMs)]).toEqual([false, true]);
+      expect(mayProve(known, nowMs, true)).toBe(true);
+      hours.push(waitMs / HOUR);
+      nowMs += waitMs;
     }
-    const five = passTrial(four, { from: '2026-11-01', to: '2026-11-08', days: 8 }, NOW);
-    expect(currentState(five, NOW)).toBe('probation');
-    expect(currentState(passTrial(five, { from: '2026-10-01', to: '2026-11-09', days: 40 }, NOW), NOW)).toBe(
-      'proven',
+    expect(hours).toEqual([1, 2, 4, 8, 16, 24, 24]);
+  });
+
+  it('that failed says nothing: five minutes later another one may begin, with the same wait after it', () => {
+    const failed = proofOf(START, 'failed', NOW, 1);
+    expect(failed.tries ?? 0).toBe(0);
+    expect(mayProve(failed, NOW + 5 * MINUTE)).toBe(true);
+  });
+
+  it('makes at most eight calls a day with those before it, whatever they found', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.tuple(fc.constantFrom('unknown' as const, 'failed' as const), fc.integer({ min: 0, max: 8 })),
+        ),
+        (all) => {
+          let known = START;
+          let spent = 0;
+          for (const [verdict, calls] of all) {
+            const begun = beginProof(known, NOW, true);
+            if (begun === known) continue;
+            const made = Math.min(calls, callsLeft(begun, NOW));
+            spent += made;
+            known = endProof(begun, ending(verdict, made), 'second', NOW);
+          }
+          expect(spent).toBeLessThanOrEqual(MAX_CALLS);
+          expect(callsLeft(known, NOW + DAY)).toBe(MAX_CALLS);
+        },
+      ),
     );
   });
 
-  it('cannot be passed while learning, refuted or proven', () => {
-    for (const known of [START, PROVEN, refute(PROVEN, 'second', NOW)]) {
-      expect(passTrial(known, { from: '2026-08-01', to: '2026-10-09', days: 70 }, NOW)).toBe(known);
-    }
-  });
-
-  it('is what proofs without it come to, also those an older release makes of a newer record', () => {
-    const { triedGeneration: _, trials: __, ...older } = PROVEN;
-    expect(currentState(older, NOW)).toBe('probation');
-    const provenAnew = { ...refute(PROVEN, 'second', NOW), state: 'proven' as const, provenAt: NOW };
-    expect(currentState(provenAnew, NOW)).toBe('probation');
-    const after = TRIALS.reduce((known, trial) => passTrial(known, trial, NOW), provenAnew as Divisibility);
-    expect(currentState(after, NOW)).toBe('proven');
+  it('that ends after callers’ answers refuted its kind changes nothing', () => {
+    const refuted = refute(beginProof(START, NOW), 'second', 'They differed.', NOW);
+    expect(endProof(refuted, ending('proven'), 'third', NOW)).toBe(refuted);
   });
 });
 
 describe('a refutation', () => {
-  const refuted = refute(PROVEN, 'second', NOW);
-
-  it('changes the generation, which makes the old segments void, and forgets what was learned', () => {
-    expect(refuted).toEqual({
-      ...START,
-      state: 'refuted',
-      generation: 'second',
-      trials: [],
-      triedGeneration: 'first',
-      refutedUntil: NOW + REFUTED_MS,
-    });
-    expect(refute(learn(START, [[on('2026-11-01', 'a')]]), 'second', NOW).agreements).toEqual([]);
+  it.each([
+    ['of a proof', proofOf(START, 'refuted')],
+    ['of callers’ answers', refute(proofOf(START, 'proven'), 'second', 'So it was.', NOW)],
+  ])('%s changes the generation and lasts a day, to the millisecond', (_what, refuted) => {
+    expect(refuted).toMatchObject({ generation: 'second', provenAt: null, refutedFor: 'So it was.' });
+    const last = NOW + REFUTED_MS - 1;
+    expect([currentState(refuted, last), mayProve(refuted, last, true)]).toEqual(['refuted', false]);
+    expect([currentState(refuted, last + 1), mayProve(refuted, last + 1)]).toEqual(['unknown', true]);
   });
 
-  it('lasts a day, to the millisecond; then learning starts anew', () => {
-    expect(REFUTED_MS).toBe(24 * 3_600_000);
-    expect(currentState(refuted, NOW)).toBe('refuted');
-    expect(currentState(refuted, NOW + REFUTED_MS - 1)).toBe('refuted');
-    expect(agree(refuted, [on('2026-11-01', 'a')], NOW + REFUTED_MS - 1)).toBe(refuted);
-    expect(currentState(refuted, NOW + REFUTED_MS)).toBe('learning');
-    expect(currentState(PROVEN, NOW + 1000 * REFUTED_MS)).toBe('proven');
-  });
-
-  it('asks for the whole proof again afterwards, under the new generation', () => {
-    const later = NOW + REFUTED_MS;
-    const one = agree(refuted, [on('2026-11-01', 'a'), on('2026-11-02', 'a')], later);
-    expect([one.state, one.generation, one.refutedUntil]).toEqual(['learning', 'second', null]);
-    const two = agree(one, [on('2026-11-03', 'b')], later);
-    expect([two.state, two.generation]).toEqual(['probation', 'second']);
-    const three = TRIALS.reduce((known, trial) => passTrial(known, trial, later), two);
-    expect([three.state, currentState(three, later), three.provenAt]).toEqual(['proven', 'proven', later]);
+  it('keeps what was counted of restatements', () => {
+    const restated = noteRestatement(noteRestatement(START, 9), 7);
+    expect(refute(restated, 'second', '', NOW)).toMatchObject({ restatements: 2, oldestRestatementDays: 9 });
   });
 });
 
-it('a restatement is counted with the greatest age seen, and changes nothing else', () => {
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 6, max: 400 }), { minLength: 1, maxLength: 9 }), (ages) => {
-      const known = ages.reduce(noteRestatement, START);
-      expect(known).toEqual({
-        ...START,
-        restatements: ages.length,
-        oldestRestatementDays: Math.max(...ages),
-      });
-    }),
+it('says of each state what it means, why, and what is missing', () => {
+  expect(inWords(null, NOW)).toContain('dsp-gateway learn');
+  expect(inWords(beginProof(START, NOW), NOW)).toContain('is fetching a period of past days');
+  expect(inWords(proofOf(START, 'proven'), NOW)).toBe('Cached by day. So it was.');
+  expect(inWords(proofOf(START, 'refuted'), NOW)).toBe(
+    'Fetched as a whole until 2026-11-22T00:00:00.000Z. So it was.',
+  );
+  expect(inWords(proofOf(START, 'unknown'), NOW)).toBe(
+    'Fetched as a whole. So it was. It is tried again with a report after 2026-11-21T01:00:00.000Z.',
   );
 });
 
@@ -207,93 +160,6 @@ describe('divisibilityId', () => {
       divisibilityId(post('{"byDate":1,"advertiserId":1}').report, ['advertiserId']),
     ];
     expect(new Set(all).size).toBe(all.length);
-  });
-});
-
-describe('pairId', () => {
-  it('knows a pair in either order, and no other', () => {
-    const text = fc.string({ maxLength: 12 });
-    fc.assert(
-      fc.property(text, text, text, text, (series, one, other, third) => {
-        expect(pairId(series, one, other)).toBe(pairId(series, other, one));
-        if (third !== other) expect(pairId(series, one, other)).not.toBe(pairId(series, one, third));
-        expect(pairId(`${series}x`, one, other)).not.toBe(pairId(series, one, other));
-      }),
-    );
-  });
-});
-
-const BASE = 20_000;
-const stretch = fc
-  .tuple(fc.integer({ min: BASE, max: BASE + 60 }), fc.nat(100))
-  .map(([from, more]): DayRange => ({ from, to: from + more }));
-const trialOf = ({ from, to }: DayRange): Trial => ({
-  from: isoDay(from),
-  to: isoDay(to),
-  days: to - from + 1,
-});
-
-describe('the ranges that are tried', () => {
-  it('bring a kind through in five answers, whatever ranges are asked for', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.array(stretch, { minLength: NEEDED_TRIALS, maxLength: NEEDED_TRIALS }),
-          // A dashboard: one length, day by day or on one day.
-          fc.tuple(stretch, fc.nat(1)).map(([{ from, to }, step]) =>
-            Array.from({ length: NEEDED_TRIALS }, (_, at) => ({
-              from: from + at * step,
-              to: to + at * step,
-            })),
-          ),
-        ),
-        (answered) => {
-          const trials: Trial[] = [];
-          for (const one of answered) {
-            expect(isProbationOver(trials)).toBe(false);
-            const range = rangeToTry(trials, one);
-            expect(range.to).toBeLessThanOrEqual(one.to);
-            const trial = trialOf(range);
-            expect(isNewTrial(trials, trial)).toBe(true);
-            if (isNewTrial(trials, trialOf(one)) && trials.length < NEEDED_TRIALS - 1)
-              expect(range).toEqual(one);
-            trials.push(trial);
-          }
-          expect(isProbationOver(trials)).toBe(true);
-          expect(new Set(trials.map(({ days }) => days)).size).toBe(NEEDED_TRIALS);
-          expect(new Set(trials.map(({ to }) => to)).size).toBe(NEEDED_TRIALS);
-          expect(trials.some(({ days }) => days >= LONG_TRIAL_DAYS)).toBe(true);
-        },
-      ),
-    );
-    expect([NEEDED_TRIALS, LONG_TRIAL_DAYS]).toEqual([5, 14]);
-  });
-});
-
-describe('the entries of a tried range', () => {
-  it('hold every day that is missing, are few, and never the range itself', () => {
-    fc.assert(
-      fc.property(
-        stretch.chain((range) =>
-          fc.tuple(
-            fc.constant(range),
-            fc.subarray(Array.from({ length: range.to - range.from + 1 }, (_, at) => range.from + at)),
-          ),
-        ),
-        ([range, missing]) => {
-          const entries = piecesToTry(range, missing);
-          for (const day of missing) {
-            expect(entries.some(({ from, to }) => from <= day && day <= to)).toBe(true);
-          }
-          expect(entries.length).toBeGreaterThanOrEqual(1);
-          expect(entries.length).toBeLessThanOrEqual(2);
-          for (const entry of entries) {
-            expect(entry.from).toBeLessThanOrEqual(entry.to);
-            expect(entry).not.toEqual(range);
-          }
-        },
-      ),
-    );
   });
 });
 

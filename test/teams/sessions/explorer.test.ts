@@ -335,7 +335,7 @@ describe('before the router', () => {
 
   /** Two teams, of which one may see the report; and the report at hand. */
   async function open() {
-    const gateway = await withGateway({ logLevel: 'info' });
+    const gateway = await withGateway({ logLevel: 'info', config: rule({ divisible: 'never' }) });
     const key = await gateway.addTeam({ id: 'may' });
     const other = await gateway.addTeam({ id: 'may-not', advertisers: [2] });
     for (let times = 0; times < 2; times += 1) await gateway.report(key, QUERY);

@@ -13,8 +13,9 @@ export function Divisibility() {
   return (
     <Card title="Divisibility by kind">
       <p class="quiet">
-        A report is cached by day once days of its kind, fetched separately, were seen to equal those of a
-        longer period.
+        Reports of a kind are cached by day once the platform has shown that a day has the same numbers in
+        every period: after the first report, a period of four weeks is fetched, and parts of it, and
+        compared.
       </p>
       <Wait of={known}>
         {({ kinds, pinned }) => (
@@ -31,7 +32,7 @@ export function Divisibility() {
               rows={kinds}
               keyOf={({ id }) => id}
               sorted={{ index: 0, down: false }}
-              empty="Nothing has been learned yet. Learning starts when a report by date is requested more than once."
+              empty="Nothing has been compared yet. That starts with the first report by date."
             />
           </>
         )}
@@ -40,22 +41,13 @@ export function Divisibility() {
   );
 }
 
-const TONES = { learning: 'quiet', probation: 'info', proven: 'good', refuted: 'bad' } as const;
-
-function Agreed({ kind: { state, agreedDays, neededDays } }: { readonly kind: Kind }) {
-  if (state === 'proven') return <>enough</>;
-  return (
-    <>
-      {count(agreedDays)} of {count(neededDays)}
-      {state === 'learning' && agreedDays >= neededDays ? (
-        <span class="small quiet">
-          <br />
-          of one pair of answers; two are required
-        </span>
-      ) : null}
-    </>
-  );
-}
+const TONES = { unknown: 'quiet', proving: 'info', proven: 'good', refuted: 'bad' } as const;
+const STATES = {
+  unknown: 'not known yet',
+  proving: 'being compared',
+  proven: 'by day',
+  refuted: 'as a whole',
+} as const;
 
 const COLUMNS: readonly Column<Kind>[] = [
   { title: 'Endpoint', by: ({ endpoint }) => endpoint, cell: ({ endpoint }) => endpoint ?? 'unknown' },
@@ -66,17 +58,16 @@ const COLUMNS: readonly Column<Kind>[] = [
       [...(spentBased === null ? [] : [`spentBased ${spentBased}`]), ...passedOn].join(', ') || '–',
   },
   {
-    title: 'State',
+    title: 'Cached',
     by: ({ state }) => state,
-    cell: ({ state }) => <Tag tone={TONES[state]}>{state}</Tag>,
+    cell: ({ state }) => <Tag tone={TONES[state]}>{STATES[state]}</Tag>,
   },
   {
-    title: 'Matching days',
+    title: 'Calls',
     numeric: true,
-    // Proven kinds need no more days, and their count has restarted.
-    by: ({ state, agreedDays, neededDays }) => (state === 'proven' ? neededDays : agreedDays),
-    cell: (kind) => <Agreed kind={kind} />,
+    by: ({ proof }) => proof?.calls ?? 0,
+    cell: ({ proof }) => (proof === null ? '–' : count(proof.calls)),
   },
-  timeColumn('Proven', ({ provenAt }) => provenAt, '–'),
+  timeColumn('Compared', ({ proof }) => proof?.at ?? null, '–'),
   { title: 'Meaning', cell: ({ inWords }) => <span class="meaning">{inWords}</span> },
 ];

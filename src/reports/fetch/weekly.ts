@@ -1,0 +1,82 @@
+/**
+ * One paid comparison a week for each kind and account in use, of a range that a caller has asked for: the length classes in use
+ * take turns, the largest first. All replicas share it. It runs when the platform is idle, within 1 % of the day's calls.
+ */
+import { createLastUsed } from '../../lib/last-used.js';
+import { daysFound } from '../cache/look-up.js';
+import type { Gateway } from '../gateway.js';
+import { lengthClass } from '../learn/compared.js';
+import { dayNumber } from '../query/days.js';
+import type { ReportSeries } from '../query/platform-call.js';
+import { dayRefs } from '../question.js';
+import { check } from './cross-check.js';
+
+const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
+const WEEK_DAYS = 7;
+/** Of the calls of the last day. */
+const SHARE = 0.01;
+/** Kinds and accounts that a process remembers. */
+const MAX_ACCOUNTS = 2000;
+
+interface InUse {
+  /** When this process first saw it: a day later it knows the ranges in use. */
+  readonly since: number;
+  /** By length class, the latest. */
+  readonly ranges: Map<number, ReportSeries>;
+  week: number;
+}
+
+export function createWeekly() {
+  const accounts = createLastUsed<InUse>(MAX_ACCOUNTS);
+  /** By range: when it is noted again. */
+  const notBefore = new WeakMap<ReportSeries, number>();
+  /** Times of the calls in the last day. */
+  let made: readonly number[] = [];
+  let isRunning = false;
+  let isStopped = false;
+
+  function mayCall({ now, isIdle, recentCalls }: Gateway): boolean {
+    made = made.filter((at) => Math.abs(now() - at) < DAY_MS);
+    return isIdle() && made.length + 1 <= SHARE * recentCalls.count();
+  }
+
+  async function look(g: Gateway, name: string, one: InUse, week: number): Promise<void> {
+    if (isRunning || isStopped || !mayCall(g)) return;
+    isRunning = true;
+    try {
+      const before = await g.compared.claimWeek(name, week);
+      one.week = week;
+      if (before === null || isStopped) return;
+      const lengths = [...one.ranges.keys()].sort((a, b) => b - a);
+      const what = one.ranges.get(lengths[before % lengths.length] as number) as ReportSeries;
+      made = [...made, g.now()];
+      const refs = dayRefs(what);
+      await check(g, what, daysFound(refs, (await g.lookUp.read(what.report, refs)).found));
+    } finally {
+      isRunning = false;
+    }
+  }
+
+  return {
+    /** Notes that a range is in use. Usually costs one map lookup. */
+    used(g: Gateway, what: ReportSeries): void {
+      if (isStopped || g.now() < (notBefore.get(what) ?? 0)) return;
+      notBefore.set(what, g.now() + HOUR_MS);
+      if (g.checks.stateOf(what) === null) return;
+      const { from, to } = what.report;
+      const name = g.checks.nameOf(what.report);
+      const one = accounts.get(name) ?? { since: g.now(), ranges: new Map(), week: -1 };
+      accounts.set(name, one);
+      one.ranges.set(
+        lengthClass((dayNumber(to as string) as number) - (dayNumber(from as string) as number) + 1),
+        what,
+      );
+      const week = Math.floor(g.now() / DAY_MS / WEEK_DAYS);
+      if (one.week !== week && g.now() >= one.since + DAY_MS) g.background(look(g, name, one, week));
+    },
+    /** Starts no further comparison. */
+    stop(): void {
+      isStopped = true;
+    },
+  };
+}
