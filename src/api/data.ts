@@ -11,6 +11,7 @@ import { showDiff } from './data/diff.js';
 import { registerDocs, registerStartPage } from './data/docs.js';
 import { showExplanation } from './data/explain.js';
 import { registerHealth } from './data/health.js';
+import { registerLearnReport } from './data/learn-report.js';
 import { showFinality, showTruth } from './data/learned.js';
 import { createShowMe, showOwnSeries } from './data/me.js';
 import { registerPinReport } from './data/pin-report.js';
@@ -152,6 +153,7 @@ function registerAskRoutes(app: FastifyInstance, services: Services): void {
   serveTeam(app, explainReport, (call) => showExplanation(g, call));
   registerPins(app, g);
   registerPinReport(app, g);
+  registerLearnReport(app, g);
 }
 
 function plainReports({ config, gateway, log, tracing }: Services, finish: Finish) {

@@ -11,7 +11,7 @@ import { addHistoryCommands } from './history.js';
 import { addKeysCommands } from './keys.js';
 import { addAuditCommand, addStatusCommand, addUsageCommand } from './overview.js';
 import { addRegistryCommands } from './registry.js';
-import { addReportCommands } from './report.js';
+import { addLearnCommand, addReportCommands } from './report.js';
 import type { DemoOptions } from './run-demo.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStoreCommands } from './store.js';
@@ -68,6 +68,7 @@ const COMMANDS: readonly AddCommand[] = [
   addHistoryCommands,
   addWritesCommands,
   addReportCommands,
+  addLearnCommand,
   addUsageCommand,
   addTailCommand,
   addAuditCommand,

@@ -179,6 +179,34 @@ export const addReportCommands = group(
   addPinCommands,
 );
 
+const LEARN = '/gateway/v1/learn';
+
+export const addLearnCommand = asTeam({
+  name: 'learn',
+  description:
+    'Have a period of a report and its parts fetched now and compared, so that reports like it can be cached by day.',
+  examples: ["learn 'advertiserId=1&byDate=1&_period=last_7_days'"],
+  call: `POST ${LEARN}`,
+  own: ofReport,
+  async run({ ask, options, typed, terminal }) {
+    const body = reportIn(typed, options.endpoint);
+    const answer = await ask({ method: 'POST', path: LEARN, body });
+    const { state, started } = parseObject(answer) ?? {};
+    if (options.json) terminal.print(`${plainJson(JSON.parse(answer), 2)}\n`);
+    else terminal.print(`${started === true ? LEARNING : (STATES[String(state)] ?? String(state))}\n`);
+  },
+});
+
+const LEARNING =
+  'started: at most eight platform calls. "dsp-gateway cache explain" shows what they find, within a minute.';
+const STATES: Readonly<Record<string, string>> = {
+  unknown: 'not started: the platform calls that such comparisons may make on one day are spent',
+  proving: 'already under way',
+  proven: 'nothing to do: reports like this one are cached by day',
+  refuted:
+    'not started: days of reports like this one depend on the period; tried again a day after that was found',
+};
+
 function parseAnswer(text: string): { readonly data: readonly Row[]; readonly meta: Row } {
   const { data, meta } = parseObject(text) ?? {};
   if (Array.isArray(data)) return { data, meta: (meta ?? {}) as Row };

@@ -123,6 +123,27 @@ export const getOwnTruth = history('getTruth', 'key', 'GET /gateway/v1/truth', {
   about: 'The measured results.',
 });
 
+export const learnReport = reports('learnReport', 'key', 'POST /gateway/v1/learn', {
+  summary: 'Compare a period of a report with its parts now, so that it can be cached by day',
+  body: closed(THE_REPORT, 'LearnReport'),
+  answers: {
+    202: json(
+      titled('Learning', {
+        state: Type.Enum(['unknown', 'proving', 'proven', 'refuted'], {
+          description:
+            'unknown: not compared yet, or too little was found. proving: the platform is being asked. proven: cached by day. refuted: fetched as a whole for a day, because its days depend on the period.',
+        }),
+        started: Type.Boolean({
+          description: 'Whether this call started a comparison; it makes at most eight platform calls.',
+        }),
+      }),
+      'The state of this kind of report.',
+      ['cache-control'],
+    ),
+  },
+  problems: [...NAMED_REPORT_PROBLEMS, ...BODY_PROBLEMS],
+});
+
 const SESSION = titled('ExplorerSession', {
   team: Type.Object({ id: Type.String(), name: Type.String() }),
   scopes: ShownTeam.properties.scopes,

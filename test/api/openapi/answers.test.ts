@@ -133,6 +133,12 @@ describe('the data plane', () => {
       expect((await read(data, `/gateway/v1/${of}?${about}`, { key })).json()).toHaveProperty('data.0.ages');
     const body = { endpoint: 'campaigns/get', query: BY_DATE, note: 'November' };
     const pin = (await data.call('POST', '/gateway/v1/pins', { key, json: body })).json<{ id: string }>();
+    const learn = { endpoint: 'campaigns/get', query: BY_DATE };
+    const learning = await data.call('POST', '/gateway/v1/learn', { key, json: learn });
+    expect([learning.status, learning.json()]).toEqual([
+      202,
+      { state: expect.any(String), started: expect.any(Boolean) },
+    ]);
     for (const format of ['json', 'csv', 'ndjson'])
       await read(data, `/gateway/v1/pins/${pin.id}?_format=${format}`, { key });
     expect((await read(data, '/gateway/v1/pins', { key })).json()).toHaveProperty('data.0.id', pin.id);

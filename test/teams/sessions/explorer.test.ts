@@ -8,7 +8,7 @@ import { FINAL } from '../../gateway/reports.js';
 import { listenGateway } from '../../support/listen-gateway.js';
 import { sends } from '../../support/raw-platform.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';
-import { openScene, sharedGateway } from '../../support/scene.js';
+import { openScene, rule, sharedGateway } from '../../support/scene.js';
 import {
   ADMIN_TOKEN,
   type GatewayOptions,
