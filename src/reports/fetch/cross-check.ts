@@ -11,6 +11,7 @@
  */
 import { GatewayError } from '../../errors.js';
 import { createLastUsed } from '../../lib/last-used.js';
+import type { Outcome } from '../../outcome.js';
 import { whenAway } from '../../store/port.js';
 import type { Gateway } from '../gateway.js';
 import { type Days, daysByDate } from '../learn/compare-days.js';
@@ -20,7 +21,6 @@ import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import type { RequestContext } from '../question.js';
-import type { ReportAnswer } from '../report-answer.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { isFinal, isFinalDay } from '../rows/freshness.js';
 import { fetchToLearn } from './call-platform.js';
@@ -215,6 +215,13 @@ export async function check(
   return { ...(await g.learner.compare({ ...what, fresh: days, known }, fetch)), hasRows };
 }
 
+/** An answer about to be served; see `report-answer.ts`. */
+interface Answered {
+  readonly parts: readonly Entry[];
+  readonly outcome: Outcome;
+  readonly checkFromMs: number | null;
+}
+
 /**
  * Compares a join before it is served, unless its shapes were compared.
  * @returns false: it must be made again, because its days have changed or its kind is refuted
@@ -223,7 +230,7 @@ export async function check(
 export async function mayServe(
   g: Gateway,
   what: ReportSeries,
-  { parts, outcome, checkFromMs }: ReportAnswer,
+  { parts, outcome, checkFromMs }: Answered,
   context: RequestContext,
 ): Promise<boolean> {
   // 0: a join. What stands in for an answer that the platform failed to give is not compared: it fails.

@@ -39,7 +39,7 @@ export function shapesOf(from: string, to: string, firstChanging: number): reado
 type Groups = readonly (readonly string[])[];
 
 /** Merges the groups that have a shape of `shapes`. @returns the same value if they are in one group */
-export function connect(groups: Groups, shapes: readonly string[]): Groups {
+function connect(groups: Groups, shapes: readonly string[]): Groups {
   if (groups.some((group) => shapes.every((shape) => group.includes(shape)))) return groups;
   const touched = groups.filter((group) => group.some((shape) => shapes.includes(shape)));
   const merged = [...new Set([...touched.flat(), ...shapes])].sort();
