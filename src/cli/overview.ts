@@ -49,6 +49,7 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
       `${endpoint}: the platform has no rows older than ${days} days (${source}); they are served from history`,
     ]),
     ...describeUndeclared(status),
+    ...describeKinds(status),
     ['store', `${worst.store}, ${store.kind}`],
     ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
     ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
@@ -63,6 +64,30 @@ function describeUndeclared({ undeclaredParameters: seen }: AnswerOf<typeof getS
     'undeclared',
     `would be refused: ${parameter} in ${endpoint} of the team ${team}: ${message}`,
   ]);
+}
+
+/** Kinds of reports in the text: those that are not cached by day. */
+const SHOWN_KINDS = 5;
+
+function describeKinds({ divisibility: kinds }: AnswerOf<typeof getStatus>): [string, string][] {
+  const others = kinds.filter(({ state }) => state !== 'proven');
+  const byDay = kinds.length - others.length;
+  const rest = others.length - SHOWN_KINDS;
+  return [
+    [
+      'by day',
+      byDay === 0 ? 'no report is cached by day yet' : `${counted(byDay, 'kind')} of reports cached by day`,
+    ],
+    ...others
+      .slice(0, SHOWN_KINDS)
+      .map(({ endpoint, split, inWords }): [string, string] => [
+        '',
+        `${endpoint ?? 'unknown'} by ${split?.join(', ') ?? 'unknown'}: ${inWords}`,
+      ]),
+    ...(rest > 0
+      ? [['', `and ${rest} more: the Cache page of the console lists all`] as [string, string]]
+      : []),
+  ];
 }
 
 export const addUsageCommand = steps({

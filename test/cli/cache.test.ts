@@ -18,12 +18,12 @@ beforeAll(async () => {
 beforeEach(() => admin(gateway, 'POST', '/cache/purge', { all: true }));
 
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  runCli(
-    ['cache', ...args],
-    { ADMIN_PORT: new URL(gateway.admin).port, ADMIN_TOKEN: gateway.adminToken, ...env },
-    '',
-    { nowMs: inside.clock.now },
-  );
+  runAny(['cache', ...args], env);
+
+const runAny = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runCli(args, { ADMIN_PORT: new URL(gateway.admin).port, ADMIN_TOKEN: gateway.adminToken, ...env }, '', {
+    nowMs: inside.clock.now,
+  });
 
 const report = async (query: string) => {
   const { status } = await ask(`${gateway.data}${REPORT}?${query}`, { key });
@@ -102,6 +102,7 @@ describe('cache explain', () => {
       expect(freshFor).toMatch(/^29 d 2[23] h$/);
     }
     expect(stdout.endsWith('A request now makes no platform call.\n')).toBe(true);
+    expect((await runAny(['status'])).stdout).toMatch(/^by day +1 kind of reports cached by day$/m);
   });
 
   it('shows a refusal that is remembered', async () => {

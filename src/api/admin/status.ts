@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../lib/package-root.js';
 import { uptimeMs } from '../../lib/time.js';
+import { inWords } from '../../reports/learn/state.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import type { Services } from '../../server/services.js';
 import { addLoads } from '../../telemetry/health.js';
@@ -58,10 +59,22 @@ export function registerStatus(
       platform: { state: state.platform, ...platformOf(load, options) },
       retention: await reporting.retentionEdges(),
       undeclaredParameters: await reporting.observedUndeclared(),
+      divisibility: kindsOf(reporting.gateway),
       writes: brake.stops(),
       processes,
     };
   });
+}
+
+function kindsOf({ learner, now }: Services['reporting']['gateway']): Status['divisibility'] {
+  const kinds = learner.list().map(([, known]) => ({
+    endpoint: known.about?.endpoint ?? null,
+    split: known.about?.split ?? null,
+    state: known.state,
+    inWords: inWords(known, now()),
+  }));
+  const isLater = ({ state }: (typeof kinds)[number]) => Number(state === 'proven');
+  return kinds.sort((a, b) => isLater(a) - isLater(b));
 }
 
 /** Reports in the answer: the biggest ones. */

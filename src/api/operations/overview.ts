@@ -132,6 +132,14 @@ const Status = titled('Status', {
     ),
     'What report.limitedTeams.undeclared: refuse would refuse, of the last seven days; null: it is refused.',
   ),
+  divisibility: Type.Array(
+    titled('DivisibilityInStatus', {
+      ...{ endpoint: nullable(Type.String()), split: nullable(Type.Array(Type.String())) },
+      state: Type.Enum(['unknown', 'proving', 'proven', 'refuted']),
+      inWords: text('Why it is so, and what is missing.'),
+    }),
+    { description: 'Kinds of reports that are cached by day, or not yet; those that are not stand first.' },
+  ),
   writes: Stops,
   processes: Type.Array(
     titled('Process', {

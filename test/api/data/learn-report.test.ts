@@ -21,6 +21,12 @@ describe('learn', () => {
     await gateway.services.settled();
     expect(gateway.simulator.callCount).toBe(6);
     expect((await stateOf(gateway, '&x=1')).because).toBe('proven divisible by day');
+    expect((await gateway.manage('GET', '/status')).divisibility).toEqual([
+      {
+        ...{ endpoint: 'campaigns/get', split: ['date'], state: 'proven' },
+        inWords: expect.stringMatching(/^Cached by day\. A period of 28 days /),
+      },
+    ]);
     const again = await learn({ endpoint: 'campaigns/get', query });
     expect([again.status, again.json()]).toEqual([202, { state: 'proven', started: false }]);
     await gateway.services.settled();

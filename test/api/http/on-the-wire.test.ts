@@ -7,7 +7,7 @@ import { type Problem, toProblem } from '../../../src/lib/http/problem.js';
 import type { Services } from '../../../src/server/services.js';
 import { listenGateway } from '../../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';
-import { sharedGateway } from '../../support/scene.js';
+import { rule, sharedGateway } from '../../support/scene.js';
 import { ADMIN_TOKEN, outcomeOf, REPORT, withGateway } from '../../support/start-gateway.js';
 import { ask, signIn } from '../../teams/sessions/signed-in.js';
 
@@ -133,7 +133,7 @@ describe('a body', () => {
 });
 
 it('any version of HTTP but 1.0 and 1.1 is 400, and the connection is closed', async () => {
-  const gateway = await withGateway({ logLevel: 'info' });
+  const gateway = await withGateway({ logLevel: 'info', config: rule({ divisible: 'never' }) });
   const key = await gateway.addTeam();
   for (let times = 0; times < 2; times += 1) await gateway.report(key, QUERY);
   const calls = gateway.simulator.callCount;

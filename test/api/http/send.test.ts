@@ -6,6 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { endEmpty, headText, KEEP_ALIVE_MS, sendAtOnce } from '../../../src/api/http/send.js';
 import { listenGateway } from '../../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';
+import { rule } from '../../support/scene.js';
 import { REPORT, withTeam } from '../../support/start-gateway.js';
 
 const LENGTH = 40_000;
@@ -80,7 +81,7 @@ it('sends nothing where the answer must wait or ends the connection', async () =
 });
 
 it('a hit is one write, checks no header, and does not read its request', async () => {
-  const { gateway, key } = await withTeam({ logLevel: 'info' });
+  const { gateway, key } = await withTeam({ logLevel: 'info', config: rule({ divisible: 'never' }) });
   const dataUrl = await listenGateway(gateway);
   const target = `${REPORT}?advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07`;
   const hit = get(target, `x-api-key: ${key}`);
