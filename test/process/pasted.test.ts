@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { launchCli, ROOT, tempFolder } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -32,13 +32,13 @@ function shapeOf(value: unknown): unknown {
   return Object.entries(value).map(([name, member]) => [name, shapeOf(member)]);
 }
 
-let env: Record<string, string>;
-beforeAll(async () => {
+/** @returns what the pages call by name: addresses, key and token of a demo of its own, whose clock may be set */
+async function openDemo(): Promise<Record<string, string>> {
   const clock = { GATEWAY_TEST_CLOCK: '1' };
   const demo = launchCli(['demo'], { PORT: '0', ADMIN_PORT: '0', TMPDIR: await tempFolder(), ...clock });
   await waitFor('the last line', () => demo.stdout.includes('Ctrl-C stops everything.'), demo);
   const found = (pattern: RegExp) => pattern.exec(demo.stdout)?.[1] ?? '';
-  env = {
+  return {
     PATH: process.env.PATH ?? '',
     PLATFORM: found(/^ {2}platform +(\S+)$/m),
     GATEWAY: found(/^ {2}gateway +(\S+)$/m),
@@ -46,9 +46,10 @@ beforeAll(async () => {
     KEY: found(/x-api-key: (\w+)/),
     ADMIN_TOKEN: found(/Bearer (dga_[^']+)'/),
   };
-});
+}
 
 it('the first steps: every call works as it is pasted, and answers what is shown below it', async () => {
+  const env = await openDemo();
   const examples = examplesIn(await pageOf('first-steps.md'), (_, text) => text.startsWith('curl '));
   for (const { text, shown } of examples) {
     const { stdout } = await promisify(execFile)('sh', ['-c', text], { env });
@@ -76,7 +77,7 @@ const END = '---- the block has ended';
 async function openTerminal(): Promise<(block: string) => Promise<string>> {
   const shell = spawn('sh', [], {
     cwd: await tempFolder(),
-    env,
+    env: await openDemo(),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   shells.add(shell);
