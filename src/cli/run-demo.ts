@@ -92,7 +92,7 @@ Try, in another terminal:
   curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/token
   curl -s ${adminUrl}/metrics | grep platform_calls
 
-  # the simulated platform: calls received, and its switches
+  # the simulated platform: calls received, of teams and of the gateway itself, and its switches
   curl -s ${simulator.url}/_sim
 
 In a browser:

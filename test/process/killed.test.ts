@@ -42,7 +42,7 @@ const cached: Scene = async (first, platform) => {
   const { key } = await newTeam(first, { id: 'apps' });
   const look = (gateway: Gateway, advertiser: number) =>
     ask(
-      `${gateway.data}${REPORT}?advertiserId=${advertiser}&byDate=1&dateFrom=2026-01-01&dateTo=2026-01-31`,
+      `${gateway.data}${REPORT}?advertiserId=${advertiser}&byDate=1&dateFrom=2026-01-01&dateTo=2026-01-31&x=1`,
       { key },
     );
   const before = await look(first, 1);

@@ -11,7 +11,7 @@ import { createRecordedLog } from '../support/recorded-log.js';
 import { freePort, startRedis } from '../support/redis.js';
 import { waitFor } from '../support/wait-for.js';
 
-const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
+const QUERY = `${REPORT}?advertiserId=1&_period=last_7_days`;
 const SECRETS = {
   GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
   ADMIN_TOKEN: 'an-admin-token-for-tests',
@@ -61,9 +61,11 @@ describe.concurrent('two gateways on one Redis', () => {
       expect(await admin(two, 'GET', '/teams/shared')).toMatchObject({ id: 'shared', advertisers: '*' });
 
       await sim.forget();
-      const first = await ask(`${one.data}${REPORT}?advertiserId=2&byDate=1&_period=last_7_days`, { key });
+      const first = await ask(`${one.data}${REPORT}?advertiserId=2&byDate=1&_period=last_7_days&x=1`, {
+        key,
+      });
       expect(first.headers['cache-status']).toBe('dsp-gateway; fwd=miss; stored');
-      const second = await ask(`${two.data}${REPORT}?byDate=true&advertiserId=2&_period=last_7_days`, {
+      const second = await ask(`${two.data}${REPORT}?x=1&byDate=true&advertiserId=2&_period=last_7_days`, {
         key,
       });
       expect(second.headers['cache-status']).toMatch(/^dsp-gateway; hit; ttl=\d+; detail=store$/);
@@ -73,7 +75,9 @@ describe.concurrent('two gateways on one Redis', () => {
 
       await admin(two, 'POST', '/cache/purge', { advertiserId: 2 });
       await within('the purge on the first', 1000, async () => {
-        const again = await ask(`${one.data}${REPORT}?advertiserId=2&byDate=1&_period=last_7_days`, { key });
+        const again = await ask(`${one.data}${REPORT}?advertiserId=2&byDate=1&_period=last_7_days&x=1`, {
+          key,
+        });
         return again.headers['cache-status'] === 'dsp-gateway; fwd=miss; stored';
       });
 

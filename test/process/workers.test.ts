@@ -5,7 +5,7 @@ import { dataPidsOf, openRedisScene, type RedisScene } from '../support/on-redis
 import { type Gateway, logLines, planeOf, startGateway } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
-const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
+const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days&x=1`;
 
 interface Conditions {
   readonly store: string;

@@ -6,7 +6,7 @@ import { startRedis } from '../../../support/redis.js';
 import { gatewayAt, outcomeOf, reportIn } from '../../../support/start-gateway.js';
 import { largeAnswer, MIB } from './large-answer.js';
 
-const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-03';
+const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-03&x=1';
 /** Of one advertiser, as its report would be. */
 const LARGE = Buffer.from(
   largeAnswer(1.25 * MIB)
