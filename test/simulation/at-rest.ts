@@ -4,7 +4,7 @@ import { askAt, asks, question } from './asking.js';
 import { lapse, type WorldOfSeed } from './world.js';
 
 /** Leases that are never released: they say that something has been done, until they lapse. */
-const LAPSING = /^(cross-check:|lease:\{gateway\}:leader|lease:\{credential\}:proof:)/;
+const LAPSING = /^(cross-check:|lease:\{gateway\}:(leader|divisibility)|lease:\{credential\}:proof:)/;
 /** Every tenth of a second, for two seconds. */
 const LOOKS = 20;
 

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
 import type { OpenGateway } from '../support/open-gateway.js';
+import { rule } from '../support/scene.js';
 import { expectCopied, openPages, signedIn } from './people.js';
 
 const HOSTILE = '"><img src=x onerror=alert(1)> =1+1';
@@ -124,7 +125,9 @@ describe('code', () => {
 
 describe('changes', () => {
   it('that are not known are told with what to do', async () => {
-    const seen = await signedIn(week('&panel=diff'), 'Team key', key);
+    const { gateway: whole } = await openPages({ config: rule({ divisible: 'never' }) });
+    const { key: own } = await newTeam(whole, { id: 'growth' });
+    const seen = await signedIn(`${whole.data}/explorer${WEEK}&panel=diff`, 'Team key', own);
     const panel = seen.page.getByRole('region', { name: 'Changes' });
     await panel.getByRole('alert').getByText('No history for this kind of report').waitFor();
     await seen.shots('explorer-diff-unknown');

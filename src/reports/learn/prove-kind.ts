@@ -34,7 +34,7 @@ export interface ProverOptions {
 const DAY_MS = 86_400_000;
 /** Calls of all proofs in a day: a share of all calls, and at least so many. */
 const [SHARE, AT_LEAST] = [0.05, 50];
-const LEASE = 'proof-of-divisibility';
+const LEASE = 'lease:{gateway}:divisibility';
 /** Kinds that wait for their proof, and accounts of a kind that are remembered. */
 const [MAX_WAITING, MAX_ACCOUNTS] = [100, 20];
 
