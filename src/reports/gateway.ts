@@ -28,7 +28,6 @@ import type { createAdvertisers } from './learn/advertisers.js';
 import type { ComparedShapes } from './learn/compared.js';
 import type { DayEvidence } from './learn/day-evidence.js';
 import type { Comparison, DivisibilityEvent, Learner } from './learn/learn.js';
-import type { createPartRefusals } from './learn/part-refusals.js';
 import type { Prover } from './learn/prove-kind.js';
 import type { createSelectable } from './learn/selectable.js';
 import type { ParseRules } from './query/canonicalize.js';
@@ -86,7 +85,6 @@ export interface Gateway {
   readonly learnFrom: (news: Comparison) => Promise<void>;
   readonly prover: Prover;
   readonly compared: ComparedShapes;
-  readonly partRefusals: ReturnType<typeof createPartRefusals>;
   readonly selectable: ReturnType<typeof createSelectable>;
   readonly checks: ReturnType<typeof createCheckSchedule>;
   readonly weekly: ReturnType<typeof createWeekly>;

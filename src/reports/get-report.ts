@@ -199,7 +199,7 @@ async function shareAttempt(
   const { run, decision, plan, endsAtMs } = planned;
   const { team, trace } = run.context;
   const epoch = g.purges.seq;
-  const names = plan.lockAs === null ? plan.refs.map(({ lock }) => lock) : [plan.lockAs];
+  const names = plan.refs.map(({ lock }) => lock);
   const { value, isOwn } = await g.attempts.share({
     name: [team, decision.mode, epoch, JSON.stringify(plan.range), ...names].join(' '),
     after,
@@ -305,7 +305,7 @@ function readUsable(
 ): (patience: Patience, claimed: Claimed | null) => Promise<ReadonlyMap<string, Entry>> {
   const { question, context } = run;
   const { report, series } = question;
-  const looked = plan.lockAs === null ? plan.refs : [...plan.refs, wholeRef(question)];
+  const { refs: looked } = plan;
   const whole = looked.filter(({ isDay }) => !isDay);
   const isUsable = (found: ReadonlyMap<string, Entry>, ref: EntryRef) => {
     const entry = found.get(ref.id);
@@ -345,10 +345,6 @@ function remainingRange(
   lock: FetchLock<FetchResult>,
   found: ReadonlyMap<string, Entry>,
 ): PlannedFetch['range'] | null {
-  if (plan.lockAs !== null) {
-    const hasRefusal = [...found.values()].some(({ header }) => header.form === 'refusal');
-    return hasRefusal || plan.refs.every(({ id }) => found.has(id)) ? null : plan.range;
-  }
   const left = plan.refs.filter((ref) => lock.mine.includes(ref.lock) && !found.has(ref.id));
   const underWay = plan.refs.filter((ref) => lock.others.includes(ref.lock));
   const { range, refs } = leftToFetch(plan, left, underWay, mode, g.policy.plan);

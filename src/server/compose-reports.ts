@@ -33,7 +33,6 @@ import { createAdvertisers } from '../reports/learn/advertisers.js';
 import { createCompared } from '../reports/learn/compared.js';
 import { DayEvidence, type DayEvidenceOptions } from '../reports/learn/day-evidence.js';
 import { type Comparison, createKinds, createLearner } from '../reports/learn/learn.js';
-import { createPartRefusals } from '../reports/learn/part-refusals.js';
 import { createProver } from '../reports/learn/prove-kind.js';
 import { createSeenUndeclared } from '../reports/learn/seen-undeclared.js';
 import { createSelectable } from '../reports/learn/selectable.js';
@@ -180,7 +179,6 @@ function composeGateway(options: ReportingOptions) {
       leases: store.registryLeases,
       ask: (of, from, to) => probe(g, of, from, to),
     }),
-    partRefusals: createPartRefusals(registry, behind),
     selectable: createSelectable(registry, behind),
     checks: createCheckSchedule(config.report.crossCheckEvery, { learner, policy, now, compared }),
     weekly: createWeekly(),

@@ -6,7 +6,6 @@
 import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
 import type { Outcome } from '../../outcome.js';
 import type { DivisibilityStatus } from '../learn/learn.js';
-import type { Period } from '../query/period.js';
 import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../question.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry } from '../rows/entry.js';
@@ -69,8 +68,6 @@ export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
    * fails · doubtful: also what may not be a report
    */
   readonly minFreshness: 'usual' | 'fresh' | 'old' | 'doubtful';
-  /** The whole period if the platform is known to refuse parts of it, else null. */
-  readonly wholeOnly: Period | null;
   /** A cross-check of the series is due: the next call fetches all days for comparison. */
   readonly comparisonDue: boolean;
 }
@@ -165,7 +162,7 @@ function isGoodEnough(grade: Grade, minFreshness: DecideInput['minFreshness']): 
 }
 
 function withPlan(judged: Judged, input: DecideInput): Decision {
-  const { question, policy, arrivedAtMs, wholeOnly } = input;
+  const { question, policy, arrivedAtMs } = input;
   const { mode, refs, missing, stale } = judged;
   const compares =
     input.comparisonDue &&
@@ -183,8 +180,7 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
       ...{ mode, refs, wanted, known, before: before.map(([ref]) => ref) },
       ...{ plan: policy.plan, rules: policy.rulesFor(question.report) },
       nowMs: arrivedAtMs,
-      entire: compares || wholeOnly !== null,
-      lockAs: mode === 'days' && wholeOnly !== null ? wholeRef(question).lock : null,
+      entire: compares,
     });
   return {
     ...judged,

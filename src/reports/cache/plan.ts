@@ -77,8 +77,6 @@ function between(days: ReadonlySet<number>, low: number, high: number): boolean 
 export interface PlannedFetch {
   readonly refs: readonly EntryRef[];
   readonly range: Period;
-  /** Replaces the locks of its entries if only the whole period may be requested. */
-  readonly lockAs: string | null;
 }
 
 export interface PlanInput {
@@ -96,7 +94,6 @@ export interface PlanInput {
   readonly rules: FreshnessRules;
   /** One call for all entries, however few are wanted. */
   readonly entire?: boolean;
-  readonly lockAs?: string | null;
 }
 
 /**
@@ -106,16 +103,11 @@ export interface PlanInput {
 const PREFETCHED_FROM = 0.5;
 
 export function planFetches(input: PlanInput): PlannedFetch[] {
-  const { mode, refs, wanted, before = [], known, nowMs, plan, rules, entire, lockAs = null } = input;
-  if (mode === 'whole')
-    return wanted.map((ref) => ({
-      refs: [ref],
-      range: { from: ref.from, to: ref.to },
-      lockAs,
-    }));
+  const { mode, refs, wanted, before = [], known, nowMs, plan, rules, entire } = input;
+  if (mode === 'whole') return wanted.map((ref) => ({ refs: [ref], range: { from: ref.from, to: ref.to } }));
   const [first, last] = [refs[0], refs.at(-1)];
   if (entire && wanted.length > 0 && first && last)
-    return [{ refs: wanted, range: { from: first.from, to: last.to }, lockAs }];
+    return [{ refs: wanted, range: { from: first.from, to: last.to } }];
   const days = wanted.map(numberOf).sort((a, b) => a - b);
   const prefetched = [...before, ...refs].filter(({ id }) => {
     const header = known.get(id)?.header;
@@ -125,7 +117,6 @@ export function planFetches(input: PlanInput): PlannedFetch[] {
   return stretchCalls(planCalls(days, plan), prefetched.map(numberOf), plan).map(({ from, to }) => ({
     range: { from: isoDay(from), to: isoDay(to) },
     refs: wanted.filter((ref) => numberOf(ref) >= from && numberOf(ref) <= to),
-    lockAs,
   }));
 }
 

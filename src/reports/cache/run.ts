@@ -133,7 +133,6 @@ export function decideFor(g: Gateway, run: Run, minFreshness = run.minFreshness)
   return decide({
     ...{ question, mode, entries, before, directives, arrivedAtMs, generation, minFreshness },
     ...{ policy: g.policy, purges: g.purges },
-    wholeOnly: g.partRefusals.wholeOnly(question.report),
     comparisonDue: mayCompare && g.checks.callIsDue(question),
   });
 }

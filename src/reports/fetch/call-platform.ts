@@ -123,18 +123,20 @@ function fetchFurther(g: Gateway, fetch: Fetch, range: Period): Promise<Fetched>
 /** Whether a part was refused, and the whole can be requested instead. */
 function isRefusedPart(g: Gateway, { mode, report, learns }: Fetch, fetched: Fetched): boolean {
   if (!learns || mode !== 'days' || fetched.kind !== 'refusal') return false;
-  return REMEMBERED.includes(fetched.refusal.header.status) && g.partRefusals.isPart(report, fetched.range);
+  const { range, refusal } = fetched;
+  const { from, to } = report;
+  if (from === null || to === null || (range.from === from && range.to === to)) return false;
+  return (
+    daysBetween(from, to).length <= g.policy.plan.maxDaysPerCall && REMEMBERED.includes(refusal.header.status)
+  );
 }
 
 /** @throws GatewayError `upstream_error` if the team's share does not allow the further call */
-async function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
-  const { report } = fetch;
-  const whole = g.partRefusals.wholeOf(report) as Period;
-  const fetched = await fetchFurther(g, fetch, whole).catch((error: unknown) => {
+function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
+  const { from, to } = fetch.report;
+  return fetchFurther(g, fetch, { from, to } as Period).catch((error: unknown) => {
     throw isShareSpent(error) ? partRefused(error) : error;
   });
-  if (fetched.kind === 'answer') g.background(g.partRefusals.learn(report));
-  return fetched;
 }
 
 /** One request to the platform, in a slot. */

@@ -65,7 +65,6 @@ async function requestWith(
       policy: policyOf(),
       purges,
       minFreshness: 'usual',
-      wholeOnly: null,
       comparisonDue: false,
       ...more,
     });
@@ -161,14 +160,6 @@ describe('a decision', () => {
       false,
       true,
       true,
-    ]);
-  });
-
-  it('locks the whole where the platform refuses parts, and asks for all of it', async () => {
-    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
-    const { fetches } = decideNow({ wholeOnly: { from: '2026-11-17', to: '2026-11-19' } });
-    expect(fetches).toEqual([
-      { refs: [SECOND, THIRD], range: { from: '2026-11-17', to: '2026-11-19' }, lockAs: WHOLE.lock },
     ]);
   });
 
