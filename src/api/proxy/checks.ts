@@ -56,7 +56,7 @@ export function mustReadBody(caller: Caller, rule: RouteRule | undefined): boole
  * @param takesDryRun whether `_dryRun` is allowed
  * @throws GatewayError `invalid_query` for names that the platform might read as other names
  */
-export function checkQuery(text: string, takesDryRun = false) {
+export function checkPassedQuery(text: string, takesDryRun = false) {
   const given = parseQueryText(text);
   const own = given.filter(({ name }) => takesDryRun && name === DRY_RUN);
   if (own.length > 1 || own.some(({ value }) => value !== '1'))

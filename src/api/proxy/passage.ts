@@ -15,7 +15,15 @@ import type { Trace } from '../../telemetry/trace.js';
 import { readKeyHeaders } from '../http/caller.js';
 import { splitTarget } from '../http/path-gate.js';
 import { onResponseClosed } from '../http/send.js';
-import { checkBody, checkQuery, findRule, isWrite, mustReadBody, type PassRules, scopeOf } from './checks.js';
+import {
+  checkBody,
+  checkPassedQuery,
+  findRule,
+  isWrite,
+  mustReadBody,
+  type PassRules,
+  scopeOf,
+} from './checks.js';
 import {
   canonicalFingerprint,
   fingerprint,
@@ -135,7 +143,7 @@ export async function readQuestion(
   if (given !== null && writes && method !== 'POST')
     throw new GatewayError('invalid_request', { detail: 'idempotency-key is for POST only.' });
   const key = method === 'POST' ? given : null;
-  const { pairs, text: query, dryRun } = checkQuery(splitTarget(raw.url ?? '')[1], writes);
+  const { pairs, text: query, dryRun } = checkPassedQuery(splitTarget(raw.url ?? '')[1], writes);
   const givenChecksum = readChecksum(headers, writes);
   const reads = mustReadBody(caller, rule) || key !== null;
   const need = needOf(guarding, reads, dryRun || givenChecksum !== null);

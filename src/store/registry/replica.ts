@@ -14,6 +14,7 @@ import {
   type RegistrySnapshot,
   type RegistryStore,
   type Store,
+  StoreUnavailable,
 } from '../port.js';
 import { noteUnconfirmed } from './durability.js';
 import { createRegistryCopy, type RegistryCopy } from './lost.js';
@@ -133,6 +134,7 @@ export function createTurns(work: () => Promise<void>): () => Promise<void> {
 const CHANNEL = 'registry';
 const NOT_ANNOUNCED = 'failed to announce a registry change; replicas find it by polling';
 const STEP_MS = 100;
+const WAITING = 'the store became unreachable during the start; waiting for it';
 
 export interface RegistryOptions {
   readonly store: Store;
@@ -147,7 +149,7 @@ export interface RegistryOptions {
 
 export type Registry = Awaited<ReturnType<typeof openRegistry>>;
 
-/** Loads the registry and keeps it in step until stopped. @throws StoreUnavailable when the first load fails */
+/** Loads the registry, waiting for a store that is away, and keeps it in step until stopped. */
 export async function openRegistry(options: RegistryOptions) {
   const { store, clock, logger, pollMs = 500, rules, graceMs = 0 } = options;
   const { registry, bus } = store;
@@ -158,7 +160,7 @@ export async function openRegistry(options: RegistryOptions) {
   };
   const succession = createSuccession(registry, announce, rules, clock, logger);
   const notifier = createNotifier(logger);
-  const copy = createRegistryCopy(await firstLoad(registry, announce, clock, graceMs));
+  const copy = createRegistryCopy(await firstLoad(registry, announce, graceMs, { clock, logger }));
   const onAnother: (() => void)[] = [];
   const replaced = () => {
     for (const listener of onAnother) listener();
@@ -208,16 +210,37 @@ export async function openRegistry(options: RegistryOptions) {
 async function firstLoad(
   store: RegistryStore,
   announce: () => Promise<void>,
-  clock: Clock,
   graceMs: number,
+  { clock, logger }: Pick<RegistryOptions, 'clock' | 'logger'>,
 ): Promise<RegistrySnapshot> {
+  const load = (ifEmpty?: 'leave') =>
+    whenReachable(
+      () => store.load(ifEmpty),
+      (error) => logger.error({ err: error }, WAITING),
+    );
   const endsAtMs = clock.monotonicMs() + graceMs;
   for (let announced = false; ; announced = true) {
-    const snapshot = await store.load('leave');
+    const snapshot = await load('leave');
     if (snapshot.epoch !== '') return snapshot;
-    if (clock.monotonicMs() >= endsAtMs) return store.load();
+    if (clock.monotonicMs() >= endsAtMs) return load();
     if (!announced) await announce();
     await sleep(STEP_MS);
+  }
+}
+
+/** Repeats a call until the store can be reached. @param onAway told once */
+async function whenReachable<T>(
+  call: () => Promise<T>,
+  onAway: (error: StoreUnavailable) => void,
+): Promise<T> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      if (!isTold) onAway(error);
+      await sleep(STEP_MS);
+    }
   }
 }
 

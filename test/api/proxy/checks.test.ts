@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   checkAccount,
   checkBody,
-  checkQuery,
+  checkPassedQuery,
   findRule,
   mustReadBody,
   type PassRules,
@@ -75,10 +75,12 @@ describe('mustReadBody', () => {
   });
 });
 
-describe('checkQuery', () => {
+describe('checkPassedQuery', () => {
   it('gives the query in the spelling that was checked', () => {
-    expect(checkQuery('b=1&%61[]=x%20y&a[k][]=+&c').text).toBe('b=1&a%5B%5D=x%20y&a%5Bk%5D%5B%5D=%20&c=');
-    expect(checkQuery('').text).toBe('');
+    expect(checkPassedQuery('b=1&%61[]=x%20y&a[k][]=+&c').text).toBe(
+      'b=1&a%5B%5D=x%20y&a%5Bk%5D%5B%5D=%20&c=',
+    );
+    expect(checkPassedQuery('').text).toBe('');
   });
 
   it.each([
@@ -102,7 +104,7 @@ describe('checkQuery', () => {
     'a=%zz',
     '__proto__=1',
   ])('refuses %s', (query) => {
-    expect(codeOf(() => checkQuery(query))).toBe('invalid_query');
+    expect(codeOf(() => checkPassedQuery(query))).toBe('invalid_query');
   });
 });
 
@@ -139,7 +141,10 @@ describe('checkAccount', () => {
     codeOf(() =>
       checkAccount(
         { caller: callerOf({ advertisers }), rule: found, path: '' },
-        { pairs: checkQuery(query).pairs, parsed: body === null ? null : (parseJson(body) as JsonObject) },
+        {
+          pairs: checkPassedQuery(query).pairs,
+          parsed: body === null ? null : (parseJson(body) as JsonObject),
+        },
         RULES,
       ),
     );

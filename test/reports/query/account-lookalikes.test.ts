@@ -1,7 +1,7 @@
 /** What a team that is limited to advertiser 1 may ask and write: no foreign spelling passes, every honest one does. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkAccount, checkQuery } from '../../../src/api/proxy/checks.js';
+import { checkAccount, checkPassedQuery } from '../../../src/api/proxy/checks.js';
 import type { RouteRule } from '../../../src/config/schema.js';
 import type { GatewayError } from '../../../src/errors.js';
 import { accountLookalikes } from '../../../src/reports/query/account-lookalikes.js';
@@ -29,7 +29,7 @@ const pass =
     checkAccount(
       { caller: CALLER, rule, path: rule.path },
       {
-        pairs: checkQuery(query).pairs,
+        pairs: checkPassedQuery(query).pairs,
         parsed: parseJson(JSON.stringify({ userId: 1, ...body })) as JsonObject,
       },
       { routes: [], accountPattern: RULES.accountPattern },

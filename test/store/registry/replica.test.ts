@@ -289,3 +289,16 @@ describe('listeners', () => {
     ]);
   });
 });
+
+it('a start waits for a store that goes away before the registry is loaded, and says so once', async () => {
+  const store = await openInMemory();
+  let failures = 3;
+  const load: Store['registry']['load'] = async (ifEmpty) => {
+    if (failures-- > 0) throw new StoreUnavailable('gone');
+    return store.registry.load(ifEmpty);
+  };
+  const { registry, log } = await openReplica({ ...store, registry: { ...store.registry, load } });
+  await registry.commit(set('team/x', '{}'));
+  expect(registry.get('team/x')?.value).toBe('{}');
+  expect(log.messages('error')).toEqual(['the store became unreachable during the start; waiting for it']);
+});
