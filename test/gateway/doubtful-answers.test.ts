@@ -149,8 +149,9 @@ describe('an answer in which rows are doubtful', () => {
 
 describe('an answer without any column that the endpoint is known for', () => {
   it('is 502 for every report of the endpoint, in this process and in another', async () => {
-    const { platform, gateway, key, ask } = await started();
+    const { platform, gateway, key, ask } = await started('{"data":[{"advertiser_id":1,"spent":"2.50"}]}');
     await ask(FINAL);
+    await ask(RESTATING);
     platform.answer(sends('{"data":[{"notice":"closed","retry":3}]}'));
     const other = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
     const otherReport = 'advertiserId=2&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-10';
@@ -390,7 +391,7 @@ describe('an answer that is visibly not what was asked for', () => {
 
 describe('an answer whose bytes are not of its charset', () => {
   const NAME = 'Zürich €5';
-  const json = (name: string) => `{"data":[{"campaign_name":${JSON.stringify(name)}}]}`;
+  const json = (name: string) => `{"data":[{"campaign_name":${JSON.stringify(name)},"spent":1}]}`;
   const LATIN = Buffer.from(json(NAME).replace('€', '\x80'), 'latin1');
   const as = (body: string | Buffer, contentType: string) => sends(body, { 'content-type': contentType });
 
@@ -400,7 +401,7 @@ describe('an answer whose bytes are not of its charset', () => {
       const { platform, ask } = await openScene(as(LATIN, contentType));
       expect(outcomeOf(await ask(FINAL))).toBe(NO_REPORT);
       platform.answer(sends(json(NAME)));
-      expect(reportIn(await ask(FINAL)).data).toEqual([{ campaignName: NAME }]);
+      expect(reportIn(await ask(FINAL)).data).toEqual([{ campaignName: NAME, spent: 1 }]);
     },
   );
 
@@ -413,7 +414,7 @@ describe('an answer whose bytes are not of its charset', () => {
     ['UTF-16 by its byte order mark', Buffer.from(`\ufeff${json(NAME)}`, 'utf16le'), 'application/json'],
   ])('%s is read as what it is, and raw gives its bytes', async (_what, body, contentType) => {
     const { platform, ask } = await openScene(as(body, contentType));
-    expect(reportIn(await ask(FINAL)).data).toEqual([{ campaignName: NAME }]);
+    expect(reportIn(await ask(FINAL)).data).toEqual([{ campaignName: NAME, spent: 1 }]);
     const raw = await ask(`${FINAL}&_format=raw`);
     expect([raw.body.equals(body), raw.headers['content-type']]).toEqual([true, contentType]);
     expect(platform.requests).toHaveLength(1);

@@ -111,7 +111,7 @@ describe('stale-if-error', () => {
   });
 });
 
-const ROWS = '{"data":[{"campaign_id":7,"advertiser_id":1}]}';
+const ROWS = '{"data":[{"campaign_id":7,"advertiser_id":1,"clicks":2}]}';
 
 describe('stale-while-revalidate', () => {
   it('answers at once with what there is, asks behind, and has the new answer next time', async () => {

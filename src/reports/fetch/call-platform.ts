@@ -16,6 +16,7 @@ import { buildPlatformCall, type ReportSeries, rowsKey } from '../query/platform
 import { dayRef, newPatience, type ReportQuestion } from '../question.js';
 import type { RefusalHeader } from '../rows/entry.js';
 import { isCut } from '../rows/freshness.js';
+import { rowsOfEachDay } from '../rows/proves-cap.js';
 import { afterFetch } from './after-fetch.js';
 import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
 import { type Fetch, type Fetched, type FetchResult, LOOK_AGAIN } from './fetched.js';
@@ -74,11 +75,13 @@ export async function probe(g: Gateway, of: ReportSeries, from: string, to: stri
   if (days === null)
     return { kind: 'undivided', reason: splittable.ok ? 'it may be no report' : splittable.reason };
   const caps = g.policy.rulesFor(report);
-  if (days.some(({ header }) => isCut(header, caps)) || g.caps.suspects(of, `${from}/${to}`, rowCount))
-    return { kind: 'cut' };
+  if (days.some(({ header }) => isCut(header, caps))) return { kind: 'cut' };
+  // Whether the answer is complete, the parts show: until then it is not stored.
+  const count = { rows: rowCount, perDay: rowsOfEachDay(days) };
+  const isSuspect = g.caps.suspects(of, `${from}/${to}`, count);
   const hasRows = (date: string) => (known.get(date)?.header.rowCount ?? 0) > 0;
   const isLosing = days.some(({ header }) => header.rowCount === 0 && hasRows(header.lastDay as string));
-  if (!isLosing) await afterFetch(g, fetch, fetched);
+  if (!isLosing && !isSuspect) await afterFetch(g, fetch, fetched);
   return { kind: 'days', days };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Row caps: a platform that silently truncates returns the same row count for different ranges. Known caps are configured, or
- * proven by halves with more rows. Proven ones are shared by replicas, for each kind of report (equal except for dates and
- * accounts); coincidences stay in the process.
+ * Row caps: a platform that silently truncates returns the same row count for different ranges, mostly a round one. Known caps are
+ * configured, or proven by halves with more rows. Proven ones are shared by replicas, for each kind of report (equal except for
+ * dates and accounts); coincidences stay in the process.
  */
 import Type from 'typebox';
 import { createLastUsed } from '../../lib/last-used.js';
@@ -19,6 +19,7 @@ const SERIES = 2000;
 /** Remembered ranges of a series. */
 const RANGES = 32;
 const DAY_MS = 86_400_000;
+/** How long honest counts are remembered. */
 const CLEARED_MS = DAY_MS;
 
 interface Counts {
@@ -27,46 +28,86 @@ interface Counts {
   readonly cleared: Map<number, { readonly at: number; readonly days: number }>;
 }
 
+/** What answers of a kind say of all its series. */
+interface Honest {
+  /** The largest answer: smaller counts are no caps. */
+  largest: { readonly rows: number; readonly at: number };
+  /** Rows of each day of answers that were complete, with the time. */
+  readonly perDay: Map<number, number>;
+}
+
+/** Rows that an answer has. */
+interface AnswerCount {
+  readonly rows: number;
+  /** Of each day, if all days have equally many; else null. */
+  readonly perDay: number | null;
+}
+
 export function createCaps(known: KnownCaps, { now }: Pick<Gateway, 'now'>) {
   const series = createLastUsed<Counts>(SERIES);
+  const kinds = createLastUsed<Honest>(SERIES);
 
   const countsOf = (id: string): Counts => {
     const counts = series.get(id) ?? { byRange: new Map(), cleared: new Map() };
     series.set(id, counts);
     return counts;
   };
+  const honestOf = ({ report }: ReportSeries): Honest => {
+    const kind = known.kindOf(report);
+    const honest = kinds.get(kind) ?? { largest: { rows: 0, at: 0 }, perDay: new Map() };
+    kinds.set(kind, honest);
+    return honest;
+  };
 
   /** A clock set back must not prolong a coincidence. */
-  function isCleared({ cleared }: Counts, range: string, rowCount: number): boolean {
-    const known = cleared.get(rowCount);
-    if (known === undefined || lengthOf(range) > known.days) return false;
-    const ageMs = now() - known.at;
-    return ageMs >= 0 && ageMs < CLEARED_MS;
+  const isRecent = (at: number | undefined) => at !== undefined && now() - at >= 0 && now() - at < CLEARED_MS;
+
+  function isCleared({ cleared }: Counts, range: string, rows: number): boolean {
+    const found = cleared.get(rows);
+    return found !== undefined && lengthOf(range) <= found.days && isRecent(found.at);
+  }
+
+  /** Equal counts of ranges that are equally long mean nothing if all of their days have equally many rows. */
+  function isRepeated({ byRange }: Counts, range: string, { rows, perDay }: AnswerCount): boolean {
+    const isOther = (other: string) =>
+      other !== range && (perDay === null || lengthOf(other) !== lengthOf(range));
+    return [...byRange].some(([other, count]) => count === rows && isOther(other));
+  }
+
+  /** Whether the count looks like a cap, and no other answer of the kind says that it is none. */
+  function isRoundFirst({ largest, perDay }: Honest, count: AnswerCount): boolean {
+    const isExceeded = count.rows < largest.rows && isRecent(largest.at);
+    return (
+      isRound(count.rows) && !isExceeded && !(count.perDay !== null && isRecent(perDay.get(count.perDay)))
+    );
   }
 
   return {
     stampOf: known.stampOf,
     /**
-     * Whether the count may be a cap: it is a known one, or that of another range. Below a configured cap equal counts say
-     * nothing.
+     * Whether the count may be a cap: it is a known one, that of another range, or a round one. Below a configured cap counts
+     * say nothing.
      */
-    suspects(what: ReportSeries, range: string, rowCount: number): boolean {
+    suspects(what: ReportSeries, range: string, count: AnswerCount): boolean {
+      const { rows } = count;
       const rowCap = known.configured(what.report);
-      if (rowCap !== null && rowCount > rowCap) known.noteExceeded(what.report, rowCount);
-      const isKnown = known.of(what.report).includes(rowCount);
-      if (rowCap !== null && rowCount <= rowCap) return isKnown;
-      if (rowCount < SMALLEST_CAP) return false;
+      if (rowCap !== null && rows > rowCap) known.noteExceeded(what.report, rows);
+      const isKnown = known.of(what.report).includes(rows);
+      if (rowCap !== null && rows <= rowCap) return isKnown;
+      if (rows < SMALLEST_CAP) return false;
       const counts = countsOf(what.series);
-      const { byRange } = counts;
-      const seenElsewhere = [...byRange].some(([other, count]) => other !== range && count === rowCount);
-      byRange.set(range, rowCount);
-      if (byRange.size > RANGES) byRange.delete(byRange.keys().next().value as string);
-      known.exceeded(what, rowCount);
-      return isKnown || (seenElsewhere && !isCleared(counts, range, rowCount));
+      const honest = honestOf(what);
+      const isSuspect = isRepeated(counts, range, count) || isRoundFirst(honest, count);
+      counts.byRange.set(range, rows);
+      if (counts.byRange.size > RANGES) counts.byRange.delete(counts.byRange.keys().next().value as string);
+      if (rows >= honest.largest.rows || !isRecent(honest.largest.at)) honest.largest = { rows, at: now() };
+      known.exceeded(what, rows);
+      return isKnown || (isSuspect && !isCleared(counts, range, rows));
     },
     /** The halves have no more rows: for ranges up to this length the count is a coincidence, unless the cap is known. */
-    clear({ series: id }: ReportSeries, range: string, rowCount: number): void {
-      countsOf(id).cleared.set(rowCount, { at: now(), days: lengthOf(range) });
+    clear(what: ReportSeries, range: string, { rows, perDay }: AnswerCount): void {
+      countsOf(what.series).cleared.set(rows, { at: now(), days: lengthOf(range) });
+      if (perDay !== null) honestOf(what).perDay.set(perDay, now());
     },
     /** The halves have more rows: the count is a cap. */
     async confirm(what: ReportSeries, rowCount: number): Promise<void> {
@@ -74,6 +115,11 @@ export function createCaps(known: KnownCaps, { now }: Pick<Gateway, 'now'>) {
       await known.learn(what, rowCount);
     },
   };
+}
+
+/** Usual limits: 500, 1,000, 1,500 …; 512, 1,024, 2,048 … */
+function isRound(rows: number): boolean {
+  return rows % 500 === 0 || Number.isInteger(Math.log2(rows));
 }
 
 /** Days of a range `from/to`; 0 if open. */
@@ -194,6 +240,7 @@ export function createKnownCaps(
   }
 
   return {
+    kindOf,
     /** Row counts at which the platform truncates such a report, as known now; ascending. */
     of: (report: Report): readonly number[] => knownOf(report).counts,
     /** Changes with them, which invalidates finished answers. */

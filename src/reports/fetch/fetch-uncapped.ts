@@ -11,7 +11,7 @@ import type { ReportSeries } from '../query/platform-call.js';
 import type { Entry, EntryHeader, RowsHeader } from '../rows/entry.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
 import { joinEntries } from '../rows/join-entries.js';
-import { finalDaysGained, provesCap, rowsOf } from '../rows/proves-cap.js';
+import { finalDaysGained, provesCap, rowsOf, rowsOfEachDay } from '../rows/proves-cap.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 
 /** Why a capped answer is not split. */
@@ -39,7 +39,9 @@ async function uncap(
   const { range, rowCount, days } = fetched;
   const name = `${range.from}/${range.to}`;
   const halves = halvesOf(range);
-  if (days === null || !g.caps.suspects(what, name, rowCount) || halves === null) return fetched;
+  if (days === null) return fetched;
+  const count = { rows: rowCount, perDay: rowsOfEachDay(days) };
+  if (!g.caps.suspects(what, name, count) || halves === null) return fetched;
   const answers: FetchedAnswer[] = [];
   for (const half of halves) {
     const part = await fetchRange(half);
@@ -48,8 +50,10 @@ async function uncap(
   }
   const parts = daysOf(answers);
   const rules = g.policy.rulesFor(what.report);
-  if (rowsOf(parts) <= rowCount) {
-    g.caps.clear(what, name, rowCount);
+  // Days that still change may have lost rows between the calls.
+  const isGained = finalDaysGained(days, parts, rules);
+  if (!isGained && rowsOf(parts) <= rowCount) {
+    g.caps.clear(what, name, count);
     return isProven(parts, rowCount, rules) ? asComplete(fetched) : together(fetched, answers, rules);
   }
   // One half alone with more rows than the whole: there is no such cap.
@@ -61,9 +65,9 @@ async function uncap(
     );
     return { ...fetched, days: null, splittable: { ok: false, reason: CAPPED } };
   }
-  // Days that still change may have gained rows between the calls: they prove nothing for other reports.
-  if (finalDaysGained(days, parts, rules)) await g.caps.confirm(what, rowCount);
-  return together(fetched, answers, g.policy.rulesFor(what.report));
+  // Or gained some: that proves nothing for other reports.
+  if (isGained) await g.caps.confirm(what, rowCount);
+  return together(fetched, answers, rules);
 }
 
 const daysOf = (answers: readonly FetchedAnswer[]) => answers.flatMap(({ days }) => days ?? []);

@@ -78,7 +78,7 @@ export interface FetchedRefusal {
 export type Fetched = FetchedAnswer | FetchedRefusal;
 
 /** Header of an earlier entry, for a day or a whole answer. */
-export type Earlier = Facts & Partial<Pick<RowsHeader, 'rowCount' | 'columns' | 'splitFrom'>>;
+export type Earlier = Facts & Partial<Pick<RowsHeader, 'rowCount' | 'splitFrom'>>;
 
 /** A pending call. */
 export interface RequestedRange {

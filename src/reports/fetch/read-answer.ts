@@ -276,6 +276,7 @@ export async function readAnswer(
   const read: Context = { ...context, body: bytes, hash };
   if (outcome.kind === 'invalid') throw invalid(outcome.reason);
   if (outcome.kind === 'no-rows') {
+    if (outcome.shape !== null) g.shapes.noteStranger(asked.report, outcome.shape);
     const fault = invalid(outcome.reason);
     // Its bytes may be requested, but not its days.
     if (!asked.whole) throw fault;
@@ -287,7 +288,7 @@ export async function readAnswer(
     });
   }
   const found = outcome.digest;
-  if (found.doubt === null) g.shapes.note(asked.report, found);
+  g.shapes.note(asked.report, asked.range, found);
   return found.doubt === null ? answerOf(read, found) : doubtful(read, found, found.doubt);
 }
 
@@ -297,12 +298,12 @@ export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
 
 function digestInput(
   g: Gateway,
-  { report, range, whole, earlier }: RequestedRange,
+  { report, range, whole }: RequestedRange,
   rule: EndpointRule | undefined,
 ): DigestInput {
   return {
     rule: rowsRuleOf(rule),
-    known: g.shapes.of(report, earlier(range.to)?.columns ?? []),
+    known: g.shapes.of(report),
     period: range,
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,

@@ -42,7 +42,10 @@ export interface DayBlock extends RowBlock {
 }
 
 export interface Digest
-  extends Pick<Normalized, 'splittable' | 'accounts' | 'paging' | 'place' | 'columns' | 'doubt' | 'flaws'> {
+  extends Pick<
+    Normalized,
+    'splittable' | 'accounts' | 'paging' | 'place' | 'columns' | 'newFigures' | 'doubt' | 'flaws'
+  > {
   readonly whole: RowBlock | null;
   /** All days of the period; null if the answer may not be split. */
   readonly days: readonly DayBlock[] | null;
@@ -54,7 +57,7 @@ export interface Digest
 /** @throws JsonError, RowsError */
 export function digestAnswer(text: string, ask: DigestInput): Digest {
   const drafted = draftAnswer(text, ask);
-  const { drafts, accounts, splittable, paging, place, columns, doubt, flaws } = drafted;
+  const { drafts, accounts, splittable, paging, place, columns, newFigures, doubt, flaws } = drafted;
   const { from, to } = ask.period;
   const dates = ask.byDate && splittable.ok && from !== null && to !== null ? daysBetween(from, to) : null;
   const isWhole = ask.whole || dates === null || doubt !== null;
@@ -71,6 +74,7 @@ export function digestAnswer(text: string, ask: DigestInput): Digest {
     paging,
     place,
     columns,
+    newFigures,
     doubt,
     flaws: repeatsRow(drafted, whole, days) ? [...flaws, { code: 'duplicate_rows' }] : flaws,
   };
@@ -148,7 +152,13 @@ function dayBlock(
 export type DigestOutcome =
   | { readonly kind: 'digest'; readonly digest: Digest }
   /** JSON without identifiable rows. */
-  | { readonly kind: 'no-rows'; readonly reason: string; readonly accounts: readonly string[] }
+  | {
+      readonly kind: 'no-rows';
+      readonly reason: string;
+      readonly accounts: readonly string[];
+      /** See {@link RowsError}. */
+      readonly shape: string | null;
+    }
   /** No valid JSON, or it contains the token. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
@@ -172,6 +182,6 @@ export function digestBytes(
     if (!(error instanceof RowsError)) throw error;
     const document = parseAnswer(text);
     const accounts = accountsShown(document, ask.accountPattern, ask.nonAccounts);
-    return { kind: 'no-rows', reason: error.message, accounts: [...accounts] };
+    return { kind: 'no-rows', reason: error.message, accounts: [...accounts], shape: error.shape };
   }
 }

@@ -5,8 +5,8 @@
 import type { Period } from '../query/period.js';
 import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from './json.js';
 
-// Signs that an answer with status 200 is an error: some platforms answer so when a layer of theirs fails. Names are compared
-// in lower case without separators.
+// Signs that an answer with status 200 is an error: some platforms answer so when a layer of theirs fails. Names of members are
+// compared in lower case without separators. What a text says is not read, but for single words of states.
 
 /** Objects around a report that may describe the call. */
 const WRAPPERS = new Set(
@@ -16,6 +16,9 @@ const DEEPEST = 3;
 
 const SUCCESS_FLAGS = new Set(['success', 'ok', 'succeeded', 'successful']);
 const FAILURE_FLAGS = new Set(['iserror', 'haserror', 'haserrors', 'isfailed', 'failed', 'isfault']);
+const HTTP_STATUSES = new Set(
+  'status code statuscode httpstatus httpcode httpstatuscode errorcode'.split(' '),
+);
 const STATUSES = new Set(
   'status state result outcome statuscode httpstatus httpcode httpstatuscode'.split(' '),
 );
@@ -24,29 +27,21 @@ const FAULTS = new Set(
 );
 const CODES = new Set('code errorcode errcode errno resultcode returncode retcode statuscode'.split(' '));
 const TRACES = new Set('trace stack stacktrace backtrace'.split(' '));
-const MESSAGES = new Set('message messages msg detail description exception'.split(' '));
-
 const REASONS = new Set([...FAULTS, 'message', 'messages', 'msg', 'reason', 'reasons']);
-/** Without rows, a text under these says why, unless it reports success. */
+/** Without rows, a text under these may say why. */
 const TELLS_WHY = new Set([...STATUSES, ...REASONS, 'info', 'notice', 'detail', 'details']);
 const UNFINISHED = /^(?:is)?(?:partial|incomplete|truncated|throttled)$/;
 /** Names that describe a call; `file`, `line` etc. are of a stack trace. */
 const OF_A_CALL = new Set([
-  ...[...TELLS_WHY, ...SUCCESS_FLAGS, ...FAILURE_FLAGS, ...CODES, ...TRACES, ...MESSAGES],
-  ...'warning warnings links hint type class file line function requestid traceid'.split(' '),
+  ...[...TELLS_WHY, ...SUCCESS_FLAGS, ...FAILURE_FLAGS, ...CODES, ...TRACES],
+  ...'description warning warnings links hint type class file line function requestid traceid'.split(' '),
 ]);
 
-const SAYS_ERROR =
-  /(?:^|[^a-z])(?:errors?|err|fail|failed|failure|fault|exception|invalid|denied|forbidden|unauthori[sz]ed|unauthenticated|unavailable|timeout|nok)(?:[^a-z]|$)/i;
-const SAYS_TROUBLE =
-  /error|exception|fail|unavailable|maintenance|time[d -]*out|try again|too many|overload|denied|forbidden|unauthori[sz]ed|unauthenticated|not allowed|limit/i;
-const SAYS_LATER =
-  /^(?:processing|pending|queued|scheduled|running|started|accepted|preparing|in[ _-]?progress|not[ _-]?ready)$/i;
-const SAYS_WELL =
-  /^\s*(?:ok|okay|success|successful|succeeded|done|none|null|false|no errors?|0+)?\s*[.!]?\s*$/i;
-const HOLDS_SUCCESS =
-  /\b(?:ok|okay|success|successful|successfully|succeeded|completed?|done|ready|finished)\b|^(?:there (?:is|are|was|were) )?(?:no|0|empty)\b.*\b(?:data|rows?|records?|results?|entries|items|statistics)\b|^(?:[a-z]?0+|empty)$/i;
-const TAKES_BACK = /\b(?:not|partial|partially|un\w+)\b|n't\b/i;
+/** Whole values that say nothing, or that the call went well. */
+const WELL =
+  /^(?:ok|okay|success|successful|succeeded|done|completed?|finished|ready|none|null|false|no[ _](?:data|errors?)|[a-z]?0+)?\s*[.!]?$/i;
+/** Words of a state, as `INTERNAL_ERROR`; `error` and `fail` are those of JSend. */
+const FAILED = /(?:^|[^a-z])(?:error|fail|failed|failure)(?:[^a-z]|$)/i;
 
 /** `error_message`, `errorMessage` and `Error-Message` are equal. */
 function bareWord(name: string): string {
@@ -54,7 +49,7 @@ function bareWord(name: string): string {
 }
 
 /**
- * @param hasRows whether the answer seems to have rows; then an unusual code is no sign
+ * @param hasRows whether the answer seems to have rows; then an unusual code is no sign, and a number of errors is a count
  * @param rows the found rows, which are not searched
  * @returns the name of the member that identifies the answer as an error
  */
@@ -98,37 +93,33 @@ function wrappersOf(document: Json, rows: Json | null): readonly JsonObject[] {
 
 /** @returns the member with a reason or an error code */
 export function findRefusal(object: JsonObject): string | null {
-  const isWell = hasGoodMessage(object);
+  const isWell = hasGoodReason(object);
   return memberOf(object, (word, value) =>
     CODES.has(word) ? !isWell && isErrorCode(value) : REASONS.has(word) && isSaid(value),
   );
 }
 
-/** @returns the member that may say why there are no rows: a text that does not report success, `partial`, a code of 1 */
+/** @returns the member that may say why there are no rows: a text that is no word of success, `partial`, a code of 1 */
 export function findDoubt(document: Json, rows: Json): string | null {
   return firstMember(document, rows, (object) => {
     const success = memberOf(object, (word, value) =>
-      SUCCESS_FLAGS.has(word) ? isTrue(value) : TELLS_WHY.has(word) && textsOf(value).some(isOfSuccess),
+      SUCCESS_FLAGS.has(word) ? isTrue(value) : TELLS_WHY.has(word) && textsOf(value).some(saysWell),
     );
     return (word, value) => {
       if (UNFINISHED.test(word)) return isTrue(value);
       // A success for some platforms, a failure for others; as the status of the document it is a flag of success.
       if ((CODES.has(word) || (STATUSES.has(word) && object !== document)) && scalarText(value) === '1')
         return success === null;
-      if (word === 'description') return textsOf(value).some((text) => SAYS_TROUBLE.test(text));
-      return TELLS_WHY.has(word) && textsOf(value).some((text) => !isNumeric(text) && !isOfSuccess(text));
+      return TELLS_WHY.has(word) && textsOf(value).some((text) => !isNumeric(text) && !saysWell(text));
     };
   });
 }
 
 /** @returns a code that is neither a number nor a word for success */
 export function findWordedCode(document: Json, rows: Json): string | null {
-  return firstMember(
-    document,
-    rows,
-    () => (word, value) =>
-      CODES.has(word) && typeof value === 'string' && !isNumeric(value) && !isOfSuccess(value),
-  );
+  const isWorded: IsWanted = (word, value) =>
+    CODES.has(word) && textsOf(value).some((text) => !isNumeric(text) && !saysWell(text));
+  return firstMember(document, rows, () => isWorded);
 }
 
 /** Whether a member describes a call, not a report. */
@@ -143,32 +134,24 @@ export function isState(name: string): boolean {
   return [STATUSES, CODES, SUCCESS_FLAGS, FAILURE_FLAGS].some((words) => words.has(word));
 }
 
-/** Whether a message reports trouble, or a status says that the rows come later. */
-function findTrouble(document: Json): boolean {
-  if (!(document instanceof JsonObject)) return false;
-  const isTrouble: IsWanted = (word, value) =>
-    typeof value === 'string' &&
-    ((MESSAGES.has(word) && SAYS_TROUBLE.test(value)) ||
-      (STATUSES.has(word) && SAYS_LATER.test(value.trim())));
-  return memberOf(document, isTrouble) !== null;
-}
-
 function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): IsWanted {
-  const explains = memberOf(object, (word, value) => MESSAGES.has(word) && isSaid(value)) !== null;
-  const isWell = hasGoodMessage(object);
+  const isWell = hasGoodReason(object);
   return (word, value) =>
     value !== rows &&
     value !== null &&
     ((SUCCESS_FLAGS.has(word) && isFalse(value)) ||
       (FAILURE_FLAGS.has(word) && isTrue(value) && isFault(value, hasRows)) ||
-      (STATUSES.has(word) && isErrorStatus(value)) ||
+      (HTTP_STATUSES.has(word) && /^[45]\d\d$/.test(scalarText(value) ?? '')) ||
+      (STATUSES.has(word) && (value === false || textsOf(value).some(saysFailed))) ||
       (FAULTS.has(word) && isFault(value, hasRows)) ||
-      (TRACES.has(word) && explains && isSaid(value)) ||
+      (TRACES.has(word) && isJsonArray(value) && isSaid(value)) ||
       (CODES.has(word) && !hasRows && !isWell && isErrorCode(value)));
 }
 
-function hasGoodMessage(object: JsonObject): boolean {
-  return memberOf(object, (word, value) => MESSAGES.has(word) && saysWell(value)) !== null;
+function hasGoodReason(object: JsonObject): boolean {
+  const isGood: IsWanted = (word, value) =>
+    REASONS.has(word) && typeof value === 'string' && value.trim() !== '' && saysWell(value);
+  return memberOf(object, isGood) !== null;
 }
 
 function isFalse(value: Json): boolean {
@@ -179,14 +162,7 @@ function isFalse(value: Json): boolean {
 /** A higher number is a count. */
 function isTrue(value: Json): boolean {
   const text = scalarText(value);
-  return value === true || text === 'true' || text === '1';
-}
-
-function isErrorStatus(value: Json): boolean {
-  if (value === false) return true;
-  const text = scalarText(value);
-  if (text === null) return false;
-  return /^[45]\d\d$/.test(text) || (typeof value === 'string' && SAYS_ERROR.test(text.replaceAll('_', ' ')));
+  return text === 'true' || text === '1';
 }
 
 /** With rows, a number may be a count. */
@@ -198,9 +174,7 @@ function isFault(value: Json, hasRows: boolean): boolean {
 function isErrorCode(value: Json): boolean {
   const text = scalarText(value);
   if (text === null || typeof value === 'boolean') return false;
-  return /^-?\d+$/.test(text)
-    ? !/^(?:0+|1|2\d\d|200\d{2,3})$/.test(text)
-    : SAYS_ERROR.test(text.replaceAll('_', ' '));
+  return isNumeric(text) ? !/^(?:0+|1|2\d\d|200\d{2,3})$/.test(text) : saysFailed(text);
 }
 
 /** Whether there is content: `{"code":0,"message":""}`, `[]` and `"none"` have none. */
@@ -208,20 +182,15 @@ function isSaid(value: Json): boolean {
   if (isJsonArray(value)) return value.some(isSaid);
   if (value instanceof JsonObject) return value.values.some(isSaid);
   const text = scalarText(value);
-  return text !== null && !SAYS_WELL.test(text);
+  return text !== null && !saysWell(text);
 }
 
-function saysWell(value: Json): boolean {
-  return typeof value === 'string' && value.trim() !== '' && SAYS_WELL.test(value);
+function saysWell(text: string): boolean {
+  return WELL.test(text.trim());
 }
 
-/** `NO_DATA` equals `no data`. */
-function isOfSuccess(text: string): boolean {
-  const spaced = text.replaceAll('_', ' ').trim();
-  return (
-    SAYS_WELL.test(spaced) ||
-    (HOLDS_SUCCESS.test(spaced) && !SAYS_TROUBLE.test(spaced) && !TAKES_BACK.test(spaced))
-  );
+function saysFailed(text: string): boolean {
+  return FAILED.test(text.replaceAll('_', ' '));
 }
 
 function isNumeric(text: string): boolean {
@@ -243,7 +212,8 @@ export function saysError(body: Buffer): boolean {
   const document = parsed(body.toString());
   const held = document instanceof JsonObject ? document.values.flatMap(listIn) : listIn(document);
   const hasRows = held.some((value) => value instanceof JsonObject);
-  return findErrorSign(document, null, hasRows) !== null || (!hasRows && findTrouble(document));
+  if (findErrorSign(document, null, hasRows) !== null) return true;
+  return !hasRows && document instanceof JsonObject && findRefusal(document) !== null;
 }
 
 function listIn(value: Json): readonly Json[] {

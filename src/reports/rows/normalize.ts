@@ -25,10 +25,10 @@ import {
   parseJson,
   writeJson,
 } from './json.js';
-import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
+import { isFigure, judgeShape, type KnownShape, NO_FIGURE, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { filterFlaws, type RowFilter } from './row-filters.js';
-import { camelCase, columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
+import { camelCase, columnsBySource, dateFieldOf, dateIndex, holdsId, holdsText } from './row-names.js';
 import {
   type FoundRows,
   findRows,
@@ -198,6 +198,8 @@ export interface Drafted {
   /** Path from the root to the rows: member names joined by dots. */
   readonly place: string;
   readonly flaws: readonly Flaw[];
+  /** Further columns of numbers of an answer that has days inside the period, or the ids asked for; else none. */
+  readonly newFigures: readonly string[];
   /** Why it may be no report; null: no doubt. */
   readonly doubt: string | null;
 }
@@ -224,6 +226,8 @@ export function draftAnswer(text: string, ask: NormalizeInput): Drafted {
   refuseManyMembers(found);
   const doubt = judgeShape(document, found, ask, ask.known ?? NOTHING_KNOWN);
   const given = draftRows(found.rows, ask.rule.dateField);
+  const flaws = flawsOf(document, found, given, ask);
+  const teaches = flaws.length === 0 && (doubt ?? NO_FIGURE) === NO_FIGURE && showsQuestion(given, ask);
   return {
     drafts: ask.byDate ? orderByDate(given) : given,
     ...columnsIn(given),
@@ -235,7 +239,8 @@ export function draftAnswer(text: string, ask: NormalizeInput): Drafted {
     ),
     paging: found.paging,
     place: found.at,
-    flaws: flawsOf(document, found, given, ask),
+    flaws,
+    newFigures: teaches ? figuresIn(given, ask.known) : [],
     doubt,
   };
 }
@@ -314,6 +319,28 @@ function flawsOf(
     ...(warning === null ? [] : [warning]),
     ...(paging === null ? [] : [{ code: 'pages_left' as const }]),
   ];
+}
+
+/** Of rows without a flaw: whether they have days of the period, or ids that were asked for. */
+function showsQuestion(
+  rows: readonly DraftRow[],
+  { byDate, filters = [] }: Pick<NormalizeInput, 'byDate' | 'filters'>,
+): boolean {
+  if (byDate && rows.some(({ date }) => date !== null)) return true;
+  const asked = filters.filter(({ column }) => holdsId(column));
+  return [...plansOf(rows)].some((plan) => asked.some(({ column }) => plan.columns.includes(column)));
+}
+
+/** By the first row with these columns. */
+function figuresIn(rows: readonly DraftRow[], { figures } = NOTHING_KNOWN): readonly string[] {
+  const firsts = new Map(rows.toReversed().map((row) => [row.plan, row]));
+  const found = [...firsts.values()].flatMap(({ plan, values }) =>
+    plan.columns.filter((column, at) => {
+      const isNew = at !== plan.dateAt && !figures.includes(column);
+      return isNew && isFigure(plan.names[at] as string, values[at] as Json);
+    }),
+  );
+  return [...new Set(found)];
 }
 
 /** Keeps the order within a day; rows without a date come last. Linear in the rows. */

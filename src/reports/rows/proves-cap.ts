@@ -19,8 +19,8 @@ export function provesCap(
   { restatementDays }: FinalRules,
 ): boolean {
   return (
-    rowsOf(halves) > rowsOf(whole) &&
     whole.length === halves.length &&
+    (rowsOf(halves) > rowsOf(whole) || finalDaysGained(whole, halves, { restatementDays })) &&
     whole.every((day, index) => isLeftOf(day, halves[index] as Day, { restatementDays }))
   );
 }
@@ -35,6 +35,12 @@ export function finalDaysGained(
     const isOld = isFinalDay(dayNumber(lastDay as string) as number, fetchedOn, restatementDays);
     return isOld && (halves[index] as Day).header.rowCount > rowCount;
   });
+}
+
+/** @returns the rows of each day, if all days have equally many; else null */
+export function rowsOfEachDay(days: readonly Day[]): number | null {
+  const [first, ...others] = days.map(({ header }) => header.rowCount);
+  return first !== undefined && others.every((rows) => rows === first) ? first : null;
 }
 
 export function rowsOf(days: readonly Day[]): number {

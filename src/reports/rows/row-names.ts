@@ -97,6 +97,13 @@ export function isReportFigure(column: string): boolean {
   return wordsOf(column).some((word) => MEASURES.has(word) && !OF_ANYTHING.has(word));
 }
 
+/** Words at the end of names for times, which may be numbers. */
+const MOMENTS = new Set('at date time timestamp year quarter month week weekday day hour minute'.split(' '));
+
+export function holdsMoment(column: string): boolean {
+  return MOMENTS.has(wordsOf(column).at(-1) ?? '');
+}
+
 export function isMoney(column: string): boolean {
   return MONEY.has(wordsOf(column).at(-1) ?? '');
 }

@@ -22,7 +22,7 @@ const NEVER_ROWS: ReadonlySet<string> = new Set(
 
 /** Configuration of an endpoint's answers. Names in either spelling. */
 export interface RowsRule {
-  /** Member names joined by dots, from the root to the rows; `''` is the root. Absent: see {@link findRows}. */
+  /** Member names joined by dots, from the root to the rows; `''` or `.` is the root. Absent: see {@link findRows}. */
   readonly rowsPath?: string | undefined;
   /** Absent: `date`, else `day`. */
   readonly dateField?: string | undefined;
@@ -43,6 +43,14 @@ export interface RowsInput {
 /** The message is for the log: names of members, no values. */
 export class RowsError extends Error {
   override readonly name = 'RowsError';
+
+  /** @param shape of the rows, if they are refused for their columns: equal for equal columns */
+  constructor(
+    message: string,
+    readonly shape: string | null = null,
+  ) {
+    super(message);
+  }
 }
 
 export interface FoundRows {
@@ -164,7 +172,7 @@ function hasFigure({ names, values }: JsonObject): boolean {
 function follow(document: Json, rowsPath: string): Place {
   const steps: Step[] = [];
   let value = document;
-  for (const member of rowsPath === '' ? [] : rowsPath.split('.')) {
+  for (const member of ['', '.'].includes(rowsPath) ? [] : rowsPath.split('.')) {
     const next = value instanceof JsonObject ? value.get(member) : undefined;
     if (!(value instanceof JsonObject) || next === undefined) {
       throw new RowsError(`the configured path ${show(rowsPath)} ends before ${show(member)}`);

@@ -17,7 +17,7 @@ const MIB = 1_048_576;
 
 /** Rows of a kilobyte. */
 const rowsOf = (count: number) =>
-  `{"data":[${Array.from({ length: count }, (_, id) => `{"campaign_id":${id},"note":"${'x'.repeat(980)}"}`).join(',')}]}`;
+  `{"data":[${Array.from({ length: count }, (_, id) => `{"campaign_id":${id},"clicks":2,"note":"${'x'.repeat(980)}"}`).join(',')}]}`;
 
 /** A connection that reads nothing until it is told to. */
 async function connectTo(url: string): Promise<Socket> {

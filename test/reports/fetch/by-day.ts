@@ -26,6 +26,7 @@ export function rowsPerDay(
         date,
         campaign_id: index,
         advertiser_id: 1,
+        impressions: 1,
         ...more,
       })),
     );

@@ -38,8 +38,11 @@ describe('createCaps', () => {
       background: (one) => work.push(one),
     });
     const caps = createCaps(known, { now: clock.now });
-    const ask = (range: string, rowCount: number, series = 's') => caps.suspects(of(series), range, rowCount);
-    return { caps, ask, log, clock, settled: () => Promise.all(work) };
+    const ask = (range: string, rows: number, series = 's', perDay: number | null = null) =>
+      caps.suspects(of(series), range, { rows, perDay });
+    const clear = (range: string, rows: number, series = 's', perDay: number | null = null) =>
+      caps.clear(of(series), range, { rows, perDay });
+    return { caps, ask, clear, log, clock, settled: () => Promise.all(work) };
   }
   const alone = async (rowCap = 0) => capsOn((await openReplica(await openInMemory())).registry, rowCap);
 
@@ -76,11 +79,51 @@ describe('createCaps', () => {
 
   it('suspects a count of 500 or more that another range of the series had', async () => {
     const { ask } = await alone();
-    expect(ask('a', 500)).toBe(false);
-    expect(ask('a', 500)).toBe(false);
-    expect(ask('b', 500)).toBe(true);
-    expect(ask('c', 501)).toBe(false);
-    expect(ask('b', 500, 'other series')).toBe(false);
+    expect(ask('a', 501)).toBe(false);
+    expect(ask('a', 501)).toBe(false);
+    expect(ask('b', 501)).toBe(true);
+    expect(ask('c', 502)).toBe(false);
+    expect(ask('b', 501, 'other series')).toBe(false);
+  });
+
+  it('suspects a multiple of 500, and a power of two from 512, at first sight', async () => {
+    const suspects = async (rows: number) => (await alone()).ask('a', rows);
+    for (const rows of [500, 512, 1000, 1024, 1500, 2048, 10_000, 65_536])
+      expect(await suspects(rows), String(rows)).toBe(true);
+    for (const rows of [256, 499, 501, 513, 700, 1025, 9999])
+      expect(await suspects(rows), String(rows)).toBe(false);
+  });
+
+  it('does not suspect a round count at first sight for a day after any answer of the kind had more rows', async () => {
+    const { ask, clock } = await alone();
+    ask('a', 1777);
+    expect(ask('b', 1500, 'other')).toBe(false);
+    // As many rows as the largest answer may be as many as the platform gives.
+    expect(ask('b', 2000, 'other')).toBe(true);
+    expect(ask('b', 2000, 'third')).toBe(true);
+    clock.advance(DAY);
+    expect(ask('c', 1500, 'fourth')).toBe(true);
+  });
+
+  it('does not suspect as many rows on each day for a day after halves of such an answer had no more rows', async () => {
+    const { ask, clear, clock } = await alone();
+    const [two, three] = ['2026-10-01/2026-10-02', '2026-10-01/2026-10-03'];
+    expect(ask(two, 1000, 's', 500)).toBe(true);
+    clear(two, 1000, 's', 500);
+    expect(ask(three, 1500, 'other', 500)).toBe(false);
+    // Fewer rows on the last day: they may have been cut off.
+    expect(ask(three, 1500, 'third')).toBe(true);
+    expect(ask(three, 3000, 'fourth', 1000)).toBe(true);
+    clock.advance(DAY);
+    expect(ask(three, 1500, 'fifth', 500)).toBe(true);
+  });
+
+  it('does not suspect equal counts of ranges of one length if all of their days have equally many rows', async () => {
+    const { ask } = await alone();
+    expect(ask('2026-10-01/2026-10-06', 600, 's', 100)).toBe(false);
+    expect(ask('2026-10-02/2026-10-07', 600, 's', 100)).toBe(false);
+    expect(ask('2026-10-02/2026-10-05', 600, 's', 150)).toBe(true);
+    expect(ask('2026-10-03/2026-10-08', 600, 's')).toBe(true);
   });
 
   it('does not suspect small counts, however often they come', async () => {
@@ -89,9 +132,9 @@ describe('createCaps', () => {
   });
 
   it('remembers for a day that a count was a coincidence, for that series and count', async () => {
-    const { ask, caps, clock } = await alone();
+    const { ask, clear, clock } = await alone();
     for (const series of ['s', 't']) ask('a', 700, series);
-    caps.clear(of('s'), 'a', 700);
+    clear('a', 700);
     expect(ask('b', 700)).toBe(false);
     expect(ask('b', 700, 't')).toBe(true);
     ask('c', 800);
@@ -102,8 +145,8 @@ describe('createCaps', () => {
 
   it('goes on suspecting after very many ranges', async () => {
     const { ask } = await alone();
-    for (let at = 0; at < 100; at++) ask(`range ${at}`, 1000 + at);
-    expect(ask('again', 1099)).toBe(true);
+    for (let at = 0; at < 100; at++) ask(`range ${at}`, 1001 + at);
+    expect(ask('again', 1100)).toBe(true);
   });
 
   it('shares a proven cap with other replicas and other series of the kind, and keeps it over a restart', async () => {
@@ -124,20 +167,18 @@ describe('createCaps', () => {
     const otherKind = get('advertiserId=1&byDate=1&byCampaign=1').report;
     const odd = { ...report, endpoint: 'constructor' };
     const kinds = [otherKind, odd, report];
-    expect(kinds.map((kind) => caps.suspects({ series: 'z', report: kind }, 'x', 600))).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect(
+      kinds.map((kind) => caps.suspects({ series: 'z', report: kind }, 'x', { rows: 600, perDay: null })),
+    ).toEqual([false, false, true]);
   });
 
   it('unlearns a cap when the series that proved it holds more rows, not when a range has exactly as many', async () => {
     const store = await openInMemory();
     const { registry } = await openReplica(store);
-    const { caps, ask, settled } = capsOn(registry);
+    const { caps, ask, clear, settled } = capsOn(registry);
     await caps.confirm(of('s'), 600);
     expect(ask('other', 600, 'fresh')).toBe(true);
-    for (const series of ['s', 'other']) caps.clear(of(series), 'c', 600);
+    for (const series of ['s', 'other']) clear('c', 600, series);
     // Another series only tells of itself.
     ask('long', 900, 'other');
     await settled();
@@ -148,9 +189,9 @@ describe('createCaps', () => {
   });
 
   it('takes a count that is a coincidence for short ranges for a possible cap of longer ones', async () => {
-    const { ask, caps } = await alone();
+    const { ask, clear } = await alone();
     ask('2026-10-01/2026-10-10', 700);
-    caps.clear(of('s'), '2026-10-01/2026-10-10', 700);
+    clear('2026-10-01/2026-10-10', 700);
     expect(ask('2026-10-11/2026-10-20', 700)).toBe(false);
     expect(ask('2026-10-11/2026-10-21', 700)).toBe(true);
   });

@@ -94,7 +94,9 @@ describe('splitting by day', () => {
   it('makes one block of every day, in order, with that day alone in it; an empty day is a block too', () => {
     fc.assert(
       fc.property(answer, (rows) => {
-        const { whole, days, lastDate, accounts } = digest(rows, { whole: false });
+        // Also without a figure.
+        const rule = { requiredColumns: ['date'] };
+        const { whole, days, lastDate, accounts } = digest(rows, { whole: false, rule });
         const named = rows.flatMap((one) => one.advertiser_id ?? []).map(String);
         expect([whole, accounts]).toEqual([null, [...new Set(named)].sort()]);
         expect(days?.map(({ date }) => date)).toEqual(DATES);

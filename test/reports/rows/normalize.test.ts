@@ -168,6 +168,7 @@ describe('an answer', () => {
       place: '',
       doubt: null,
       flaws: [],
+      newFigures: [],
     });
   });
 

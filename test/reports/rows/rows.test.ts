@@ -298,7 +298,7 @@ describe('readPageHeaders', () => {
 
 type Verdict = 'report' | 'doubtful' | 'refused';
 
-function verdictOf(answer: unknown, splits: boolean, columns: readonly string[]): Verdict {
+function verdictOf(answer: unknown, splits: boolean, figures: readonly string[]): Verdict {
   try {
     const { doubt } = digestAnswer(JSON.stringify(answer), {
       rule: {},
@@ -306,7 +306,7 @@ function verdictOf(answer: unknown, splits: boolean, columns: readonly string[])
       byDate: false,
       splits,
       accountPattern: /^advertiserid$/,
-      known: { places: [], columns },
+      known: { places: [], figures },
       whole: true,
     });
     return doubt === null ? 'report' : 'doubtful';
@@ -393,7 +393,11 @@ describe('an answer that is not split by date', () => {
     ['refused', { data: 'oops' }, []],
     ['doubtful', { code: 7, data: { spent: 3 } }, []],
     ['report', { code: 7, data: { spent: 3 } }, ['spent']],
-    ['doubtful', { campaignId: 7, retry: 3 }, ['campaignId', 'spent']],
+    ['refused', { campaignId: 7, retry: 3 }, ['spent']],
+    ['doubtful', { campaignId: 7, retry: 3 }, []],
+    ['refused', { campaignId: 7, name: 'weekly', created_at: 1793491200 }, []],
+    ['report', { campaignId: 7, auctions: 3 }, ['auctions']],
+    ['doubtful', { campaignId: 7, auctions: 3 }, []],
     ['report', { code: 0, msg: 'ok', spent: 3 }, []],
     ['report', { code: 'A7', spent: 3 }, ['code', 'spent']],
     ['refused', [{ notice: 'closed', retry: 3 }], ['spent']],
@@ -401,19 +405,88 @@ describe('an answer that is not split by date', () => {
     ['report', { data: { spent_total: 3 } }, []],
     ['doubtful', { data: { total: 3 } }, []],
     ['doubtful', { data: [{ clicks: 1 }, { spent: 3 }] }, []],
-    ['doubtful', [{ code: 1, msg: 'limit' }], ['code', 'spent']],
+    ['refused', [{ code: 1, msg: 'limit' }], ['code', 'spent']],
+    ['refused', [{ campaignId: 7, date: '2026-11-01', name: 'weekly' }], ['auctions']],
+    ['doubtful', [{ campaignId: 7, date: '2026-11-01', name: 'weekly' }], []],
+    ['report', [{ campaignId: 7, auctions: '1,200' }, { campaignId: 8 }], ['auctions']],
     ['report', [{ code: 1, msg: 'limit' }], ['code', 'msg']],
     ['doubtful', [{ reason: 'quota', retry: 3 }], []],
     ['report', { data: [{ reason: 'viewable', impressions: 5 }] }, []],
     ['refused', { Id: 'b8c1', Status: 1 }, []],
     ['refused', { data: { id: 'b8c1', status: 'queued', created_at: '2026-11-21T10:00:00Z' } }, []],
     ['refused', { report_id: 7, state: 'building', ready: false, download_url: null, errors: [] }, []],
-    ['refused', { id: 7, name: 'weekly', status: 2 }, ['id', 'name', 'spent']],
+    ['refused', { id: 7, name: 'weekly', status: 2 }, ['spent']],
     ['doubtful', { id: 'b8c1', status: 1, progress: 35 }, []],
     ['report', { id: 7, status: 2, spent: '1.5' }, []],
     ['report', { id: 7, name: 'weekly', status: 2 }, ['name']],
   ])('%s: %j, known for %j', (verdict, answer, columns) => {
     expect(verdictOf(answer, false, columns)).toBe(verdict);
+  });
+});
+
+describe('a failure beside rows', () => {
+  const ROWS = [{ campaignId: 7, spent: 3 }];
+
+  it.each<object>([
+    { success: false },
+    { ok: 0 },
+    { error: 'quota' },
+    { error: { code: 4 } },
+    { errors: ['shard 3'] },
+    { status: 'error' },
+    { status: 503 },
+    { code: 429 },
+    { code: '404' },
+    { meta: { status: { code: 500 } } },
+  ])('is refused whatever the rows are: %j', (beside) => {
+    for (const figures of [[], COLUMNS])
+      for (const splits of [false, true])
+        expect(verdictOf({ ...beside, data: ROWS }, splits, figures)).toBe('refused');
+  });
+
+  it.each<object>([
+    { success: true },
+    { error: null, errors: [] },
+    { error: '', message: 'The limit was raised: errors are unlikely' },
+    { status: 'preliminary', code: 7 },
+    { status: 200, code: 0 },
+    { code: 50001, errors: 3 },
+  ])('is not told by %j', (beside) => {
+    expect(verdictOf({ ...beside, data: ROWS }, true, [])).toBe('report');
+  });
+});
+
+describe('figures of an answer', () => {
+  const figuresOf = (answer: unknown, ask: object) =>
+    digestAnswer(JSON.stringify(answer), {
+      ...{ rule: {}, byDate: false, splits: true, whole: true, accountPattern: /^advertiserid$/ },
+      period: { from: '2026-11-01', to: '2026-11-10' },
+      ...ask,
+    }).newFigures;
+  const row = {
+    date: '2026-11-02',
+    advertiser_id: 7,
+    name: '12',
+    hour: 5,
+    status: 2,
+    auctions: 3,
+    won: '1.5',
+  };
+  const filters = [{ column: 'advertiserId', values: ['7'], code: 'rows_of_other_advertisers' }];
+
+  it('are its columns of numbers, but for ids, dates, names and states', () => {
+    expect(figuresOf([row], { byDate: true })).toEqual(['auctions', 'won']);
+    expect(figuresOf([row], { filters })).toEqual(['auctions', 'won']);
+    expect(figuresOf([row], { filters, known: { places: [], figures: ['won'] } })).toEqual(['auctions']);
+  });
+
+  it('are none if nothing in it is about the question', () => {
+    expect(figuresOf([row], {})).toEqual([]);
+    expect(figuresOf([{ ...row, date: '2026-12-02' }], { byDate: true })).toEqual([]);
+    expect(figuresOf([{ ...row, date: null }], { byDate: true })).toEqual([]);
+    expect(figuresOf([{ ...row, advertiser_id: 8 }], { filters })).toEqual([]);
+    expect(figuresOf({ warnings: ['late'], data: [row] }, { byDate: true })).toEqual([]);
+    expect(figuresOf([row, { other: 1 }], { byDate: true })).toEqual([]);
   });
 });
 
@@ -433,7 +506,9 @@ describe('an answer without rows', () => {
     ['report', { code: 0, message: 'OK' }],
     ['report', { code: 'A00000' }],
     ['report', { code: 'NO_DATA' }],
-    ['report', { message: 'No data found for the given period' }],
+    // In words it is like any other sentence.
+    ['doubtful', { message: 'No data found for the given period' }],
+    ['report', { status: 'finished', message: 'Done.' }],
     ['report', { code: 1, msg: 'success' }],
     ['report', { code: 200000 }],
     ['report', { success: true, code: 1 }],
