@@ -7,7 +7,8 @@
 import { bodyHash } from './entry.js';
 import { findDoubt, findErrorSign, findRefusal, findWordedCode, isCallMetadata, isState } from './flaws.js';
 import { type Json, JsonNumber, type JsonObject } from './json.js';
-import { camelCase, holdsMoment, holdsText, isReportFigure } from './row-names.js';
+import type { RowFilter } from './row-filters.js';
+import { camelCase, holdsId, holdsMoment, holdsText, isReportFigure } from './row-names.js';
 import { type FoundRows, PREFERRED, RowsError, type RowsInput } from './rows.js';
 
 /** A figure and nothing else: no date, no id. */
@@ -98,12 +99,6 @@ function mayBeFigure(name: string, value: Json): boolean {
   return isNumber(value) || (typeof value === 'object' && !isCallMetadata(name));
 }
 
-/** Whether the value is a number, and by its name no id, date, name or state. */
-export function isFigure(name: string, value: Json): boolean {
-  if (!isNumber(value)) return false;
-  return isReportFigure(camelCase(name)) || !(holdsNoFigure(name) || isCallMetadata(name));
-}
-
 function isNumber(value: Json): boolean {
   return value instanceof JsonNumber || (typeof value === 'string' && ONLY_FIGURE.test(value));
 }
@@ -150,4 +145,44 @@ function missingColumn(shapes: readonly (readonly string[])[], required: readonl
     if (missing !== undefined) return missing;
   }
   return null;
+}
+
+/** A row by its columns, which it shares with others. */
+interface PlannedRow {
+  readonly values: readonly Json[];
+  readonly date: string | null;
+  readonly plan: {
+    readonly names: readonly string[];
+    readonly columns: readonly string[];
+    /** Index of the date; -1: none. */
+    readonly dateAt: number;
+  };
+}
+
+/** Of rows without a flaw: whether they have days of the period, or ids that were asked for. */
+export function showsQuestion(
+  rows: readonly PlannedRow[],
+  { byDate, filters = [] }: { readonly byDate: boolean; readonly filters?: readonly RowFilter[] },
+): boolean {
+  if (byDate && rows.some(({ date }) => date !== null)) return true;
+  const plans = [...new Set(rows.map(({ plan }) => plan))];
+  return filters.some(
+    ({ column }) => holdsId(column) && plans.some(({ columns }) => columns.includes(column)),
+  );
+}
+
+/** @returns columns that are not known yet, with a number in the first row of that shape; no ids, dates, names and states */
+export function figuresIn(
+  rows: readonly PlannedRow[],
+  { figures }: KnownShape = NOTHING_KNOWN,
+): readonly string[] {
+  const firsts = new Map(rows.toReversed().map((row) => [row.plan, row]));
+  const found = [...firsts.values()].flatMap(({ plan: { names, columns, dateAt }, values }) =>
+    columns.filter((column, at) => {
+      if (at === dateAt || figures.includes(column) || !isNumber(values[at] as Json)) return false;
+      const name = names[at] as string;
+      return isReportFigure(column) || !(holdsNoFigure(name) || isCallMetadata(name));
+    }),
+  );
+  return [...new Set(found)];
 }

@@ -25,10 +25,17 @@ import {
   parseJson,
   writeJson,
 } from './json.js';
-import { isFigure, judgeShape, type KnownShape, NO_FIGURE, NOTHING_KNOWN } from './judge-shape.js';
+import {
+  figuresIn,
+  judgeShape,
+  type KnownShape,
+  NO_FIGURE,
+  NOTHING_KNOWN,
+  showsQuestion,
+} from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { filterFlaws, type RowFilter } from './row-filters.js';
-import { camelCase, columnsBySource, dateFieldOf, dateIndex, holdsId, holdsText } from './row-names.js';
+import { camelCase, columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import {
   type FoundRows,
   findRows,
@@ -319,28 +326,6 @@ function flawsOf(
     ...(warning === null ? [] : [warning]),
     ...(paging === null ? [] : [{ code: 'pages_left' as const }]),
   ];
-}
-
-/** Of rows without a flaw: whether they have days of the period, or ids that were asked for. */
-function showsQuestion(
-  rows: readonly DraftRow[],
-  { byDate, filters = [] }: Pick<NormalizeInput, 'byDate' | 'filters'>,
-): boolean {
-  if (byDate && rows.some(({ date }) => date !== null)) return true;
-  const asked = filters.filter(({ column }) => holdsId(column));
-  return [...plansOf(rows)].some((plan) => asked.some(({ column }) => plan.columns.includes(column)));
-}
-
-/** By the first row with these columns. */
-function figuresIn(rows: readonly DraftRow[], { figures } = NOTHING_KNOWN): readonly string[] {
-  const firsts = new Map(rows.toReversed().map((row) => [row.plan, row]));
-  const found = [...firsts.values()].flatMap(({ plan, values }) =>
-    plan.columns.filter((column, at) => {
-      const isNew = at !== plan.dateAt && !figures.includes(column);
-      return isNew && isFigure(plan.names[at] as string, values[at] as Json);
-    }),
-  );
-  return [...new Set(found)];
 }
 
 /** Keeps the order within a day; rows without a date come last. Linear in the rows. */
