@@ -44,12 +44,12 @@ export const endpoint = Type.Object(
   {
     readByPost: flag(false, 'POST with a JSON body reads a report.'),
     rowsAt: optionalText(
-      'Dotted path of the row array, e.g. result.rows; empty: the root; unset: detected.',
+      'Dotted path of the row array, or of the only row, e.g. result.rows; `.` or empty: the root; unset: detected.',
       { allowed: 'text' },
     ),
     requiredColumns: columns('Columns required in every row; else 502.'),
     knownColumns: columns(
-      'Columns (camelCase), beside those seen before, of which a report must have at least one; else 502.',
+      'Columns (camelCase), beside usual ones of advertising and those learned, of which a report must have at least one; else 502.',
     ),
     dateField: optionalText('Name of the day column.', { minLength: 1 }),
     rowCap: optionalCount(

@@ -32,6 +32,8 @@ async function expectKept(query: string, body: string | Buffer, settings: object
 describe('an answer with 200 that says that it is an error', () => {
   const ERRORS: [string, string][] = [
     ['a status that says error', '{"status":"error","message":"boom","data":[]}'],
+    ['a flag beside rows', `{"success":false,${GOOD.slice(1)}`],
+    ['a status of HTTP beside rows', `{"code":429,${GOOD.slice(1)}`],
     ['a code beside a reason and a number', '{"code":7,"data":{"reason":"quota","retry":3}}'],
   ];
 

@@ -51,9 +51,9 @@ export function rowsOf(days: readonly Day[]): number {
 function isLeftOf(day: Day, full: Day, rules: FinalRules): boolean {
   if (day.header.rowCount === 0 || day.header.splitFrom?.sortedHash === full.header.splitFrom?.sortedHash)
     return true;
-  if (day.header.rowCount > full.header.rowCount) return false;
   // Provisional days may change between the calls.
   if (![day, full].every(({ header }) => isFinal(header, rules))) return true;
+  if (day.header.rowCount > full.header.rowCount) return false;
   const counts = new Map<string, number>();
   for (const row of textsOf(full)) counts.set(row, (counts.get(row) ?? 0) + 1);
   return textsOf(day).every((row) => {

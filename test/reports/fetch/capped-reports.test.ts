@@ -1,13 +1,14 @@
 /** Reports that the platform cuts off without a word: what they cost, and what is taken back once the cap shows. */
 import { describe, expect, it } from 'vitest';
+import { daysBetween } from '../../../src/reports/query/days.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { stateOf } from '../../support/prove.js';
 import { sends } from '../../support/raw-platform.js';
 import { openScene, rule } from '../../support/scene.js';
 import { type GatewayOptions, outcomeOf, reportIn, withGateway } from '../../support/start-gateway.js';
-import { MINUTE } from '../../support/test-clock.js';
+import { DAY, MINUTE } from '../../support/test-clock.js';
 import { answering, plain } from '../learn/range-dependent.js';
-import { ALWAYS, byDay, rowsPerDay } from './by-day.js';
+import { ALWAYS, byDay, periodOf, rowsPerDay } from './by-day.js';
 
 const NO_CHECKS = { config: { report: { crossCheckEvery: 1_000_000 } } };
 const rowsIn = (reply: Parameters<typeof reportIn>[0]) => reportIn(reply).data.length;
@@ -89,6 +90,54 @@ describe('a cap that is found out', () => {
     expect(rows).toBe(24 * PER_DAY);
     expect(calls).toBeLessThan(15);
     expect((await ask('2026-10-20', '2026-11-08')).rows).toBe(20 * PER_DAY);
+  });
+
+  it('a cap of a round count is found out by the first answer', async () => {
+    for (const cap of [1000, 1024]) {
+      const { count } = await openScene(
+        rowsPerDay(() => 250, cap),
+        NO_CHECKS,
+      );
+      expect(rowsIn((await count(byDay('2026-11-01', '2026-11-08'))).reply)).toBe(2000);
+    }
+  });
+
+  it('a cap is told by final days, though days that still change lost rows between the calls', async () => {
+    let calls = 0;
+    // The latest days come first, and are not cut off.
+    const { gateway, ask } = await openScene((request, response) => {
+      calls += 1;
+      const rows = daysBetween(...periodOf(request))
+        .toReversed()
+        .flatMap((date) => {
+          const length = date > '2026-11-15' && calls > 1 ? 50 : 300;
+          return Array.from({ length }, (_, at) => ({ date, campaign_id: at, clicks: 1 }));
+        });
+      sends(JSON.stringify({ data: rows.slice(0, 1000) }))(request, response);
+    }, NO_CHECKS);
+    expect(rowsIn(await ask(byDay('2026-11-13', '2026-11-16')))).toBe(950);
+    expect(gateway.logText).toContain('truncates answers at a row count');
+  });
+
+  it('many advertisers with as many rows on each day cost hardly more calls, though their counts are round', async () => {
+    const ADVERTISERS = 30;
+    const rows = (of: number) => (of % 2 === 0 ? 500 : 1000);
+    const { gateway, platform, ask } = await openScene(
+      (request, response) => {
+        const of = Number(new URL(request.url ?? '', 'http://platform').searchParams.get('advertiserId'));
+        rowsPerDay(() => rows(of), Number.POSITIVE_INFINITY, { advertiser_id: of })(request, response);
+      },
+      { config: { report: { ...ALWAYS.report, crossCheckEvery: 0 } } },
+    );
+    for (let day = 0; day < 3; day += 1) {
+      const to = `2026-11-${20 + day}`;
+      for (let of = 1; of <= ADVERTISERS; of += 1) {
+        const query = byDay(`2026-11-${19 + day}`, to).replace('advertiserId=1', `advertiserId=${of}`);
+        expect(rowsIn(await ask(query))).toBe(2 * rows(of));
+      }
+      gateway.clock.advance(DAY);
+    }
+    expect(platform.requests.length / (3 * ADVERTISERS)).toBeLessThanOrEqual(1.08);
   });
 
   it('a range that happens to have as many rows as a proven cap takes nothing back', async () => {
