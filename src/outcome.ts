@@ -76,19 +76,74 @@ export function hitRatio(countOf: (outcome: (typeof LOOKED_UP)[number]) => numbe
   return all === 0 ? null : answered / all;
 }
 
+/** The outcomes of reports: what usage counts each as. Collapsed requests waited for the platform like misses, failed ones in vain. */
+const OF_REPORTS: Readonly<Partial<Record<Outcome, 'hits' | 'stale' | 'misses'>>> = {
+  hit: 'hits',
+  stale: 'stale',
+  'stale-if-error': 'stale',
+  miss: 'misses',
+  refresh: 'misses',
+  forced: 'misses',
+  collapsed: 'misses',
+  failed: 'misses',
+};
+
+/**
+ * Of a request that ended in a problem. With `only-if-cached` a miss is what the caller wanted to know.
+ * @param isLookedUp whether the report was looked up in the cache
+ */
+export function outcomeOfProblem(isLookedUp: boolean, status: number, code: string): 'failed' | 'error' {
+  return isLookedUp && status >= 500 && code !== 'not_cached' ? 'failed' : 'error';
+}
+
 /** The gateway's own refusals by limits. */
 const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
 
-/**
- * How a request counts that was not answered, in usage and series alike. Errors of tools have status 200.
- * @param code of the problem
- */
-export function faultOf(
-  { outcome, code }: { readonly outcome: Outcome | null; readonly code: string | null },
-  status: number,
-): 'rateLimited' | 'errors' | null {
-  if (LIMITED.includes(code)) return 'rateLimited';
-  return status >= 400 || outcome === 'error' || outcome === 'failed' ? 'errors' : null;
+/** What is known of a request at its end. */
+export interface Ended {
+  /** Null without a key. */
+  readonly team: string | null;
+  readonly subject: string | null;
+  readonly outcome: Outcome | null;
+  readonly tier: CacheStatus['tier'];
+  /** Of the problem. */
+  readonly code: string | null;
+  readonly via: 'mcp' | null;
+  readonly rows: number;
+  readonly bytesOut: number;
+  readonly plainCalls: number;
+  readonly platformCalls: number;
+}
+
+/** What a request counts as, in usage, series, ledger and metrics alike. */
+export type Counted = ReturnType<typeof classify>;
+
+/** @param status as sent; errors of tools have 200 */
+export function classify(ended: Ended, status: number) {
+  const { team, subject, outcome, tier, code, via, rows, bytesOut, plainCalls, platformCalls } = ended;
+  const isError = status >= 400 || outcome === 'error' || outcome === 'failed';
+  const kind = outcome === null ? null : (OF_REPORTS[outcome] ?? null);
+  const isAnswered = kind !== null && outcome !== 'failed';
+  return {
+    team,
+    outcome,
+    bytesOut,
+    /**
+     * Reports, pass-through, calls about reports, tools, and whatever was refused. Probes, pages, `me`, series and session do
+     * not count.
+     */
+    isCounted: subject !== null || code !== null,
+    /** Null: no report. */
+    kind,
+    /** Of a hit. */
+    tier: outcome === 'hit' ? tier : null,
+    /** How one counts that was not answered. */
+    fault: LIMITED.includes(code) ? ('rateLimited' as const) : isError ? ('errors' as const) : null,
+    byMcp: via === 'mcp' ? 1 : 0,
+    rows: kind === null ? 0 : rows,
+    /** Platform calls that the cache made needless. */
+    saved: isAnswered ? Math.max(0, plainCalls - platformCalls) : 0,
+  };
 }
 
 export interface CacheStatus {

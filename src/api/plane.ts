@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
 import { uptimeMs } from '../lib/time.js';
+import { classify } from '../outcome.js';
 import type { Services } from '../server/services.js';
-import { savedCalls } from '../teams/usage/usage-tally.js';
 import type { Readiness } from './data/health.js';
 import {
   type Accounted,
@@ -86,19 +86,19 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
     done(request, status, durationMs, complete) {
       const traceId = tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
       logRequest(log, plane, request, status, durationMs, complete, traceId);
-      const { outcome, tier, code, team, subject } = request.trace;
-      metrics.request(plane, status, outcome ?? 'none', team, durationMs);
+      const { code, team } = request.trace;
+      const counted = classify(request.trace, status);
+      metrics.request(plane, status, counted.outcome ?? 'none', team, durationMs);
       if (code !== null) metrics.problem(plane, code);
-      if (outcome === 'hit' && tier !== null) metrics.hit(tier);
+      if (counted.tier !== null) metrics.hit(counted.tier);
       if (!isData) return;
-      // Requests that count for a team have a subject: reports, pass-through, calls about reports, tools. Probes, pages, me,
-      // series and session have none.
-      if (subject !== null || code !== null) series.add(request.trace, status, durationMs);
       if (tail.isOn && (team !== null || code !== null))
         tail.note(tailLine(request, status, durationMs, log.clean));
-      if (team === null || subject === null) return;
-      usage.addRequest(team, status, request.trace);
-      metrics.saved(team, savedCalls(request.trace));
+      if (!counted.isCounted) return;
+      series.add(counted, durationMs);
+      if (team === null) return;
+      usage.addRequest(team, counted);
+      metrics.saved(team, counted.saved);
     },
   };
 }

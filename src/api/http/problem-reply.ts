@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox';
 import { asGatewayError, type ErrorCode, type FieldFault, GatewayError } from '../../errors.js';
 import { faultsOf } from '../../lib/faults.js';
 import { PROBLEM_TYPE, toProblem } from '../../lib/http/problem.js';
+import { outcomeOfProblem } from '../../outcome.js';
 import { VARY } from '../../reports/cache/reply.js';
 import type { Trace } from '../../telemetry/trace.js';
 import { createNotFound } from './not-found.js';
@@ -45,9 +46,7 @@ function sendProblem(error: GatewayError, request: FastifyRequest, reply: Fastif
 
 /** For log and metrics. */
 export function noteProblem(trace: Trace, error: GatewayError): void {
-  // With `only-if-cached` a miss is what the caller wanted to know.
-  const isFailed = trace.isLookedUp && error.status >= 500 && error.code !== 'not_cached';
-  trace.outcome = isFailed ? 'failed' : 'error';
+  trace.outcome = outcomeOfProblem(trace.isLookedUp, error.status, error.code);
   trace.code = error.code;
   trace.cause = error.options.cause ?? error.options.internal;
 }

@@ -37,7 +37,7 @@ export const daysGroup = (day: number, team: string): string => `series:days:${i
 /** One field per team of a day. */
 export const teamsGroup = (day: number): string => `series:teams:${isoDay(day)}`;
 
-export interface Counted {
+export interface Taken {
   /** By minute since the epoch. */
   readonly minutes: ReadonlyMap<number, Cell>;
   /** By team, or {@link NO_KEY}. */
@@ -52,7 +52,7 @@ interface CountedTeam {
 }
 
 /** The hours of all are made from the minutes. */
-export function toBatches({ minutes, teams }: Counted, nowMs: number): CountBatch[] {
+export function toBatches({ minutes, teams }: Taken, nowMs: number): CountBatch[] {
   const [ofMinutes, ofHours] = [emptyBatch(MINUTES_KEPT_MS), emptyBatch(HOURS_KEPT_MS)];
   const ofTeamMinutes = emptyBatch(TEAM_MINUTES_KEPT_MS);
   const hours = new Map<number, Cell>();

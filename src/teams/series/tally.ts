@@ -1,20 +1,8 @@
 /** Counters of this process, in typed arrays, so that counting allocates nothing within a minute. */
 import type { Clock } from '../../lib/clock.js';
-import { faultOf, type Outcome } from '../../outcome.js';
-import { savedCalls } from '../usage/usage-tally.js';
+import type { Counted } from '../../outcome.js';
 import { AT, binAt, type Cell, emptyCell, outcomeAt } from './cell.js';
-import { type Counted, HOUR_MS, MINUTE_MS, NO_KEY, TEAM_MINUTES_KEPT_MS } from './groups.js';
-
-export interface CountedRequest {
-  /** Null without a key. */
-  readonly team: string | null;
-  readonly outcome: Outcome | null;
-  readonly tier: 'l1' | 'store' | null;
-  readonly code: string | null;
-  /** Platform calls of the same answer without a cache. */
-  readonly plainCalls: number;
-  readonly platformCalls: number;
-}
+import { HOUR_MS, MINUTE_MS, NO_KEY, type Taken, TEAM_MINUTES_KEPT_MS } from './groups.js';
 
 /**
  * Cells by number of their minute or hour since the epoch. The present one is at hand, also if the clock was set back.
@@ -57,13 +45,13 @@ export function createSeriesTally({ now }: Pick<Clock, 'now'>, nameOf: (team: st
   }
 
   return {
-    add(request: CountedRequest, status: number, durationMs: number): void {
+    add(counted: Counted, durationMs: number): void {
       const nowMs = now();
-      const own = cellsOf(request.team);
+      const own = cellsOf(counted.team);
       const second = secondOf(nowMs, MINUTE_MS);
-      count(minutes.at(nowMs), request, status, durationMs, second);
-      count(own.minutes.at(nowMs), request, status, durationMs, second);
-      count(own.hours.at(nowMs), request, status, durationMs, secondOf(nowMs, HOUR_MS));
+      count(minutes.at(nowMs), counted, durationMs, second);
+      count(own.minutes.at(nowMs), counted, durationMs, second);
+      count(own.hours.at(nowMs), counted, durationMs, secondOf(nowMs, HOUR_MS));
     },
     /** An attempt of a platform call. @param left the platform's remaining rate; null: unknown */
     addCall(team: string, left: number | null): void {
@@ -82,7 +70,7 @@ export function createSeriesTally({ now }: Pick<Clock, 'now'>, nameOf: (team: st
     },
     isEmpty: () => minutes.cells.size === 0,
     /** Returns all counts and resets them. */
-    take(): Counted {
+    take(): Taken {
       const taken = {
         minutes: minutes.cells,
         teams: new Map(
@@ -107,17 +95,14 @@ function grow(cell: Cell, at: number, by: number): void {
 
 function count(
   cell: Cell,
-  request: CountedRequest,
-  status: number,
+  { outcome, tier, fault, saved }: Counted,
   durationMs: number,
   second: number,
 ): void {
-  const { outcome, tier } = request;
   grow(cell, outcomeAt(outcome), 1);
-  if (outcome === 'hit') grow(cell, tier === 'l1' ? AT.memory : AT.store, 1);
-  const fault = faultOf(request, status);
+  if (tier !== null) grow(cell, tier === 'l1' ? AT.memory : AT.store, 1);
   if (fault !== null) grow(cell, AT[fault], 1);
-  grow(cell, AT.platformCallsSaved, savedCalls(request));
+  grow(cell, AT.platformCallsSaved, saved);
   grow(cell, binAt(durationMs), 1);
   if (second > (cell[AT.last] as number)) cell[AT.last] = second;
 }

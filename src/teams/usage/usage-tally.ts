@@ -1,56 +1,18 @@
 /** Counters in memory since the last take: by day, team and field. */
 import type { Clock } from '../../lib/clock.js';
-import { faultOf, type Outcome } from '../../outcome.js';
+import type { Counted } from '../../outcome.js';
 import { isoDay } from '../../reports/query/days.js';
-import type { Trace } from '../../telemetry/trace.js';
 import type { Pending, UsageField } from './usage-day.js';
 
-// Counters of one request. Pure.
-
-/** Collapsed requests waited for the platform like misses, and failed ones in vain. */
-const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
-  hit: 'hits',
-  stale: 'stale',
-  'stale-if-error': 'stale',
-  miss: 'misses',
-  refresh: 'misses',
-  forced: 'misses',
-  collapsed: 'misses',
-  failed: 'misses',
-};
-
-export type Answered = Pick<
-  Trace,
-  'outcome' | 'code' | 'rows' | 'platformCalls' | 'plainCalls' | 'bytesOut' | 'via'
->;
-
-/** @returns platform calls saved by the cache */
-export function savedCalls({
-  outcome,
-  plainCalls,
-  platformCalls,
-}: Pick<Trace, 'outcome' | 'plainCalls' | 'platformCalls'>): number {
-  if (outcome === null || outcome === 'failed' || FIELD_OF[outcome] === undefined) return 0;
-  return Math.max(0, plainCalls - platformCalls);
-}
-
 /** @param add called for each field, perhaps with 0. Platform calls are counted where they are made */
-export function countRequest(
-  status: number,
-  answered: Answered,
-  add: (field: UsageField, by: number) => void,
-): void {
-  const { outcome, rows, bytesOut, via } = answered;
+export function countRequest(counted: Counted, add: (field: UsageField, by: number) => void): void {
+  const { kind, fault, byMcp, rows, saved, bytesOut } = counted;
   add('requests', 1);
-  if (via === 'mcp') add('viaMcp', 1);
-  const fault = faultOf(answered, status);
+  add('viaMcp', byMcp);
   if (fault !== null) add(fault, 1);
-  const kind = outcome === null ? undefined : FIELD_OF[outcome];
-  if (kind !== undefined) {
-    add(kind, 1);
-    add('rows', rows);
-    add('upstreamCallsSaved', savedCalls(answered));
-  }
+  if (kind !== null) add(kind, 1);
+  add('rows', rows);
+  add('upstreamCallsSaved', saved);
   add('bytesOut', bytesOut);
 }
 
@@ -74,9 +36,9 @@ export function createUsageTally(clock: Clock, nameOf: (team: string) => string)
       const fields = fieldsOf(team);
       for (const [field, by] of counts) grow(fields, field, by);
     },
-    addRequest(team: string, status: number, answered: Answered): void {
+    addRequest(team: string, counted: Counted): void {
       const fields = fieldsOf(team);
-      countRequest(status, answered, (field, by) => grow(fields, field, by));
+      countRequest(counted, (field, by) => grow(fields, field, by));
     },
     isEmpty: () => counted.size === 0,
     /** Returns all counts and resets them. */

@@ -1,13 +1,15 @@
 /** Three writers of the same counters on a real Redis that stops, resumes and answers too late. */
 import { expect, it, onTestFinished } from 'vitest';
+import { classify } from '../../../src/outcome.js';
 import { createSeries } from '../../../src/teams/series/create-series.js';
+import { endedRequest } from '../../support/ended-request.js';
 import { openOnRedis } from '../../support/on-redis.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { startRedis } from '../../support/redis.js';
 import { createTestClock } from '../../support/test-clock.js';
 
 const TRAFFIC = { budget: { queued: 0 }, pace: { status: () => null } };
-const HIT = { outcome: 'hit', tier: 'store', code: null, plainCalls: 1, platformCalls: 0 } as const;
+const hitOf = (team: string) => classify(endedRequest({ team, tier: 'store' }), 200);
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 it('three processes count each request once, whatever Redis leaves unanswered', async () => {
@@ -22,7 +24,7 @@ it('three processes count each request once, whatever Redis leaves unanswered', 
   );
   onTestFinished(async () => void (await Promise.all(all.map((series) => series.close()))));
   const count = () => {
-    for (const series of all) for (const team of ['growth', 'media']) series.add({ ...HIT, team }, 200, 3);
+    for (const series of all) for (const team of ['growth', 'media']) series.add(hitOf(team), 3);
   };
   let rounds = 0;
   let unknown = 0;

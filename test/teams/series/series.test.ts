@@ -1,9 +1,10 @@
 /** The series of a process, on counters in memory: time by a clock, faults by a store that breaks off. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { classify, type Ended } from '../../../src/outcome.js';
 import { type Counters, StoreUnavailable } from '../../../src/store/port.js';
 import { createSeries, type Series } from '../../../src/teams/series/create-series.js';
-import type { CountedRequest } from '../../../src/teams/series/tally.js';
+import { endedRequest } from '../../support/ended-request.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
 
@@ -66,11 +67,18 @@ function open(
   return { clock, ...store, log, another, series: another() };
 }
 
-const MISS: CountedRequest = {
-  ...{ team: 'growth', outcome: 'miss', tier: 'store', code: null, plainCalls: 2, platformCalls: 1 },
-};
+const MISS = endedRequest({
+  team: 'growth',
+  outcome: 'miss',
+  tier: 'store',
+  plainCalls: 2,
+  platformCalls: 1,
+});
+function add(series: Series, request: Ended, status: number, ms: number): void {
+  series.add(classify(request, status), ms);
+}
 function addHit(series: Series, team: string, tier: 'l1' | 'store', plainCalls: number, ms: number): void {
-  series.add({ team, outcome: 'hit', tier, code: null, plainCalls, platformCalls: 0 }, 200, ms);
+  add(series, endedRequest({ team, tier, plainCalls }), 200, ms);
 }
 
 const sum = (numbers: readonly (number | null)[]) =>
@@ -102,8 +110,8 @@ describe('the series of all', () => {
     clock.advance(MINUTE);
     addHit(series, 'growth', 'store', 2, 4);
     await series.flush();
-    series.add({ ...MISS, outcome: 'error', code: 'rate_limited', plainCalls: 0 }, 429, 1);
-    series.add({ ...MISS, team: null, outcome: 'error', code: 'invalid_api_key', plainCalls: 0 }, 401, 1);
+    add(series, { ...MISS, outcome: 'error', code: 'rate_limited', plainCalls: 0 }, 429, 1);
+    add(series, { ...MISS, team: null, outcome: 'error', code: 'invalid_api_key', plainCalls: 0 }, 401, 1);
     const shown = await series.read('1h', null);
     expect(shown).toMatchObject({
       ...{ range: '1h', from: '2026-11-21T11:02:00.000Z', to: '2026-11-21T12:02:00.000Z' },
@@ -177,7 +185,7 @@ describe('the series of a team', () => {
     for (let calls = 0; calls < 3; calls += 1) series.addCall('growth');
     clock.advance(3 * HOUR);
     series.addCall('growth');
-    series.add(MISS, 200, 30);
+    add(series, MISS, 200, 30);
     const shown = await series.read('24h', { id: 'growth', callsPerDay: 10, lives: 'all' });
     expect([shown.stepSeconds, shown.points, shown.to]).toEqual([3600, 24, '2026-11-21T02:00:00.000Z']);
     expect(shown.series.budgetLeft.slice(-4)).toEqual([7, 7, 10, 9]);
@@ -194,7 +202,7 @@ describe('the series of a team', () => {
     const { series, clock } = open();
     addHit(series, 'growth', 'l1', 1, 0.4);
     clock.advance(5 * SECOND);
-    series.add(MISS, 200, 150);
+    add(series, MISS, 200, 150);
     clock.advance(5 * SECOND);
     series.addCall('gateway');
     await series.flush();
@@ -227,9 +235,9 @@ describe('the ledger', () => {
     const error = { ...MISS, outcome: 'error', code: 'invalid_query', plainCalls: 0 } as const;
     for (let hour = 0; hour < 40; hour += 1) {
       addHit(series, 'growth', 'l1', 1, 1);
-      series.add({ ...MISS, team: 'media' }, 200, 3);
-      series.add({ ...error, team: null, code: 'invalid_api_key' }, 401, 1);
-      series.add({ ...error, team: 'media' }, 400, 1);
+      add(series, { ...MISS, team: 'media' }, 200, 3);
+      add(series, { ...error, team: null, code: 'invalid_api_key' }, 401, 1);
+      add(series, { ...error, team: 'media' }, 400, 1);
       series.addCall('media');
       await series.flush();
       clock.advance(47 * MINUTE);
@@ -247,9 +255,9 @@ describe('the ledger', () => {
     const { series } = open();
     const failed = { ...MISS, outcome: 'failed', code: 'upstream_error', plainCalls: 0 } as const;
     addHit(series, 'growth', 'l1', 1, 1);
-    for (const status of [502, 502, 503]) series.add(failed, status, 20);
+    for (const status of [502, 502, 503]) add(series, failed, status, 20);
     // As `POST /mcp` answers it.
-    series.add({ ...failed, outcome: 'error', code: 'invalid_query' }, 200, 20);
+    add(series, { ...failed, outcome: 'error', code: 'invalid_query' }, 200, 20);
     const { outcomes, errors, requests } = (await series.read('1h', null)).series;
     expect([sum(outcomes.failed), sum(outcomes.other), sum(errors), sum(requests)]).toEqual([3, 1, 4, 5]);
     const { teams } = await series.ledger('1h', () => undefined);

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Outcome } from '../../../src/outcome.js';
+import { classify, type Ended, type Outcome } from '../../../src/outcome.js';
 import { type Counters, StoreUnavailable } from '../../../src/store/port.js';
 import { createUsage, type UsageOptions } from '../../../src/teams/usage/usage.js';
 import {
@@ -14,29 +14,20 @@ import {
   USAGE_FIELDS,
   type UsageField,
 } from '../../../src/teams/usage/usage-day.js';
-import { type Answered as AnsweredTrace, countRequest } from '../../../src/teams/usage/usage-tally.js';
+import { countRequest } from '../../../src/teams/usage/usage-tally.js';
+import { endedRequest } from '../../support/ended-request.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock, DAY, MINUTE } from '../../support/test-clock.js';
 
-type Answered = AnsweredTrace & { readonly status: number };
+type Answered = Ended & { readonly status: number };
 
-const answered = (changes: Partial<Answered>): Answered => ({
-  status: 200,
-  outcome: 'hit',
-  code: null,
-  rows: 0,
-  plainCalls: 1,
-  platformCalls: 0,
-  bytesOut: 0,
-  via: null,
-  ...changes,
-});
-function countOf(one: Answered): ReadonlyMap<string, number> {
+function countOf({ status, ...ended }: Answered): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  countRequest(one.status, one, (field, by) => by > 0 && counts.set(field, by));
+  countRequest(classify(ended, status), (field, by) => by > 0 && counts.set(field, by));
   return counts;
 }
-const counted = (changes: Partial<Answered>) => Object.fromEntries(countOf(answered(changes)));
+const counted = (changes: Partial<Answered>) =>
+  Object.fromEntries(countOf({ status: 200, ...endedRequest(), ...changes }));
 
 describe('a request counts as', () => {
   it.each<[Outcome, string | null]>([
