@@ -89,8 +89,8 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       const { code, team } = request.trace;
       const counted = classify(request.trace, status);
       metrics.request(plane, status, counted.outcome ?? 'none', team, durationMs);
-      if (code !== null) metrics.problem(plane, code);
-      if (counted.tier !== null) metrics.hit(counted.tier);
+      if (code !== null) metrics.count('problems', { plane, code });
+      if (counted.tier !== null) metrics.count('report_hits', { tier: counted.tier });
       if (!isData) return;
       if (tail.isOn && (team !== null || code !== null))
         tail.note(tailLine(request, status, durationMs, log.clean));
@@ -98,7 +98,7 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       series.add(counted, durationMs);
       if (team === null) return;
       usage.addRequest(team, counted);
-      metrics.saved(team, counted.saved);
+      metrics.count('platform_calls_saved', { team }, counted.saved);
     },
   };
 }

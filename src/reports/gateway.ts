@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { Store } from '../store/port.js';
+import type { Count } from '../telemetry/counters.js';
 import type { Admit } from './admit.js';
 import type { createRefreshes, createTurnQueue } from './cache/background.js';
 import type { createLookUp } from './cache/look-up.js';
@@ -19,7 +20,6 @@ import type { FetchResult } from './fetch/fetched.js';
 import type { createWriteBehind } from './fetch/keep.js';
 import type { createKnownShapes } from './fetch/known-shapes.js';
 import type { ReferenceReport } from './fetch/reference-reports.js';
-import type { SelectionEvent } from './fetch/select.js';
 import type { createWeekly } from './fetch/weekly.js';
 import type { createRetention } from './history/forgotten.js';
 import type { AcceptedEmpty, createHistory } from './history/history.js';
@@ -27,7 +27,7 @@ import type { createPins, TeamLives } from './history/pins.js';
 import type { createAdvertisers } from './learn/advertisers.js';
 import type { ComparedShapes } from './learn/compared.js';
 import type { DayEvidence } from './learn/day-evidence.js';
-import type { Comparison, DivisibilityEvent, Learner } from './learn/learn.js';
+import type { Comparison, Learner } from './learn/learn.js';
 import type { Prover } from './learn/prove-kind.js';
 import type { createSelectable } from './learn/selectable.js';
 import type { ParseRules } from './query/canonicalize.js';
@@ -38,12 +38,7 @@ export interface Gateway {
   readonly config: Config;
   readonly logger: Logger;
   readonly now: () => number;
-  readonly metrics: {
-    divisibility(event: DivisibilityEvent): void;
-    crossCheck(): void;
-    selection(event: SelectionEvent): void;
-    exploration(): void;
-  };
+  readonly count: Count;
   /** Identity of this process as a lease holder. */
   readonly self: string;
   /** Configured rules, adjusted by learned finality and retention. */

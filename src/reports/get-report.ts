@@ -66,7 +66,7 @@ async function makeAnswer(
   }
   const selected = await selectFromAll(g, question, context);
   if (selected !== null) {
-    g.metrics.selection('answered');
+    g.count('selections', { event: 'answered' });
     return answerWithoutCall(selected.days, selected.degraded);
   }
   if (context.directives.onlyIfCached) throw new GatewayError('not_cached');

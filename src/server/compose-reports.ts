@@ -14,7 +14,7 @@ import type { PurgeScope } from '../reports/cache/purges.js';
 import { createReplacements } from '../reports/cache/replacements.js';
 import { createReply } from '../reports/cache/reply.js';
 import { createWorkerPool, type WorkerPool } from '../reports/cache/threads/worker-pool.js';
-import { createCacheTier, type TierFault } from '../reports/cache/tier.js';
+import { createCacheTier } from '../reports/cache/tier.js';
 import { createDays } from '../reports/days/days.js';
 import { fetchToLearn, probe } from '../reports/fetch/call-platform.js';
 import { createCaps, createKnownCaps } from '../reports/fetch/caps.js';
@@ -48,6 +48,7 @@ import { hourly, type Job } from '../store/jobs.js';
 import { whenAway } from '../store/port.js';
 import type { Identify } from '../teams/auth/authenticate.js';
 import type { TeamLimits } from '../teams/limits/limits.js';
+import type { Count } from '../telemetry/counters.js';
 
 export interface ReportingOptions
   extends Pick<HistoryOptions, 'credential' | 'erasures'>,
@@ -72,28 +73,26 @@ export interface ReportingOptions
   /** Existing and deleted teams. */
   readonly lives: TeamLives;
   readonly l1: L1;
-  readonly metrics: Gateway['metrics'] &
-    HistoryOptions['metrics'] &
-    DayEvidenceOptions['metrics'] & { storeFault(fault: TierFault): void };
+  readonly count: Count;
+  readonly onMeasured: HistoryOptions['onMeasured'];
 }
 
 /** Maximum requests of a process waiting for calls of others. */
 const MAX_WAITING = 10_000;
 
 /** What is stored of reports: whole entries and days, read together. */
-function composeStored({ store, clock, logger, purges, metrics }: ReportingOptions) {
+function composeStored({ store, clock, logger, purges, count }: ReportingOptions) {
   const workerPool = createWorkerPool();
-  const onFault = metrics.storeFault;
   const days = createDays({
     ...{ store: store.days, encode: workerPool.encodePart, now: clock.now, logger },
     ...(store.kind === 'redis' && { onClock: clock.follow }),
-    onDamaged: () => onFault('damaged'),
+    onDamaged: () => count('store_faults', { kind: 'damaged' }),
   });
   const tier = createCacheTier({
-    ...{ store: store.cache, encode: workerPool.encode, logger, onFault },
+    ...{ store: store.cache, encode: workerPool.encode, logger, count },
     versionClockMs: () => days.clockUs() / 1000,
   });
-  const lookUp = createLookUp({ tier, days, purges, now: clock.now, onFault, logger });
+  const lookUp = createLookUp({ tier, days, purges, now: clock.now, count, logger });
   return { workerPool, tier, days, lookUp };
 }
 
@@ -117,14 +116,19 @@ function composeParser(
   return { parse, observed };
 }
 
+const evidenceMetrics = (count: Count): DayEvidenceOptions['metrics'] => ({
+  finality: (event, times) => count('finality_events', { event }, times),
+  truth: (verdict, days) => count('truth_days', { verdict }, days),
+});
+
 function composeGateway(options: ReportingOptions) {
-  const { config, store, clock, logger, registry, purges, metrics } = options;
+  const { config, store, clock, logger, registry, purges, count } = options;
   const [{ now }, { accountFields, endpoints }] = [clock, options.policy];
   const background = createBackground(logger);
   const stored = composeStored(options);
   const { days } = stored;
   const evidence = new DayEvidence({
-    ...{ ...options, days, background: background.add },
+    ...{ ...options, days, background: background.add, metrics: evidenceMetrics(count) },
     isSplit: (report) => learner.status(report).state === 'proven',
   });
   const retention = createRetention({
@@ -145,12 +149,12 @@ function composeGateway(options: ReportingOptions) {
   const policy = { ...options.policy, rulesFor };
   const learner = createLearner({
     ...{ kinds: createKinds(registry), policy, now, logger },
-    onEvent: metrics.divisibility,
+    onEvent: (event) => count('divisibility_events', { event }),
     onDependent: (report, days) => evidence.dependent(report, days),
   });
   const accepted = createAcceptedEmpty(registry, purges);
   const history = createHistory({
-    ...{ ...options, days, accepted, background: background.add, onFault: metrics.storeFault },
+    ...{ ...options, days, accepted, background: background.add },
     rulesOf: rulesFor,
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
@@ -159,7 +163,7 @@ function composeGateway(options: ReportingOptions) {
   const self = randomId();
   const compared = createCompared(store.documents, now);
   const g: Gateway = {
-    ...{ config, logger, now, metrics, self, policy, canonical },
+    ...{ config, logger, now, count, self, policy, canonical },
     ...{ admit: createAdmit(options), parse, lives: options.lives },
     ...{ store, purges, ...stored },
     writeBehind: createWriteBehind(background.add),

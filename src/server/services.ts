@@ -80,7 +80,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     led: { ...led, ...reporting.led },
     ...{ leases: parts.store.registryLeases, logger },
   });
-  registry.onLoss(metrics.registryLoss);
+  registry.onLoss((outcome) => metrics.count('registry_losses', { outcome }));
   parts.onAnotherRegistry('failed to create pepper and token', async () => {
     await migrateRegistry(registry, clock, logger);
     await ensurePepper(registry, sealer);
@@ -137,7 +137,7 @@ async function createParts(options: ServicesOptions) {
   const budgets = createBudgetOutlook({
     ...{ store, hoursOf: series.weekOf, clock, logger },
     leftOf: async (team) => (await shares.status(team)).left,
-    onThreshold: (percent) => metrics.budgetThreshold(percent),
+    onThreshold: (percent) => metrics.count('budget_thresholds', { percent: `${percent}` }),
   });
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
@@ -168,7 +168,7 @@ async function createParts(options: ServicesOptions) {
     platform,
     identify,
     l1,
-    metrics,
+    ...{ count: metrics.count, onMeasured: metrics.historyBytes },
     ...traffic,
     limits: limits.teams,
     lives: directory,

@@ -69,13 +69,13 @@ describe('createMetrics', () => {
 
   it('counts hits by where they were found, calls saved by team, and problems by code', async () => {
     const metrics = open();
-    metrics.hit('store');
-    metrics.saved('growth', 2);
-    metrics.saved('growth', 1);
+    metrics.count('report_hits', { tier: 'store' });
+    metrics.count('platform_calls_saved', { team: 'growth' }, 2);
+    metrics.count('platform_calls_saved', { team: 'growth' }, 1);
     // An answer that cost as much as it would have without the gateway, or more.
-    metrics.saved('idle', 0);
-    metrics.saved('idle', -1);
-    metrics.problem('data', 'invalid_query');
+    metrics.count('platform_calls_saved', { team: 'idle' }, 0);
+    metrics.count('platform_calls_saved', { team: 'idle' }, -1);
+    metrics.count('problems', { plane: 'data', code: 'invalid_query' });
     const read = await samples(metrics);
     expect(
       Object.fromEntries([...read].filter(([name]) => /_(hits|saved|problems)_total/.test(name))),
@@ -126,7 +126,7 @@ describe('createMetrics', () => {
 
   it('counts faults of the store by kind', async () => {
     const metrics = open();
-    metrics.storeFault('damaged');
+    metrics.count('store_faults', { kind: 'damaged' });
     expect((await samples(metrics)).get('dsp_gateway_store_faults_total{kind="damaged"}')).toBe(1);
   });
 

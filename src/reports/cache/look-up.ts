@@ -1,6 +1,7 @@
 /** Reads the entries of a report from the store in one round trip, and grades them. */
 import type { Logger } from 'pino';
 import type { CacheDirectives } from '../../lib/http/cache-directives.js';
+import type { Count } from '../../telemetry/counters.js';
 import { createOutage } from '../../telemetry/outage.js';
 import type { Days } from '../days/days.js';
 import type { ReadWhen } from '../days/read-days.js';
@@ -22,7 +23,7 @@ import {
 } from '../rows/freshness.js';
 import type { HeldEntry } from './entries.js';
 import type { PurgeSubject, Purges } from './purges.js';
-import type { CacheTier, TierFault } from './tier.js';
+import type { CacheTier } from './tier.js';
 
 /** stale: usable now, with a background refresh · error-only: usable if the platform fails */
 export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
@@ -114,11 +115,11 @@ interface LookUpOptions {
   readonly days: Pick<Days, 'read' | 'beingWritten'>;
   readonly purges: Pick<Purges, 'expiredAt'>;
   readonly now: () => number;
-  readonly onFault: (fault: TierFault) => void;
+  readonly count: Count;
   readonly logger: Logger;
 }
 
-export function createLookUp({ tier, days, purges, now, onFault, logger }: LookUpOptions) {
+export function createLookUp({ tier, days, purges, now, count, logger }: LookUpOptions) {
   const reads = createOutage({
     ...{ logger, counted: 'requests' },
     lasts: 'the store cannot be read: reports come from memory and from the platform',
@@ -164,7 +165,7 @@ export function createLookUp({ tier, days, purges, now, onFault, logger }: LookU
     try {
       return { found: await days.read(series, dates, when), fault: null };
     } catch (fault) {
-      onFault('unavailable');
+      count('store_faults', { kind: 'unavailable' });
       return { found: days.beingWritten(series, dates), fault };
     }
   }

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { turn } from '../../lib/time.js';
 import { type CacheEntry, type CacheStore, replaces, StoreUnavailable } from '../../store/port.js';
+import type { Count } from '../../telemetry/counters.js';
 import { createOutage } from '../../telemetry/outage.js';
 import type { ReadWhen } from '../days/read-days.js';
 import type { EntryKey } from '../query/platform-call.js';
@@ -21,9 +22,6 @@ export interface TierWrite extends Omit<RawWrite, 'id'> {
   readonly ttlMs: number;
 }
 
-/** full: the store responds but has no space. */
-export type TierFault = 'unavailable' | 'damaged' | 'full';
-
 export type CacheTier = ReturnType<typeof createCacheTier>;
 
 interface Encoding {
@@ -39,10 +37,10 @@ export function createCacheTier({
   versionClockMs,
   encode,
   logger,
-  onFault,
+  count,
 }: Encoding & {
   readonly logger: Logger;
-  readonly onFault: (fault: TierFault) => void;
+  readonly count: Count;
 }) {
   /** Pending writes by name, readable until stored. */
   const underWay = new Map<string, TierWrite>();
@@ -55,12 +53,12 @@ export function createCacheTier({
 
   function notWritten(error: unknown): void {
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
-      onFault('full');
+      count('store_faults', { kind: 'full' });
       // Debug level: a full store is reported elsewhere.
       logger.debug({ err: error }, 'the cache store is full');
       return;
     }
-    onFault('unavailable');
+    count('store_faults', { kind: 'unavailable' });
     writes.failed({ err: error });
   }
 
@@ -69,7 +67,7 @@ export function createCacheTier({
     // Unknown: a newer release has written it.
     if (decoded === 'unknown') return null;
     if (decoded !== 'damaged') return decoded;
-    onFault('damaged');
+    count('store_faults', { kind: 'damaged' });
     logger.warn({ key: id }, 'ignored a damaged cache entry');
     return null;
   }
@@ -84,7 +82,7 @@ export function createCacheTier({
       const entries = await Promise.all(keys.map((key, at) => decode(key, found[at] ?? null)));
       return { entries, fault: null };
     } catch (fault) {
-      onFault('unavailable');
+      count('store_faults', { kind: 'unavailable' });
       return { entries: keys.map(() => null), fault };
     }
   }

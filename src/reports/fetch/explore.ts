@@ -114,7 +114,7 @@ export function createExplorer(documents: Documents) {
       made = [...made, g.now()];
       return fetchToLearn(g, { ...what, known }, first, last);
     };
-    g.metrics.exploration();
+    g.count('explorations', {});
     const fresh = await fetch(from, to);
     if (fresh !== null) await g.learner.compare({ ...what, known, fresh: [...fresh.values()] }, fetch);
   }

@@ -15,7 +15,6 @@ import { type FreshnessRules, isFinal } from '../rows/freshness.js';
 import { type SelectedDay, type Selection, selectionOf, selectRows } from '../rows/select-rows.js';
 
 /** agreed: the platform's answer equals the selection · refuted: it does not · answered: without a call */
-export type SelectionEvent = 'agreed' | 'refuted' | 'answered';
 
 /** @returns null if the report must be fetched */
 export async function selectFromAll(g: Gateway, { report, form }: ReportQuestion, context: RequestContext) {
@@ -59,7 +58,7 @@ async function observe(
   if (compared === 'nothing') return;
   if (compared === 'agree') await selectable.agreed(report, questionOf(series, final));
   else await selectable.refuted(report);
-  g.metrics.selection(compared === 'agree' ? 'agreed' : 'refuted');
+  g.count('selections', { event: compared === 'agree' ? 'agreed' : 'refuted' });
 }
 
 async function daysOfAll(

@@ -210,10 +210,11 @@ async function countLost(
   return count;
 }
 
-export interface HistoryOptions extends Pick<Recorder, 'days' | 'credential' | 'onFault'> {
+export interface HistoryOptions extends Pick<Recorder, 'days' | 'credential' | 'count'> {
   readonly config: Pick<Config, 'history' | 'cache' | 'redis'>;
   readonly store: Pick<Store, 'kind'>;
-  readonly metrics: Recorder['metrics'] & { historyBytes(bytes: number): void };
+  /** Bytes of earlier states. */
+  readonly onMeasured: (bytes: number) => void;
   readonly rulesOf: (report: Report) => FreshnessRules;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
@@ -297,7 +298,7 @@ export function createHistory(options: HistoryOptions) {
 
 /** @returns a turn of the sweep, which tells whether it was made */
 function createSweep(options: HistoryOptions) {
-  const { config, store, days, metrics, clock, erasures, logger } = options;
+  const { config, store, days, onMeasured, clock, erasures, logger } = options;
   const currentMaxBytes =
     store.kind === 'embedded' ? config.cache.embeddedMaxBytes : (config.redis.cacheMaxBytes ?? null);
   const limits = { ...config.history, currentMaxBytes };
@@ -312,7 +313,7 @@ function createSweep(options: HistoryOptions) {
       // Concurrent fetches may have written since an erasure, or a process may have ended: they are erased again.
       const open = erasures.open();
       const { earlier, expired } = await sweep(isStopped, open.length > 0);
-      metrics.historyBytes(earlier);
+      onMeasured(earlier);
       if (expired > 0)
         logger.info({ months: expired }, 'removed earlier states of months past history.retentionDays');
       const over = open.filter(({ at }) => at < clock.now() - FETCH_MS);

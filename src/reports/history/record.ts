@@ -7,8 +7,8 @@ import { randomBuffer } from '../../lib/chance.js';
 import { groupBy } from '../../lib/group-by.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { StoreUnavailable } from '../../store/port.js';
+import type { Count, LabelOf } from '../../telemetry/counters.js';
 import { createOutage } from '../../telemetry/outage.js';
-import type { TierFault } from '../cache/tier.js';
 import type { Days } from '../days/days.js';
 import { eraseMonth } from '../days/erase-days.js';
 import { type DayObservation, dateOf, dayOf, type NotedDay, noteFetch } from '../days/note-fetch.js';
@@ -24,7 +24,7 @@ import { noteMissed, type Revision, type Revisions, validRevisions, voidCut } fr
 
 interface SchemaDriftOptions {
   readonly days: Pick<Days, 'rows'>;
-  readonly onSchemaChange: (change: keyof SchemaChange, columns: number) => void;
+  readonly count: Count;
   readonly logger: Logger;
 }
 
@@ -38,7 +38,7 @@ interface Watched {
 
 const REMEMBERED = 10_000;
 
-function createWatchSchema({ days, onSchemaChange, logger }: SchemaDriftOptions) {
+function createWatchSchema({ days, count, logger }: SchemaDriftOptions) {
   const told = createLastUsed<true>(REMEMBERED);
 
   function tell({ series, endpoint, asked }: Watched, date: string, change: SchemaChange): void {
@@ -48,7 +48,7 @@ function createWatchSchema({ days, onSchemaChange, logger }: SchemaDriftOptions)
     if (added.length + removed.length + retyped.length === 0 || told.has(name)) return;
     told.set(name, true);
     for (const kind of ['added', 'removed', 'retyped'] as const)
-      if (change[kind].length > 0) onSchemaChange(kind, change[kind].length);
+      count('report_columns_changed', { change: kind }, change[kind].length);
     if (removed.length + retyped.length === 0)
       logger.info({ ...report, added }, 'a platform report has new columns');
     else
@@ -94,7 +94,7 @@ function beforeOf({ kind, revisions }: NotedDay): Revision | null {
 /**
  * Per day. missed: not written; erased: its account was erased meanwhile; voided: a revision came from a truncated answer.
  */
-export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erased' | 'voided';
+export type HistoryEvent = LabelOf<'history_days', 'event'>;
 
 /** Days of one series that a fetch returned. */
 export interface FetchedDays {
@@ -152,17 +152,13 @@ export function createRecorder(options: {
   readonly isErased: Erasures['isErased'];
   /** Fingerprint of the token in use. */
   readonly credential: () => string | null;
-  readonly metrics: {
-    history(event: HistoryEvent, days: number): void;
-    readonly schemaChange: SchemaDriftOptions['onSchemaChange'];
-  };
-  readonly onFault: (fault: TierFault) => void;
+  readonly count: Count;
   readonly logger: Logger;
 }) {
-  const { days, logger, metrics } = options;
+  const { logger } = options;
   return {
     ...options,
-    watchSchema: createWatchSchema({ days, logger, onSchemaChange: metrics.schemaChange }),
+    watchSchema: createWatchSchema(options),
     /** By series and date: end of the first missed fetch that is not marked yet. */
     missed: createLastUsed<number>(REMEMBERED_DAYS),
     waitingBytes: 0,
@@ -207,12 +203,12 @@ const NOT_STORED: Recorded = { observations: [], finalized: [], isStored: false 
 function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], why: unknown): void {
   const isFull = why instanceof StoreUnavailable && why.why === 'no-room';
   r.isFull ||= isFull;
-  if (why instanceof StoreUnavailable) r.onFault(isFull ? 'full' : 'unavailable');
+  if (why instanceof StoreUnavailable) r.count('store_faults', { kind: isFull ? 'full' : 'unavailable' });
   for (const entry of days) {
     const name = nameOf(series, dateOf(entry));
     if (!r.missed.has(name)) r.missed.set(name, entry.header.fetchedAt);
   }
-  if (days.length > 0) r.metrics.history('missed', days.length);
+  r.count('history_days', { event: 'missed' }, days.length);
   if (isFull) r.full.failed({ err: why });
   else if (why instanceof StoreUnavailable || why === QUEUE_FULL) r.away.failed({ err: why });
   else r.logger.warn({ err: why, days: days.length }, 'failed to store fetched days');
@@ -224,7 +220,7 @@ async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
   const isErased = ({ header: { seq, fetchStartedAt, accounts, rowCount } }: Entry<RowsHeader>) =>
     r.isErased({ seq, fetchedFrom: fetchStartedAt, asked, held: accounts, rowCount });
   const days = fetched.days.filter((entry) => !isErased(entry));
-  if (days.length < fetched.days.length) r.metrics.history('erased', fetched.days.length - days.length);
+  r.count('history_days', { event: 'erased' }, fetched.days.length - days.length);
   if (days.length === 0) return { ...NOT_STORED, isStored: true };
   const name = randomBuffer(NAME_BYTES).toString('hex');
   const changes = [...groupBy(days, (entry) => dateOf(entry).slice(0, 7))].map(([month, some]) =>
@@ -285,7 +281,7 @@ function resultOf(noted: readonly NotedDay[]): Omit<Recorded, 'isStored'> {
 async function tell(r: Recorder, fetched: RecordedDays, noted: readonly NotedDay[]): Promise<void> {
   for (const { kind, entry } of noted) {
     if (kind === 'passing') continue;
-    r.metrics.history(kind, 1);
+    r.count('history_days', { event: kind });
     if (kind !== 'late') r.missed.delete(nameOf(fetched.series, dateOf(entry)));
   }
   await r.watchSchema(fetched, noted);
@@ -315,12 +311,12 @@ async function markSeries({ days, missed }: Recorder, series: string): Promise<v
 
 /** Marks revisions from truncated answers as void, which they stay when the cap is forgotten. Never rejects. */
 export async function markCut(
-  { days, metrics, logger }: Pick<Recorder, 'days' | 'metrics' | 'logger'>,
+  { days, count, logger }: Pick<Recorder, 'days' | 'count' | 'logger'>,
   { series, dates, rules }: StatesWanted,
 ): Promise<void> {
   try {
     const marked = await days.mark(series, dates, (known) => voidCut(known, rules));
-    metrics.history('voided', marked.size);
+    count('history_days', { event: 'voided' }, marked.size);
   } catch (error) {
     logger.error(
       { err: error, days: dates.length },

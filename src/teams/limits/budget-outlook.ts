@@ -40,7 +40,7 @@ interface OutlookOptions {
   readonly hoursOf: (team: string) => Promise<BudgetUse['calls']>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
-  readonly onThreshold: (percent: number) => void;
+  readonly onThreshold: (percent: (typeof THRESHOLDS)[number]) => void;
 }
 
 export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onThreshold }: OutlookOptions) {

@@ -24,7 +24,7 @@ async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => sto
     encode: encodeHere,
     versionClockMs: () => nowMs,
     logger: log.logger,
-    onFault: (fault) => void faults.push(fault),
+    count: (_, labels) => void faults.push(...Object.values<string>(labels)),
   });
   return { tier, cache, log, faults };
 }
@@ -131,11 +131,11 @@ async function opened() {
     encode: encodeHere,
     versionClockMs: () => 0,
     logger: createRecordedLog().logger,
-    onFault: () => {},
+    count: () => {},
   });
   const days = { read: async () => new Map(), beingWritten: () => new Map() };
   const { logger } = createRecordedLog();
-  const lookUp = createLookUp({ tier, days, purges, now: () => 0, onFault: () => {}, logger });
+  const lookUp = createLookUp({ tier, days, purges, now: () => 0, count: () => {}, logger });
   return {
     lookUp,
     purges,

@@ -68,8 +68,7 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
     // Orders follow the clock of the test, not that of the machine.
     const days = { ...made, nextOrder, clockUs: () => Number.MAX_SAFE_INTEGER };
     const recorder = createRecorder({
-      ...{ days, isErased, credential: () => null, onFault: () => {}, logger: log.logger },
-      metrics: { history: () => {}, schemaChange: () => {} },
+      ...{ days, isErased, credential: () => null, count: () => {}, logger: log.logger },
     });
     return {
       days,

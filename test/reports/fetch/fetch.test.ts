@@ -63,12 +63,12 @@ async function openKeep() {
   );
   const { record } = recorderOn(days);
   const tier = createCacheTier({
-    ...{ store: store.cache, encode: encodeHere, versionClockMs: () => 0, onFault: () => {} },
+    ...{ store: store.cache, encode: encodeHere, versionClockMs: () => 0, count: () => {} },
     logger: createRecordedLog().logger,
   });
   const purges = countedPurges(registry);
   const { logger } = createRecordedLog();
-  const lookUp = createLookUp({ tier, days, purges, now: () => 0, onFault: () => {}, logger });
+  const lookUp = createLookUp({ tier, days, purges, now: () => 0, count: () => {}, logger });
   const compared: Comparison[] = [];
   const g = {
     ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },

@@ -59,14 +59,11 @@ export function recorderOn(days: Days, isErased: Erasures['isErased'] = () => fa
   const schema: Record<string, number> = {};
   const log = createRecordedLog();
   const recorder = createRecorder({
-    ...{ days, isErased, credential: () => 'token', onFault: () => {} },
-    metrics: {
-      schemaChange(change, columns) {
-        schema[change] = (schema[change] ?? 0) + columns;
-      },
-      history(event, days) {
-        events[event] = (events[event] ?? 0) + days;
-      },
+    ...{ days, isErased, credential: () => 'token' },
+    count(name, labels, by = 1) {
+      const [of] = Object.values<string>(labels);
+      const counts = { report_columns_changed: schema, history_days: events }[name as 'history_days'];
+      if (by > 0 && counts !== undefined) counts[of as HistoryEvent] = (counts[of as HistoryEvent] ?? 0) + by;
     },
     logger: log.logger,
   });
