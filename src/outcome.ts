@@ -76,17 +76,7 @@ export function hitRatio(countOf: (outcome: (typeof LOOKED_UP)[number]) => numbe
   return all === 0 ? null : answered / all;
 }
 
-/** The outcomes of reports: what usage counts each as. Collapsed requests waited for the platform like misses, failed ones in vain. */
-const OF_REPORTS: Readonly<Partial<Record<Outcome, 'hits' | 'stale' | 'misses'>>> = {
-  hit: 'hits',
-  stale: 'stale',
-  'stale-if-error': 'stale',
-  miss: 'misses',
-  refresh: 'misses',
-  forced: 'misses',
-  collapsed: 'misses',
-  failed: 'misses',
-};
+const OF_REPORTS: ReadonlySet<Outcome | null> = new Set<Outcome>([...LOOKED_UP, 'forced']);
 
 /**
  * Of a request that ended in a problem. With `only-if-cached` a miss is what the caller wanted to know.
@@ -122,8 +112,7 @@ export type Counted = ReturnType<typeof classify>;
 export function classify(ended: Ended, status: number) {
   const { team, subject, outcome, tier, code, via, rows, bytesOut, plainCalls, platformCalls } = ended;
   const isError = status >= 400 || outcome === 'error' || outcome === 'failed';
-  const kind = outcome === null ? null : (OF_REPORTS[outcome] ?? null);
-  const isAnswered = kind !== null && outcome !== 'failed';
+  const isReport = OF_REPORTS.has(outcome);
   return {
     team,
     outcome,
@@ -133,16 +122,14 @@ export function classify(ended: Ended, status: number) {
      * not count.
      */
     isCounted: subject !== null || code !== null,
-    /** Null: no report. */
-    kind,
     /** Of a hit. */
     tier: outcome === 'hit' ? tier : null,
     /** How one counts that was not answered. */
     fault: LIMITED.includes(code) ? ('rateLimited' as const) : isError ? ('errors' as const) : null,
-    byMcp: via === 'mcp' ? 1 : 0,
-    rows: kind === null ? 0 : rows,
+    viaMcp: via === 'mcp' ? 1 : 0,
+    rows: isReport ? rows : 0,
     /** Platform calls that the cache made needless. */
-    saved: isAnswered ? Math.max(0, plainCalls - platformCalls) : 0,
+    saved: isReport && outcome !== 'failed' ? Math.max(0, plainCalls - platformCalls) : 0,
   };
 }
 

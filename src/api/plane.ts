@@ -70,7 +70,7 @@ export function createPlaneServer(
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export function createFinish(plane: PlaneName, services: Services): Finish {
-  const { config, log, metrics, usage, series, tail, directory, limits, budgets, slowFailures } = services;
+  const { config, log, metrics, tally, tail, directory, limits, budgets, slowFailures } = services;
   const isData = plane === 'data';
   const tracing = plane === 'metrics' ? null : services.tracing;
   const isTimed = isData && config.server.serverTiming;
@@ -95,10 +95,8 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       if (tail.isOn && (team !== null || code !== null))
         tail.note(tailLine(request, status, durationMs, log.clean));
       if (!counted.isCounted) return;
-      series.add(counted, durationMs);
-      if (team === null) return;
-      usage.addRequest(team, counted);
-      metrics.count('platform_calls_saved', { team }, counted.saved);
+      tally.add(counted, durationMs);
+      if (team !== null) metrics.count('platform_calls_saved', { team }, counted.saved);
     },
   };
 }

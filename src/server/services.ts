@@ -29,8 +29,8 @@ import { nameInLife } from '../teams/auth/team.js';
 import { createBudgetOutlook } from '../teams/limits/budget-outlook.js';
 import { createLimits } from '../teams/limits/limits.js';
 import { createSeries } from '../teams/series/create-series.js';
+import { createTally } from '../teams/tally/tally.js';
 import { createUsage, recallShares } from '../teams/usage/usage.js';
-import type { UsageField } from '../teams/usage/usage-day.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
 import { createHealth, type HeldToken, readProcessHealth } from '../telemetry/health.js';
 import type { Log } from '../telemetry/logger.js';
@@ -100,10 +100,9 @@ export async function createServices(options: ServicesOptions): Promise<Services
       await parts.refusals.close();
       await reporting.close();
       await limits.close();
-      await usage.close();
-      await parts.series.close();
+      parts.lastUse.end();
+      await parts.tally.close();
       parts.tail.close();
-      await parts.lastUse.close();
       registry.stop();
       await parts.agent.destroy();
       // Running platform calls ended with the agent.
@@ -120,7 +119,6 @@ async function createParts(options: ServicesOptions) {
   const { logger } = log;
   const foundation = await openFoundation(options);
   const { policy, registry, directory, identify, agent, credential, nameOf } = foundation;
-  const usage = createUsage({ counters: store.counters, clock, logger, nameOf });
   const purges = createPurges(registry);
   const erasures = createErasures(registry, purges);
   const l1 = createL1(config.cache.l1MaxBytes);
@@ -133,7 +131,10 @@ async function createParts(options: ServicesOptions) {
   });
   const { replicas, shares } = limits;
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
-  const series = createSeries({ counters: store.counters, clock, logger, traffic, nameOf });
+  const tally = createTally({
+    ...{ counters: store.counters, clock, logger, traffic, nameOf, notes: foundation.lastUse.notes },
+  });
+  const series = createSeries(tally, clock);
   const budgets = createBudgetOutlook({
     ...{ store, hoursOf: series.weekOf, clock, logger },
     leftOf: async (team) => (await shares.status(team)).left,
@@ -157,8 +158,7 @@ async function createParts(options: ServicesOptions) {
     onCall(call) {
       traffic.recentCalls.add(call.outcome);
       metrics.platformCall(call);
-      usage.add(call.team, ONE_CALL);
-      series.addCall(call.team);
+      tally.addCall(call.team);
     },
   });
   const callMs = config.platform.timeoutMs;
@@ -180,7 +180,8 @@ async function createParts(options: ServicesOptions) {
     ...foundation,
     ...traffic,
     measured,
-    usage,
+    tally,
+    usage: createUsage(tally, clock),
     series,
     tail: createTail({ bus: store.bus, clock, logger }),
     purges,
@@ -196,8 +197,6 @@ async function createParts(options: ServicesOptions) {
     gateway: createGateway(reporting),
   };
 }
-
-const ONE_CALL: ReadonlyMap<UsageField, number> = new Map([['upstreamCalls', 1]]);
 
 interface ServicesOptions {
   readonly config: Config;
@@ -228,7 +227,7 @@ async function openFoundation(options: ServicesOptions) {
   const { registry } = opened;
   const { counters } = store;
   const maxStaleMs = config.auth.maxStaleSeconds * 1000;
-  const auth = await createAuth({ registry, sealer, counters, maxStaleMs, clock, logger });
+  const auth = await createAuth({ registry, sealer, counters, maxStaleMs, clock });
   for (const file of config.fileSecrets)
     if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
   const connections = config.platform.maxConcurrent + WRITE_SOCKETS;

@@ -4,6 +4,7 @@ import {
   type CounterAdd,
   type CounterRaise,
   DOCUMENT_MAX_BYTES,
+  type Lifetime,
   type Present,
   StoreUnavailable,
 } from './port.js';
@@ -23,9 +24,19 @@ export function wholeVersion(version: number): number {
 /** How long a batch is remembered, so that a repeated one has no effect. */
 export const BATCH_MEMORY_MS = 10 * 60_000;
 
-export function checkBatch(adds: readonly CounterAdd[], raises: readonly CounterRaise[]): void {
+/** @returns the lifetime of each group, in whole milliseconds. @throws RangeError */
+export function checkBatch(
+  adds: readonly CounterAdd[],
+  raises: readonly CounterRaise[],
+  ttlMs: Lifetime,
+): ReadonlyMap<string, number> {
   for (const { by } of adds) checkInteger(by);
   for (const { to } of raises) checkInteger(to);
+  const lifetimes = new Map<string, number>();
+  for (const { group } of [...adds, ...raises])
+    if (!lifetimes.has(group))
+      lifetimes.set(group, wholeMs(typeof ttlMs === 'number' ? ttlMs : ttlMs(group), 1));
+  return lifetimes;
 }
 
 function checkInteger(number: number): void {

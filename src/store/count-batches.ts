@@ -6,13 +6,13 @@ import type { Logger } from 'pino';
 import { randomId } from '../lib/chance.js';
 import type { Clock } from '../lib/clock.js';
 import { flushAtEnd, oneAtATime, repeat } from '../lib/repeat.js';
-import type { CounterAdd, CounterRaise, Counters } from './port.js';
+import type { CounterAdd, CounterRaise, Counters, Lifetime } from './port.js';
 
-export interface CountBatch {
+interface CountBatch {
   readonly adds: readonly CounterAdd[];
   readonly raises: readonly CounterRaise[];
-  /** Lifetime of its groups after the last batch. */
-  readonly ttlMs: number;
+  /** Of its groups, after the last batch. */
+  readonly ttlMs: Lifetime;
 }
 
 interface CountBatchesOptions {

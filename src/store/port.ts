@@ -166,19 +166,23 @@ export interface CounterRaise {
   readonly to: number;
 }
 
+/** In milliseconds: of all groups, or of each. */
+export type Lifetime = number | ((group: string) => number);
+
 /** Durable counters, in groups of fields; as durable as the registry. */
 export interface Counters {
   /**
    * Applies all or nothing: first adds (an absent field is 0), then raises fields to at least `to`. A field stops at
    * ±(2^53 - 1). A `batchId` is applied at most once within 10 minutes of real time: the same batch may be repeated after
    * {@link StoreUnavailable}.
-   * @param ttlMs real time from the last batch that changed a group until it is deleted; at least 1 ms, else a RangeError
+   * @param ttlMs real time from the last batch that changed a group until it is deleted, of all groups or of each; at least
+   *   1 ms, else a RangeError
    */
   add(
     batchId: string,
     adds: readonly CounterAdd[],
     raises: readonly CounterRaise[],
-    ttlMs: number,
+    ttlMs: Lifetime,
   ): Promise<void>;
   /** @returns the fields of each group in the order of `groups`; none for an absent one */
   read(groups: readonly string[]): Promise<ReadonlyMap<string, number>[]>;

@@ -319,7 +319,7 @@ describe('before the router', () => {
         /^dsp_gateway_requests_total\{plane="data",status="200",outcome="hit",team="team-1"\} 3$/m,
       );
       const used = await gateway.call('/gateway/v1/me', { key });
-      await gateway.services.usage.flush();
+      await gateway.services.tally.flush();
       const [today] = (await gateway.services.usage.recent('team-1')) ?? [];
       expect(today).toMatchObject({ requests: 4, hits: 3, errors: 0 });
       expect(used.headers.ratelimit).toContain('r=999996');

@@ -240,7 +240,7 @@ interface ShownUsage {
 }
 
 async function usageOf(gateway: TestGateway, query = ''): Promise<ShownUsage> {
-  await gateway.services.usage.flush();
+  await gateway.services.tally.flush();
   return (await gateway.manage('GET', `/usage${query}`)) as unknown as ShownUsage;
 }
 
@@ -391,7 +391,7 @@ describe('GET /gateway/v1/me', () => {
     await gateway.report(b, FINAL);
     await gateway.report(b, FINAL);
     const shown = async (key: string) => {
-      await gateway.services.usage.flush();
+      await gateway.services.tally.flush();
       const { usage } = (await gateway.call('/gateway/v1/me', { key })).json<{ usage: object[] }>();
       return usage;
     };

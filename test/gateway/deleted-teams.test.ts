@@ -77,7 +77,7 @@ describe('what an assistant was told', () => {
   }
 
   async function usageOf(key: string): Promise<unknown[]> {
-    await shared().services.usage.flush();
+    await shared().services.tally.flush();
     const { rows = [], columns = [] } = await tell(key, 'get_usage');
     return rows.map((row) => row[columns.indexOf('requests')]);
   }
@@ -90,7 +90,6 @@ describe('what an assistant was told', () => {
     expect(more).toEqual([]);
     const second = await makeAnew(shared(), team);
     expect(await columnsOf(second)).toEqual([]);
-    await usage.flush();
     const own = (await usage.recent(team.id)) ?? [];
     expect(own.map(({ requests }) => requests < Number(before))).toEqual([true]);
     const { from, to } = usage.daysBack(0);

@@ -164,7 +164,7 @@ it('a failed report counts the same in usage, series and ledger, whichever way i
   await gateway.report(key, `${cached}&byCampaign=1`, { headers: { 'cache-control': 'only-if-cached' } });
   await gateway.call('/api/v1/report/campaigns/get');
   await gateway.services.settled();
-  await gateway.services.usage.flush();
+  await gateway.services.tally.flush();
   const { usage } = (await gateway.manage('GET', '/usage')) as { usage: readonly object[] };
   expect(usage).toMatchObject([{ team: 'growth', hits: 2, misses: 7, errors: 9 }]);
   const { series } = (await gateway.manage('GET', '/series?range=1h')) as {

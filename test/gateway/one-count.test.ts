@@ -42,7 +42,7 @@ async function metric({ services }: SimulatedGateway, name: string, label: strin
 /** What each face has counted of the team so far. */
 async function faces(gateway: SimulatedGateway) {
   await gateway.services.settled();
-  await gateway.services.usage.flush();
+  await gateway.services.tally.flush();
   const { series: team } = (await gateway.manage('GET', '/series?range=24h&team=a')) as unknown as Series;
   const { series: all } = (await gateway.manage('GET', '/series?range=24h')) as unknown as Series;
   const { teams, withoutKey } = (await gateway.manage('GET', '/series/teams?range=24h')) as unknown as {

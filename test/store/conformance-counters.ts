@@ -81,6 +81,29 @@ export function describeCounters(open: OpenHarness): void {
       }),
     );
 
+    it('keep each group of a batch for its own lifetime', () =>
+      withStore(open, async ({ store: { counters }, elapse }) => {
+        const lifetimes: Readonly<Record<string, number>> = { a: 3 * MINUTE, b: MINUTE, c: 5 * MINUTE };
+        const adds = [add('a', 'calls', 1), add('b', 'calls', 2), add('a', 'rows', 3)];
+        await counters.add('1', adds, [raise('c', 'last', 4)], (group) => lifetimes[group] ?? 0);
+        const [a, b, c] = [
+          new Map([
+            ['calls', 1],
+            ['rows', 3],
+          ]),
+          new Map([['calls', 2]]),
+          new Map([['last', 4]]),
+        ];
+        expect(await counters.read(['a', 'b', 'c'])).toEqual([a, b, c]);
+        await elapse(2 * MINUTE);
+        expect(await counters.read(['a', 'b', 'c'])).toEqual([a, new Map(), c]);
+        await elapse(2 * MINUTE);
+        expect(await counters.read(['a', 'b', 'c'])).toEqual([new Map(), new Map(), c]);
+        await expect(counters.add('2', adds, [], (group) => (group === 'b' ? 0 : 1))).rejects.toThrow(
+          RangeError,
+        );
+      }));
+
     it.each([0, 0.5, Number.NaN, Number.POSITIVE_INFINITY])('refuse a lifetime of %d', (ttlMs) =>
       withStore(open, async ({ store: { counters } }) => {
         await expect(counters.add('1', [add('a', 'x', 1)], [], ttlMs)).rejects.toThrow(RangeError);

@@ -58,16 +58,15 @@ interface Batch {
   readonly id: string;
   readonly adds: readonly CounterAdd[];
   readonly raises: readonly CounterRaise[];
-  readonly ttlMs: number;
+  readonly lifetimes: ReadonlyMap<string, number>;
 }
 
 export function countersOver(table: Table, lapsing: LapsingRecords): Counters {
   return {
     async add(id, adds, raises, ttlMs) {
-      checkBatch(adds, raises);
-      const ms = wholeMs(ttlMs, 1);
-      if (adds.length + raises.length > 0)
-        await table.change((draft) => applyBatch(draft, { id, adds, raises, ttlMs: ms }, lapsing));
+      const lifetimes = checkBatch(adds, raises, ttlMs);
+      if (lifetimes.size > 0)
+        await table.change((draft) => applyBatch(draft, { id, adds, raises, lifetimes }, lapsing));
     },
     async read(groups) {
       return table.read((view) =>
@@ -79,7 +78,7 @@ export function countersOver(table: Table, lapsing: LapsingRecords): Counters {
 
 const fieldsOf = (group: Lapsing | null) => new Map(group === null ? [] : fromBytes(Fields, group.value));
 
-function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: LapsingRecords): void {
+function applyBatch(draft: Draft, { id, adds, raises, lifetimes }: Batch, lapsing: LapsingRecords): void {
   const now = lapsing.now();
   const batchKey = nameKey(BATCHES, id);
   const known = lapsing.alive(draft.get(batchKey));
@@ -101,7 +100,10 @@ function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: L
     fields.set(field, Math.max(fields.get(field) ?? to, to) + 0);
   }
   for (const [name, fields] of groups)
-    setLapsing(draft, nameKey(GROUPS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
+    setLapsing(draft, nameKey(GROUPS, name), {
+      value: toBytes([...fields]),
+      endsAtMs: now + (lifetimes.get(name) as number),
+    });
   setLapsing(draft, batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
 }
 

@@ -18,22 +18,22 @@ import { type Durable, durableScript, ENDS, pairsOf, script } from './script.js'
 
 /**
  * KEYS: ends, batches (a sorted set of ids by when they are forgotten), groups. ARGV: batch, milliseconds it is
- * remembered, milliseconds the groups live, count of adds; then for each add and each raise: its group's place in KEYS,
- * field, number.
+ * remembered, count of adds; then for each group the milliseconds it lives; then for each add and each raise: its group's
+ * place in KEYS, field, number.
  */
 const count = durableScript<1>('dgwCount')`${ENDS}
 local batches, batch, MOST = KEYS[2], ARGV[1], ${Number.MAX_SAFE_INTEGER}
 local known = tonumber(redis.call('ZSCORE', batches, batch) or 0) > now
-local old, totals = {}, {}
+local old, totals, first = {}, {}, #KEYS + 2
 if not known then
   for at = 3, #KEYS do
     old[at], totals[at] = lives(KEYS[at]), {}
   end
-  for at = 5, #ARGV, 3 do
+  for at = first, #ARGV, 3 do
     local group, field, number = tonumber(ARGV[at]), ARGV[at + 1], tonumber(ARGV[at + 2])
     local have = totals[group][field]
     if not have and old[group] then have = tonumber(redis.call('HGET', KEYS[group], field) or '') end
-    if at < 5 + 3 * tonumber(ARGV[4]) then
+    if at < first + 3 * tonumber(ARGV[3]) then
       totals[group][field] = math.max(-MOST, math.min(MOST, (have or 0) + number))
     else
       totals[group][field] = math.max(have or number, number)
@@ -48,7 +48,7 @@ for at, fields in pairs(totals) do
   for field, total in pairs(fields) do
     redis.call('HSET', KEYS[at], field, string.format('%.0f', total))
   end
-  redis.call('ZADD', ends, now + ARGV[3], KEYS[at])
+  redis.call('ZADD', ends, now + ARGV[at + 1], KEYS[at])
 end
 collect(100)
 return {1, replicas()}`;
@@ -64,17 +64,16 @@ return groups`;
 export function createRedisCounters(durable: Durable, { ends, batches, group }: Keys['counters']): Counters {
   return {
     async add(batchId, adds, raises, ttlMs) {
-      checkBatch(adds, raises);
-      const ms = wholeMs(ttlMs, 1);
-      if (adds.length + raises.length === 0) return;
-      const names = [...new Set([...adds, ...raises].map((one) => one.group))];
+      const lifetimes = checkBatch(adds, raises, ttlMs);
+      if (lifetimes.size === 0) return;
+      const names = [...lifetimes.keys()];
       // Places in KEYS are counted from 1, and the first two are no groups.
       const placeOf = new Map(names.map((name, at) => [name, at + 3]));
       const changes = [
         ...adds.map(({ group, field, by }) => [placeOf.get(group) ?? 0, field, by]),
         ...raises.map(({ group, field, to }) => [placeOf.get(group) ?? 0, field, to]),
       ];
-      const args = [batchId, BATCH_MEMORY_MS, ms, adds.length, ...changes.flat()];
+      const args = [batchId, BATCH_MEMORY_MS, adds.length, ...lifetimes.values(), ...changes.flat()];
       await count(durable, [ends, batches, ...names.map(group)], args, { batchId });
     },
     async read(groups) {

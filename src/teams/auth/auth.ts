@@ -1,6 +1,5 @@
 /** Authentication by keys and teams of the registry. */
 import ipaddr from 'ipaddr.js';
-import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { sleep } from '../../lib/time.js';
@@ -66,7 +65,6 @@ export async function createAuth({
   counters,
   maxStaleMs,
   clock,
-  logger,
 }: {
   readonly registry: Registry;
   readonly sealer: Sealer;
@@ -74,11 +72,10 @@ export async function createAuth({
   /** Without the store, keys are accepted for this time. */
   readonly maxStaleMs: number;
   readonly clock: Clock;
-  readonly logger: Logger;
 }) {
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
-  const lastUse = createLastUse(counters, clock, logger);
+  const lastUse = createLastUse(counters, clock);
   const identify: Identify = (keys, seen) => {
     const nowMs = clock.now();
     const caller = authenticate(keys, { directory, maxStaleMs, nowMs, staleForMs: registry.staleForMs() });

@@ -1,16 +1,10 @@
-/**
- * Counters over time: of all requests by minute, kept a day, and of each team by hour, kept 90 days. Each process counts in
- * memory, and adds its counts periodically to the shared counters.
- */
-import type { Logger } from 'pino';
+/** Reads the tally over time: all requests by minute, kept a day, and those of each team by hour, kept 90 days. */
 import type { Clock } from '../../lib/clock.js';
 import { groupBy } from '../../lib/group-by.js';
-import { repeat } from '../../lib/repeat.js';
-import { uptimeMs } from '../../lib/time.js';
-import { createCountBatches, readGroups } from '../../store/count-batches.js';
-import { type Counters, StoreUnavailable } from '../../store/port.js';
+import { readGroups } from '../../store/count-batches.js';
+import type { Counters } from '../../store/port.js';
 import { teamOfName } from '../auth/team.js';
-import { AT, type Cell } from './cell.js';
+import { AT, type Cell } from '../tally/cell.js';
 import {
   ALL,
   cellsOf,
@@ -22,10 +16,9 @@ import {
   MINUTE_MS,
   minutesGroup,
   NO_KEY,
-  teamMinutesGroup,
   teamsGroup,
-  toBatches,
-} from './groups.js';
+} from '../tally/groups.js';
+import type { Tally } from '../tally/tally.js';
 import {
   cellsOfSteps,
   endOf,
@@ -38,7 +31,6 @@ import {
   shareLeft,
   shownBudget,
 } from './shape.js';
-import { createSeriesTally } from './tally.js';
 
 // Reads cells of the counters.
 
@@ -116,57 +108,12 @@ export type Series = ReturnType<typeof createSeries>;
 export type ShownSeries = ReturnType<typeof shown>;
 type LedgerRow = { readonly id: string; readonly name: string } & NonNullable<ReturnType<typeof ledgerRow>>;
 
-interface SeriesOptions {
-  readonly counters: Counters;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Length of the queue for platform calls, and the platform's remaining rate if it shows one. */
-  readonly traffic: {
-    readonly budget: { readonly queued: number };
-    readonly pace: { status(): { readonly remaining: number } | null };
-  };
-  /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
-  readonly nameOf?: (team: string) => string;
-}
-
-/** A killed process loses at most this time. After idle time, the first counts are written at the next tick. */
-const FLUSH_EVERY_MS = 10_000;
-const LOOK_EVERY_MS = 1000;
-const CLOSE_TRIES = 3;
-
-export function createSeries(options: SeriesOptions) {
-  const { counters, clock, logger, traffic, nameOf = (team) => team } = options;
-  const tally = createSeriesTally(clock, nameOf);
-  const { flush, close } = createCountBatches({
-    ...{ counters, clock, logger, what: 'the series', isEmpty: tally.isEmpty, everyMs: null },
-    take: () => toBatches(tally.take(), clock.now()),
-  });
-  let restsUntilMs = 0;
-
-  const looks = repeat(LOOK_EVERY_MS, async () => {
-    tally.queued(traffic.budget.queued);
-    if (uptimeMs() < restsUntilMs || tally.isEmpty()) return;
-    restsUntilMs = uptimeMs() + FLUSH_EVERY_MS;
-    await flush();
-  });
-
-  /** So that reads include the counts of this process. */
-  async function writeFirst(): Promise<void> {
-    // A running flush may have started before the last count.
-    await flush();
-    if (!(await flush())) throw new StoreUnavailable('what was counted cannot be written');
-  }
-
+export function createSeries(tally: Tally, clock: Pick<Clock, 'now'>) {
+  const { counters, nameOf } = tally;
   return {
-    add: tally.add,
-    /** An attempt of a platform call. */
-    addCall(team: string): void {
-      tally.addCall(team, traffic.pace.status()?.remaining ?? null);
-      tally.queued(traffic.budget.queued);
-    },
     /** @param team null: all requests. @throws StoreUnavailable, here and below */
     async read(range: Range, team: SeriesTeam | null): Promise<ShownSeries> {
-      await writeFirst();
+      await tally.writeAll();
       if (team !== null) {
         const steps = hourSteps(range, clock.now());
         const former = team.lives === 'all' ? (await readTeams(counters, steps)).get(team.id) : undefined;
@@ -180,13 +127,13 @@ export function createSeries(options: SeriesOptions) {
       const steps = fineSteps(range, clock.now());
       const found = await (range === '30d'
         ? readHours(counters, steps, [ALL])
-        : readMinutes(counters, steps, (hour) => [minutesGroup(hour)]));
+        : readMinutes(counters, steps, (hour) => [minutesGroup(hour, ALL)]));
       const cells = cellsOfSteps(steps, found);
       return shown(range, steps, seriesOf(cells, shownBudget(cells)));
     },
     /** Platform calls of a team by hour of the UTC day, of the seven days before and today. */
     async weekOf(team: string): Promise<readonly number[]> {
-      await flush();
+      await tally.flush();
       const fromMs = (Math.floor(clock.now() / DAY_MS) - 7) * DAY_MS;
       const steps = { fromMs, stepMs: HOUR_MS, count: 8 * 24 };
       const cells = cellsOfSteps(steps, await readHours(counters, steps, [nameOf(team)]));
@@ -194,27 +141,19 @@ export function createSeries(options: SeriesOptions) {
     },
     /** Each team with counts, all its lives together; their sums with `withoutKey` are those of all requests. */
     async ledger(range: Range, titleOf: (id: string) => string | undefined) {
-      await writeFirst();
+      await tally.writeAll();
       const steps = fineSteps(range, clock.now());
       const teams: LedgerRow[] = [];
       let withoutKey: ReturnType<typeof ledgerRow> = null;
       for (const [id, names] of await readTeams(counters, steps)) {
         const cells = await (range === '1h'
-          ? readMinutes(counters, steps, (hour) => names.map((name) => teamMinutesGroup(hour, name)))
+          ? readMinutes(counters, steps, (hour) => names.map((name) => minutesGroup(hour, name)))
           : readDays(counters, steps, names));
         const row = ledgerRow(steps, cells);
         if (id === NO_KEY) withoutKey = row;
         else if (row !== null) teams.push({ id, name: titleOf(id) ?? id, ...row });
       }
       return { teams, withoutKey };
-    },
-    /** @returns whether the store took all counts. Never rejects */
-    flush,
-    /** Writes the rest, if the store takes it within a few seconds. */
-    async close() {
-      await looks.stop();
-      if (!(await close(CLOSE_TRIES)))
-        logger.warn('the last seconds of the series are lost: the store does not accept them');
     },
   };
 }

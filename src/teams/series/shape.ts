@@ -1,6 +1,15 @@
 /** Builds the answers of series and ledger from cells. Pure. */
-import { AT, BINS_MS, type Cell, emptyCell, hitRatioOf, mergeInto, quantileMs, requestsOf } from './cell.js';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './groups.js';
+import {
+  AT,
+  BINS_MS,
+  type Cell,
+  emptyCell,
+  hitRatioOf,
+  mergeInto,
+  quantileMs,
+  requestsOf,
+} from '../tally/cell.js';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../tally/groups.js';
 
 export const RANGES = ['1h', '24h', '30d'] as const;
 export type Range = (typeof RANGES)[number];

@@ -1,6 +1,6 @@
-/** The counters of a team's day, and their keys in the store. Pure. */
+/** The counters of a team's day, as shown. Pure. */
 import Type, { type TInteger } from 'typebox';
-import type { CounterAdd, CounterRaise } from '../../store/port.js';
+import { AT, type Cell, requestsOf } from '../tally/cell.js';
 
 /** In display order; docs/operations.md defines each. */
 export const USAGE_FIELDS = [
@@ -20,7 +20,6 @@ export const USAGE_FIELDS = [
 const BY_MCP = 'viaMcp';
 
 type ShownField = (typeof USAGE_FIELDS)[number];
-export type UsageField = ShownField | typeof BY_MCP;
 type UsageCounts = Readonly<Record<ShownField, number>>;
 
 export interface UsageDay extends UsageCounts {
@@ -55,46 +54,22 @@ export const ShownUsageDay = Type.Object(
   { title: 'UsageDay', description: 'A UTC day of a team.' },
 );
 
-/** Counter group of a team's day. */
-export function teamGroup(day: string, team: string): string {
-  return `usage:${day}:${team}`;
-}
-
-/** Counter group with one field per team that was active on the day. */
-export function dayGroup(day: string): string {
-  return `usage:${day}`;
-}
-
-/** @returns null if nothing was counted; fields of other releases are ignored */
-export function readDay(day: string, team: string, group: ReadonlyMap<string, number>): UsageDay | null {
-  if (group.size === 0) return null;
-  const counts = USAGE_FIELDS.map((field) => [field, group.get(field) ?? 0]);
-  const byMcp = group.get(BY_MCP);
+/** What the day's counts are in the terms of usage. Collapsed requests waited for the platform like misses, failed ones in vain. */
+export function usageOf(day: string, team: string, cell: Cell): UsageDay {
+  const sum = (...places: readonly number[]) => places.reduce((all, at) => all + (cell[at] as number), 0);
+  const byMcp = sum(AT.viaMcp);
   return {
     ...{ day, team },
-    ...(Object.fromEntries(counts) as UsageCounts),
-    ...(byMcp === undefined ? {} : { [BY_MCP]: byMcp }),
+    requests: requestsOf(cell),
+    hits: sum(AT.hit),
+    stale: sum(AT.stale, AT.staleIfError),
+    misses: sum(AT.miss, AT.refresh, AT.collapsed, AT.failed),
+    upstreamCalls: sum(AT.platformCalls),
+    upstreamCallsSaved: sum(AT.platformCallsSaved),
+    rows: sum(AT.rows),
+    bytesOut: sum(AT.bytesOut),
+    errors: sum(AT.errors),
+    rateLimited: sum(AT.rateLimited),
+    ...(byMcp === 0 ? {} : { [BY_MCP]: byMcp }),
   };
-}
-
-/** Sums two days; the result has day and team of the first. */
-export function addDays(one: UsageDay, other: UsageDay): UsageDay {
-  const sums = USAGE_FIELDS.map((field) => [field, one[field] + other[field]]);
-  const byMcp = (one[BY_MCP] ?? 0) + (other[BY_MCP] ?? 0);
-  return { ...one, ...Object.fromEntries(sums), ...(byMcp === 0 ? {} : { [BY_MCP]: byMcp }) };
-}
-
-/** Counts not yet in the store: day to team to field. */
-export type Pending = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<UsageField, number>>>;
-
-export function toBatch(pending: Pending): { adds: CounterAdd[]; raises: CounterRaise[] } {
-  const adds: CounterAdd[] = [];
-  const raises: CounterRaise[] = [];
-  for (const [day, teams] of pending) {
-    for (const [team, counts] of teams) {
-      raises.push({ group: dayGroup(day), field: team, to: 1 });
-      for (const [field, by] of counts) adds.push({ group: teamGroup(day, team), field, by });
-    }
-  }
-  return { adds, raises };
 }

@@ -205,10 +205,10 @@ it('a walk by cursor through the days of usage goes on, though it is counted its
   const held = await withGateway({ config: { mcp: { maxRows: 1 } } });
   const agent = await agentOf(held, await held.addTeam({ id: 'walkers', ...TEAM }));
   await agent.call('whoami');
-  await held.services.usage.flush();
+  await held.services.tally.flush();
   held.clock.advance(86_400_000);
   await agent.call('whoami');
-  await held.services.usage.flush();
+  await held.services.tally.flush();
   const first = await agent.call('get_usage');
   expect(first.body).toMatchObject({ truncated: true, totalRows: 2 });
   const days = asObjects(await walk([agent], first, 'get_usage'), first);

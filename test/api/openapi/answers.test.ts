@@ -143,7 +143,7 @@ describe('the data plane', () => {
       await read(data, `/gateway/v1/pins/${pin.id}?_format=${format}`, { key });
     expect((await read(data, '/gateway/v1/pins', { key })).json()).toHaveProperty('data.0.id', pin.id);
     expect((await data.call('DELETE', `/gateway/v1/pins/${pin.id}`, { key })).status).toBe(204);
-    await gateway.services.usage.flush();
+    await gateway.services.tally.flush();
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
     await signInAndOut(data, '/gateway/v1/session', { key });
     await speakMcp(data, key);
@@ -215,7 +215,7 @@ describe('the admin plane', () => {
     const change = (method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, json?: object) =>
       admin.call(method, path, json === undefined ? {} : { json });
     await data.call('GET', `${REPORT}?${BY_DATE}`, { key });
-    await gateway.services.usage.flush();
+    await gateway.services.tally.flush();
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/metrics'])
       expect((await read(admin, path)).status).toBe(200);
     const explained = encodeURIComponent(BY_DATE);

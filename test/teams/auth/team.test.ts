@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import Value from 'typebox/value';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../../src/store/port.js';
 import { createLastUse } from '../../../src/teams/auth/last-use.js';
 import {
@@ -17,6 +17,7 @@ import {
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock, MINUTE, NOON } from '../../support/test-clock.js';
+import { openTally } from '../tally/open-tally.js';
 
 const limits = {
   requestsPerMinute: fc.integer({ min: 1, max: 1_000_000 }),
@@ -107,9 +108,6 @@ describe('a change to a team', () => {
   });
 });
 
-/** Never flushed by itself, so that a test says when. */
-const NEVER_MS = 3_600_000;
-
 async function open(clock = createTestClock(), given?: Counters) {
   const real = given ?? (await openInMemory(clock)).counters;
   const batches: (readonly CounterRaise[])[] = [];
@@ -123,8 +121,16 @@ async function open(clock = createTestClock(), given?: Counters) {
     read: (groups) => (away ? Promise.reject(new StoreUnavailable('away')) : real.read(groups)),
   };
   const log = createRecordedLog();
-  const uses = createLastUse(counters, clock, log.logger, NEVER_MS);
-  onTestFinished(() => uses.close());
+  const { end, notes, ...use } = createLastUse(counters, clock);
+  const { flush, close } = openTally({ counters, clock, logger: log.logger, notes });
+  const uses = {
+    ...use,
+    flush,
+    close() {
+      end();
+      return close();
+    },
+  };
   const setAway = (is: boolean) => {
     away = is;
   };

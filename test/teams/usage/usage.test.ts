@@ -1,33 +1,27 @@
 /** Usage of teams: what a request counts as, and how days of it are kept. */
 
-import fc from 'fast-check';
-import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { classify, type Ended, type Outcome } from '../../../src/outcome.js';
 import { type Counters, StoreUnavailable } from '../../../src/store/port.js';
-import { createUsage, type UsageOptions } from '../../../src/teams/usage/usage.js';
-import {
-  dayGroup,
-  readDay,
-  teamGroup,
-  toBatch,
-  USAGE_FIELDS,
-  type UsageField,
-} from '../../../src/teams/usage/usage-day.js';
-import { countRequest } from '../../../src/teams/usage/usage-tally.js';
+import { AT, addRequest, emptyCell } from '../../../src/teams/tally/cell.js';
+import type { Tally } from '../../../src/teams/tally/tally.js';
+import { createUsage } from '../../../src/teams/usage/usage.js';
+import { usageOf } from '../../../src/teams/usage/usage-day.js';
 import { endedRequest } from '../../support/ended-request.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock, DAY, MINUTE } from '../../support/test-clock.js';
+import { openTally } from '../tally/open-tally.js';
 
 type Answered = Ended & { readonly status: number };
 
-function countOf({ status, ...ended }: Answered): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  countRequest(classify(ended, status), (field, by) => by > 0 && counts.set(field, by));
-  return counts;
+/** What a request counts as; members without any are left out. */
+function counted(changes: Partial<Answered>): Readonly<Record<string, number>> {
+  const { status, ...ended } = { status: 200, ...endedRequest(), ...changes };
+  const cell = emptyCell();
+  addRequest(cell, classify(ended, status), 1, 1);
+  const { day: _, team: __, ...counts } = usageOf('2026-11-21', 'a', cell);
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
-const counted = (changes: Partial<Answered>) =>
-  Object.fromEntries(countOf({ status: 200, ...endedRequest(), ...changes }));
 
 describe('a request counts as', () => {
   it.each<[Outcome, string | null]>([
@@ -87,63 +81,19 @@ describe('a request counts as', () => {
   });
 });
 
-const field = fc.constantFrom(...USAGE_FIELDS);
-const pending = fc
-  .uniqueArray(
-    fc.record({
-      day: fc.constantFrom('2026-11-20', '2026-11-21'),
-      team: fc.stringMatching(/^[a-z0-9-]{1,5}$/),
-      counts: fc.uniqueArray(fc.tuple(field, fc.nat()), { selector: ([name]) => name, minLength: 1 }),
-    }),
-    { selector: ({ day, team }) => `${day}/${team}` },
-  )
-  .map((entries) => {
-    const days = new Map<string, Map<string, Map<(typeof USAGE_FIELDS)[number], number>>>();
-    for (const { day, team, counts } of entries) {
-      const teams = days.get(day) ?? new Map();
-      days.set(day, teams.set(team, new Map(counts)));
-    }
-    return { entries, days };
-  });
-
-describe('a batch', () => {
-  it('holds every count once, and names every team in the group of its day', () => {
-    fc.assert(
-      fc.property(pending, ({ entries, days }) => {
-        const { adds, raises } = toBatch(days);
-        const expected = entries.flatMap(({ day, team, counts }) =>
-          counts.map(([name, by]) => ({ group: teamGroup(day, team), field: name, by })),
-        );
-        const sorted = (list: object[]) => list.map((one) => JSON.stringify(one)).sort();
-        expect(sorted(adds)).toEqual(sorted(expected));
-        expect(sorted(raises)).toEqual(
-          sorted(entries.map(({ day, team }) => ({ group: dayGroup(day), field: team, to: 1 }))),
-        );
-      }),
-    );
-  });
-});
-
 describe('a day', () => {
-  it('shows every field, those nobody counted as 0, and no others', () => {
-    const group = new Map([
-      ['requests', 3],
-      ['viaMcp', 2],
-      ['from-another-release', 9],
-    ]);
-    expect(readDay('2026-11-21', 'a', group)).toEqual({
-      ...{ day: '2026-11-21', team: 'a', requests: 3, viaMcp: 2, hits: 0, stale: 0, misses: 0 },
+  it('shows every field, those nobody counted as 0', () => {
+    const cell = emptyCell();
+    cell[AT.other] = 3;
+    expect(usageOf('2026-11-21', 'a', cell)).toEqual({
+      ...{ day: '2026-11-21', team: 'a', requests: 3, hits: 0, stale: 0, misses: 0 },
       ...{ upstreamCalls: 0, upstreamCallsSaved: 0, rows: 0, bytesOut: 0, errors: 0, rateLimited: 0 },
     });
   });
 });
 
-const logger = pino({ level: 'silent' });
-const counts = (changes: Partial<Record<UsageField, number>>) =>
-  new Map(Object.entries(changes) as [UsageField, number][]);
-
 /** Counters that can be made to fail: before the change, or after it was made. */
-async function open(options: Partial<UsageOptions> = {}) {
+async function open(options: { readonly everyMs?: number } = {}) {
   const clock = createTestClock();
   const store = await openInMemory(clock);
   const state: { fails: 'no' | 'before' | 'after'; batches: string[] } = { fails: 'no', batches: [] };
@@ -158,35 +108,40 @@ async function open(options: Partial<UsageOptions> = {}) {
       return store.counters.read(groups);
     },
   };
-  const usage = createUsage({ counters, clock, logger, everyMs: 3_600_000, ...options });
+  const tally = openTally({ counters, clock, ...options });
   onTestFinished(() => {
     state.fails = 'no';
-    return usage.close();
   });
+  const usage = { ...tally, ...createUsage(tally, clock) };
   const requests = async (day = '2026-11-21') =>
     (await usage.read(day, day)).map(({ team, requests: count }) => [team, count]);
   return { usage, clock, state, counters: store.counters, requests };
 }
 
+/** Requests that nobody else counts as anything, unless they are changed. */
+function ask(tally: Pick<Tally, 'add'>, team: string, times: number, changes: Partial<Ended> = {}): void {
+  const one = endedRequest({ team, outcome: 'pass', plainCalls: 0, ...changes });
+  for (let at = 0; at < times; at += 1) tally.add(classify(one, 200), 1);
+}
+
 describe('usage', () => {
   it('adds up by team and day, over batches and over processes', async () => {
     const { usage, clock, counters } = await open();
-    const other = createUsage({ counters, clock, logger });
-    onTestFinished(() => other.close());
-    usage.add('a', counts({ requests: 1, bytesOut: 10 }));
-    usage.add('a', counts({ requests: 1, hits: 1 }));
-    usage.add('b', counts({ requests: 1 }));
+    const other = openTally({ counters, clock });
+    ask(usage, 'a', 1, { bytesOut: 10 });
+    ask(usage, 'a', 1, { outcome: 'hit' });
+    ask(usage, 'b', 1);
     expect(await usage.flush()).toBe(true);
-    usage.add('a', counts({ requests: 1 }));
-    other.add('a', counts({ requests: 5 }));
+    ask(usage, 'a', 1);
+    ask(other, 'a', 5);
     clock.advance(DAY);
-    usage.add('a', counts({ errors: 1 }));
+    ask(usage, 'a', 1, { outcome: 'error' });
     await Promise.all([usage.flush(), other.flush()]);
     const all = await usage.read('2026-11-01', '2026-11-30');
     expect(all.map(({ day, team, requests, errors }) => [day, team, requests, errors])).toEqual([
       ['2026-11-21', 'a', 8, 0],
       ['2026-11-21', 'b', 1, 0],
-      ['2026-11-22', 'a', 0, 1],
+      ['2026-11-22', 'a', 1, 1],
     ]);
     expect(all[0]).toMatchObject({ bytesOut: 10, hits: 1 });
     expect(await usage.read('2026-11-21', '2026-11-22', 'b')).toEqual([all[1]]);
@@ -196,14 +151,14 @@ describe('usage', () => {
   it('is read whole, however many teams there are', async () => {
     const { usage, requests } = await open();
     const teams = Array.from({ length: 1203 }, (_, at) => `t${String(at).padStart(4, '0')}`);
-    for (const team of teams) usage.add(team, counts({ requests: 1 }));
+    for (const team of teams) ask(usage, team, 1);
     await usage.flush();
     expect(await requests()).toEqual(teams.map((team) => [team, 1]));
   });
 
   it('is written by itself', async () => {
     const { usage, requests } = await open({ everyMs: 5 });
-    usage.add('a', counts({ requests: 1 }));
+    ask(usage, 'a', 1);
     await expect.poll(() => requests()).toEqual([['a', 1]]);
   });
 
@@ -211,11 +166,11 @@ describe('usage', () => {
     'counts once when the store goes away %s a batch was written, and nothing is lost meanwhile',
     async (fails) => {
       const { usage, state, requests } = await open();
-      usage.add('a', counts({ requests: 1 }));
+      ask(usage, 'a', 1);
       state.fails = fails;
       for (let at = 0; at < 3; at++) {
         expect(await usage.flush()).toBe(false);
-        usage.add('a', counts({ requests: 10 }));
+        ask(usage, 'a', 10);
       }
       expect(await usage.recent('a')).toBeNull();
       await expect(usage.read('2026-11-21', '2026-11-21')).rejects.toThrow(StoreUnavailable);
@@ -229,10 +184,10 @@ describe('usage', () => {
 
   it('never counts twice, not even when the store is away for longer than it knows a batch', async () => {
     const { usage, state, clock, requests } = await open();
-    usage.add('a', counts({ requests: 1 }));
+    ask(usage, 'a', 1);
     state.fails = 'after';
     await usage.flush();
-    usage.add('a', counts({ requests: 10 }));
+    ask(usage, 'a', 10);
     clock.advanceMonotonic(9 * MINUTE + 1);
     await usage.flush();
     clock.advanceMonotonic(60 * MINUTE);
@@ -245,9 +200,9 @@ describe('usage', () => {
 
   it('is exact after a clean stop', async () => {
     const { usage, requests } = await open();
-    usage.add('a', counts({ requests: 1 }));
+    ask(usage, 'a', 1);
     const under = usage.flush();
-    usage.add('a', counts({ requests: 1 }));
+    ask(usage, 'a', 1);
     await usage.close();
     await under;
     expect(await requests()).toEqual([['a', 2]]);
@@ -256,10 +211,10 @@ describe('usage', () => {
   it('is shown for the last 30 days', async () => {
     const { usage, clock } = await open();
     expect(usage.daysBack(29)).toEqual({ from: '2026-10-23', to: '2026-11-21' });
-    usage.add('a', counts({ requests: 1 }));
-    usage.add('b', counts({ requests: 7 }));
+    ask(usage, 'a', 1);
+    ask(usage, 'b', 7);
     clock.advance(29 * DAY);
-    usage.add('a', counts({ requests: 2 }));
+    ask(usage, 'a', 2);
     await usage.flush();
     const days = async () => (await usage.recent('a'))?.map(({ day, requests }) => [day, requests]);
     expect(await days()).toEqual([

@@ -1,5 +1,5 @@
-/** The counters of a minute or hour: numbers in a fixed order. Pure. */
-import { hitRatio, type Outcome } from '../../outcome.js';
+/** The counters of a minute, hour or day: numbers in a fixed order. Pure. */
+import { type Counted, hitRatio, type Outcome } from '../../outcome.js';
 
 /**
  * Upper bounds of the latency bins, milliseconds; the last bin also has all longer requests. Stored: other bounds need
@@ -9,7 +9,7 @@ export const BINS_MS = [
   0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000,
 ] as const;
 
-/** A minute or hour. The number of requests is the sum of the outcomes. */
+/** A minute, hour or day. The number of requests is the sum of the outcomes. */
 export type Cell = Float64Array;
 
 /** Index of each number; stored, so new ones go to the end. They are sums, unless {@link KEPT} names them. */
@@ -33,9 +33,12 @@ export const AT = {
   queue: 29,
   /** Lowest remaining rate of the platform, plus 1; 0: unknown. */
   budget: 30,
-  /** Second of the minute or hour at which the last request ended, plus 1; 0: none. */
+  /** Second of the time at which the last request ended, plus 1; 0: none. */
   last: 31,
   failed: 32,
+  rows: 33,
+  bytesOut: 34,
+  viaMcp: 35,
 } as const;
 
 /** Numbers that are not added: which one of two is kept. */
@@ -66,6 +69,14 @@ export function mergeInto(cell: Cell, more: Cell): void {
   }
 }
 
+/** As a part of a longer time that began so many seconds before. */
+export function laterBy(cell: Cell, seconds: number): Cell {
+  if (cell[AT.last] === 0 || seconds === 0) return cell;
+  const part = cell.slice();
+  part[AT.last] = (part[AT.last] as number) + seconds;
+  return part;
+}
+
 export function requestsOf(cell: Cell): number {
   return COUNTED.reduce((sum, at) => sum + (cell[at] as number), 0);
 }
@@ -90,15 +101,37 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, number>>> = {
 /** Each request is counted in one of them. */
 const COUNTED: readonly number[] = [...new Set([...Object.values(OUTCOMES), AT.other])];
 
-export function outcomeAt(outcome: Outcome | null): number {
+function outcomeAt(outcome: Outcome | null): number {
   return (outcome === null ? undefined : OUTCOMES[outcome]) ?? AT.other;
 }
 
 /** Runs for every request. */
-export function binAt(durationMs: number): number {
+function binAt(durationMs: number): number {
   let bin = 0;
   while (bin < BINS_MS.length - 1 && durationMs > (BINS_MS[bin] as number)) bin += 1;
   return AT.bins + bin;
+}
+
+export function grow(cell: Cell, at: number, by: number): void {
+  cell[at] = (cell[at] as number) + by;
+}
+
+export function raise(cell: Cell, at: number, to: number): void {
+  if (to > (cell[at] as number)) cell[at] = to;
+}
+
+/** @param second of the minute at which it ended, plus one */
+export function addRequest(cell: Cell, counted: Counted, durationMs: number, second: number): void {
+  const { outcome, tier, fault } = counted;
+  grow(cell, outcomeAt(outcome), 1);
+  if (tier !== null) grow(cell, tier === 'l1' ? AT.memory : AT.store, 1);
+  if (fault !== null) grow(cell, AT[fault], 1);
+  grow(cell, AT.platformCallsSaved, counted.saved);
+  grow(cell, AT.rows, counted.rows);
+  grow(cell, AT.bytesOut, counted.bytesOut);
+  grow(cell, AT.viaMcp, counted.viaMcp);
+  grow(cell, binAt(durationMs), 1);
+  raise(cell, AT.last, second);
 }
 
 /** A quantile of the latency, interpolated in its bin. @param share from 0 to 1. @returns null without requests */

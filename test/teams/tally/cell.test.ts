@@ -1,7 +1,7 @@
 /** The numbers of a cell, however they are stored and merged. */
 import { expect, it } from 'vitest';
-import { AT, BINS_MS, emptyCell, isSum, mergeInto } from '../../../src/teams/series/cell.js';
-import { ALL, cellsOf, hoursGroup, toBatches } from '../../../src/teams/series/groups.js';
+import { AT, BINS_MS, emptyCell, isSum, mergeInto } from '../../../src/teams/tally/cell.js';
+import { ALL, cellsOf, hoursGroup, toBatch } from '../../../src/teams/tally/groups.js';
 
 /** Every number of a cell, with the same value. */
 const filled = (value: number) => emptyCell().fill(value);
@@ -26,16 +26,13 @@ it('numbers are added wherever they stand, except the queue, the budget and the 
 
 it('counts of two processes in the store are merged as in memory', () => {
   const fields = new Map<string, number>();
-  for (const value of [5, 3])
-    for (const { adds, raises } of toBatches(
-      { minutes: new Map([[0, filled(value)]]), teams: new Map() },
-      0,
-    )) {
-      for (const { group, field, by } of adds)
-        if (group === hoursGroup(0, ALL)) fields.set(field, (fields.get(field) ?? 0) + by);
-      for (const { group, field, to } of raises)
-        if (group === hoursGroup(0, ALL)) fields.set(field, Math.max(fields.get(field) ?? 0, to));
-    }
+  for (const value of [5, 3]) {
+    const { adds, raises } = toBatch(new Map([[ALL, new Map([[0, filled(value)]])]]), 0);
+    for (const { group, field, by } of adds)
+      if (group === hoursGroup(0, ALL)) fields.set(field, (fields.get(field) ?? 0) + by);
+    for (const { group, field, to } of raises)
+      if (group === hoursGroup(0, ALL)) fields.set(field, Math.max(fields.get(field) ?? 0, to));
+  }
   const merged = filled(5);
   mergeInto(merged, filled(3));
   expect(cellsOf(fields).get(0)).toEqual(merged);
