@@ -104,7 +104,6 @@ interface SeriesTeam {
   readonly lives: 'present' | 'all';
 }
 
-export type Series = ReturnType<typeof createSeries>;
 export type ShownSeries = ReturnType<typeof shown>;
 type LedgerRow = { readonly id: string; readonly name: string } & NonNullable<ReturnType<typeof ledgerRow>>;
 

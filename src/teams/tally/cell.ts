@@ -78,7 +78,7 @@ export function laterBy(cell: Cell, seconds: number): Cell {
 }
 
 export function requestsOf(cell: Cell): number {
-  return COUNTED.reduce((sum, at) => sum + (cell[at] as number), 0);
+  return REQUESTS_AT.reduce((sum, at) => sum + (cell[at] as number), 0);
 }
 
 /** Share of reports that the cache answered. @returns null without reports */
@@ -99,7 +99,7 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, number>>> = {
 };
 
 /** Each request is counted in one of them. */
-const COUNTED: readonly number[] = [...new Set([...Object.values(OUTCOMES), AT.other])];
+export const REQUESTS_AT: readonly number[] = [...new Set([...Object.values(OUTCOMES), AT.other])];
 
 function outcomeAt(outcome: Outcome | null): number {
   return (outcome === null ? undefined : OUTCOMES[outcome]) ?? AT.other;

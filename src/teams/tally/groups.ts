@@ -20,19 +20,20 @@ export const HOURS_OF_GROUP = 6;
 export const LAST_USED = 'keys/last-used';
 
 /** How long counts are kept, by the beginning of the names of their groups. */
-const KEPT_MS: Readonly<Record<string, number>> = {
-  /** Of all: a day, plus the partial hour at either end. */
-  'series:minutes': 26 * HOUR_MS,
-  /** Of a team: an hour, plus the partial one at either end. */
-  'series:team-minutes': 3 * HOUR_MS,
-  'series:hours': 92 * DAY_MS,
-  /** To compare a year with the previous one. */
-  'series:days': 800 * DAY_MS,
-  'series:teams': 800 * DAY_MS,
-  [LAST_USED]: 800 * DAY_MS,
-};
+const KEPT_MS: readonly (readonly [start: string, ms: number])[] = [
+  // Of all: a day, plus the partial hour at either end.
+  ['series:minutes:', 26 * HOUR_MS],
+  // Of a team: an hour, plus the partial one at either end.
+  ['series:team-minutes:', 3 * HOUR_MS],
+  ['series:hours:', 92 * DAY_MS],
+  // To compare a year with the previous one.
+  ['usage:', 800 * DAY_MS],
+  [LAST_USED, 800 * DAY_MS],
+];
 
-export const keptMsOf = (group: string): number => KEPT_MS[group.split(':', 2).join(':')] as number;
+export function keptMsOf(group: string): number {
+  return KEPT_MS.find(([start]) => group.startsWith(start))?.[1] as number;
+}
 
 /** Minutes of an hour of {@link ALL}, or of a life of a team. @param hour since the epoch */
 export const minutesGroup = (hour: number, name: string): string =>
@@ -44,10 +45,10 @@ export const minutesKeptMs = (name: string): number => keptMsOf(minutesGroup(0, 
 export const hoursGroup = (part: number, name: string): string => `series:hours:${part}:${name}`;
 
 /** A day of a life of a team: the sum of its hours, as slot 0. @param day since the epoch */
-export const daysGroup = (day: number, name: string): string => `series:days:${isoDay(day)}:${name}`;
+export const daysGroup = (day: number, name: string): string => `usage:${isoDay(day)}:${name}`;
 
 /** One field per team of a day. */
-export const teamsGroup = (day: number): string => `series:teams:${isoDay(day)}`;
+export const teamsGroup = (day: number): string => `usage:${isoDay(day)}`;
 
 /** By {@link ALL}, {@link NO_KEY} or a life of a team: cells by minute since the epoch. */
 type Taken = ReadonlyMap<string, ReadonlyMap<number, Cell>>;
@@ -92,11 +93,13 @@ function joined(cells: ReadonlyMap<number, Cell>, count: number, seconds: number
 /** The budget is a minimum, and counters keep maxima. */
 const BUDGET_TOP = 2 ** 40;
 
-/** A field is `<slot>.<place of the number in the cell>`. */
+/** @param at place of the number in the cell */
+export const fieldOf = (slot: number, at: number): string => `${slot}.${at}`;
+
 function addFields(batch: Batch, group: string, slot: number, cell: Cell): void {
   for (const [at, number] of cell.entries()) {
     if (number === 0) continue;
-    const field = `${slot}.${at}`;
+    const field = fieldOf(slot, at);
     if (isSum(at)) batch.adds.push({ group, field, by: number });
     else batch.raises.push({ group, field, to: at === AT.budget ? BUDGET_TOP - number : number });
   }

@@ -1,6 +1,7 @@
 /** The counters of a team's day, as shown. Pure. */
 import Type, { type TInteger } from 'typebox';
-import { AT, type Cell, requestsOf } from '../tally/cell.js';
+import { AT, REQUESTS_AT } from '../tally/cell.js';
+import { fieldOf } from '../tally/groups.js';
 
 /** In display order; docs/operations.md defines each. */
 export const USAGE_FIELDS = [
@@ -54,22 +55,29 @@ export const ShownUsageDay = Type.Object(
   { title: 'UsageDay', description: 'A UTC day of a team.' },
 );
 
-/** What the day's counts are in the terms of usage. Collapsed requests waited for the platform like misses, failed ones in vain. */
-export function usageOf(day: string, team: string, cell: Cell): UsageDay {
-  const sum = (...places: readonly number[]) => places.reduce((all, at) => all + (cell[at] as number), 0);
-  const byMcp = sum(AT.viaMcp);
+/** The numbers of a day that each member is the sum of. Collapsed requests waited for the platform like misses, failed ones in vain. */
+const PLACES: Readonly<Record<ShownField | typeof BY_MCP, readonly number[]>> = {
+  requests: REQUESTS_AT,
+  hits: [AT.hit],
+  stale: [AT.stale, AT.staleIfError],
+  misses: [AT.miss, AT.refresh, AT.collapsed, AT.failed],
+  upstreamCalls: [AT.platformCalls],
+  upstreamCallsSaved: [AT.platformCallsSaved],
+  rows: [AT.rows],
+  bytesOut: [AT.bytesOut],
+  errors: [AT.errors],
+  rateLimited: [AT.rateLimited],
+  [BY_MCP]: [AT.viaMcp],
+};
+
+/** @param fields of the group of a day. Earlier releases counted each member in a field of its name */
+export function usageOf(day: string, team: string, fields: ReadonlyMap<string, number>): UsageDay {
+  const of = (field: ShownField | typeof BY_MCP) =>
+    PLACES[field].reduce((sum, at) => sum + (fields.get(fieldOf(0, at)) ?? 0), fields.get(field) ?? 0);
+  const byMcp = of(BY_MCP);
   return {
     ...{ day, team },
-    requests: requestsOf(cell),
-    hits: sum(AT.hit),
-    stale: sum(AT.stale, AT.staleIfError),
-    misses: sum(AT.miss, AT.refresh, AT.collapsed, AT.failed),
-    upstreamCalls: sum(AT.platformCalls),
-    upstreamCallsSaved: sum(AT.platformCallsSaved),
-    rows: sum(AT.rows),
-    bytesOut: sum(AT.bytesOut),
-    errors: sum(AT.errors),
-    rateLimited: sum(AT.rateLimited),
+    ...(Object.fromEntries(USAGE_FIELDS.map((field) => [field, of(field)])) as UsageCounts),
     ...(byMcp === 0 ? {} : { [BY_MCP]: byMcp }),
   };
 }

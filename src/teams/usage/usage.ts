@@ -5,8 +5,7 @@ import { dayNumber, daysBetween, isoDay } from '../../reports/query/days.js';
 import { readGroups } from '../../store/count-batches.js';
 import { type Counters, whenAway } from '../../store/port.js';
 import { teamOfName } from '../auth/team.js';
-import { type Cell, emptyCell, mergeInto } from '../tally/cell.js';
-import { cellsOf, DAY_MS, daysGroup, NO_KEY, teamsGroup } from '../tally/groups.js';
+import { DAY_MS, daysGroup, NO_KEY, teamsGroup } from '../tally/groups.js';
 import type { Tally } from '../tally/tally.js';
 import { type UsageDay, usageOf } from './usage-day.js';
 
@@ -23,20 +22,20 @@ async function readPlaces(counters: Counters, places: readonly Place[]): Promise
     counters,
     places.map(({ day, name }) => daysGroup(dayNumber(day) as number, name)),
   );
-  const found = new Map<string, { readonly day: string; readonly team: string; readonly cell: Cell }>();
+  const found = new Map<
+    string,
+    { readonly day: string; readonly team: string; fields: Map<string, number> }
+  >();
   for (const [at, { day, name }] of places.entries()) {
-    const cell = cellsOf(groups[at] ?? new Map()).get(0);
-    if (cell === undefined) continue;
     const team = teamOfName(name);
     const key = `${day} ${team}`;
-    const all = found.get(key) ?? { day, team, cell: emptyCell() };
-    found.set(key, all);
-    mergeInto(all.cell, cell);
+    const { fields } = found.get(key) ?? { fields: new Map() };
+    for (const [field, count] of groups[at] ?? []) fields.set(field, (fields.get(field) ?? 0) + count);
+    if (fields.size > 0) found.set(key, { day, team, fields });
   }
-  return [...found.keys()].sort().flatMap((key) => {
-    const one = found.get(key);
-    return one === undefined ? [] : usageOf(one.day, one.team, one.cell);
-  });
+  return [...found]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, { day, team, fields }]) => usageOf(day, team, fields));
 }
 
 /** As `/gateway/v1/me` shows them. */

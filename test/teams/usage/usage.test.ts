@@ -3,7 +3,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { classify, type Ended, type Outcome } from '../../../src/outcome.js';
 import { type Counters, StoreUnavailable } from '../../../src/store/port.js';
-import { AT, addRequest, emptyCell } from '../../../src/teams/tally/cell.js';
+import { AT, addRequest, type Cell, emptyCell } from '../../../src/teams/tally/cell.js';
+import { fieldOf } from '../../../src/teams/tally/groups.js';
 import type { Tally } from '../../../src/teams/tally/tally.js';
 import { createUsage } from '../../../src/teams/usage/usage.js';
 import { usageOf } from '../../../src/teams/usage/usage-day.js';
@@ -14,12 +15,14 @@ import { openTally } from '../tally/open-tally.js';
 
 type Answered = Ended & { readonly status: number };
 
+const fieldsOf = (cell: Cell) => new Map([...cell].map((count, at) => [fieldOf(0, at), count]));
+
 /** What a request counts as; members without any are left out. */
 function counted(changes: Partial<Answered>): Readonly<Record<string, number>> {
   const { status, ...ended } = { status: 200, ...endedRequest(), ...changes };
   const cell = emptyCell();
   addRequest(cell, classify(ended, status), 1, 1);
-  const { day: _, team: __, ...counts } = usageOf('2026-11-21', 'a', cell);
+  const { day: _, team: __, ...counts } = usageOf('2026-11-21', 'a', fieldsOf(cell));
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
@@ -82,11 +85,16 @@ describe('a request counts as', () => {
 });
 
 describe('a day', () => {
-  it('shows every field, those nobody counted as 0', () => {
-    const cell = emptyCell();
-    cell[AT.other] = 3;
-    expect(usageOf('2026-11-21', 'a', cell)).toEqual({
-      ...{ day: '2026-11-21', team: 'a', requests: 3, hits: 0, stale: 0, misses: 0 },
+  it('shows every field, those nobody counted as 0, and no others', () => {
+    const group = new Map([
+      // As earlier releases counted.
+      ['requests', 3],
+      ['viaMcp', 2],
+      ['from-another-release', 9],
+      [fieldOf(0, AT.other), 1],
+    ]);
+    expect(usageOf('2026-11-21', 'a', group)).toEqual({
+      ...{ day: '2026-11-21', team: 'a', requests: 4, viaMcp: 2, hits: 0, stale: 0, misses: 0 },
       ...{ upstreamCalls: 0, upstreamCallsSaved: 0, rows: 0, bytesOut: 0, errors: 0, rateLimited: 0 },
     });
   });
