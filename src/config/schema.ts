@@ -176,13 +176,6 @@ const finality = group(
       '`fixed`: days are final by restatementDays; `observe`: the same, and the learned window is shown; `learned`: by the learned window, never before restatementDays.',
     ),
     maxDays: count([45, 1, 90], 'Older days are always final.'),
-    exploreShare: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      default: 0.01,
-      description:
-        "With `learned`: share of a process's daily platform calls for days that nobody requests; 0: none.",
-    }),
   },
   'When days are final.',
 );

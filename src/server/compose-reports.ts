@@ -19,10 +19,10 @@ import { createDays } from '../reports/days/days.js';
 import { fetchToLearn, probe } from '../reports/fetch/call-platform.js';
 import { createCaps, createKnownCaps } from '../reports/fetch/caps.js';
 import { createCheckSchedule, noteAgreed, usedFromMemory } from '../reports/fetch/cross-check.js';
-import { createExplorer, createSharedAttempts } from '../reports/fetch/explore.js';
 import { createFetchLocks } from '../reports/fetch/fetch-locks.js';
 import { createWriteBehind } from '../reports/fetch/keep.js';
 import { createKnownShapes } from '../reports/fetch/known-shapes.js';
+import { createSharedAttempts } from '../reports/fetch/shared-attempts.js';
 import { createWeekly } from '../reports/fetch/weekly.js';
 import type { Gateway } from '../reports/gateway.js';
 import { createRetention } from '../reports/history/forgotten.js';
@@ -186,7 +186,6 @@ function composeGateway(options: ReportingOptions) {
     selectable: createSelectable(registry, behind),
     checks: createCheckSchedule(config.report.crossCheckEvery, { learner, policy, now, compared }),
     weekly: createWeekly(),
-    explorer: createExplorer(store.documents),
     caps: createCaps(knownCaps, clock),
     shapes: createKnownShapes(store.documents, behind),
     ...{ history, retention, accepted, evidence, advertisers },
@@ -266,7 +265,7 @@ export function composeReports(options: ReportingOptions) {
     settled,
 
     async close(): Promise<void> {
-      for (const part of [g.prover, g.weekly, g.explorer, g.locks, g.replacements]) part.stop();
+      for (const part of [g.prover, g.weekly, g.locks, g.replacements]) part.stop();
       await close();
     },
   };

@@ -33,7 +33,6 @@ const COUNTERS = {
     { event: ['changed', 'widened', 'narrowed', 'lost'] },
     'Learned finality: days that changed after their end, windows that grew or shrank, and evidence dropped for lack of space.',
   ],
-  explorations: [{}, 'Ranges fetched only to learn from them.'],
   truth_days: [
     { verdict: ['same', 'differs_since', 'restated', 'wrong', 'failed'] },
     'Days fetched again, by result of the comparison.',

@@ -78,7 +78,6 @@ function recordDays(g: Gateway, report: Report, fetched: FetchedDays): Promise<b
     g.evidence.finalized(report, series, finalized);
   });
   const said = days.filter(({ header }) => header.forgotten === undefined);
-  const both = Promise.all([learned, observeSelection(g, report, { series, days: said })]);
-  g.background(both.then(() => g.explorer.used(g, { report, series })));
+  g.background(Promise.all([learned, observeSelection(g, report, { series, days: said })]));
   return recorded.then(({ isStored }) => isStored);
 }

@@ -181,15 +181,13 @@ export async function checkJoin(
   what: ReportSeries,
   parts: readonly Entry<RowsHeader>[],
 ): Promise<void> {
-  g.explorer.used(g, what);
   g.weekly.used(g, what);
   const state = g.checks.stateOf(what);
   if (state !== null && g.checks.isSample(state)) await check(g, what, daysByDate(parts));
 }
 
-/** For an answer from memory. Costs two map lookups. */
+/** For an answer from memory. Costs one map lookup. */
 export function usedFromMemory(g: Gateway, what: ReportSeries): void {
-  g.explorer.used(g, what);
   g.weekly.used(g, what);
 }
 

@@ -1,12 +1,13 @@
 /**
  * One paid comparison a week for each kind and account in use, of a range that a caller has asked for: the length classes in use
- * take turns, the largest first. All replicas share it. It runs when the platform is idle, within 1 % of the day's calls.
+ * take turns, the largest first. Where finality is learned, the last days take a turn before them: a change of days that nobody
+ * requests would go unnoticed. All replicas share it. It runs when the platform is idle, within 1 % of the day's calls.
  */
 import { createLastUsed } from '../../lib/last-used.js';
 import { daysFound } from '../cache/look-up.js';
 import type { Gateway } from '../gateway.js';
 import { lengthClass } from '../learn/compared.js';
-import { dayNumber } from '../query/days.js';
+import { dayAt, dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import { dayRefs } from '../question.js';
 import { check } from './cross-check.js';
@@ -15,6 +16,8 @@ const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 const WEEK_DAYS = 7;
 /** Of the calls of the last day. */
 const SHARE = 0.01;
+/** Length of the last days. */
+const LAST_DAYS = 92;
 /** Kinds and accounts that a process remembers. */
 const MAX_ACCOUNTS = 2000;
 
@@ -24,6 +27,19 @@ interface InUse {
   /** By length class, the latest. */
   readonly ranges: Map<number, ReportSeries>;
   week: number;
+}
+
+/** @returns the last days of the longest range's series, as far back as one call and the platform reach; none where nothing is learned */
+function lastDays(g: Gateway, asked: readonly ReportSeries[]): ReportSeries[] {
+  const { config, policy, history } = g;
+  const longest = asked[0];
+  if (config.finality.mode !== 'learned' || longest === undefined) return [];
+  const { series, report } = longest;
+  if (!history.isRecorded(report)) return [];
+  const { edgeDays = Number.POSITIVE_INFINITY } = policy.rulesFor(report);
+  const days = Math.max(1, Math.min(LAST_DAYS, policy.plan.maxDaysPerCall, edgeDays - 1));
+  const today = dayAt(g.now(), policy.timezoneOf(report.account));
+  return [{ series, report: { ...report, from: isoDay(today - days), to: isoDay(today - 1) } }];
 }
 
 export function createWeekly() {
@@ -47,8 +63,9 @@ export function createWeekly() {
       const before = await g.compared.claimWeek(name, week);
       one.week = week;
       if (before === null || isStopped) return;
-      const lengths = [...one.ranges.keys()].sort((a, b) => b - a);
-      const what = one.ranges.get(lengths[before % lengths.length] as number) as ReportSeries;
+      const asked = [...one.ranges].sort(([a], [b]) => b - a).map(([, range]) => range);
+      const ranges = [...lastDays(g, asked), ...asked];
+      const what = ranges[before % ranges.length] as ReportSeries;
       made = [...made, g.now()];
       const refs = dayRefs(what);
       await check(g, what, daysFound(refs, (await g.lookUp.read(what.report, refs)).found));

@@ -77,7 +77,6 @@ async function openKeep() {
     history: { record: (_report: unknown, fetched: FetchedDays) => record(fetched) },
     ...{ advertisers: { observed: () => {} } },
     evidence: { observed: () => {}, finalized: () => {} },
-    explorer: { used: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
     },

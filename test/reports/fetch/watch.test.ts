@@ -28,8 +28,8 @@ const day = (ago: number) => isoDay(TODAY - ago);
 const of = (account: string, period: Period) =>
   byDay(...period).replace('advertiserId=1', `advertiserId=${account}`);
 
-async function watched(rowsIn: Answering) {
-  const scene = await openScene(answering(rowsIn), { config: RARELY });
+async function watched(rowsIn: Answering, config: Readonly<Record<string, unknown>> = RARELY) {
+  const scene = await openScene(answering(rowsIn), { config });
   let seen = 0;
   return {
     ...scene,
@@ -200,4 +200,27 @@ describe('the comparison of a week', () => {
     }
     expect(weekly).toEqual([[LONG.join()], [ranges[1].join()], [ranges[2].join()], []]);
   });
+
+  it.each([
+    [366, 92],
+    [80, 80],
+  ])(
+    'is made of the last days first where finality is learned: of %s that a call may have at most, %s',
+    async (maxDaysPerCall, days) => {
+      const report = { ...RARELY.report, maxDaysPerCall };
+      const { ask, calls, gateway } = await watched(plain, { report, finality: { mode: 'learned' } });
+      await ask(byDay(day(7), day(1)));
+      const weekly: string[][] = [];
+      for (let week = 0; week < 2; week += 1) {
+        for (const [from, to] of [LONG, [day(40), day(20)]] as const) await ask(byDay(from, to));
+        gateway.clock.advance(DAY + MINUTE);
+        for (let at = 0; at < 100; at += 1) await ask(`advertiserId=1&x=${at}`);
+        calls();
+        await ask(byDay(...LONG));
+        weekly.push(calls().map((period) => period.join()));
+        gateway.clock.advance(6 * DAY);
+      }
+      expect(weekly).toEqual([[[day(days - 1), day(0)].join()], [LONG.join()]]);
+    },
+  );
 });
