@@ -150,12 +150,13 @@ function composeGateway(options: ReportingOptions) {
   const learner = createLearner({
     ...{ kinds: createKinds(registry), policy, now, logger },
     onEvent: (event) => count('divisibility_events', { event }),
-    onDependent: (report, days) => evidence.dependent(report, days),
+    onDependent: (what, dates) => evidence.dependent(what, dates),
   });
   const accepted = createAcceptedEmpty(registry, purges);
   const history = createHistory({
     ...{ ...options, days, accepted, background: background.add },
     rulesOf: rulesFor,
+    countRulesOf: (report) => evidence.countRulesOf(report),
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
   const canonical = canonicalRules(options);

@@ -34,9 +34,9 @@ export async function truthOf({ evidence }: Gateway, scopes: readonly Scope[]): 
     return {
       ...showScope(scope),
       measuredSince: isoOrNull(measuredSince),
-      ages: ages.map(({ differs_since, ...age }) => {
+      ages: ages.map((age) => {
         const changeUntilFinal = changeAt(age.ageDays);
-        return { ...age, differsSince: differs_since, ...(changeUntilFinal && { changeUntilFinal }) };
+        return { ...age, ...(changeUntilFinal && { changeUntilFinal }) };
       }),
     };
   };

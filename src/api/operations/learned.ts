@@ -7,6 +7,7 @@ import { operations } from './operation.js';
 
 const timeOrNull = nullable(time);
 const count = Type.Integer({ minimum: 0 });
+const ROUGH = 'Upper bound. A rough estimate: neighbouring days change together.';
 const counted = (description: string) => Type.Integer({ minimum: 0, description });
 
 const Kind = titled('DivisibilityOfKind', {
@@ -76,7 +77,7 @@ const SCOPE = titled('ScopeFinality', {
       ageDays: Type.Integer(),
       n: Type.Integer({ description: 'Distinct dates observed at that age and again later.' }),
       changed: Type.Integer({ description: 'Dates whose rows had changed by then.' }),
-      changedPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if days are independent.' }),
+      changedPercentAtMost: Type.Number({ description: ROUGH }),
     }),
   ),
 });
@@ -112,7 +113,7 @@ const TRUTH_SCOPE = titled('ScopeTruth', {
       wrong: counted(
         'Dates served incorrectly: content did not match its revision, or depended on the requested period.',
       ),
-      wrongPercentAtMost: Type.Number({ description: 'Upper bound at 95 %, if dates are independent.' }),
+      wrongPercentAtMost: Type.Number({ description: ROUGH }),
       failed: counted('Dates whose repeated fetch failed.'),
       changeUntilFinal: Type.Optional(
         Type.Record(Type.String(), QUANTILES, {

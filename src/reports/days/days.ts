@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { uptimeMs, wallMs } from '../../lib/time.js';
 import { countedOrder, type DaysStore, type MonthPlace } from '../../store/days-port.js';
 import type { Revisions } from '../history/revision.js';
+import type { Counted, Counts } from '../learn/evidence.js';
 import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
 import { createOpenMonths, type MonthChange } from './open-months.js';
 import type { PartDay } from './part.js';
@@ -24,6 +25,12 @@ export interface DaysOptions {
 
 /** Returns the same list if nothing is to be marked. */
 type Mark = (revisions: Revisions, date: string) => Revisions;
+
+/** @param counted of the day so far */
+type Judge = (
+  counted: Counted | undefined,
+  date: string,
+) => { readonly counted: Counted | undefined; readonly verdicts: Counts };
 
 export type Days = ReturnType<typeof createDays>;
 
@@ -54,6 +61,18 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
       const changes = byMonth(dates).map(([month, some]) => markChange({ series, month }, some, markNoting));
       await Promise.all(changes.map(write));
       return marked;
+    },
+    /**
+     * Notes verdicts in the lines of stored days.
+     * @returns what is new in them. @throws StoreUnavailable, LostToOthers
+     */
+    async count(series: string, dates: readonly string[], judge: Judge): Promise<Counts> {
+      const counts = byMonth(dates).map(async ([month, some]) => {
+        const change = countChange({ series, month }, some, judge);
+        await write(change);
+        return change.counts();
+      });
+      return (await Promise.all(counts)).flat();
     },
   };
 }
@@ -97,6 +116,28 @@ function markChange(place: MonthPlace, dates: readonly string[], mark: Mark): Mo
     apply(month) {
       const after = dates.reduce((open, date) => withMark(open, date, mark), month);
       return { month: after, days: [], parts: new Map() };
+    },
+  };
+}
+
+function countChange(place: MonthPlace, dates: readonly string[], judge: Judge) {
+  let counts: Counts = [];
+  return {
+    ...{ place, days: [], ttlMs: 0, order: 0 },
+    /** Of the write that was made. */
+    counts: () => counts,
+    apply(month: OpenMonth) {
+      counts = [];
+      const days = new Map(month.days);
+      for (const date of dates) {
+        const known = days.get(dayOf(date));
+        if (known === undefined) continue;
+        const { counted, verdicts } = judge(known.counted, date);
+        if (verdicts.length === 0) continue;
+        days.set(dayOf(date), { ...known, counted });
+        counts = [...counts, ...verdicts];
+      }
+      return { month: counts.length === 0 ? month : { ...month, days }, days: [], parts: new Map() };
     },
   };
 }

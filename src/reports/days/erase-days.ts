@@ -98,6 +98,7 @@ function withRevisions(
   const marks = {
     ...(isPassing && { passing }),
     ...(isLatest && known.empty && { empty: known.empty }),
+    ...(known.counted && { counted: known.counted }),
   };
   const earlier = Math.max(0, kept.length - 1);
   if (latest === null && !isPassing) days.delete(day);

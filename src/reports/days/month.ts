@@ -7,6 +7,7 @@ import Type, { type Static } from 'typebox';
 import { deflateSmall } from '../../lib/deflate.js';
 import { recordForm } from '../../lib/record.js';
 import { type Revision, RevisionForm, type Revisions } from '../history/revision.js';
+import { type Counted, CountedForm } from '../learn/evidence.js';
 import type { Flaw } from '../rows/flaws.js';
 import type { Facts } from '../rows/freshness.js';
 
@@ -29,6 +30,8 @@ const CheckForm = Type.Object({
   seq: Type.Integer(),
   /** Of the kind. */
   generation: Type.String(),
+  /** Fingerprint of its token; null without one. */
+  credential: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
 
 /** One platform call, as far as stored days rest on it. */
@@ -68,6 +71,7 @@ const DayForm = Type.Object({
   empty: Type.Optional(EmptyForm),
   passing: Type.Optional(PassingForm),
   earlier: Type.Optional(Type.Integer()),
+  counted: Type.Optional(CountedForm),
 });
 
 const MonthForm = recordForm(
@@ -96,6 +100,8 @@ export interface Day {
   readonly passing?: Passing | undefined;
   /** Number of revisions before the latest; they are stored apart. */
   readonly earlier: number;
+  /** What finality and truth have counted of it. */
+  readonly counted?: Counted | undefined;
 }
 
 export interface Month {
@@ -126,10 +132,10 @@ export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
     known.set(check, place);
     return place;
   };
-  const lines = [...days].map(([day, { latest, check, empty, passing, earlier }]) => [
+  const lines = [...days].map(([day, { latest, check, empty, passing, earlier, counted }]) => [
     day,
     {
-      ...{ latest, check: check && placeOf(check), empty },
+      ...{ latest, check: check && placeOf(check), empty, counted },
       passing: passing && { ...passing, check: placeOf(passing.check) },
       earlier: earlier === 0 ? undefined : earlier,
     },
@@ -147,12 +153,12 @@ export function decodeMonth(bytes: Buffer): Month | null {
   if (stored === null) return null;
   const { asked, kind, parts, checks } = stored;
   const days = new Map<number, Day>();
-  for (const [day, { check, passing, earlier = 0, latest, empty }] of Object.entries(stored.days)) {
+  for (const [day, { check, passing, earlier = 0, latest, empty, counted }] of Object.entries(stored.days)) {
     const own = check === null ? null : checks[check];
     const passed = passing && checks[passing.check];
     if (own === undefined || (passing !== undefined && passed === undefined)) return null;
     days.set(Number(day), {
-      ...{ latest, check: own, earlier, ...(empty && { empty }) },
+      ...{ latest, check: own, earlier, ...(empty && { empty }), ...(counted && { counted }) },
       ...(passing && passed && { passing: { ...passing, check: passed } as Passing }),
     });
   }

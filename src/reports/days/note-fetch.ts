@@ -10,6 +10,7 @@ import {
   type SeenDay,
   voidCut,
 } from '../history/revision.js';
+import { type CountRules, type DayNews, noteLook } from '../learn/evidence.js';
 import { dayNumber } from '../query/days.js';
 import { digest as digestOf } from '../query/platform-call.js';
 import { holdsTexts, joinTypes } from '../rows/column-types.js';
@@ -31,6 +32,8 @@ export interface FetchedMonth {
   readonly rules: FinalRules;
   /** Whether history records the report. */
   readonly isRecorded: boolean;
+  /** How looks at its days are counted. */
+  readonly counting: CountRules;
   readonly asked: readonly string[];
   readonly kind: Facts['kind'];
   /** Begin of the names of its parts; never used before. */
@@ -42,21 +45,15 @@ export interface FetchedMonth {
   readonly isErased: Erasures['isErased'];
 }
 
-/** A fetched day and its earlier revisions. */
-export interface DayObservation {
-  /** ISO */
-  readonly date: string;
-  readonly before: Revisions;
-  readonly seen: SeenDay;
-}
-
-/** What became of a fetched day; without `observation` where it is no state of history. */
+/** What became of a fetched day; without `news` where it is no state of history. */
 export interface NotedDay {
   readonly entry: Entry<RowsHeader>;
   /** late: a fetch that began later is noted, or its own order was given by a wrong clock · passing: shown for a while, not recorded */
   readonly kind: 'appended' | 'confirmed' | 'passing' | 'late';
   readonly revisions: Revisions;
-  readonly observation: DayObservation | null;
+  readonly news: DayNews | null;
+  /** It was recorded as final, and never before. */
+  readonly isFirstFinal: boolean;
 }
 
 /** A month with the earlier revisions of some days: those that a change concerns. */
@@ -79,11 +76,11 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
   const { asked, kind, unreadable } = fetched;
   const [days, earlier] = [new Map(before.days), new Map(before.before)];
   const parts = createParts(fetched.name);
-  const checkOf = createChecks(fetched.order);
+  const checkOf = createChecks(fetched);
   const noted = fetched.days.map((entry): NotedDay => {
     const at = dayOf(dateOf(entry));
     const known = withoutLead(days.get(at) ?? NO_DAY, fetched.clockUs);
-    const none = { entry, revisions: [], observation: null };
+    const none = { entry, revisions: [], news: null, isFirstFinal: false };
     if (isLate(fetched, known)) return { ...none, kind: 'late' };
     const check = checkOf(entry);
     const revisions = revisionsOf(before, at);
@@ -92,12 +89,13 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
       days.set(at, { ...known, passing: passingOf(entry, check, shown, { parts, unreadable }) });
       return { ...none, kind: 'passing' };
     }
-    const change = fetched.isRecorded
-      ? record(revisions, entry, fetched, parts)
-      : replace(revisions, entry, fetched, parts);
+    const { counted, ...change } = fetched.isRecorded
+      ? record({ ...known, revisions }, entry, fetched, parts)
+      : { ...replace(revisions, entry, fetched, parts), counted: known.counted };
     const { latest, former } = split(change.revisions);
     if (!areSame(former, earlier.get(at) ?? [])) earlier.set(at, former);
-    days.set(at, { latest, check, ...emptyOf(entry.header), earlier: former.length });
+    const line = { latest, check, ...emptyOf(entry.header), earlier: former.length };
+    days.set(at, counted === undefined ? line : { ...line, counted });
     return { entry, ...change };
   });
   return {
@@ -139,11 +137,16 @@ function areSame(one: Revisions, other: Revisions): boolean {
 }
 
 /** A change of a day; the other members are those of {@link NotedDay}. */
-type Change = Pick<NotedDay, 'kind' | 'revisions' | 'observation'>;
+type Change = Omit<NotedDay, 'entry'>;
 
 /** Appends or confirms a revision. */
-function record(stored: Revisions, entry: Entry<RowsHeader>, fetched: FetchedMonth, parts: Parts): Change {
-  const { rules, missedOf, unreadable } = fetched;
+function record(
+  { revisions: stored, check, counted }: Pick<Day, 'check' | 'counted'> & Pick<Change, 'revisions'>,
+  entry: Entry<RowsHeader>,
+  fetched: FetchedMonth,
+  parts: Parts,
+): Change & Pick<Day, 'counted'> {
+  const { rules, missedOf, unreadable, counting } = fetched;
   const date = dateOf(entry);
   const missedFrom = missedOf(date);
   const seen = seenDay(entry, fetched);
@@ -157,8 +160,14 @@ function record(stored: Revisions, entry: Entry<RowsHeader>, fetched: FetchedMon
   const all = revisions.map((one) =>
     one.digest === seen.digest && isUnreadable(one, unreadable) ? { ...one, part } : one,
   );
+  const wasFinal = before.some(({ finalFrom }) => finalFrom !== undefined);
+  const observed = { date, before, seen, credential: check?.credential };
+  // Noted again on what it has become, a fetch is no further look.
+  const look =
+    check?.order === fetched.order ? { counted, news: null } : noteLook(counted, observed, counting);
   return {
-    ...{ kind, observation: { date, before, seen } },
+    ...look,
+    ...{ kind, isFirstFinal: latest.finalFrom !== undefined && !wasFinal },
     revisions: all.with(-1, { ...latest, part, hash: seen.hash }),
   };
 }
@@ -173,7 +182,7 @@ function replace(stored: Revisions, entry: Entry<RowsHeader>, fetched: FetchedMo
   const knownFrom = Math.max(added.knownFrom, (kept.at(-1)?.knownFrom ?? 0) + 1);
   const revision = { ...added, knownFrom, id: knownFrom.toString(36), part, unrecorded: true as const };
   const kind = former?.digest === seen.digest ? 'confirmed' : 'appended';
-  return { kind, revisions: [...kept, revision], observation: null };
+  return { kind, revisions: [...kept, revision], news: null, isFirstFinal: false };
 }
 
 type Shown = Pick<Revision, 'part' | 'digest' | 'hash'>;
@@ -234,7 +243,7 @@ function emptyOf({ emptyTail: tail, emptySince }: RowsHeader): Pick<Day, 'empty'
 }
 
 /** @returns the check of a day: one object for equal ones */
-function createChecks(order: number): (entry: Entry<RowsHeader>) => Check {
+function createChecks({ order, credential }: FetchedMonth): (entry: Entry<RowsHeader>) => Check {
   const known = new Map<string, Check>();
   return ({ header }) => {
     const { fetchStartedAt, fetchedAt, fetchedOn, splitFrom, answerRows, complete, seq } = header;
@@ -243,7 +252,7 @@ function createChecks(order: number): (entry: Entry<RowsHeader>) => Check {
     const check = known.get(name) ?? {
       ...{ order, startedAt: fetchStartedAt, endedAt: fetchedAt, fetchedOn, from, to, answerRows },
       ...(complete && { complete }),
-      ...{ seq, generation },
+      ...{ seq, generation, credential },
     };
     known.set(name, check);
     return check;

@@ -73,8 +73,8 @@ const bytesOf = (all: readonly { readonly body: Buffer }[]) =>
 function recordDays(g: Gateway, report: Report, fetched: FetchedDays): Promise<boolean> {
   const { series, days } = fetched;
   const recorded = g.history.record(report, fetched);
-  const learned = recorded.then(({ observations, finalized }) => {
-    g.evidence.observed(report, observations);
+  const learned = recorded.then(({ news, finalized }) => {
+    g.evidence.noted(report, news);
     g.evidence.finalized(report, series, finalized);
   });
   const said = days.filter(({ header }) => header.forgotten === undefined);

@@ -147,7 +147,7 @@ export function checkCouldNotRun(g: Gateway, what: ReportSeries): void {
   const state = g.checks.stateOf(what);
   if (state === null) return;
   state.notBefore = g.now() + RETRY_MS;
-  g.evidence.failed(what.report);
+  g.evidence.failed(what);
 }
 
 /** Days of a caller's answer that agreed with those of an earlier one connect the shapes of both. Never rejects. */
@@ -200,11 +200,11 @@ export async function check(
 ): Promise<(ComparisonResult & { readonly hasRows: boolean }) | null> {
   const { report } = what;
   g.count('audits', {});
-  g.evidence.served(report, known.values());
+  g.evidence.served(what, known.values());
   const fetch = (first: string, last: string) => fetchToLearn(g, { ...what, known }, first, last, team);
   const fresh = await fetch(report.from as string, report.to as string);
   if (fresh === null) {
-    g.evidence.failed(report);
+    g.evidence.failed(what);
     return null;
   }
   const days = [...fresh.values()];
@@ -276,7 +276,7 @@ async function compareFirst(
       { err: error },
       'a join was served without being compared first; retrying in five minutes',
     );
-    g.evidence.failed(what.report);
+    g.evidence.failed(what);
     rest(RETRY_MS);
   }
   return true;

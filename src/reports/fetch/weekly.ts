@@ -7,6 +7,7 @@ import { createLastUsed } from '../../lib/last-used.js';
 import { daysFound } from '../cache/look-up.js';
 import type { Gateway } from '../gateway.js';
 import { lengthClass } from '../learn/compared.js';
+import { isCounted } from '../learn/scope.js';
 import { dayAt, dayNumber, isoDay } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
 import { dayRefs } from '../question.js';
@@ -29,12 +30,12 @@ interface InUse {
   week: number;
 }
 
-/** @returns the last days of the longest range's series, as far back as one call and the platform reach; none where nothing is learned */
+/** @returns the last days of the counted series, as far back as one call and the platform reach; none where nothing is learned */
 function lastDays(g: Gateway, asked: readonly ReportSeries[]): ReportSeries[] {
   const { config, policy, history } = g;
-  const longest = asked[0];
-  if (config.finality.mode !== 'learned' || longest === undefined) return [];
-  const { series, report } = longest;
+  const counted = asked.find(({ report }) => isCounted(report));
+  if (config.finality.mode !== 'learned' || counted === undefined) return [];
+  const { series, report } = counted;
   if (!history.isRecorded(report)) return [];
   const { edgeDays = Number.POSITIVE_INFINITY } = policy.rulesFor(report);
   const days = Math.max(1, Math.min(LAST_DAYS, policy.plan.maxDaysPerCall, edgeDays - 1));

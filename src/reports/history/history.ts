@@ -16,6 +16,7 @@ import { eraseDays, eraseListed } from '../days/erase-days.js';
 import { isTight } from '../days/room.js';
 import { createSweepDays } from '../days/sweep.js';
 import { daysOfMonth, monthsOf } from '../days/whole-month.js';
+import type { CountRules } from '../learn/evidence.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
@@ -216,6 +217,7 @@ export interface HistoryOptions extends Pick<Recorder, 'days' | 'credential' | '
   /** Bytes of earlier states. */
   readonly onMeasured: (bytes: number) => void;
   readonly rulesOf: (report: Report) => FreshnessRules;
+  readonly countRulesOf: (report: Report) => CountRules;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
   readonly accepted: AcceptedEmpty;
@@ -252,7 +254,15 @@ export function createHistory(options: HistoryOptions) {
     async record(report: Report, fetched: FetchedDays): Promise<Recorded> {
       const { endpoint } = report;
       const [asked, rules] = [requestedAccounts(report), options.rulesOf(report)];
-      return record(recorder, { ...fetched, endpoint, asked, rules, isRecorded: isRecorded(report) });
+      const counting = options.countRulesOf(report);
+      return record(recorder, {
+        ...fetched,
+        endpoint,
+        asked,
+        rules,
+        counting,
+        isRecorded: isRecorded(report),
+      });
     },
     // Missed fetches of this process are marked first.
     readDays: (wanted: DaysWanted) =>

@@ -11,8 +11,9 @@ import type { Count, LabelOf } from '../../telemetry/counters.js';
 import { createOutage } from '../../telemetry/outage.js';
 import type { Days } from '../days/days.js';
 import { eraseMonth } from '../days/erase-days.js';
-import { type DayObservation, dateOf, dayOf, type NotedDay, noteFetch } from '../days/note-fetch.js';
+import { dateOf, dayOf, type NotedDay, noteFetch } from '../days/note-fetch.js';
 import type { ChangeNews, MonthChange } from '../days/open-months.js';
+import type { CountRules, DayNews } from '../learn/evidence.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import { type SchemaChange, schemaChange } from '../rows/warnings.js';
@@ -116,6 +117,7 @@ interface RecordedDays extends FetchedDays {
   readonly endpoint?: string;
   readonly isRecorded: boolean;
   readonly rules: FreshnessRules;
+  readonly counting: CountRules;
 }
 
 /** A day recorded as final for the first time. */
@@ -127,8 +129,8 @@ export interface FinalDay {
 }
 
 export interface Recorded {
-  /** Days with their earlier revisions; without days that a later fetch has overtaken. */
-  readonly observations: readonly DayObservation[];
+  /** What the looks at days tell; without days that a later fetch has overtaken. */
+  readonly news: readonly DayNews[];
   /** Days recorded as final for the first time; each by one replica. */
   readonly finalized: readonly FinalDay[];
   readonly isStored: boolean;
@@ -198,7 +200,7 @@ export async function record(r: Recorder, fetched: RecordedDays): Promise<Record
   }
 }
 
-const NOT_STORED: Recorded = { observations: [], finalized: [], isStored: false };
+const NOT_STORED: Recorded = { news: [], finalized: [], isStored: false };
 
 function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], why: unknown): void {
   const isFull = why instanceof StoreUnavailable && why.why === 'no-room';
@@ -250,7 +252,7 @@ async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
 
 function changeOf(
   r: Recorder,
-  { days, asked, rules, isRecorded, series }: RecordedDays,
+  { days, asked, rules, isRecorded, series, counting }: RecordedDays,
   { place, order, name }: Pick<MonthChange, 'place' | 'order'> & { readonly name: string },
 ): MonthChange {
   const { isErased } = r;
@@ -263,19 +265,18 @@ function changeOf(
     days: days.map((entry) => dayOf(dateOf(entry))),
     apply: (month) =>
       noteFetch(month, {
-        ...{ days, order, credential, rules, isRecorded, asked, kind, name, missedOf, isErased },
+        ...{ days, order, credential, rules, isRecorded, counting, asked, kind, name, missedOf, isErased },
         ...{ unreadable: r.days.unreadableOf(place), clockUs: r.days.clockUs() },
       }),
   };
 }
 
 function resultOf(noted: readonly NotedDay[]): Omit<Recorded, 'isStored'> {
-  const finalized = noted.flatMap(({ entry, revisions, observation }): FinalDay[] => {
-    const isNew = revisions.at(-1)?.finalFrom !== undefined;
-    const wasFinal = observation?.before.some(({ finalFrom }) => finalFrom !== undefined) ?? true;
-    return isNew && !wasFinal ? [{ date: dateOf(entry), entry, revisions }] : [];
-  });
-  return { observations: noted.flatMap(({ observation }) => observation ?? []), finalized };
+  const finalized = noted.filter(({ isFirstFinal }) => isFirstFinal);
+  return {
+    news: noted.flatMap(({ news }) => news ?? []),
+    finalized: finalized.map(({ entry, revisions }) => ({ date: dateOf(entry), entry, revisions })),
+  };
 }
 
 async function tell(r: Recorder, fetched: RecordedDays, noted: readonly NotedDay[]): Promise<void> {

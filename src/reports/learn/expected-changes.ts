@@ -5,8 +5,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
-import { createCountBatches } from '../../store/count-batches.js';
-import type { CounterAdd, Store } from '../../store/port.js';
 import type { Days } from '../days/days.js';
 import { sumRows } from '../history/read.js';
 import type { FinalDay } from '../history/record.js';
@@ -14,14 +12,15 @@ import { type Revision, validRevisions } from '../history/revision.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
 import type { ReportPolicy } from '../report-policy.js';
+import type { DayCounts } from './day-counts.js';
 import { MAX_AGE } from './evidence.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 
-/** Upper edges of the buckets, as a share of the greater value. Beyond 1 the signs differ. */
-const EDGES = [
-  0, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1,
-  2,
-];
+/** The greatest change: beyond 1 the signs differ. */
+const MOST = 2;
+/** A bucket for no change, and these, each so much wider than the one before: its middle is within 10 % of what is in it. */
+const BUCKETS = 40;
+const STEP = 1.2;
 
 /** Distinct dates required. */
 const FEWEST = 30;
@@ -37,8 +36,8 @@ export function relativeChange(now: number, later: number): number {
 }
 
 export function bucketOf(change: number): number {
-  const at = EDGES.findIndex((edge) => change <= edge);
-  return at < 0 ? EDGES.length - 1 : at;
+  if (change === 0) return 0;
+  return Math.max(1, Math.min(BUCKETS, Math.ceil(BUCKETS + Math.log(change / MOST) / Math.log(STEP))));
 }
 
 /** @param counts by `<age> <bucket> <column>`. @returns p50 and p95 by column; null if no column has enough dates */
@@ -48,7 +47,7 @@ export function expectedOf(counts: ReadonlyMap<string, number>, ageDays: number)
     const [age, bucket, ...words] = field.split(' ');
     const column = words.join(' ');
     if (Number(age) !== ageDays) continue;
-    const buckets = columns.get(column) ?? EDGES.map(() => 0);
+    const buckets = columns.get(column) ?? Array.from({ length: BUCKETS + 1 }, () => 0);
     columns.set(column, buckets);
     buckets[Number(bucket)] = count;
   }
@@ -58,69 +57,59 @@ export function expectedOf(counts: ReadonlyMap<string, number>, ageDays: number)
       const n = buckets.reduce((sum, count) => sum + count, 0);
       return n < FEWEST
         ? []
-        : [[column, { p50: edgeOf(buckets, n * 0.5), p95: edgeOf(buckets, n * 0.95), n }] as const];
+        : [[column, { p50: quantile(buckets, n * 0.5), p95: quantile(buckets, n * 0.95), n }] as const];
     });
   return expected.length === 0 ? null : Object.fromEntries(expected);
 }
 
-function edgeOf(buckets: readonly number[], wanted: number): number {
+/** The middle of its bucket. */
+function quantile(buckets: readonly number[], wanted: number): number {
   let sum = 0;
-  for (const [at, count] of buckets.entries()) {
+  const at = buckets.findIndex((count) => {
     sum += count;
-    if (sum >= wanted) return EDGES[at] as number;
-  }
-  return EDGES.at(-1) as number;
+    return sum >= wanted;
+  });
+  return at === 0 ? 0 : Number((MOST * STEP ** (at - BUCKETS - 0.5)).toPrecision(3));
 }
 
-const KEPT_MS = 400 * 86_400_000;
 /** Limit of scopes in memory. */
 const SCOPES = 1000;
 const FRESH_MS = 600_000;
-/** Limit of unwritten counts; further ones are dropped. */
-const MAX_WAITING = 20_000;
 
-export const FLUSH_EVERY_MS = 30_000;
+interface Known {
+  readonly atMs: number;
+  readonly counts: ReadonlyMap<string, number>;
+  /** Computed on demand: answers ask for the same ages again. */
+  readonly byAge: Map<number, ExpectedChange | null>;
+}
 
 export function createExpectedChanges({
-  store: { counters },
+  counts,
   days: stored,
   policy: { timezoneOf },
   clock,
   logger,
 }: {
-  readonly store: Pick<Store, 'counters'>;
+  readonly counts: Pick<DayCounts, 'add' | 'read'>;
   readonly days: Pick<Days, 'rows'>;
   readonly policy: Pick<ReportPolicy, 'timezoneOf'>;
-  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }) {
-  type Known = { readonly atMs: number; readonly counts: ReadonlyMap<string, number> };
   const known = createLastUsed<Known>(SCOPES);
   const reading = new Set<string>();
-  let waiting = new Map<string, CounterAdd>();
-  const batches = createCountBatches({
-    ...{ counters, clock, logger, everyMs: FLUSH_EVERY_MS, what: 'the count of changes' },
-    isEmpty: () => waiting.size === 0,
-    take() {
-      const adds = [...waiting.values()];
-      waiting = new Map();
-      return [{ adds, raises: [], ttlMs: KEPT_MS }];
-    },
-  });
 
-  function add(group: string, field: string): void {
-    const key = `${group} ${field}`;
-    const by = (waiting.get(key)?.by ?? 0) + 1;
-    if (by > 1 || waiting.size < MAX_WAITING) waiting.set(key, { group, field, by });
+  async function read(group: string): Promise<ReadonlyMap<string, number>> {
+    const [found = new Map<string, number>()] = await counts.read([group]);
+    return found;
   }
 
   /** In the background, for the next answer. */
   function look(group: string): void {
     if (reading.has(group)) return;
     reading.add(group);
-    counters
-      .read([group])
-      .then(([counts = new Map()]) => known.set(group, { atMs: clock.now(), counts }))
+    read(group)
+      .then((found) => known.set(group, { atMs: clock.now(), counts: found, byAge: new Map() }))
       .catch((error: unknown) => logger.debug({ err: error }, 'failed to read expected changes'))
       .finally(() => reading.delete(group));
   }
@@ -130,22 +119,23 @@ export function createExpectedChanges({
     async note(report: Report, series: string, days: readonly FinalDay[]): Promise<void> {
       const [timezone, group] = [timezoneOf(report.account), groupOf(scopeOf(report))];
       for (const day of days)
-        for (const field of await fieldsOf(stored, series, day, timezone)) add(group, field);
+        for (const field of await fieldsOf(stored, series, day, timezone)) counts.add(group, field);
     },
     /** By column; null without enough days, or if not read yet. */
     of(report: Report, ageDays: number): ExpectedChange | null {
       const group = groupOf(scopeOf(report));
       const at = known.get(group);
       if (at === undefined || Math.abs(clock.now() - at.atMs) > FRESH_MS) look(group);
-      return at === undefined ? null : expectedOf(at.counts, ageDays);
+      if (at === undefined) return null;
+      const expected = at.byAge.get(ageDays) ?? expectedOf(at.counts, ageDays);
+      at.byAge.set(ageDays, expected);
+      return expected;
     },
     /** @returns the expected change by age. @throws StoreUnavailable */
     async read(scope: Scope): Promise<(ageDays: number) => ExpectedChange | null> {
-      const [counts = new Map<string, number>()] = await counters.read([groupOf(scope)]);
-      return (ageDays) => expectedOf(counts, ageDays);
+      const found = await read(groupOf(scope));
+      return (ageDays) => expectedOf(found, ageDays);
     },
-    flush: batches.flush,
-    close: () => batches.close(1),
   };
 }
 

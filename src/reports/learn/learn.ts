@@ -8,6 +8,7 @@ import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
+import type { ReportSeries } from '../query/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { compareDays, type DayPair, type DaysOf, type FetchRange, settleDisputes } from './compare-days.js';
@@ -142,7 +143,7 @@ interface LearnerOptions {
   readonly logger: Logger;
   readonly onEvent: (event: DivisibilityEvent) => void;
   /** Called with days of a proven kind whose numbers depend on the requested range. */
-  readonly onDependent: (report: Report, dates: readonly string[]) => void;
+  readonly onDependent: (what: ReportSeries, dates: readonly string[]) => void;
 }
 
 const NOTHING: ComparisonResult = { verdict: 'same', agreed: [] };
@@ -218,7 +219,7 @@ function markOf(options: LearnerOptions, report: Report, mark: 'generationOf' | 
 
 async function compare(
   options: LearnerState,
-  { report, fresh, known }: Comparison,
+  { report, series, fresh, known }: Comparison,
   fetch: FetchRange,
 ): Promise<ComparisonResult> {
   const { pinned, generation } = statusOf(options, report);
@@ -226,12 +227,12 @@ async function compare(
   const rules = options.policy.rulesFor(report);
   const { disputes, agreed } = compareDays({ fresh, known, generation, rules });
   if (disputes.length === 0) return { verdict: 'same', agreed };
-  return { verdict: await settle(options, report, disputes, fetch), agreed: [] };
+  return { verdict: await settle(options, { report, series }, disputes, fetch), agreed: [] };
 }
 
 async function settle(
   options: LearnerState,
-  report: Report,
+  { report, series }: ReportSeries,
   disputes: readonly DayPair[],
   fetch: FetchRange,
 ): Promise<ComparisonResult['verdict']> {
@@ -241,7 +242,7 @@ async function settle(
   const dates = disputes.map(({ date }) => date);
   const { id, state } = statusOf(options, report);
   // Before the proof, whole answers were served.
-  if (state === 'proven') options.onDependent(report, dates);
+  if (state === 'proven') options.onDependent({ report, series }, dates);
   await change(options, report, (value) =>
     refute(value, newGeneration(), refutedFor(disputes), options.now()),
   );

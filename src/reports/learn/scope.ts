@@ -19,35 +19,13 @@ export function scopeId({ endpoint, split, account }: Scope): string {
   return digest([endpoint, split, account === null ? '' : `=${account}`]).slice(0, 22);
 }
 
-// Exact upper bound of Clopper and Pearson.
-
-const CHANCE = 0.05;
-const STEPS = 50;
-
-/** @returns the share, 0 to 1, that is not exceeded with 95 % confidence; 1 without samples */
-export function upperBound(seen: number, of: number): number {
-  if (seen >= of) return 1;
-  let [low, high] = [seen / of, 1];
-  for (let step = 0; step < STEPS; step += 1) {
-    const middle = (low + high) / 2;
-    if (chanceOfAtMost(seen, of, middle) > CHANCE) low = middle;
-    else high = middle;
-  }
-  return high;
+/** Whether it is the series of its scope whose days are counted: that without a selection and further parameters. */
+export function isCounted({ members, passedOn, spentBased }: Report): boolean {
+  return passedOn.length === 0 && spentBased === null && !members.some(({ name }) => name === 'campaignIds');
 }
 
-/** P(X ≤ most) of a binomial distribution. In logarithms: terms underflow for hundreds of samples. */
-function chanceOfAtMost(most: number, of: number, share: number): number {
-  let term = of * Math.log1p(-share);
-  let sum = Math.exp(term);
-  for (let seen = 1; seen <= most; seen += 1) {
-    term += Math.log((of - seen + 1) / seen) + Math.log(share) - Math.log1p(-share);
-    sum += Math.exp(term);
-  }
-  return sum;
-}
-
-/** In percent, rounded up to two places. */
+/** A rough upper bound of a share, in percent, rounded up to two places: the rule of three where nothing was seen. */
 export function percentAtMost(seen: number, of: number): number {
-  return Math.min(100, Math.ceil(upperBound(seen, of) * 10_000 - 1e-6) / 100);
+  const most = (seen + 3 + 2 * Math.sqrt(seen)) / of;
+  return Math.min(100, Math.ceil(most * 10_000 - 1e-6) / 100);
 }

@@ -1,11 +1,12 @@
 /** Decides which days of a report are final, and how long the others are fresh. */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
-import { updateRecord } from '../../store/registry/record-book.js';
+import type { RegistryRecord } from '../../store/port.js';
+import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Report } from '../query/canonicalize.js';
 import type { FreshnessRules } from '../rows/freshness.js';
-import { countAges, type DateEvidence, type Evidence } from './evidence.js';
+import { AGES } from './evidence.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 
 interface WindowRules {
@@ -26,6 +27,38 @@ export interface Window {
   readonly calm: boolean;
 }
 
+/** What was counted in a scope. */
+export interface ScopeCounts {
+  /** Epoch milliseconds; null: nothing was counted. */
+  readonly since: number | null;
+  /** Distinct dates seen at an age and again later, and how many of them had changed. */
+  readonly ages: readonly { readonly ageDays: number; readonly n: number; readonly changed: number }[];
+  /** Greatest age after which a date changed; -1: none. */
+  readonly latestAfter: number;
+  readonly lateOn: number;
+  /** Dates seen unchanged up to the greatest age, since the last late change. */
+  readonly calm: number;
+}
+
+/** Names of what is raised, not added; the others are in evidence.ts. */
+export const RAISED = { latestAfter: 'after', lateOn: 'late', since: 'since' } as const;
+
+/** @param lateOn the last late change known otherwise */
+export function countsIn(fields: ReadonlyMap<string, number>, lateOn = -1): ScopeCounts {
+  const late = Math.max(lateOn, fields.get(RAISED.lateOn) ?? -1);
+  const since = fields.get(RAISED.since);
+  return {
+    since: since === undefined ? null : -since,
+    ages: AGES.flatMap((ageDays) => {
+      const n = fields.get(`seen ${ageDays}`) ?? 0;
+      return n === 0 ? [] : [{ ageDays, n, changed: fields.get(`changed ${ageDays}`) ?? 0 }];
+    }),
+    latestAfter: fields.get(RAISED.latestAfter) ?? -1,
+    lateOn: late,
+    calm: fields.get(`calm ${late}`) ?? 0,
+  };
+}
+
 /** Unchanged dates, and days without late changes, before a window is narrowed. */
 const CALM_DATES = 300;
 const CALM_DAYS = 14;
@@ -33,53 +66,26 @@ const CALM_DAYS = 14;
 const SETTLED_DATES = 30;
 
 /** @param today day number */
-export function windowOf(evidence: Evidence, rules: WindowRules, today: number): Window {
-  const { restatementDays } = rules;
-  const maxDays = Math.max(rules.maxDays, restatementDays);
-  const { lateOn, latestAfter } = changesIn(evidence, restatementDays);
-  const calm =
-    lateOn >= 0 && today - lateOn >= CALM_DAYS && isCalm(evidence, restatementDays, maxDays, lateOn);
-  const widened = Math.min(maxDays, Math.max(restatementDays, latestAfter + 1));
-  const settled = countAges(evidence).find(
+export function windowOf(counts: ScopeCounts, rules: WindowRules, today: number): Window {
+  const { ages, latestAfter, lateOn } = counts;
+  const calm = lateOn >= 0 && today - lateOn >= CALM_DAYS && counts.calm >= CALM_DATES;
+  const settled = ages.find(
     ({ ageDays, n, changed }) => ageDays > latestAfter && n >= SETTLED_DATES && changed === 0,
   );
-  return { days: calm ? restatementDays : widened, settledFrom: settled?.ageDays ?? null, lateOn, calm };
+  return {
+    days: calm ? rules.restatementDays : widenedTo(latestAfter, rules),
+    settledFrom: settled?.ageDays ?? null,
+    lateOn,
+    calm,
+  };
 }
 
-function changesIn({ dates, forgotten }: Evidence, restatementDays: number) {
-  let latestAfter = forgotten.after;
-  let lateOn = forgotten.after >= restatementDays ? forgotten.on : -1;
-  for (const [day, { changedAfter, changedAt }] of dates) {
-    latestAfter = Math.max(latestAfter, changedAfter);
-    if (changedAfter >= restatementDays) lateOn = Math.max(lateOn, day + changedAt);
-  }
-  return { lateOn, latestAfter };
+/** The window that has a change after an age. */
+export function widenedTo(after: number, { restatementDays, maxDays }: WindowRules): number {
+  return Math.min(Math.max(maxDays, restatementDays), Math.max(restatementDays, after + 1));
 }
 
-function isCalm({ dates }: Evidence, restatementDays: number, maxDays: number, lateOn: number): boolean {
-  let calm = 0;
-  for (const [day, seen] of dates)
-    if (seen.until >= maxDays && day + seen.until > lateOn && staysFrom(seen, restatementDays + 1)) calm += 1;
-  return calm >= CALM_DATES;
-}
-
-/** Whether it was seen up to that age with its latest numbers. */
-function staysFrom({ again, changedAfter }: DateEvidence, age: number): boolean {
-  for (let seen = age; seen > Math.max(0, changedAfter); seen -= 1)
-    if ((again >> BigInt(seen)) & 1n) return true;
-  return false;
-}
-
-export function isSameWindow(one: Window, other: Window): boolean {
-  return (
-    one.days === other.days &&
-    one.settledFrom === other.settledFrom &&
-    one.lateOn === other.lateOn &&
-    one.calm === other.calm
-  );
-}
-
-// Learned windows are registry records, which every process has in memory. Their evidence is in documents, see day-evidence.ts.
+// Learned windows are registry records, which every process has in memory. What they rest on is counted, see day-evidence.ts.
 
 const PREFIX = 'finality/';
 const MAX_SCOPES = 2000;
@@ -102,50 +108,34 @@ type KnownWindow = RecordOf<typeof WindowForm>;
 export type Windows = ReturnType<typeof createWindows>;
 
 export function createWindows(registry: Registry) {
-  let known: ReadonlyMap<string, KnownWindow> | null = null;
-  registry.onChange(PREFIX, () => {
-    known = null;
+  const book = createRecordBook<KnownWindow | null>(registry, {
+    ...{ prefix: PREFIX, max: MAX_SCOPES, read: WindowForm.parse },
+    forget: (others) => idleFirst(others).slice(0, Math.max(0, others.length + 1 - MAX_SCOPES)),
   });
-  const all = () => {
-    known ??= new Map(
-      registry.list(PREFIX).flatMap(([id, { value }]) => {
-        const window = WindowForm.parse(value);
-        return window === null ? [] : [[id, window] as const];
-      }),
-    );
-    return known;
-  };
   return {
-    get: (scope: Scope): KnownWindow | null => all().get(PREFIX + scopeId(scope)) ?? null,
-    list: (): readonly KnownWindow[] => [...all().values()],
-    /** No change if the limit of scopes is reached. */
+    get: (scope: Scope): KnownWindow | null => book.get(scopeId(scope)),
+    list: (): readonly KnownWindow[] => book.list().flatMap(([, window]) => window ?? []),
     put: (scope: Scope, since: number, window: Window): Promise<void> =>
-      updateRecord(registry, PREFIX + scopeId(scope), (text) => {
-        const before = text === null ? null : WindowForm.parse(text);
-        // Written by a later release.
-        if (text !== null && before === null) return null;
-        const also = text === null ? room(registry) : [];
-        if (also === null) return null;
-        const after = JSON.stringify({ ...scope, since, ...joined(before, window) });
-        return after === text ? null : { text: after, also };
+      book.change(scopeId(scope), (before) => {
+        const after = { ...scope, since, ...joined(before, window) };
+        return JSON.stringify(after) === JSON.stringify(before) ? before : after;
       }),
     onChange: (listener: () => void): void => registry.onChange(PREFIX, listener),
   };
+}
+
+/** The oldest scopes without late changes first. */
+function idleFirst(others: readonly (readonly [string, RegistryRecord])[]): [string, null][] {
+  const isLate = ({ value }: RegistryRecord) => Number((WindowForm.parse(value)?.lateOn ?? -1) >= 0);
+  return [...others]
+    .sort(([, a], [, b]) => isLate(a) - isLate(b) || a.revision - b.revision)
+    .map(([record]) => [record, null]);
 }
 
 /** A window is narrowed only with evidence that includes the late changes of the record. */
 function joined(before: KnownWindow | null, now: Window): Window {
   if (before === null || (now.calm && now.lateOn >= before.lateOn)) return now;
   return { ...now, days: Math.max(before.days, now.days), lateOn: Math.max(before.lateOn, now.lateOn) };
-}
-
-/** Evicts the oldest scope without late changes. Null: there is none. */
-function room(registry: Registry): [string, null][] | null {
-  const all = registry.list(PREFIX);
-  if (all.length < MAX_SCOPES) return [];
-  const idle = all.filter(([, { value }]) => (WindowForm.parse(value)?.lateOn ?? 0) < 0);
-  const [oldest] = idle.sort(([, a], [, b]) => a.revision - b.revision);
-  return oldest === undefined ? null : [[oldest[0], null]];
 }
 
 /** fixed: `report.restatementDays`, nothing is learned · observe: learned and shown · learned: applied */

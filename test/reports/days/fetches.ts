@@ -8,7 +8,7 @@ import { nameOf, type Part } from '../../../src/reports/days/part.js';
 import { dayNumber } from '../../../src/reports/query/days.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
 import { NOON } from '../../support/test-clock.js';
-import { RULES, rowsEntry } from '../rows/entries.js';
+import { COUNTING, RULES, rowsEntry } from '../rows/entries.js';
 
 export const MONTH = '2026-11';
 const TODAY = dayNumber('2026-11-21') as number;
@@ -46,6 +46,7 @@ export function fetchOf(
     ...{ days: days.map((one) => saidDay(one, at)), order: at * 1000, clockUs: at * 1000 },
     ...{ name: `p${at}` },
     ...{ credential: 'token', rules: RULES, isRecorded: true, asked: ['1'], kind: 'bounded' },
+    counting: COUNTING,
     ...{ missedOf: () => undefined, unreadable: new Set(), isErased: () => false },
     ...more,
   };

@@ -14,7 +14,7 @@ import { createMemoryLeases } from '../../../src/store/embedded/embedded-store.j
 import { MemoryTable } from '../../support/memory/memory-table.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, DAY } from '../../support/test-clock.js';
-import { RULES, rowsEntry } from '../rows/entries.js';
+import { COUNTING, RULES, rowsEntry } from '../rows/entries.js';
 
 export const SERIES = 's';
 export const MONTH = '2026-09';
@@ -79,7 +79,7 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
       ) =>
         record(recorder, {
           ...{ series: SERIES, asked: ['1'], isRecorded: true, rules: RULES, days: entries },
-          order: days.nextOrder(),
+          ...{ order: days.nextOrder(), counting: COUNTING },
           ...options,
         }),
     };

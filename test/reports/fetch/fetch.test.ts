@@ -76,7 +76,7 @@ async function openKeep() {
     replacements: { note: async () => {}, givenMs: () => 0 },
     history: { record: (_report: unknown, fetched: FetchedDays) => record(fetched) },
     ...{ advertisers: { observed: () => {} } },
-    evidence: { observed: () => {}, finalized: () => {} },
+    evidence: { noted: () => {}, finalized: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
     },

@@ -22,7 +22,7 @@ import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.
 import { createTestLog } from '../../store/test-log.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, NOON } from '../../support/test-clock.js';
-import { RULES, rowsEntry } from '../rows/entries.js';
+import { COUNTING, RULES, rowsEntry } from '../rows/entries.js';
 
 export async function openHistory() {
   const dataDir = await mkdtemp(join(tmpdir(), 'dgw-history-'));
@@ -70,7 +70,14 @@ export function recorderOn(days: Days, isErased: Erasures['isErased'] = () => fa
   return {
     record: (fetched: Omit<FetchedDays, 'order'> & Partial<Asked>) => {
       const order = Math.max(...fetched.days.map(({ header }) => header.fetchStartedAt)) * 1000;
-      return record(recorder, { asked: ['1'], isRecorded: true, order, ...fetched, rules: RULES });
+      return record(recorder, {
+        asked: ['1'],
+        isRecorded: true,
+        order,
+        ...fetched,
+        rules: RULES,
+        counting: COUNTING,
+      });
     },
     markCut: (cut: StatesWanted) => markCut(recorder, cut),
     markMissed: (series?: string) => markMissed(recorder, series),

@@ -1,5 +1,6 @@
 /** Parts of answers as the cache holds them, for tests. */
 
+import type { CountRules } from '../../../src/reports/learn/evidence.js';
 import { dayNumber } from '../../../src/reports/query/days.js';
 import { encodeTypes } from '../../../src/reports/rows/column-types.js';
 import {
@@ -24,6 +25,12 @@ export const RULES: FreshnessRules = {
   undeclaredMs: 300_000,
   staleWhileRevalidateMs: 600_000,
   staleIfErrorMs: 604_800_000,
+};
+
+/** Looks at days are counted, as those of the counted series of a scope. */
+export const COUNTING: CountRules = {
+  ...{ timezone: 'UTC', isSplit: true, isCounted: true, learnsFinality: true },
+  ...{ restatementDays: 5, maxDays: 45, lateOn: -1 },
 };
 
 export const FETCHED_AT = Date.parse('2026-11-21T12:00:00Z');

@@ -127,7 +127,7 @@ function Finality({ answer: { meta }, scope }: CurveProps<FinalityAnswer>) {
           format={(value) => percent(value / 100)}
           lines={[
             {
-              ...{ title: 'upper bound, 95 %', color: '--c6', dashed: true },
+              ...{ title: 'upper bound', color: '--c6', dashed: true },
               values: ages.map(({ changedPercentAtMost }) => changedPercentAtMost),
             },
             {
