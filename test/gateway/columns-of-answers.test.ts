@@ -111,7 +111,9 @@ describe('the columns of one answer', () => {
     ['ids', 'campaignId', ['1', '2'], ['1', '2']],
   ])('are of one type: %s', async (_what, column, cells, expected) => {
     const { platform, ask } = shared();
-    platform.answer(sends(JSON.stringify(cells.map((cell) => ({ campaign: 'c', clicks: 1, [column]: cell })))));
+    platform.answer(
+      sends(JSON.stringify(cells.map((cell) => ({ campaign: 'c', clicks: 1, [column]: cell })))),
+    );
     const { data } = reportIn(await ask('advertiserId=1&byCampaign=1', FORCED));
     const name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
     expect(data.map((row) => row[name])).toEqual(expected);
