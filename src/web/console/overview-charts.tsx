@@ -16,7 +16,7 @@ const OUTCOMES = [
   { name: 'other', title: 'other', color: '--c6' },
 ] as const;
 
-/** Processes write their counts within ten seconds, and the page reloads as often. */
+/** Processes write their counts within a second, and the page reloads every ten. */
 export const NEW_ONES = 'Charts appear within twenty seconds of the first request.';
 
 /** Share of reports answered without waiting for the platform. Failed ones were not answered. */
