@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { uptimeMs, wallMs } from '../../lib/time.js';
 import { countedOrder, type DaysStore, type MonthPlace } from '../../store/days-port.js';
 import type { Revisions } from '../history/revision.js';
-import type { Counted, Counts } from '../learn/evidence.js';
+import type { Counted, Counts, judge } from '../learn/evidence.js';
 import { dayOf, type OpenMonth, revisionsOf } from './note-fetch.js';
 import { createOpenMonths, type MonthChange } from './open-months.js';
 import type { PartDay } from './part.js';
@@ -27,10 +27,8 @@ export interface DaysOptions {
 type Mark = (revisions: Revisions, date: string) => Revisions;
 
 /** @param counted of the day so far */
-type Judge = (
-  counted: Counted | undefined,
-  date: string,
-) => { readonly counted: Counted | undefined; readonly verdicts: Counts };
+type Judge = (counted: Counted | undefined, date: string) => ReturnType<typeof judge>;
+const NO_NEWS: ReturnType<Judge> = { counted: undefined, verdicts: [] };
 
 export type Days = ReturnType<typeof createDays>;
 
@@ -42,6 +40,10 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
   const write = createWriteMonth({ store, months, encode });
   const uses = createUses({ store, now, logger });
   const reading = { store, months, now, onDamaged, noteUse: uses.note, logger };
+  async function change(series: string, dates: readonly string[], step: Step): Promise<void> {
+    const changes = byMonth(dates).map(([month, some]) => changeOf({ series, month }, some, step));
+    await Promise.all(changes.map(write));
+  }
   return {
     ...{ store, months, write, encode, close: uses.close },
     ...createOrders(store, onClock),
@@ -53,13 +55,13 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
      */
     async mark(series: string, dates: readonly string[], mark: Mark): Promise<ReadonlySet<string>> {
       const marked = new Set<string>();
-      const markNoting: Mark = (revisions, date) => {
-        const after = mark(revisions, date);
-        if (after !== revisions) marked.add(date);
-        return after;
-      };
-      const changes = byMonth(dates).map(([month, some]) => markChange({ series, month }, some, markNoting));
-      await Promise.all(changes.map(write));
+      await change(series, dates, (month, date) =>
+        withMark(month, date, (revisions) => {
+          const after = mark(revisions, date);
+          if (after !== revisions) marked.add(date);
+          return after;
+        }),
+      );
       return marked;
     },
     /**
@@ -67,12 +69,16 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
      * @returns what is new in them. @throws StoreUnavailable, LostToOthers
      */
     async count(series: string, dates: readonly string[], judge: Judge): Promise<Counts> {
-      const counts = byMonth(dates).map(async ([month, some]) => {
-        const change = countChange({ series, month }, some, judge);
-        await write(change);
-        return change.counts();
+      const counts = new Map<string, Counts>();
+      await change(series, dates, (month, date) => {
+        const known = month.days.get(dayOf(date));
+        const { counted, verdicts } = known === undefined ? NO_NEWS : judge(known.counted, date);
+        // What the last attempt at the write found.
+        counts.set(date, verdicts);
+        if (known === undefined || verdicts.length === 0) return month;
+        return { ...month, days: new Map(month.days).set(dayOf(date), { ...known, counted }) };
       });
-      return (await Promise.all(counts)).flat();
+      return [...counts.values()].flat();
     },
   };
 }
@@ -110,43 +116,21 @@ function createOrders(store: Pick<DaysStore, 'claim'>, onClock: DaysOptions['onC
   };
 }
 
-function markChange(place: MonthPlace, dates: readonly string[], mark: Mark): MonthChange {
+/** Changes a day of a month; the same month: there is nothing to write. */
+type Step = (month: OpenMonth, date: string) => OpenMonth;
+
+function changeOf(place: MonthPlace, dates: readonly string[], step: Step): MonthChange {
   return {
     ...{ place, days: dates.map(dayOf), ttlMs: 0, order: 0 },
-    apply(month) {
-      const after = dates.reduce((open, date) => withMark(open, date, mark), month);
-      return { month: after, days: [], parts: new Map() };
-    },
+    apply: (month) => ({ month: dates.reduce(step, month), days: [], parts: new Map() }),
   };
 }
 
-function countChange(place: MonthPlace, dates: readonly string[], judge: Judge) {
-  let counts: Counts = [];
-  return {
-    ...{ place, days: [], ttlMs: 0, order: 0 },
-    /** Of the write that was made. */
-    counts: () => counts,
-    apply(month: OpenMonth) {
-      counts = [];
-      const days = new Map(month.days);
-      for (const date of dates) {
-        const known = days.get(dayOf(date));
-        if (known === undefined) continue;
-        const { counted, verdicts } = judge(known.counted, date);
-        if (verdicts.length === 0) continue;
-        days.set(dayOf(date), { ...known, counted });
-        counts = [...counts, ...verdicts];
-      }
-      return { month: counts.length === 0 ? month : { ...month, days }, days: [], parts: new Map() };
-    },
-  };
-}
-
-function withMark(month: OpenMonth, date: string, mark: Mark): OpenMonth {
+function withMark(month: OpenMonth, date: string, mark: (revisions: Revisions) => Revisions): OpenMonth {
   const day = dayOf(date);
   const known = month.days.get(day);
   const revisions = revisionsOf(month, day);
-  const after = mark(revisions, date);
+  const after = mark(revisions);
   if (known === undefined || after === revisions) return month;
   const former = after.slice(0, -1);
   const latest = after.at(-1) ?? null;

@@ -38,7 +38,6 @@ import {
   createWindows,
   RAISED,
   type Rules,
-  type Window,
   type Windows,
   widenedTo,
   windowOf,
@@ -138,6 +137,7 @@ export class DayEvidence {
 
   /** Adds what the write of fetched days says is new. */
   noted(report: Report, days: readonly DayNews[]): void {
+    if (days.length === 0) return;
     for (const verdict of VERDICTS) {
       const count = days.filter((day) => day.verdict === verdict).length;
       if (count > 0) this.#options.metrics.truth(verdict, count);
@@ -355,14 +355,14 @@ export class DayEvidence {
     const counts = countsIn(fields, before?.lateOn);
     const since = counts.since ?? this.#options.clock.now();
     await this.#windows.put(scope, since, windowOf(counts, this.#windowRules, this.#today()));
-    const after = this.#windows.get(scope) as Window;
-    this.#rules.shared(scope, after.days);
     const was = before?.days ?? config.report.restatementDays;
-    if (was === after.days) return;
-    metrics.finality(after.days > was ? 'widened' : 'narrowed', 1);
+    const after = this.#windows.get(scope)?.days ?? was;
+    this.#rules.shared(scope, after);
+    if (was === after) return;
+    metrics.finality(after > was ? 'widened' : 'narrowed', 1);
     const { endpoint, split, account } = scope;
     logger.info(
-      { endpoint, split, advertiserId: account, before: was, after: after.days },
+      { endpoint, split, advertiserId: account, before: was, after },
       'the observed number of days until numbers are final changed; finality.mode decides whether freshness follows it',
     );
   }

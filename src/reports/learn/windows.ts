@@ -16,17 +16,6 @@ interface WindowRules {
   readonly maxDays: number;
 }
 
-export interface Window {
-  /** Older days are final. */
-  readonly days: number;
-  /** Age from which on no day was seen to change, among enough days; null: unknown. */
-  readonly settledFrom: number | null;
-  /** Day number of the last observed change after `restatementDays`; -1: none. */
-  readonly lateOn: number;
-  /** Enough dates were seen unchanged since then, up to the greatest age. */
-  readonly calm: boolean;
-}
-
 /** What was counted in a scope. */
 export interface ScopeCounts {
   /** Epoch milliseconds; null: nothing was counted. */
@@ -96,14 +85,19 @@ const WindowForm = recordForm(
     split: Type.String(),
     account: Type.Union([Type.String(), Type.Null()]),
     since: Type.Integer(),
+    /** Older days are final. */
     days: Type.Integer({ minimum: 0 }),
+    /** Age from which on no day was seen to change, among enough days; null: unknown. */
     settledFrom: Type.Union([Type.Integer(), Type.Null()]),
+    /** Day number of the last observed change after `restatementDays`; -1: none. */
     lateOn: Type.Integer(),
+    /** Enough dates were seen unchanged since then, up to the greatest age. */
     calm: Type.Boolean(),
   }),
 );
 
 type KnownWindow = RecordOf<typeof WindowForm>;
+type Window = Omit<KnownWindow, keyof Scope | 'since'>;
 
 export type Windows = ReturnType<typeof createWindows>;
 
