@@ -9,12 +9,17 @@ const STEP_MS = 60_000;
 export function createLastUse(counters: Pick<Counters, 'read'>, clock: Pick<Clock, 'now'>) {
   const used = new Map<string, number>();
   const written = new Map<string, number>();
+  /** Keys used since they were written. */
+  const unwritten = new Set<string>();
   let stepMs = STEP_MS;
-  const due = () =>
-    [...used].filter(([id, at]) => at - (written.get(id) ?? Number.NEGATIVE_INFINITY) >= stepMs);
+  const usedAt = (id: string) => used.get(id) as number;
+  const isDue = (id: string) => usedAt(id) - (written.get(id) ?? Number.NEGATIVE_INFINITY) >= stepMs;
 
   return {
-    note: (keyId: string, nowMs = clock.now()) => void used.set(keyId, Math.floor(nowMs)),
+    note(keyId: string, nowMs = clock.now()): void {
+      used.set(keyId, Math.floor(nowMs));
+      unwritten.add(keyId);
+    },
     /** @returns epoch milliseconds by key id, including unwritten uses of this process. @throws StoreUnavailable */
     async read(): Promise<ReadonlyMap<string, number>> {
       const [stored = new Map<string, number>()] = await counters.read([LAST_USED]);
@@ -24,10 +29,15 @@ export function createLastUse(counters: Pick<Counters, 'read'>, clock: Pick<Cloc
     },
     /** For the tally. */
     notes: {
-      isEmpty: () => due().length === 0,
+      isEmpty: () => ![...unwritten].some(isDue),
       take() {
-        const raises = due().map(([field, to]) => ({ group: LAST_USED, field, to }));
-        for (const { field, to } of raises) written.set(field, to);
+        const raises = [...unwritten]
+          .filter(isDue)
+          .map((id) => ({ group: LAST_USED, field: id, to: usedAt(id) }));
+        for (const { field, to } of raises) {
+          written.set(field, to);
+          unwritten.delete(field);
+        }
         return raises;
       },
     },
