@@ -281,7 +281,7 @@ function holdsDate(value: Json | undefined): boolean {
 
 const STARTS_WITH_DAY = /^(?:\d{4}([-/.]?)\d\d\1\d\d|\d\d?([-/.])\d\d?\2\d{4})/;
 
-export function startsWithDay(value: Json | undefined): boolean {
+function startsWithDay(value: Json | undefined): boolean {
   const text = value instanceof JsonNumber ? value.text : value;
   return typeof text === 'string' && STARTS_WITH_DAY.test(text);
 }
